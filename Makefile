@@ -1,0 +1,19 @@
+# rgpu: one non-recursive makefile. Each folder describes what it builds in its module.mk
+# with the macros of mk/rules.mk; nothing else starts a compiler.
+
+.DEFAULT_GOAL := all
+VERSION := 0.1.0
+
+include mk/config.mk
+include mk/rules.mk
+include $(sort $(wildcard */module.mk */*/module.mk))
+
+.PHONY: all clean install
+all: $(PROGRAMS) $(LIBRARIES) $(EXTRAS)
+
+clean:
+	rm -rf build
+
+install: all $(INSTALL_TARGETS)
+
+-include $(DEPFILES)

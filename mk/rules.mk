@@ -1,0 +1,63 @@
+# Building blocks for module.mk files. Paths are relative to the repository root.
+#
+#   $(call static_library,NAME,SOURCES)                    -> $(B)/lib/NAME.a
+#   $(call shared_library,FILE,SOURCES,ARCHIVES,LIBS,EXTRA_LDFLAGS,EXTRA_DEPS)
+#                                                          -> $(B)/lib/FILE
+#   $(call program,NAME,SOURCES,ARCHIVES,LIBS)             -> $(B)/bin/NAME
+#   $(call test_program,NAME,SOURCES,ARCHIVES,LIBS)        -> $(B)/tests/NAME (built by `make check`)
+#   SOURCES   .c files, under the source tree or under $(B)/gen
+#   ARCHIVES  names of static libraries, dependents first
+#   LIBS      system libraries, e.g. -levent
+# A source's own flags:  $(B)/obj/daemon/main.o: EXTRA_CPPFLAGS := -DX
+# Generated headers that must exist before anything compiles go into GENERATED.
+
+PROGRAMS      :=
+LIBRARIES     :=
+EXTRAS        :=
+TEST_PROGRAMS :=
+INSTALL_TARGETS :=
+DEPFILES      :=
+GENERATED     :=
+
+objects  = $(patsubst %.c,$(B)/obj/%.o,$(patsubst $(B)/gen/%,gen/%,$(1)))
+archives = $(patsubst %,$(B)/lib/%.a,$(1))
+
+define static_library_rule
+DEPFILES += $(patsubst %.o,%.d,$(call objects,$(2)))
+$(B)/lib/$(1).a: $(call objects,$(2))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+endef
+static_library = $(eval $(call static_library_rule,$(1),$(2)))
+
+define link_rule
+DEPFILES += $(patsubst %.o,%.d,$(call objects,$(2)))
+$(1): $(call objects,$(2)) $(call archives,$(3)) $(6)
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) $(5) -o $$@ $(call objects,$(2)) \
+	    -Wl,--start-group $(call archives,$(3)) -Wl,--end-group $$(ALL_LDFLAGS) $(4)
+endef
+define program_rule
+PROGRAMS += $(B)/bin/$(1)
+$(call link_rule,$(B)/bin/$(1),$(2),$(3),$(4))
+endef
+define test_program_rule
+TEST_PROGRAMS += $(B)/tests/$(1)
+$(call link_rule,$(B)/tests/$(1),$(2),$(3),$(4))
+endef
+define shared_library_rule
+LIBRARIES += $(B)/lib/$(1)
+$(call link_rule,$(B)/lib/$(1),$(2),$(3),$(4),-shared $(5),$(6))
+endef
+program        = $(eval $(call program_rule,$(1),$(2),$(3),$(4)))
+test_program   = $(eval $(call test_program_rule,$(1),$(2),$(3),$(4)))
+shared_library = $(eval $(call shared_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)))
+
+$(B)/obj/%.o: %.c | $$(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/obj/gen/%.o: $(B)/gen/%.c | $$(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+.SECONDEXPANSION:

@@ -54,10 +54,11 @@ program        = $(eval $(call program_rule,$(1),$(2),$(3),$(4)))
 test_program   = $(eval $(call test_program_rule,$(1),$(2),$(3),$(4)))
 shared_library = $(eval $(call shared_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)))
 
+.SECONDEXPANSION:
+
 $(B)/obj/%.o: %.c | $$(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/obj/gen/%.o: $(B)/gen/%.c | $$(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-.SECONDEXPANSION:

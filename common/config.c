@@ -1,0 +1,455 @@
+// Settings from ini files (through libinih) and command lines, checked against a table.
+#include "common/config.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/log.h"
+
+static void *field_of(const struct config_option *option, void *settings)
+{
+    return (char *)settings + option->offset;
+}
+
+static int parse_scaled(const char *text, uint64_t *value, const char **unit)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return -EINVAL;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (errno)
+        return -ERANGE;
+    while (*end == ' ')
+        end++;
+    *unit = end;
+    return 0;
+}
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static int apply_unit(const struct unit *units, const char *name, uint64_t value, uint64_t *out)
+{
+    for (; units->name; units++) {
+        if (strcasecmp(units->name, name))
+            continue;
+        return __builtin_mul_overflow(value, units->factor, out) ? -ERANGE : 0;
+    }
+    return -EINVAL;
+}
+
+int config_parse_size(const char *text, uint64_t *bytes)
+{
+    static const struct unit units[] = {
+        {"", 1},          {"B", 1},          {"K", 1ull << 10},   {"KiB", 1ull << 10},
+        {"M", 1ull << 20}, {"MiB", 1ull << 20}, {"G", 1ull << 30}, {"GiB", 1ull << 30},
+        {"T", 1ull << 40}, {"TiB", 1ull << 40}, {NULL, 0},
+    };
+    uint64_t value, result;
+    const char *unit;
+    int err = parse_scaled(text, &value, &unit);
+
+    if (!err)
+        err = apply_unit(units, unit, value, &result);
+    if (!err)
+        *bytes = result;
+    return err;
+}
+
+int config_parse_duration(const char *text, uint64_t *microseconds)
+{
+    static const struct unit units[] = {
+        {"", 1000000}, {"us", 1},          {"ms", 1000},        {"s", 1000000},
+        {"min", 60000000}, {"h", 3600000000ull}, {"d", 86400000000ull}, {NULL, 0},
+    };
+    uint64_t value, result;
+    const char *unit;
+    int err = parse_scaled(text, &value, &unit);
+
+    if (!err)
+        err = apply_unit(units, unit, value, &result);
+    if (!err)
+        *microseconds = result;
+    return err;
+}
+
+static int parse_bool(const char *text, bool *out)
+{
+    static const char *const yes[] = {"yes", "true", "on", "1", NULL};
+    static const char *const no[] = {"no", "false", "off", "0", NULL};
+
+    for (int i = 0; yes[i]; i++) {
+        if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
+            *out = !strcasecmp(text, yes[i]);
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int parse_integer(const struct config_option *option, const char *text, int64_t *out)
+{
+    char *end;
+    int64_t value;
+
+    errno = 0;
+    value = strtoll(text, &end, 0);
+    if (end == text || *end)
+        return -EINVAL;
+    if (errno || value < option->min || value > option->max)
+        return -ERANGE;
+    *out = value;
+    return 0;
+}
+
+static void free_list(char **list)
+{
+    for (char **item = list; item && *item; item++)
+        free(*item);
+    free(list);
+}
+
+static int parse_list(const char *text, char ***out)
+{
+    size_t count = 0, capacity = 2;
+
+    for (const char *p = text; *p; p++)
+        capacity += *p == ',';
+    char **list = calloc(capacity, sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    while (*text) {
+        text += strspn(text, " \t,");
+        size_t n = strcspn(text, ",");
+        const char *next = text + n;
+        while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+            n--;
+        if (n) {
+            list[count] = strndup(text, n);
+            if (!list[count++]) {
+                free_list(list);
+                return -ENOMEM;
+            }
+        }
+        text = next;
+    }
+    *out = list;
+    return 0;
+}
+
+static int parse_choice(const struct config_option *option, const char *text, int *out)
+{
+    for (int i = 0; option->choices[i]; i++) {
+        if (!strcasecmp(option->choices[i], text)) {
+            *out = i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int set_string(char **field, const char *text)
+{
+    char *copy = *text ? strdup(text) : NULL;
+
+    if (*text && !copy)
+        return -ENOMEM;
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
+static int set_list(char ***field, const char *text)
+{
+    char **list;
+    int err = parse_list(text, &list);
+
+    if (err)
+        return err;
+    free_list(*field);
+    *field = list;
+    return 0;
+}
+
+static int set_value(const struct config_option *option, const char *text, void *settings)
+{
+    void *field = field_of(option, settings);
+
+    switch (option->type) {
+    case CONFIG_TYPE_BOOL:
+        return parse_bool(text, field);
+    case CONFIG_TYPE_INT:
+        return parse_integer(option, text, field);
+    case CONFIG_TYPE_SIZE:
+        return config_parse_size(text, field);
+    case CONFIG_TYPE_DURATION:
+        return config_parse_duration(text, field);
+    case CONFIG_TYPE_STRING:
+        return set_string(field, text);
+    case CONFIG_TYPE_ENUM:
+        return parse_choice(option, text, field);
+    case CONFIG_TYPE_LIST:
+        return set_list(field, text);
+    }
+    return -EINVAL;
+}
+
+static void expected_text(const struct config_option *option, char *text, size_t size)
+{
+    switch (option->type) {
+    case CONFIG_TYPE_BOOL:
+        snprintf(text, size, "yes or no");
+        return;
+    case CONFIG_TYPE_INT:
+        snprintf(text, size, "a number from %lld to %lld", (long long)option->min,
+                 (long long)option->max);
+        return;
+    case CONFIG_TYPE_SIZE:
+        snprintf(text, size, "a size such as 4096, 512K, 16M or 4G");
+        return;
+    case CONFIG_TYPE_DURATION:
+        snprintf(text, size, "a time such as 500us, 20ms, 5s or 2min");
+        return;
+    case CONFIG_TYPE_STRING:
+    case CONFIG_TYPE_LIST:
+        snprintf(text, size, "text");
+        return;
+    case CONFIG_TYPE_ENUM: {
+        size_t used = (size_t)snprintf(text, size, "one of");
+        for (int i = 0; option->choices[i] && used < size; i++)
+            used += (size_t)snprintf(text + used, size - used, " %s", option->choices[i]);
+        return;
+    }
+    }
+}
+
+// Edit distance of two short words, the smaller the likelier a slip of the keyboard.
+static unsigned word_distance(const char *a, const char *b)
+{
+    unsigned row[64];
+    size_t columns = strlen(b);
+
+    if (columns >= 63)
+        return 63;
+    for (size_t j = 0; j <= columns; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i + 1;
+        for (size_t j = 0; j < columns; j++) {
+            unsigned change = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            unsigned shift = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            row[j + 1] = change < shift ? change : shift;
+        }
+    }
+    return row[columns];
+}
+
+static const struct config_option *nearest_option(const struct config_option *table,
+                                                  const char *section, const char *name)
+{
+    const struct config_option *best = NULL;
+    unsigned best_distance = (unsigned)strlen(name) / 3 + 2;
+
+    for (; table->section; table++) {
+        unsigned distance = word_distance(name, table->name);
+        if (section && strcmp(section, table->section))
+            distance++;
+        if (distance < best_distance) {
+            best = table;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static const struct config_option *find_option(const struct config_option *table,
+                                               const char *section, const char *name)
+{
+    for (; table->section; table++)
+        if (!strcmp(table->section, section) && !strcmp(table->name, name))
+            return table;
+    return NULL;
+}
+
+static int store(const struct config_option *option, const char *value, const char *where,
+                 void *settings)
+{
+    char expected[256];
+    int err = set_value(option, value, settings);
+
+    if (err == -ENOMEM) {
+        log_error("%s: out of memory", where);
+        return err;
+    }
+    if (!err)
+        return 0;
+    expected_text(option, expected, sizeof(expected));
+    log_error("%s: %s=%s is not %s", where, option->name, value, expected);
+    return -EINVAL;
+}
+
+int config_set(const struct config_option *table, const char *section, const char *name,
+               const char *value, const char *where, void *settings)
+{
+    const struct config_option *option = find_option(table, section, name);
+
+    if (option)
+        return store(option, value, where, settings);
+    const struct config_option *near = nearest_option(table, section, name);
+    if (near)
+        log_error("%s: unknown option %s in section [%s]; did you mean %s in [%s]?", where, name,
+                  section, near->name, near->section);
+    else
+        log_error("%s: unknown option %s in section [%s]", where, name, section);
+    return -EINVAL;
+}
+
+int config_defaults(const struct config_option *table, void *settings)
+{
+    for (; table->section; table++) {
+        int err = store(table, table->default_value, "default", settings);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+struct file_reader {
+    FILE *file;
+    const char *path;
+    unsigned line;
+    bool overlong;
+    unsigned errors;
+    const struct config_option *table;
+    void *settings;
+};
+
+// libinih asks for one line per call, so counting calls gives the handler its line number.
+static char *read_line(char *buffer, int size, void *stream)
+{
+    struct file_reader *reader = stream;
+    char *line = fgets(buffer, size, reader->file);
+
+    if (!line)
+        return NULL;
+    bool complete = strchr(line, '\n') || feof(reader->file);
+    if (!reader->overlong)
+        reader->line++;
+    if (!complete && !reader->overlong) {
+        log_error("%s:%u: line too long (at most %d bytes)", reader->path, reader->line, size - 2);
+        reader->errors++;
+    }
+    reader->overlong = !complete;
+    return line;
+}
+
+static int take_setting(void *opaque, const char *section, const char *name, const char *value)
+{
+    struct file_reader *reader = opaque;
+    char where[512];
+
+    snprintf(where, sizeof(where), "%s:%u", reader->path, reader->line);
+    if (config_set(reader->table, section, name, value, where, reader->settings))
+        reader->errors++;
+    return 1;
+}
+
+int config_load(const struct config_option *table, const char *path, void *settings)
+{
+    struct file_reader reader = {.path = path, .table = table, .settings = settings};
+
+    reader.file = fopen(path, "re");
+    if (!reader.file) {
+        int err = -errno;
+        log_error("cannot read configuration file=%s error=\"%s\"", path, strerror(-err));
+        return err;
+    }
+    // The handler's own argument and the stream are both the reader.
+    int bad_line = ini_parse_stream(read_line, &reader, take_setting, &reader);
+    if (bad_line) {
+        log_error("%s:%d: not understood; expected [section] or name = value", path,
+                  bad_line < 0 ? 0 : bad_line);
+        reader.errors++;
+    }
+    fclose(reader.file);
+    return reader.errors ? -EINVAL : 0;
+}
+
+// Finds the row of "--some-name[=value]"; sets *value to what follows '=' or NULL.
+static const struct config_option *match_argument(const struct config_option *table,
+                                                  const char *argument, const char **value)
+{
+    if (strncmp(argument, "--", 2))
+        return NULL;
+    argument += 2;
+    size_t n = strcspn(argument, "=");
+    for (; table->section; table++) {
+        size_t i = 0;
+        for (; i < n && table->name[i]; i++)
+            if (argument[i] != (table->name[i] == '_' ? '-' : table->name[i]))
+                break;
+        if (i == n && !table->name[i]) {
+            *value = argument[n] ? argument + n + 1 : NULL;
+            return table;
+        }
+    }
+    return NULL;
+}
+
+int config_command_line(const struct config_option *table, int *argc, char **argv, void *settings)
+{
+    int kept = 1;
+
+    for (int i = 1; i < *argc; i++) {
+        const char *value;
+        if (!strcmp(argv[i], "--")) {
+            while (i < *argc)
+                argv[kept++] = argv[i++];
+            break;
+        }
+        const struct config_option *option = match_argument(table, argv[i], &value);
+        if (!option) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        char where[128];
+        snprintf(where, sizeof(where), "command line: %.*s", (int)strcspn(argv[i], "="), argv[i]);
+        if (!value && option->type == CONFIG_TYPE_BOOL)
+            value = "yes";
+        if (!value && i + 1 < *argc)
+            value = argv[++i];
+        if (!value) {
+            log_error("%s: a value is missing", where);
+            return -EINVAL;
+        }
+        int err = store(option, value, where, settings);
+        if (err)
+            return err;
+    }
+    argv[kept] = NULL;
+    *argc = kept;
+    return 0;
+}
+
+void config_clear(const struct config_option *table, void *settings)
+{
+    for (; table->section; table++) {
+        void *field = field_of(table, settings);
+        if (table->type == CONFIG_TYPE_STRING) {
+            free(*(char **)field);
+            *(char **)field = NULL;
+        } else if (table->type == CONFIG_TYPE_LIST) {
+            free_list(*(char ***)field);
+            *(char ***)field = NULL;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// Settings: each is one row of a table, from which come the ini file, the command line, --help,
+// the commented sample file, and the checks that manual and sample are complete.
+//
+//     struct settings { char *listen; uint64_t port; bool verbose; };
+//     static const struct config_option options[] = {
+//         CONFIG_STRING("box", "listen", struct settings, listen, "127.0.0.1", "address to ..."),
+//         ...
+//         CONFIG_END
+//     };
+//
+// A value is set by, in rising order: the row's default, the file, the command line
+// (--listen VALUE or --listen=VALUE; a row's option name is its name with '_' as '-').
+#ifndef RGPU_COMMON_CONFIG_H
+#define RGPU_COMMON_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum config_type {
+    CONFIG_TYPE_BOOL,     // bool: yes/no, true/false, on/off, 1/0
+    CONFIG_TYPE_INT,      // int64_t, within [min, max]
+    CONFIG_TYPE_SIZE,     // uint64_t bytes: plain or with K, M, G, T (powers of 1024)
+    CONFIG_TYPE_DURATION, // uint64_t microseconds: us, ms, s, min, h; a plain number is seconds
+    CONFIG_TYPE_STRING,   // char *, heap; NULL where empty
+    CONFIG_TYPE_ENUM,     // int: index into choices
+    CONFIG_TYPE_LIST,     // char **, heap, NULL-terminated; comma-separated; never NULL itself
+};
+
+struct config_option {
+    const char *section;
+    const char *name;
+    enum config_type type;
+    size_t offset;              // of the field in the settings structure
+    const char *default_value;  // as text, as in a file
+    const char *help;           // one line
+    const char *const *choices; // CONFIG_TYPE_ENUM: NULL-terminated words
+    int64_t min, max;           // CONFIG_TYPE_INT
+    bool reloadable;            // taken over on a reload; others need a restart
+};
+
+#define CONFIG_ROW_(section_, name_, type_, struct_, field_, default_, help_, ...) \
+    { \
+        .section = section_, .name = name_, .type = type_, .offset = offsetof(struct_, field_), \
+        .default_value = default_, .help = help_, __VA_ARGS__ \
+    }
+#define CONFIG_BOOL(section, name, type, field, def, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_BOOL, type, field, def, help, __VA_ARGS__)
+#define CONFIG_INT(section, name, type, field, def, lo, hi, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_INT, type, field, def, help, .min = lo, .max = hi, \
+                __VA_ARGS__)
+#define CONFIG_SIZE(section, name, type, field, def, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_SIZE, type, field, def, help, __VA_ARGS__)
+#define CONFIG_DURATION(section, name, type, field, def, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_DURATION, type, field, def, help, __VA_ARGS__)
+#define CONFIG_STRING(section, name, type, field, def, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_STRING, type, field, def, help, __VA_ARGS__)
+#define CONFIG_ENUM(section, name, type, field, def, words, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_ENUM, type, field, def, help, .choices = words, \
+                __VA_ARGS__)
+#define CONFIG_LIST(section, name, type, field, def, help, ...) \
+    CONFIG_ROW_(section, name, CONFIG_TYPE_LIST, type, field, def, help, __VA_ARGS__)
+#define CONFIG_END { .section = NULL }
+
+// Fills SETTINGS (zeroed by the caller) with the defaults.
+int config_defaults(const struct config_option *table, void *settings)
+    __attribute__((warn_unused_result));
+
+// Reads the file at PATH. Every problem is logged as "FILE:LINE: what"; -EINVAL if there was any,
+// or -errno where the file cannot be read. Unknown names are errors, with the nearest known one.
+int config_load(const struct config_option *table, const char *path, void *settings)
+    __attribute__((warn_unused_result));
+
+// Sets one option from text; logs the reason prefixed with WHERE ("file:3", "--port").
+int config_set(const struct config_option *table, const char *section, const char *name,
+               const char *value, const char *where, void *settings)
+    __attribute__((warn_unused_result));
+
+// Takes the options of the table from the command line and removes them from argv (what is left,
+// argv[0] first, is the caller's; *argc is adjusted). A bool may stand without a value.
+// "--" ends the search. -EINVAL after logging.
+int config_command_line(const struct config_option *table, int *argc, char **argv, void *settings)
+    __attribute__((warn_unused_result));
+
+// The table as --help text, and as a commented sample file in which every option appears.
+void config_print_help(const struct config_option *table, FILE *out);
+void config_print_sample(const struct config_option *table, const char *program, FILE *out);
+
+// Frees the strings and lists; SETTINGS may be filled again with config_defaults afterwards.
+void config_clear(const struct config_option *table, void *settings);
+
+// Logs each option that differs between OLD and NEW but is not reloadable.
+void config_report_restart_needed(const struct config_option *table, const void *old_settings,
+                                  const void *new_settings);
+
+// Parsers of single values, for command lines that have no table. -EINVAL, -ERANGE.
+int config_parse_size(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
+int config_parse_duration(const char *text, uint64_t *microseconds)
+    __attribute__((warn_unused_result));
+
+#endif

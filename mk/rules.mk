@@ -9,12 +9,14 @@
 #   ARCHIVES  names of static libraries, dependents first
 #   LIBS      system libraries, e.g. -levent
 # A source's own flags:  $(B)/obj/daemon/main.o: EXTRA_CPPFLAGS := -DX
+# What tests need beside test programs (built by `make check`) goes into TEST_EXTRAS.
 # Generated headers that must exist before anything compiles go into GENERATED.
 
 PROGRAMS      :=
 LIBRARIES     :=
 EXTRAS        :=
 TEST_PROGRAMS :=
+TEST_EXTRAS   :=
 INSTALL_TARGETS :=
 DEPFILES      :=
 GENERATED     :=

@@ -1,0 +1,1 @@
+$(call test_program,harness-tap,tests/harness/tap.c)

@@ -1,0 +1,22 @@
+#!/bin/bash
+# The shell side: started programs are waited for by their own words and end with the test.
+. "$(dirname "$0")/../lib.sh"
+
+ok "a command that succeeds" true
+fails "a command that fails" false
+is "$(printf 'a b')" "a b" "texts compare"
+like "one two" 't.o$' "texts match"
+
+start talker bash -c 'echo ready on 127.0.0.1:1; exec tail -f /dev/null'
+talker=$PID
+ok "its line arrives" await_line talker '^ready'
+ok "it is alive" kill -0 "$talker"
+stop "$talker"
+fails "it is gone once stopped" kill -0 "$talker"
+
+# A test that is killed leaves nothing behind.
+{ TMPDIR=$TMP bash -c '. "$1"; start sleeper tail -f /dev/null; echo "$PID" >"$2"; kill -9 $$' _ \
+    "$TOP/tests/lib.sh" "$TMP/pid" || true; } 2>/dev/null
+gone() { ! kill -0 "$(cat "$TMP/pid")" 2>/dev/null; }
+ok "a killed test takes what it started with it" await "it is gone" gone
+done_testing

@@ -1,0 +1,32 @@
+# Running the tests.
+#   make check                 every test, TAP under prove
+#   make check T=name          the tests whose name or path contains this
+#   make check VALGRIND=1      compiled tests under valgrind
+#   make check SAN=thread      the same tests on a sanitized build
+
+T        ?=
+VALGRIND ?=
+TEST_JOBS ?= 2
+
+# T may be a name (transport-ring), a source (tests/transport/ring.c) or a script (tests/box/x.t).
+test_pattern = $(subst /,-,$(patsubst tests/%,%,$(basename $(T))))
+test_name    = $(subst /,-,$(patsubst tests/%,%,$(patsubst $(B)/%,%,$(basename $(1)))))
+matching     = $(if $(T),$(foreach t,$(1),$(if $(findstring $(test_pattern),$(call test_name,$(t))),$(t))),$(1))
+
+test_scripts  = $(sort $(wildcard tests/*/*.t))
+
+.PHONY: check check-built tests
+check:
+	@scripts/install-deps build test
+	@+$(MAKE) --no-print-directory check-built
+
+tests: all $$(TEST_PROGRAMS) $$(TEST_EXTRAS)
+
+check-built: tests
+	@selected="$(call matching,$(test_scripts) $(sort $(TEST_PROGRAMS)))"; \
+	[ -n "$$selected" ] || { echo "no test matches T=$(T)"; exit 1; }; \
+	BUILD="$(CURDIR)/$(B)" VALGRIND="$(VALGRIND)" SAN="$(SAN)" CC="$(CC)" \
+	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=1}" \
+	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:exitcode=66}" \
+	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}" \
+	prove --timer -j$(TEST_JOBS) $(if $(T),-v) --exec tests/run-one $$selected

@@ -1,0 +1,179 @@
+/* The client's half of tickets: finding the bundle, and proving a signature without sending it. */
+#include "common/ticket.h"
+#include "common/ticket_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static int base64url_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+/* The 43 characters that are a signature of 32 bytes, and nothing else. */
+static int decode_signature(const char *text, uint8_t signature[SHA256_SIZE])
+{
+    uint32_t bits = 0;
+    size_t count = 0, used = 0;
+
+    if (strlen(text) != 43)
+        return -EBADMSG;
+    for (; *text; text++) {
+        int digit = base64url_digit(*text);
+        if (digit < 0)
+            return -EBADMSG;
+        bits = bits << 6 | (uint32_t)digit;
+        count += 6;
+        if (count >= 8 && used < SHA256_SIZE) {
+            count -= 8;
+            signature[used++] = (uint8_t)(bits >> count);
+        }
+    }
+    return used == SHA256_SIZE ? 0 : -EBADMSG;
+}
+
+size_t ticket_public_size(const char *token)
+{
+    const char *first = strchr(token, '.');
+    const char *second = first ? strchr(first + 1, '.') : NULL;
+
+    if (!second || first == token || second == first + 1 || !second[1] || strchr(second + 1, '.'))
+        return 0;
+    return (size_t)(second - token);
+}
+
+void ticket_proof(const uint8_t signature[SHA256_SIZE], const char *public_part, size_t size,
+                  const uint8_t box_nonce[TICKET_NONCE_SIZE],
+                  const uint8_t client_nonce[TICKET_NONCE_SIZE], uint8_t proof[SHA256_SIZE])
+{
+    static const char purpose[] = "rgpu ticket proof";
+    struct hmac_sha256 mac;
+    uint8_t digest[SHA256_SIZE];
+
+    sha256_of(public_part, size, digest);
+    hmac_sha256_start(&mac, signature, SHA256_SIZE);
+    hmac_sha256_add(&mac, purpose, sizeof(purpose) - 1);
+    hmac_sha256_add(&mac, box_nonce, TICKET_NONCE_SIZE);
+    hmac_sha256_add(&mac, client_nonce, TICKET_NONCE_SIZE);
+    hmac_sha256_add(&mac, digest, sizeof(digest));
+    hmac_sha256_finish(&mac, proof);
+}
+
+int ticket_prove(const char *token, const uint8_t box_nonce[TICKET_NONCE_SIZE],
+                 const uint8_t client_nonce[TICKET_NONCE_SIZE], uint8_t proof[SHA256_SIZE])
+{
+    size_t size = ticket_public_size(token);
+    uint8_t signature[SHA256_SIZE];
+
+    if (size == 0 || decode_signature(token + size + 1, signature) < 0)
+        return -EBADMSG;
+    ticket_proof(signature, token, size, box_nonce, client_nonce, proof);
+    explicit_bzero(signature, sizeof(signature));
+    return 0;
+}
+
+int ticket_nonce(uint8_t nonce[TICKET_NONCE_SIZE])
+{
+    ssize_t size = getrandom(nonce, TICKET_NONCE_SIZE, 0);
+
+    return size == TICKET_NONCE_SIZE ? 0 : size < 0 ? -errno : -EIO;
+}
+
+static bool safe_token(const char *token)
+{
+    return strlen(token) <= TICKET_TOKEN_MAX && ticket_public_size(token) > 0;
+}
+
+static int parse_line(char *line, struct ticket_bundle *bundle)
+{
+    char *position = NULL;
+    char *box = strtok_r(line, " \t\r", &position);
+    char *addresses = strtok_r(NULL, " \t\r", &position);
+    char *token = strtok_r(NULL, " \t\r", &position);
+    struct ticket_entry *entries;
+
+    if (!box || *box == '#')
+        return 0;
+    if (!token || strtok_r(NULL, " \t\r", &position) || !safe_token(token) ||
+        strlen(box) >= TICKET_NAME_MAX)
+        return -EBADMSG;
+    entries = realloc(bundle->entries, (bundle->count + 1) * sizeof(*entries));
+    if (!entries)
+        return -ENOMEM;
+    bundle->entries = entries;
+    entries[bundle->count++] = (struct ticket_entry){
+        .box = box,
+        .addresses = addresses,
+        .token = token,
+        .public_size = ticket_public_size(token),
+    };
+    return 0;
+}
+
+int ticket_bundle_parse(const char *text, size_t size, struct ticket_bundle *bundle)
+{
+    struct ticket_bundle out = {0};
+    char *position = NULL;
+    int error = 0;
+
+    if (size > TICKET_BUNDLE_MAX || memchr(text, '\0', size))
+        return -EBADMSG;
+    out.text = strndup(text, size);
+    if (!out.text)
+        return -ENOMEM;
+    for (char *line = strtok_r(out.text, "\n;", &position); line && !error;
+         line = strtok_r(NULL, "\n;", &position))
+        error = parse_line(line, &out);
+    if (!error && out.count == 0)
+        error = -EBADMSG;
+    if (error)
+        ticket_bundle_free(&out);
+    else
+        *bundle = out;
+    return error;
+}
+
+int ticket_bundle_load_file(const char *path, struct ticket_bundle *bundle)
+{
+    char *text;
+    size_t size;
+    int error = ticket_read_private(path, TICKET_BUNDLE_MAX, &text, &size);
+
+    if (error)
+        return error;
+    error = ticket_bundle_parse(text, size, bundle);
+    explicit_bzero(text, size);
+    free(text);
+    return error;
+}
+
+int ticket_bundle_load(struct ticket_bundle *bundle)
+{
+    const char *text = getenv("RGPU_TICKET");
+    const char *path = getenv("RGPU_TICKET_FILE");
+
+    if (text && *text)
+        return ticket_bundle_parse(text, strlen(text), bundle);
+    if (path && *path)
+        return ticket_bundle_load_file(path, bundle);
+    return -ENOENT;
+}
+
+void ticket_bundle_free(struct ticket_bundle *bundle)
+{
+    if (bundle->text) {
+        for (size_t i = 0; i < bundle->count; i++)
+            explicit_bzero((char *)bundle->entries[i].token, strlen(bundle->entries[i].token));
+        free(bundle->text);
+    }
+    free(bundle->entries);
+    *bundle = (struct ticket_bundle){0};
+}

@@ -1,0 +1,323 @@
+// Parsing and printing of addresses, connecting within a deadline, listening.
+#include "common/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static int parse_port(const char *text, uint16_t *port)
+{
+    char *end;
+    unsigned long value;
+
+    if (*text < '0' || *text > '9')
+        return -EINVAL;
+    value = strtoul(text, &end, 10);
+    if (*end || value > 65535)
+        return -EINVAL;
+    *port = (uint16_t)value;
+    return 0;
+}
+
+static int set_host(struct endpoint *endpoint, const char *host, size_t size)
+{
+    if (size > ENDPOINT_HOST_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)host[i] <= ' ')
+            return -EINVAL;
+    memcpy(endpoint->host, host, size);
+    endpoint->host[size] = '\0';
+    return 0;
+}
+
+static int parse_bracketed(const char *text, struct endpoint *endpoint, const char **rest)
+{
+    const char *close = strchr(text, ']');
+
+    if (!close || (close[1] && close[1] != ':'))
+        return -EINVAL;
+    *rest = close + 1;
+    return set_host(endpoint, text + 1, (size_t)(close - text - 1));
+}
+
+static int parse_unix(const char *path, struct endpoint *out)
+{
+    struct endpoint endpoint = {.is_unix = true};
+
+    if (*path != '/' || strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+        return -EINVAL;
+    if (set_host(&endpoint, path, strlen(path)))
+        return -EINVAL;
+    *out = endpoint;
+    return 0;
+}
+
+int endpoint_parse(const char *text, uint16_t default_port, struct endpoint *out)
+{
+    struct endpoint endpoint = {.port = default_port};
+    const char *rest;
+    int err;
+
+    if (!strncmp(text, "unix:", 5))
+        return parse_unix(text + 5, out);
+    if (*text == '[') {
+        err = parse_bracketed(text, &endpoint, &rest);
+    } else {
+        rest = text + strcspn(text, ":");
+        // A bare IPv6 address is ambiguous with host:port, so it must stand in brackets.
+        if (*rest && strchr(rest + 1, ':'))
+            return -EINVAL;
+        err = set_host(&endpoint, text, (size_t)(rest - text));
+    }
+    if (err)
+        return err;
+    if (*rest == ':') {
+        if (parse_port(rest + 1, &endpoint.port))
+            return -EINVAL;
+    } else if (!default_port || rest == text) {
+        return -EINVAL;
+    }
+    *out = endpoint;
+    return 0;
+}
+
+void endpoint_format(const struct endpoint *endpoint, char *text)
+{
+    if (endpoint->is_unix)
+        snprintf(text, ENDPOINT_TEXT_MAX, "unix:%s", endpoint->host);
+    else if (strchr(endpoint->host, ':'))
+        snprintf(text, ENDPOINT_TEXT_MAX, "[%s]:%u", endpoint->host, endpoint->port);
+    else
+        snprintf(text, ENDPOINT_TEXT_MAX, "%s:%u", endpoint->host, endpoint->port);
+}
+
+int endpoint_parse_list(const char *text, uint16_t default_port, struct endpoint *out, size_t max)
+{
+    size_t count = 0;
+
+    while (*text) {
+        char part[ENDPOINT_TEXT_MAX];
+        text += strspn(text, " \t,");
+        size_t n = strcspn(text, ","), trimmed = n;
+        while (trimmed && (text[trimmed - 1] == ' ' || text[trimmed - 1] == '\t'))
+            trimmed--;
+        if (trimmed >= sizeof(part))
+            return -EINVAL;
+        memcpy(part, text, trimmed);
+        part[trimmed] = '\0';
+        text += n;
+        if (!trimmed)
+            continue;
+        if (count == max)
+            return -E2BIG;
+        if (endpoint_parse(part, default_port, &out[count]))
+            return -EINVAL;
+        count++;
+    }
+    return (int)count;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int await_connected(int fd, int64_t deadline)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    int result, error;
+    socklen_t size = sizeof(error);
+
+    do {
+        int64_t left = deadline - now_ms();
+        result = poll(&wait, 1, left > 0 ? (int)left : 0);
+    } while (result < 0 && errno == EINTR);
+    if (result < 0)
+        return -errno;
+    if (!result)
+        return -ETIMEDOUT;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size))
+        return -errno;
+    return -error;
+}
+
+static void tune_tcp(int fd)
+{
+    int on = 1;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+static int connect_address(const struct sockaddr *address, socklen_t size, int64_t deadline)
+{
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int err = 0;
+
+    if (fd < 0)
+        return -errno;
+    if (address->sa_family != AF_UNIX)
+        tune_tcp(fd);
+    if (connect(fd, address, size)) {
+        err = -errno;
+        if (err == -EINPROGRESS)
+            err = await_connected(fd, deadline);
+    }
+    if (err) {
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static int resolve(const struct endpoint *endpoint, int flags, struct addrinfo **out)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
+    char port[8];
+
+    snprintf(port, sizeof(port), "%u", endpoint->port);
+    int err = getaddrinfo(*endpoint->host ? endpoint->host : NULL, port, &hints, out);
+    if (err == EAI_SYSTEM)
+        return -errno;
+    return err == EAI_MEMORY ? -ENOMEM : err ? -EHOSTUNREACH : 0;
+}
+
+static struct sockaddr_un unix_address(const struct endpoint *endpoint)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.*s",
+             (int)sizeof(address.sun_path) - 1, endpoint->host);
+    return address;
+}
+
+int endpoint_connect(const struct endpoint *endpoint, int timeout_ms)
+{
+    int64_t deadline = now_ms() + timeout_ms;
+    struct addrinfo *list;
+
+    if (endpoint->is_unix) {
+        struct sockaddr_un address = unix_address(endpoint);
+        return connect_address((struct sockaddr *)&address, sizeof(address), deadline);
+    }
+    int result = resolve(endpoint, 0, &list);
+    if (result)
+        return result;
+    result = -EHOSTUNREACH;
+    for (struct addrinfo *a = list; a && result < 0; a = a->ai_next)
+        result = connect_address(a->ai_addr, a->ai_addrlen, deadline);
+    freeaddrinfo(list);
+    return result;
+}
+
+static int listen_unix(const struct endpoint *endpoint, int backlog)
+{
+    struct sockaddr_un address = unix_address(endpoint);
+    struct stat info;
+    int fd, live;
+
+    if (!lstat(endpoint->host, &info)) {
+        if (!S_ISSOCK(info.st_mode))
+            return -EEXIST;
+        live = endpoint_connect(endpoint, 1000);
+        if (live >= 0) {
+            close(live);
+            return -EADDRINUSE;
+        }
+        unlink(endpoint->host);
+    }
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, backlog)) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static int listen_address(const struct addrinfo *address, int backlog)
+{
+    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int on = 1;
+
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, backlog)) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static uint16_t bound_port(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    if (address.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+int endpoint_listen(const struct endpoint *endpoint, int backlog, uint16_t *port)
+{
+    struct addrinfo *list;
+
+    if (endpoint->is_unix) {
+        *port = 0;
+        return listen_unix(endpoint, backlog);
+    }
+    int fd = resolve(endpoint, AI_PASSIVE, &list);
+    if (fd)
+        return fd;
+    fd = -EHOSTUNREACH;
+    for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
+        fd = listen_address(a, backlog);
+    freeaddrinfo(list);
+    if (fd >= 0)
+        *port = bound_port(fd);
+    return fd;
+}
+
+void endpoint_peer_text(int fd, char *text, size_t size)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof(address);
+    struct ucred peer;
+    char host[64], port[8];
+
+    if (getpeername(fd, (struct sockaddr *)&address, &length)) {
+        snprintf(text, size, "unknown");
+    } else if (address.ss_family == AF_UNIX) {
+        length = sizeof(peer);
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+            snprintf(text, size, "unix");
+        else
+            snprintf(text, size, "unix:pid=%d,uid=%u", (int)peer.pid, (unsigned)peer.uid);
+    } else if (getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port,
+                           sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV)) {
+        snprintf(text, size, "unknown");
+    } else {
+        snprintf(text, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+    }
+}

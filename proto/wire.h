@@ -1,0 +1,163 @@
+// What travels on a session's link once its transport is chosen: requests to the worker, events to
+// the client, and the description of the box's devices. docs/protocol.md tells the whole story.
+//
+// All fields are in the byte order of x86-64 and arm64 (little endian); the handshake refuses
+// others. Records are multiples of eight bytes and at most WIRE_RECORD_MAX long.
+#ifndef RGPU_PROTO_WIRE_H
+#define RGPU_PROTO_WIRE_H
+
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+enum {
+    WIRE_RECORD_MAX = 72 * 1024,
+    WIRE_INLINE_MAX = 64 * 1024, // bytes of data that one record may carry behind its arguments
+    WIRE_BLOCK_SIZE = 512 * 1024,
+    WIRE_DEVICE_MAX = 64,        // devices of one session
+    WIRE_ATTRIBUTE_LIMIT = 160,  // device attributes are numbered below this
+};
+
+// A request: the header, then the arguments of its operation (struct args_* of cuda_ops.h), then
+// inline data.
+struct wire_request {
+    uint32_t size;    // of the whole record, header included
+    uint16_t op;      // enum cuda_op
+    uint16_t flags;   // zero
+    uint32_t call;    // echoed in the reply; 0: no reply is wanted
+    uint32_t reserved;
+    uint64_t context; // handle of the calling thread's current context; 0: none
+};
+
+// What a worker sends. Each has this header; `call` and `result` have a meaning in EVENT_REPLY only.
+enum wire_event_kind {
+    EVENT_REPLY = 1,     // outputs of a sync request (struct reply_*), then reply_bytes
+    EVENT_DATA,          // struct wire_data; `size` bytes of payload follow the record (bulk)
+    EVENT_CREDIT,        // struct wire_credit: blocks of a push that may be sent
+    EVENT_PULLED,        // struct wire_job_end: a pull's last byte has been sent, or it failed
+    EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
+    EVENT_PRINT,         // text that kernels printed follows the header
+    EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
+};
+
+struct wire_event {
+    uint32_t size;
+    uint16_t kind;
+    uint16_t flags;
+    uint32_t call;
+    int32_t result;   // CUresult of the request
+    int32_t deferred; // CUresult of an earlier request that wanted no reply; reported once
+    uint32_t reserved;
+};
+
+struct wire_data {
+    uint32_t job;
+    uint32_t size;
+    uint64_t offset;
+};
+
+struct wire_credit {
+    uint32_t blocks;
+    uint32_t reserved;
+};
+
+struct wire_job_end {
+    uint32_t job;
+    int32_t result;
+};
+
+struct wire_host_function {
+    uint64_t token;
+    int32_t status; // CUresult for a stream callback
+    uint32_t is_callback;
+};
+
+// A host address that both sides map, as requests name it.
+#define WIRE_HOST(region, offset) ((uint64_t)(region) << 48 | (uint64_t)(offset))
+#define WIRE_HOST_REGION(host) ((uint32_t)((host) >> 48))
+#define WIRE_HOST_OFFSET(host) ((host) & ((UINT64_C(1) << 48) - 1))
+enum { WIRE_REGION_STAGING = 0, WIRE_REGION_LIMIT = 1 << 16 };
+
+// One entry of the launch request's inline data, before the packed parameters.
+struct wire_launch_attribute {
+    int32_t id; // CUlaunchAttributeID
+    uint32_t reserved;
+    CUlaunchAttributeValue value; // an event in it is a handle of the session
+};
+enum { WIRE_LAUNCH_COOPERATIVE = 1, WIRE_LAUNCH_ATTRIBUTES_MAX = 32 };
+
+// Reply of function_info: this header, then parameter_count of wire_parameter.
+struct wire_function_info {
+    uint32_t parameter_count;
+    uint32_t parameter_bytes; // size of the packed parameter buffer
+    int32_t max_threads;      // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+    int32_t static_shared;    // bytes
+};
+struct wire_parameter {
+    uint32_t offset;
+    uint32_t size;
+};
+
+// JIT and library options travel as an array of these. Log buffers: value is the buffer's size.
+struct wire_option {
+    uint32_t option;
+    uint32_t group; // 0: CUjit_option, 1: CUlibraryOption
+    uint64_t value;
+};
+// Outputs of a load or a link step: this header, then the two logs, without NUL.
+struct wire_jit_outputs {
+    float wall_time; // ms
+    uint32_t threads_per_block;
+    uint32_t info_size;
+    uint32_t error_size;
+};
+
+// The description of a session's devices that the worker sends in its WELCOME: the header, then
+// `devices` times wire_device, then devices * devices P2P rows of wire_peer (row major).
+enum { WIRE_SNAPSHOT_VERSION = 1 };
+struct wire_snapshot {
+    uint32_t version;
+    uint32_t devices;
+    int32_t driver_version; // as cuDriverGetVersion
+    uint32_t reserved;
+};
+struct wire_device {
+    char name[128]; // NUL-terminated
+    uint8_t uuid[16];
+    uint8_t luid[8];
+    uint32_t luid_mask;
+    int32_t luid_result; // CUresult of the question for it
+    char pci_bus_id[24];
+    uint64_t total_memory; // bytes; the budget where the lease has one
+    int32_t stream_priority_least;
+    int32_t stream_priority_greatest;
+    CUdevprop properties;
+    uint32_t attribute_count;
+    int32_t attribute_results[WIRE_ATTRIBUTE_LIMIT]; // CUresult of each
+    int32_t attributes[WIRE_ATTRIBUTE_LIMIT];
+    int32_t affinity_supported[4]; // by CUexecAffinityType
+};
+struct wire_peer {
+    int32_t can_access;
+    int32_t attributes[8]; // by CUdevice_P2PAttribute
+    int32_t results[8];
+};
+
+// Types of handles, the same on both sides (HANDLE_* of the generated code).
+enum handle_kind {
+    HANDLE_CONTEXT = 1,
+    HANDLE_STREAM,
+    HANDLE_EVENT,
+    HANDLE_MODULE,
+    HANDLE_FUNCTION,
+    HANDLE_KERNEL,
+    HANDLE_LIBRARY,
+    HANDLE_POOL,
+    HANDLE_LINK,
+};
+
+_Static_assert(sizeof(struct wire_request) == 24, "layout is part of the protocol");
+_Static_assert(sizeof(struct wire_event) == 24, "layout is part of the protocol");
+_Static_assert(sizeof(struct wire_data) == 16, "layout is part of the protocol");
+
+#endif

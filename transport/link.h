@@ -1,0 +1,104 @@
+// A link: one end of a session's two-way channel of records, whatever moves the bytes.
+//
+// Each side has one sender and one receiver at a time; the two may be different threads.
+//   sending     link_reserve() gives room for one record and holds the sending side until
+//               link_commit() or link_cancel(), so any thread may send. A committed record leaves
+//               without further calls, soon; link_flush() makes it leave now.
+//   receiving   link_receive() copies the next record out. The caller sees to it that one thread
+//               receives at a time.
+//   bulk        link_send_bulk() sends one record with a payload of any size behind it, taken from
+//               the caller's memory without a copy where the transport can; the receiver, having
+//               received the record, must take the payload with link_receive_bulk() before it
+//               receives again.
+//   shared memory  where link_shares_memory(): both sides map region 0 (staging blocks and a page of
+//               flags) and further regions, named by small numbers, whose descriptors travel by
+//               link_send_region(). The peer's memory is hostile: what is in it may change at any time.
+// All functions return 0 or -errno unless said otherwise. After a failure the link is down: every
+// call gives -EPIPE (or the first error), link_error() tells why in words.
+#ifndef RGPU_TRANSPORT_LINK_H
+#define RGPU_TRANSPORT_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct link;
+
+// How a receiver waits: it spins for spin_us microseconds, then sleeps.
+struct link_options {
+    uint32_t spin_us;
+    uint32_t block_size;  // staging blocks, bytes; 0: 512 KiB
+    uint32_t block_count; // 0: 32
+};
+// Spinning that suits this machine: none to speak of where there are few processors.
+uint32_t link_default_spin_us(void);
+
+// Room for a record of SIZE bytes (a multiple of 8, at most WIRE_RECORD_MAX). NULL: the link is down.
+// Waits while the peer has not taken earlier ones.
+void *link_reserve(struct link *link, uint32_t size);
+void link_commit(struct link *link);
+void link_cancel(struct link *link); // forget the reserved record
+int link_flush(struct link *link);
+
+// The record (RECORD of SIZE bytes, a multiple of 8) and LENGTH bytes of payload behind it.
+int link_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
+                   size_t length);
+
+// Copies the next record to BUFFER (ROOM bytes, WIRE_RECORD_MAX suffice). Returns its size, 0 when
+// TIMEOUT_MS (-1: none) passed first, or -errno: -EPROTO for a malformed record, -EPIPE when the
+// peer is gone.
+int link_receive(struct link *link, void *buffer, size_t room, int timeout_ms);
+int link_receive_bulk(struct link *link, void *payload, size_t length);
+// Whether a record (or the peer's end) is there now; any thread may ask. Never blocks.
+bool link_pending(struct link *link);
+// Makes a link_receive() that is asleep return 0 early; any thread may call.
+void link_kick(struct link *link);
+
+bool link_shares_memory(const struct link *link);
+struct link_staging {
+    void *base;           // this side's mapping of region 0
+    size_t size;
+    uint32_t *flags;      // LINK_FLAGS completion flags, in region 0
+    uint64_t flags_offset; // of flags in region 0
+    uint64_t blocks_offset;
+    uint32_t block_size;
+    uint32_t block_count;
+};
+enum { LINK_FLAGS = 1024 };
+const struct link_staging *link_staging(const struct link *link); // NULL where memory is not shared
+// The descriptor of a sealed memory file travels to the peer under the number REGION; the peer takes
+// it by that number (waiting for it) and closes it.
+int link_send_region(struct link *link, uint32_t region, int fd);
+int link_receive_region(struct link *link, uint32_t region, int *fd);
+
+const char *link_name(const struct link *link);  // "tcp", "shm", "loop"
+const char *link_error(const struct link *link); // why it is down; "" while it is up
+void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
+// Makes every call on the link fail from now on; any thread may call. Frees nothing.
+void link_shutdown(struct link *link);
+void link_free(struct link **link);
+
+// tcp: takes over a connected stream socket.
+int link_tcp_open(int fd, const struct link_options *options, struct link **out);
+
+// loop: both ends in this process, for tests.
+int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);
+
+// shm, the worker's side. The memory is made before a client comes, so that it can be registered
+// with CUDA (link_shm_memory); serving takes the unix socket over which the client asked.
+struct shm_memory;
+int shm_memory_new(const struct link_options *options, struct shm_memory **out);
+void shm_memory_free(struct shm_memory **memory);
+const struct link_staging *shm_memory_staging(const struct shm_memory *memory);
+// An abstract unix socket for one client that knows TOKEN (32 bytes); NAME gets its address
+// without the leading NUL.
+int shm_listen(char *name, size_t room, int *fd);
+// Accepts the client that presents TOKEN within TIMEOUT_MS; others are turned away. WATCH (or -1) is
+// the control connection: when it closes, waiting ends with -ECONNRESET.
+int link_shm_accept(int listener, const uint8_t token[32], struct shm_memory **memory, int watch,
+                    int timeout_ms, const struct link_options *options, struct link **out);
+// The client's side. WATCH is as above and is watched for as long as the link lives.
+int link_shm_connect(const char *name, const uint8_t token[32], int watch, int timeout_ms,
+                     const struct link_options *options, struct link **out);
+
+#endif

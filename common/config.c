@@ -8,76 +8,11 @@
 #include <strings.h>
 
 #include "common/log.h"
+#include "common/units.h"
 
 static void *field_of(const struct config_option *option, void *settings)
 {
     return (char *)settings + option->offset;
-}
-
-static int parse_scaled(const char *text, uint64_t *value, const char **unit)
-{
-    char *end;
-
-    if (*text < '0' || *text > '9')
-        return -EINVAL;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (errno)
-        return -ERANGE;
-    while (*end == ' ')
-        end++;
-    *unit = end;
-    return 0;
-}
-
-struct unit {
-    const char *name;
-    uint64_t factor;
-};
-
-static int apply_unit(const struct unit *units, const char *name, uint64_t value, uint64_t *out)
-{
-    for (; units->name; units++) {
-        if (strcasecmp(units->name, name))
-            continue;
-        return __builtin_mul_overflow(value, units->factor, out) ? -ERANGE : 0;
-    }
-    return -EINVAL;
-}
-
-int config_parse_size(const char *text, uint64_t *bytes)
-{
-    static const struct unit units[] = {
-        {"", 1},          {"B", 1},          {"K", 1ull << 10},   {"KiB", 1ull << 10},
-        {"M", 1ull << 20}, {"MiB", 1ull << 20}, {"G", 1ull << 30}, {"GiB", 1ull << 30},
-        {"T", 1ull << 40}, {"TiB", 1ull << 40}, {NULL, 0},
-    };
-    uint64_t value, result;
-    const char *unit;
-    int err = parse_scaled(text, &value, &unit);
-
-    if (!err)
-        err = apply_unit(units, unit, value, &result);
-    if (!err)
-        *bytes = result;
-    return err;
-}
-
-int config_parse_duration(const char *text, uint64_t *microseconds)
-{
-    static const struct unit units[] = {
-        {"", 1000000}, {"us", 1},          {"ms", 1000},        {"s", 1000000},
-        {"min", 60000000}, {"h", 3600000000ull}, {"d", 86400000000ull}, {NULL, 0},
-    };
-    uint64_t value, result;
-    const char *unit;
-    int err = parse_scaled(text, &value, &unit);
-
-    if (!err)
-        err = apply_unit(units, unit, value, &result);
-    if (!err)
-        *microseconds = result;
-    return err;
 }
 
 static int parse_bool(const char *text, bool *out)
@@ -188,9 +123,9 @@ static int set_value(const struct config_option *option, const char *text, void 
     case CONFIG_TYPE_INT:
         return parse_integer(option, text, field);
     case CONFIG_TYPE_SIZE:
-        return config_parse_size(text, field);
+        return units_parse_size(text, field);
     case CONFIG_TYPE_DURATION:
-        return config_parse_duration(text, field);
+        return units_parse_duration(text, field);
     case CONFIG_TYPE_STRING:
         return set_string(field, text);
     case CONFIG_TYPE_ENUM:

@@ -94,9 +94,4 @@ void config_clear(const struct config_option *table, void *settings);
 void config_report_restart_needed(const struct config_option *table, const void *old_settings,
                                   const void *new_settings);
 
-// Parsers of single values, for command lines that have no table. -EINVAL, -ERANGE.
-int config_parse_size(const char *text, uint64_t *bytes) __attribute__((warn_unused_result));
-int config_parse_duration(const char *text, uint64_t *microseconds)
-    __attribute__((warn_unused_result));
-
 #endif

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    ENDPOINT_DEFAULT_PORT = 7477,
+    ENDPOINT_DEFAULT_PORT = 7300,
     ENDPOINT_HOST_MAX = 255,
     ENDPOINT_TEXT_MAX = ENDPOINT_HOST_MAX + 16,
 };

@@ -1,0 +1,225 @@
+// Control frames on streams and packet sockets.
+#include "common/control.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fdpass.h"
+
+int control_parse_header(const uint8_t *bytes, struct control_header *out)
+{
+    struct cursor_reader reader = cursor_reader_on(bytes, CONTROL_HEADER_BYTES);
+    struct control_header header = {.size = cursor_u32(&reader), .type = cursor_u16(&reader)};
+    size_t max = control_message_max(header.type);
+
+    if (!control_message_name(header.type) || cursor_u16(&reader))
+        return -EBADMSG;
+    if (control_message_open(header.type) && max < CONTROL_OPEN_MAX)
+        max = CONTROL_OPEN_MAX;
+    if (header.size > max)
+        return -EBADMSG;
+    *out = header;
+    return 0;
+}
+
+int control_encode(enum control_message_type type, const void *message, void *frame, size_t size)
+{
+    if (size < CONTROL_HEADER_BYTES)
+        return -EMSGSIZE;
+    struct cursor_writer body =
+        cursor_writer_on((uint8_t *)frame + CONTROL_HEADER_BYTES, size - CONTROL_HEADER_BYTES);
+    control_encode_body(type, message, &body);
+    if (body.failed)
+        return -EMSGSIZE;
+    uint32_t head[2] = {htole32((uint32_t)cursor_written(&body)), htole32((uint16_t)type)};
+    memcpy(frame, head, sizeof(head));
+    return (int)(CONTROL_HEADER_BYTES + cursor_written(&body));
+}
+
+void control_frame_free(struct control_frame *frame)
+{
+    free(frame->body);
+    *frame = (struct control_frame){0};
+}
+
+int control_decode(const struct control_frame *frame, enum control_message_type type, void *message)
+{
+    struct cursor_reader body = cursor_reader_on(frame->body, frame->header.size);
+
+    if (frame->header.type != type)
+        return -EPROTO;
+    return control_decode_body(type, &body, message);
+}
+
+int64_t control_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int await(int fd, short events, int64_t deadline_ms)
+{
+    struct pollfd wait = {.fd = fd, .events = events};
+    int64_t left = deadline_ms - control_now_ms();
+    int result = poll(&wait, 1, left > 0 ? (int)left : 0);
+
+    if (result < 0)
+        return errno == EINTR ? 0 : -errno;
+    return result ? 0 : -ETIMEDOUT;
+}
+
+static int transient(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+static int send_all(int fd, const uint8_t *data, size_t size, int64_t deadline_ms)
+{
+    while (size) {
+        ssize_t n = send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && !transient(errno))
+            return -errno;
+        if (n < 0) {
+            int err = await(fd, POLLOUT, deadline_ms);
+            if (err)
+                return err;
+            continue;
+        }
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int receive_all(int fd, uint8_t *data, size_t size, int64_t deadline_ms)
+{
+    while (size) {
+        ssize_t n = recv(fd, data, size, MSG_DONTWAIT);
+        if (!n)
+            return -ECONNRESET;
+        if (n < 0 && !transient(errno))
+            return -errno;
+        if (n < 0) {
+            int err = await(fd, POLLIN, deadline_ms);
+            if (err)
+                return err;
+            continue;
+        }
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int make_room(struct control_frame *frame, size_t size)
+{
+    if (size <= frame->capacity)
+        return 0;
+    uint8_t *body = realloc(frame->body, size);
+    if (!body)
+        return -ENOMEM;
+    frame->body = body;
+    frame->capacity = size;
+    return 0;
+}
+
+int control_send(int fd, enum control_message_type type, const void *message, int64_t deadline_ms)
+{
+    size_t size = CONTROL_HEADER_BYTES + control_message_max(type);
+    uint8_t *frame = malloc(size);
+
+    if (!frame)
+        return -ENOMEM;
+    int used = control_encode(type, message, frame, size);
+    int err = used < 0 ? used : send_all(fd, frame, (size_t)used, deadline_ms);
+    free(frame);
+    return err;
+}
+
+int control_receive(int fd, struct control_frame *frame, int64_t deadline_ms)
+{
+    uint8_t head[CONTROL_HEADER_BYTES];
+    int err = receive_all(fd, head, sizeof(head), deadline_ms);
+
+    if (!err)
+        err = control_parse_header(head, &frame->header);
+    if (!err)
+        err = make_room(frame, frame->header.size);
+    if (!err)
+        err = receive_all(fd, frame->body, frame->header.size, deadline_ms);
+    if (err)
+        frame->header = (struct control_header){0};
+    return err;
+}
+
+int control_send_packet(int fd, enum control_message_type type, const void *message, int passed_fd)
+{
+    uint8_t frame[CONTROL_PACKET_MAX];
+    int used = control_encode(type, message, frame, sizeof(frame));
+
+    if (used < 0)
+        return used;
+    return fdpass_send(fd, frame, (size_t)used, &passed_fd, passed_fd >= 0 ? 1 : 0);
+}
+
+static int take_packet(struct control_frame *frame, const uint8_t *packet, size_t size)
+{
+    if (size < CONTROL_HEADER_BYTES)
+        return -EBADMSG;
+    int err = control_parse_header(packet, &frame->header);
+    if (!err && frame->header.size != size - CONTROL_HEADER_BYTES)
+        err = -EBADMSG;
+    if (!err)
+        err = make_room(frame, frame->header.size);
+    if (!err && frame->header.size)
+        memcpy(frame->body, packet + CONTROL_HEADER_BYTES, frame->header.size);
+    return err;
+}
+
+int control_receive_packet(int fd, struct control_frame *frame, int *passed_fd)
+{
+    uint8_t packet[CONTROL_PACKET_MAX];
+    size_t count = 1;
+    int received = -1;
+    ssize_t n = fdpass_receive(fd, packet, sizeof(packet), &received, &count);
+    int err = n < 0 ? (int)n : n ? take_packet(frame, packet, (size_t)n) : -ECONNRESET;
+
+    if (err) {
+        frame->header = (struct control_header){0};
+        if (received >= 0)
+            close(received);
+        return err;
+    }
+    *passed_fd = count ? received : -1;
+    return 0;
+}
+
+int control_boot_id(uint8_t out[CONTROL_BOOT_ID_BYTES])
+{
+    char text[64] = "";
+    unsigned digits = 0;
+
+    memset(out, 0, CONTROL_BOOT_ID_BYTES);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    for (ssize_t i = 0; i < n && digits < 2 * CONTROL_BOOT_ID_BYTES; i++) {
+        if (!isxdigit((unsigned char)text[i]))
+            continue;
+        unsigned value = (unsigned)(text[i] <= '9' ? text[i] - '0' : (text[i] | 32) - 'a' + 10);
+        out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | value);
+        digits++;
+    }
+    return digits == 2 * CONTROL_BOOT_ID_BYTES ? 0 : -EIO;
+}

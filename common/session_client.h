@@ -1,0 +1,52 @@
+// The client's side of opening a session: connect, versions, authentication, waiting for a worker.
+// Depends on nothing but libc, the control protocol and the client's half of tickets.
+#ifndef RGPU_COMMON_SESSION_CLIENT_H
+#define RGPU_COMMON_SESSION_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/control.h"
+#include "common/endpoint.h"
+
+enum {
+    SESSION_CONNECT_TIMEOUT_MS = 5000, // unless RGPU_CONNECT_TIMEOUT says otherwise
+    SESSION_START_TIMEOUT_MS = 120000, // unless RGPU_START_TIMEOUT: longest wait in the box's queue
+};
+
+struct session_request {
+    struct endpoint endpoint;
+    enum control_transport transport; // what the user asked for, told to the box
+    const char *token;                // this box's whole ticket token, NULL without one
+    int connect_timeout_ms;           // per step; 0: RGPU_CONNECT_TIMEOUT or 5 s
+    int start_timeout_ms;             // 0: RGPU_START_TIMEOUT or 120 s
+};
+
+struct session_welcome {
+    uint16_t version;
+    uint64_t session;
+    char box[128];
+    uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the box's kernel
+    struct control_welcome offer;           // transports and snapshot (a view into frame)
+    struct control_frame frame;
+};
+
+struct session_error {
+    int result;     // the CUresult to report
+    char text[640]; // one line: what is wrong and what to do
+};
+
+// Opens a session; blocks at most for the time-outs. On success 0, *fd is the connection to the
+// worker (non-blocking, close-on-exec) and OUT is filled; else -1 and *error. Any thread.
+int session_open(const struct session_request *request, struct session_welcome *out, int *fd,
+                 struct session_error *error) __attribute__((warn_unused_result));
+
+void session_welcome_free(struct session_welcome *welcome);
+
+// Tells the worker which transport the client takes, with the reason, and waits for its agreement.
+// On -1 where the worker does not agree (error->result 0) another transport may be proposed;
+// with a result in *error the connection is of no further use.
+int session_propose_transport(int fd, enum control_transport transport, const char *reason,
+                              struct session_error *error) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,118 @@
+// Context-local storage: a list of (context, key, value) with destructors. Few entries exist (a
+// handful per library and context), so a list under one lock serves.
+#include "common/driver/context_storage.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct entry {
+    struct entry *next;
+    CUcontext context;
+    void *key;
+    void *value;
+    context_storage_destructor destructor;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *entries;
+
+CUresult cuCtxGetCurrent(CUcontext *context);
+
+static CUresult resolve(CUcontext *context)
+{
+    if (*context)
+        return CUDA_SUCCESS;
+    CUresult result = cuCtxGetCurrent(context);
+    if (result == CUDA_SUCCESS && !*context)
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    return result;
+}
+
+// The link that points at the entry, or at NULL at the end of the list. The lock is held.
+static struct entry **find(CUcontext context, const void *key)
+{
+    struct entry **link = &entries;
+    while (*link && ((*link)->context != context || (*link)->key != key))
+        link = &(*link)->next;
+    return link;
+}
+
+CUresult context_storage_put(CUcontext context, void *key, void *value,
+                             context_storage_destructor destructor)
+{
+    CUresult result = resolve(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock);
+    struct entry *entry = *find(context, key);
+    if (!entry) {
+        entry = malloc(sizeof *entry);
+        if (!entry) {
+            pthread_mutex_unlock(&lock);
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        entry->next = entries;
+        entries = entry;
+    }
+    entry->context = context;
+    entry->key = key;
+    entry->value = value;
+    entry->destructor = destructor;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult context_storage_delete(CUcontext context, void *key)
+{
+    CUresult result = resolve(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock);
+    struct entry **link = find(context, key), *entry = *link;
+    if (entry)
+        *link = entry->next;
+    pthread_mutex_unlock(&lock);
+    if (!entry)
+        return CUDA_ERROR_INVALID_HANDLE;
+    free(entry);
+    return CUDA_SUCCESS;
+}
+
+CUresult context_storage_get(void **value, CUcontext context, void *key)
+{
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = resolve(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock);
+    const struct entry *entry = *find(context, key);
+    if (entry)
+        *value = entry->value;
+    pthread_mutex_unlock(&lock);
+    return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+void context_storage_drop(CUcontext context)
+{
+    struct entry *gone = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct entry **link = &entries; *link;) {
+        struct entry *entry = *link;
+        if (entry->context != context) {
+            link = &entry->next;
+            continue;
+        }
+        *link = entry->next;
+        entry->next = gone;
+        gone = entry;
+    }
+    pthread_mutex_unlock(&lock);
+    while (gone) {
+        struct entry *entry = gone;
+        gone = entry->next;
+        if (entry->destructor)
+            entry->destructor(entry->context, entry->key, entry->value);
+        free(entry);
+    }
+}

@@ -1,0 +1,21 @@
+// Values that libraries attach to a context under a key (the context-local storage table).
+#ifndef RGPU_COMMON_DRIVER_CONTEXT_STORAGE_H
+#define RGPU_COMMON_DRIVER_CONTEXT_STORAGE_H
+
+#include "proto/cuda_abi.h"
+
+typedef void (*context_storage_destructor)(CUcontext context, void *key, void *value);
+
+// A context of NULL is the current one everywhere. Without any: CUDA_ERROR_INVALID_CONTEXT.
+CUresult context_storage_put(CUcontext context, void *key, void *value,
+                             context_storage_destructor destructor);
+// Removes without calling the destructor. CUDA_ERROR_INVALID_HANDLE where there is no value.
+CUresult context_storage_delete(CUcontext context, void *key);
+// CUDA_ERROR_INVALID_HANDLE where there is no value.
+CUresult context_storage_get(void **value, CUcontext context, void *key);
+
+// To be called when a context has gone (destroyed, or its primary context reset or released for
+// the last time): runs the destructors of its values, outside of any lock, and forgets them.
+void context_storage_drop(CUcontext context);
+
+#endif

@@ -1,0 +1,289 @@
+// cuGetExportTable: the private tables by UUID. A table is an array of pointers whose first slot
+// holds its size in bytes, save for the context storage. Slots of which only the existence is
+// known do nothing, successfully, and say so at level debug.
+#include "common/driver/export_tables.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/driver/context_storage.h"
+#include "common/driver/integrity.h"
+#include "common/log.h"
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
+
+#define SIZE_OF(slots) ((const void *)(uintptr_t)((slots) * sizeof(void *)))
+
+static CUresult unused_slot(const char *table, unsigned slot)
+{
+    log_debug("export table slot without effect called table=%s slot=%u", table, slot);
+    return CUDA_SUCCESS;
+}
+#define UNUSED(table, slot) \
+    static CUresult table##_slot##slot(void) { return unused_slot(#table, slot); }
+
+// ---- runtime interface ----
+
+__attribute__((weak)) CUresult export_table_primary_context(CUcontext *context, CUdevice device)
+{
+    enum { DEVICES = 64 };
+    static _Atomic(CUcontext) kept[DEVICES];
+    if (!context)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (device >= 0 && device < DEVICES && (*context = atomic_load(&kept[device])))
+        return CUDA_SUCCESS;
+    CUresult result = cuDevicePrimaryCtxRetain(context, device);
+    if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES)
+        atomic_store(&kept[device], *context);
+    return result;
+}
+
+static CUresult runtime_module_load(CUmodule *module, const void *wrapper)
+{
+    return cuModuleLoadData(module, wrapper);
+}
+
+static CUresult runtime_primary_context(CUcontext *context, CUdevice device)
+{
+    return export_table_primary_context(context, device);
+}
+
+static CUresult runtime_module_load_more(CUmodule *module, const void *wrapper, void *first,
+                                         void *second, unsigned int third)
+{
+    return cuModuleLoadData(module, wrapper);
+}
+
+static void runtime_note_size(size_t size)
+{
+    unused_slot("runtime", 7);
+}
+
+static CUresult runtime_module_load_header(const void *header, CUmodule *module, void *first,
+                                           void *second, unsigned int third)
+{
+    return cuModuleLoadData(module, header);
+}
+
+static CUresult runtime_load_compilers(void)
+{
+    return CUDA_SUCCESS;
+}
+
+UNUSED(runtime, 3)
+UNUSED(runtime, 4)
+UNUSED(runtime, 5)
+UNUSED(runtime, 9)
+UNUSED(runtime, 10)
+UNUSED(runtime, 11)
+
+static const void *const runtime_table[] = {
+    SIZE_OF(13), runtime_module_load, runtime_primary_context, runtime_slot3, runtime_slot4,
+    runtime_slot5, runtime_module_load_more, runtime_note_size, runtime_module_load_header,
+    runtime_slot9, runtime_slot10, runtime_slot11, runtime_load_compilers,
+};
+
+// ---- tools ----
+
+UNUSED(tools_tls, 1)
+UNUSED(tools_tls, 2)
+UNUSED(tools_tls, 3)
+
+static const void *const tools_tls_table[] = {
+    SIZE_OF(4), tools_tls_slot1, tools_tls_slot2, tools_tls_slot3,
+};
+
+// The runtime keeps the callbacks of profilers in these buffers; none is ever registered.
+static uint32_t callback_sites[1024];
+static uint32_t callback_kinds[14];
+
+static CUresult callbacks_sites(void **buffer, size_t *count)
+{
+    *buffer = callback_sites;
+    *count = sizeof callback_sites / sizeof *callback_sites;
+    return CUDA_SUCCESS;
+}
+
+static CUresult callbacks_kinds(void **buffer, size_t *count)
+{
+    *buffer = callback_kinds;
+    *count = sizeof callback_kinds / sizeof *callback_kinds;
+    return CUDA_SUCCESS;
+}
+
+UNUSED(callbacks, 1)
+UNUSED(callbacks, 3)
+UNUSED(callbacks, 4)
+UNUSED(callbacks, 5)
+
+static const void *const callbacks_table[] = {
+    SIZE_OF(7), callbacks_slot1, callbacks_sites, callbacks_slot3, callbacks_slot4,
+    callbacks_slot5, callbacks_kinds,
+};
+
+// ---- contexts ----
+
+UNUSED(context_storage, 3)
+
+static const void *const context_storage_table[] = {
+    context_storage_put, context_storage_delete, context_storage_get, context_storage_slot3,
+};
+
+static CUresult context_create(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    return cuCtxCreate_v2(context, flags, device);
+}
+
+static const void *const context_create_table[] = {SIZE_OF(2), context_create};
+
+static CUresult heap_access(void)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static const void *const heap_access_table[] = {SIZE_OF(3), heap_access, heap_access};
+
+static CUresult context_check(CUcontext context, uint32_t *state, const void **more)
+{
+    if (state)
+        *state = 0;
+    return CUDA_SUCCESS;
+}
+
+static uint32_t context_check_version(void)
+{
+    return 0;
+}
+
+UNUSED(context_check, 1)
+
+static const void *const context_check_table[] = {
+    SIZE_OF(4), context_check_slot1, context_check, context_check_version,
+};
+
+// ---- devices ----
+
+static CUresult device_extended_attribute(CUdevice device, unsigned int attribute, int unused,
+                                          size_t value[2])
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult device_extended_flag(unsigned char *value, CUdevice device)
+{
+    if (value)
+        *value = 0;
+    return CUDA_SUCCESS;
+}
+
+UNUSED(device, 1)
+UNUSED(device, 2)
+UNUSED(device, 3)
+UNUSED(device, 4)
+UNUSED(device, 6)
+UNUSED(device, 7)
+UNUSED(device, 8)
+UNUSED(device, 9)
+UNUSED(device, 10)
+UNUSED(device, 11)
+UNUSED(device, 12)
+UNUSED(device, 14)
+UNUSED(device, 15)
+UNUSED(device, 16)
+UNUSED(device, 17)
+UNUSED(device, 18)
+UNUSED(device, 19)
+UNUSED(device, 20)
+UNUSED(device, 21)
+UNUSED(device, 22)
+UNUSED(device, 23)
+UNUSED(device, 24)
+UNUSED(device, 25)
+
+static const void *const device_table[] = {
+    SIZE_OF(26), device_slot1, device_slot2, device_slot3, device_slot4, device_extended_attribute,
+    device_slot6, device_slot7, device_slot8, device_slot9, device_slot10, device_slot11,
+    device_slot12, device_extended_flag, device_slot14, device_slot15, device_slot16,
+    device_slot17, device_slot18, device_slot19, device_slot20, device_slot21, device_slot22,
+    device_slot23, device_slot24, device_slot25,
+};
+
+// ---- integrity ----
+
+static CUresult integrity_answer(uint32_t version, uint64_t unix_seconds, uint64_t result[2]);
+UNUSED(integrity, 2)
+
+static const void *const integrity_table[] = {SIZE_OF(3), integrity_answer, integrity_slot2};
+
+static CUresult integrity_answer(uint32_t version, uint64_t unix_seconds, uint64_t result[2])
+{
+    const struct integrity_tables tables = {runtime_table, integrity_table, integrity_answer};
+    CUresult status = integrity_check(&tables, version, unix_seconds, result);
+    log_debug("integrity check answered version=%u result=%d", version, (int)status);
+    return status;
+}
+
+// ---- the table that the CUDA 13.4 runtime wants to find ----
+
+UNUSED(late_runtime, 0)
+
+enum { LATE_RUNTIME_SLOTS = 95 };
+static const void *const late_runtime_table[LATE_RUNTIME_SLOTS] = {
+    SIZE_OF(LATE_RUNTIME_SLOTS), [1 ... LATE_RUNTIME_SLOTS - 1] = late_runtime_slot0,
+};
+
+// ---- lookup ----
+
+static const struct export_table {
+    unsigned char id[16];
+    const char *name;
+    const void *const *slots;
+} tables[] = {
+    {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
+      0xf9}, "runtime", runtime_table},
+    {{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec,
+      0xdc}, "tools-tls", tools_tls_table},
+    {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a,
+      0x66}, "callbacks", callbacks_table},
+    {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95,
+      0x93}, "context-storage", context_storage_table},
+    {{0x0c, 0xa5, 0x0b, 0x8c, 0x10, 0x04, 0x92, 0x9a, 0x89, 0xa7, 0xd0, 0xdf, 0x10, 0xe7, 0x72,
+      0x86}, "context-create", context_create_table},
+    {{0x19, 0x5b, 0xcb, 0xf4, 0xd6, 0x7d, 0x02, 0x4a, 0xac, 0xc5, 0x1d, 0x29, 0xce, 0xa6, 0x31,
+      0xae}, "heap-access", heap_access_table},
+    {{0xb1, 0x05, 0x41, 0xe1, 0xf7, 0xc7, 0xc7, 0x4a, 0x9f, 0x64, 0xf2, 0x23, 0xbe, 0x99, 0xf1,
+      0xe2}, "device", device_table},
+    {{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1,
+      0xf2}, "integrity", integrity_table},
+    {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa,
+      0x7e}, "context-check", context_check_table},
+    {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8,
+      0xf2}, "late-runtime", late_runtime_table},
+};
+
+static void log_unknown(const CUuuid *id)
+{
+    const unsigned char *byte = (const unsigned char *)id->bytes;
+    log_debug("unknown export table asked for id=%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+              "%02x%02x%02x%02x%02x%02x", byte[0], byte[1], byte[2], byte[3], byte[4], byte[5],
+              byte[6], byte[7], byte[8], byte[9], byte[10], byte[11], byte[12], byte[13], byte[14],
+              byte[15]);
+}
+
+CUresult export_table_get(const void **table, const CUuuid *id)
+{
+    if (!table || !id)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (!memcmp(tables[i].id, id->bytes, sizeof tables[i].id)) {
+            log_trace("export table handed out name=%s", tables[i].name);
+            *table = tables[i].slots;
+            return CUDA_SUCCESS;
+        }
+    }
+    log_unknown(id);
+    return CUDA_ERROR_INVALID_VALUE;
+}

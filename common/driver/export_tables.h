@@ -1,0 +1,19 @@
+// The private tables that the CUDA runtime and the math libraries fetch with cuGetExportTable.
+//
+// Every slot is implemented with public calls of the Driver API, which the library that links this
+// archive must define (link it with -Bsymbolic, so that they are its own). Any thread may call.
+#ifndef RGPU_COMMON_DRIVER_EXPORT_TABLES_H
+#define RGPU_COMMON_DRIVER_EXPORT_TABLES_H
+
+#include "proto/cuda_abi.h"
+
+// What cuGetExportTable does: CUDA_ERROR_INVALID_VALUE for a missing argument and for an unknown
+// table, whose UUID is logged.
+CUresult export_table_get(const void **table, const CUuuid *id);
+
+// Gives the primary context of a device without making it current. The archive has a weak
+// definition, which retains the context once per device and keeps it until the process ends;
+// a library that can do better defines its own.
+CUresult export_table_primary_context(CUcontext *context, CUdevice device);
+
+#endif

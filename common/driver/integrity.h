@@ -1,0 +1,20 @@
+// The check by which the CUDA runtime convinces itself that it talks to a driver.
+#ifndef RGPU_COMMON_DRIVER_INTEGRITY_H
+#define RGPU_COMMON_DRIVER_INTEGRITY_H
+
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+// The pointers are part of what is signed: they must be the ones that the caller was handed out.
+struct integrity_tables {
+    const void *runtime_table;
+    const void *integrity_table;
+    const void *function;
+};
+
+// VERSION and UNIX_SECONDS come from the caller. RESULT is two little-endian halves of the digest.
+CUresult integrity_check(const struct integrity_tables *tables, uint32_t version,
+                         uint64_t unix_seconds, uint64_t result[2]);
+
+#endif

@@ -47,7 +47,7 @@ struct wire_event {
     uint32_t call;
     int32_t result;   // CUresult of the request
     int32_t deferred; // CUresult of an earlier request that wanted no reply; reported once
-    uint32_t reserved;
+    uint32_t bytes;   // EVENT_REPLY: length of the reply_bytes; EVENT_PRINT: of the text
 };
 
 struct wire_data {

@@ -47,20 +47,21 @@ static struct candidates candidates_of(const char *name, int cuda_version)
     return found;
 }
 
-// A suffix says which symbol is meant, as for dlsym; the answer must be this library's own, so the
-// search does not start at the program.
+// A suffix says which symbol is meant, as for dlsym; only this library's own symbols count.
 static void *exact_symbol(const char *name)
 {
-    Dl_info self;
-    if (strncmp(name, "cu", 2) || !strchr(name, '_'))
-        return NULL;
-    if (!dladdr(&rgpu_proc_count, &self) || !self.dli_fname)
+    Dl_info self, found;
+    if (strncmp(name, "cu", 2) || !strchr(name, '_') || !dladdr(&rgpu_proc_count, &self))
         return NULL;
     void *library = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        library = dlopen(NULL, RTLD_LAZY); // it is the program itself
     if (!library)
         return NULL;
     void *symbol = dlsym(library, name);
     dlclose(library);
+    if (!symbol || !dladdr(symbol, &found) || found.dli_fbase != self.dli_fbase)
+        return NULL;
     return symbol;
 }
 

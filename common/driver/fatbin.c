@@ -1,0 +1,103 @@
+// Walks the entries of a fat binary and decompresses them. Everything is checked against the bytes
+// that are there: the data may come from another machine.
+#include <errno.h>
+#include <lz4.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "common/cursor.h"
+#include "common/driver/fatbin_format.h"
+#include "common/driver/image.h"
+
+int fatbin_open(const void *data, size_t size, struct fatbin_iterator *iterator)
+{
+    struct image image;
+    int result = image_parse(data, size, &image);
+    if (result < 0)
+        return result;
+    if (image.kind != IMAGE_FATBIN)
+        return -EBADMSG;
+    struct fatbin_header header;
+    memcpy(&header, data, sizeof header);
+    iterator->next = (const uint8_t *)data + header.header_size;
+    iterator->end = (const uint8_t *)data + image.size;
+    return 0;
+}
+
+// Fills ENTRY from its header and payload; false where the two do not fit.
+static bool describe(const struct fatbin_entry_header *header, const void *payload,
+                     struct fatbin_entry *entry)
+{
+    *entry = (struct fatbin_entry){
+        .kind = header->kind == FATBIN_KIND_PTX ? IMAGE_PTX : IMAGE_ELF,
+        .arch = header->arch,
+        .major = header->major,
+        .minor = header->minor,
+        .compression = header->flags & FATBIN_FLAG_ZSTD  ? FATBIN_ZSTD
+                       : header->flags & FATBIN_FLAG_LZ4 ? FATBIN_LZ4
+                                                         : FATBIN_STORED,
+        .payload = payload,
+        .payload_size = header->padded_size,
+        .size = header->padded_size,
+    };
+    if (entry->compression == FATBIN_STORED)
+        return true;
+    entry->payload_size = header->compressed_size;
+    entry->size = header->uncompressed_size;
+    return entry->payload_size <= header->padded_size;
+}
+
+int fatbin_next(struct fatbin_iterator *iterator, struct fatbin_entry *entry)
+{
+    while (iterator->next < iterator->end) {
+        struct cursor_reader reader =
+            cursor_reader_on(iterator->next, (size_t)(iterator->end - iterator->next));
+        struct fatbin_entry_header header;
+        cursor_copy(&reader, &header, sizeof header);
+        if (reader.failed || header.header_size < sizeof header)
+            return -EBADMSG;
+        cursor_take(&reader, header.header_size - sizeof header);
+        const void *payload = cursor_take(&reader, header.padded_size);
+        if (reader.failed)
+            return -EBADMSG;
+        iterator->next = reader.next;
+        if (header.kind == FATBIN_KIND_PTX || header.kind == FATBIN_KIND_ELF)
+            return describe(&header, payload, entry) ? 1 : -EBADMSG;
+    }
+    return 0;
+}
+
+static bool decompress(const struct fatbin_entry *entry, char *out)
+{
+    switch (entry->compression) {
+    case FATBIN_STORED:
+        memcpy(out, entry->payload, entry->size);
+        return true;
+    case FATBIN_LZ4:
+        return LZ4_decompress_safe(entry->payload, out, (int)entry->payload_size,
+                                   (int)entry->size) == (int)entry->size;
+    case FATBIN_ZSTD:
+        return ZSTD_decompress(out, entry->size, entry->payload, entry->payload_size) ==
+               entry->size;
+    }
+    return false;
+}
+
+int fatbin_read(const struct fatbin_entry *entry, char **out, size_t *size)
+{
+    if (entry->size > FATBIN_ENTRY_MAX || entry->payload_size > FATBIN_ENTRY_MAX)
+        return -EFBIG;
+    char *bytes = malloc(entry->size + 1);
+    if (!bytes)
+        return -ENOMEM;
+    if (!decompress(entry, bytes)) {
+        free(bytes);
+        return -EBADMSG;
+    }
+    bytes[entry->size] = '\0';
+    *out = bytes;
+    *size = entry->kind == IMAGE_PTX ? strnlen(bytes, entry->size) : entry->size;
+    return 0;
+}

@@ -1,0 +1,31 @@
+#!/bin/bash
+# What the installed nvcc writes is read back whole, in every compression that it offers.
+. "$(dirname "$0")/../lib.sh"
+
+PATH=${CUDA_HOME:-/usr/local/cuda}/bin:$PATH
+requires nvcc
+show=$BUILD/tests/tools/image-show
+
+cat >"$TMP/add.cu" <<'EOF'
+extern "C" __global__ void add(const float *a, const float *b, float *c) { *c = *a + *b; }
+EOF
+architectures=(-gencode "arch=compute_80,code=sm_80"
+    -gencode "arch=compute_90,code=[sm_90,compute_90]")
+
+modes=$(nvcc --help | sed -nE 's/^--compress-mode \[([a-z,]+)\].*/\1/p' | tr , ' ')
+for mode in ${modes:-default}; do
+    nvcc -fatbin "${architectures[@]}" ${modes:+--compress-mode=$mode} "$TMP/add.cu" \
+        -o "$TMP/$mode.fatbin"
+    shown=$("$show" "$TMP/$mode.fatbin")
+    like "$shown" '^image kind=fatbin' "compression $mode: a fatbin"
+    is "$(grep -c '^entry .* result=0$' <<<"$shown")" 3 "three entries, each sound"
+    like "$shown" '^entry kind=ptx arch=90 .* inside=ptx' "one is PTX for 9.0"
+    is "$(grep -c '^entry kind=elf .* inside=elf' <<<"$shown")" 2 "two are ELF"
+    like "$("$show" "$TMP/$mode.fatbin" 90)" '^\.target sm_90' "the PTX comes out readable"
+    diag "$(sed -n 's/.*arch=\([0-9]*\) compression=\([a-z0-9]*\).*/\1:\2/p' <<<"$shown" | xargs)"
+done
+
+nvcc -cubin -arch=sm_90 "$TMP/add.cu" -o "$TMP/add.cubin"
+size=$(stat -c %s "$TMP/add.cubin")
+is "$("$show" "$TMP/add.cubin")" "image kind=elf size=$size of $size" "a cubin's size is its own"
+done_testing

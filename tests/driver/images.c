@@ -1,0 +1,165 @@
+// Images of every form are recognised and measured, fat binaries are read whichever way they are
+// compressed, the best PTX is chosen, and damage is refused. The images are those of the fuzz
+// corpus, which nvcc 13.0 wrote from one small kernel.
+#include "common/driver/image.h"
+
+#include <errno.h>
+
+#include "common/driver/fatbin_format.h"
+#include "tests/tap.h"
+
+static const char corpus[] = "tests/fuzz/corpus/image";
+
+static char *read_file(const char *name, size_t *size)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", corpus, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        bail("cannot open %s", path);
+    char *data = calloc(1, 1 << 16);
+    *size = data ? fread(data, 1, 1 << 16, file) : 0;
+    fclose(file);
+    return data;
+}
+
+static void check_fatbin(const char *name)
+{
+    size_t size, text_size = 0;
+    char *data = read_file(name, &size), *text = NULL;
+    struct image image = {0};
+    ok(image_parse(data, size, &image) == 0 && image.kind == IMAGE_FATBIN && image.size == size,
+       "%s is a fatbin of %zu bytes", name, size);
+    ok(image_locate(data, &image) == 0 && image.size == size, "it is measured without a bound");
+
+    struct fatbin_wrapper wrapper = {FATBIN_WRAPPER_MAGIC, 1, data, NULL};
+    ok(image_locate(&wrapper, &image) == 0 && image.data == data && image.size == size,
+       "and found behind a wrapper");
+
+    is_int(image_extract_ptx(&image, 90, &text, &text_size), 0, "it has PTX for 9.0");
+    ok(text && strlen(text) == text_size && strstr(text, ".target sm_90") && strstr(text, "scale"),
+       "which is the one for 9.0");
+    free(text);
+    text = NULL;
+    ok(image_extract_ptx(&image, 89, &text, &text_size) == 0 && strstr(text, ".target sm_75"),
+       "for 8.9 the one for 7.5 is the best");
+    free(text);
+    text = NULL;
+    ok(image_extract_ptx(&image, 120, &text, &text_size) == 0 && strstr(text, ".target sm_100"),
+       "for 12.0 the one for 10.0");
+    free(text);
+    is_int(image_extract_ptx(&image, 70, &text, &text_size), -ENOENT, "there is none for 7.0");
+    is_int(image_parse(data, size - 1, &image), -EBADMSG, "a byte less is refused");
+    is_int(image_parse(data, 10, &image), -EBADMSG, "half a header is refused");
+    free(data);
+}
+
+static void check_elf(void)
+{
+    size_t size;
+    char *data = read_file("sm_90.cubin", &size), *text = NULL;
+    struct image image = {0};
+    ok(image_parse(data, size, &image) == 0 && image.kind == IMAGE_ELF && image.size == size,
+       "a cubin is an ELF, of %zu bytes by its headers", size);
+    ok(image_locate(data, &image) == 0 && image.size == size, "without a bound too");
+    is_int(image_extract_ptx(&image, 90, &text, &size), -ENOENT, "it has no PTX");
+    is_int(image_parse(data, image.size - 1, &image), -EBADMSG, "a byte less is refused");
+    is_int(image_parse(data, 20, &image), -EBADMSG, "half a header is refused");
+    free(data);
+}
+
+static void check_text(void)
+{
+    size_t size, text_size = 0;
+    char *data = read_file("plain.ptx", &size), *text = NULL;
+    struct image image = {0};
+    ok(image_parse(data, size, &image) == 0 && image.kind == IMAGE_PTX && image.size == size,
+       "a text behind comments is PTX");
+    ok(image_parse(data, size + 1, &image) == 0 && image.size == size, "it ends at its NUL");
+    ok(image_locate(data, &image) == 0 && image.size == size, "without a bound too");
+    ok(image_extract_ptx(&image, 90, &text, &text_size) == 0 && text_size == size &&
+           !strcmp(text, data), "its PTX is itself");
+    free(text);
+    free(data);
+}
+
+static void check_strange(void)
+{
+    struct image image;
+    is_int(image_locate(NULL, &image), -EINVAL, "NULL is no image");
+    is_int(image_locate("", &image), -EBADMSG, "nor is the empty string");
+    is_int(image_locate("int main(void)", &image), -EBADMSG, "nor another text");
+    is_int(image_locate("/* open", &image), -EBADMSG, "nor a comment without end");
+    is_int(image_parse("", 0, &image), -EBADMSG, "nor no bytes at all");
+    is_int(image_parse(".versio", 7, &image), -EBADMSG, "nor a directive cut short");
+    is_int(image_parse("\x7f" "EL", 3, &image), -EBADMSG, "nor a magic number cut short");
+    is_int(image_parse(" .version", 9, &image), 0, "the shortest PTX");
+}
+
+// One entry behind a header, as large as it says.
+struct small_fatbin {
+    struct fatbin_header header;
+    struct fatbin_entry_header entry;
+    char payload[16];
+};
+
+static int read_first(const struct small_fatbin *fatbin)
+{
+    struct fatbin_iterator iterator;
+    struct fatbin_entry entry;
+    char *bytes = NULL;
+    size_t size;
+    int result = fatbin_open(fatbin, sizeof *fatbin, &iterator);
+    if (result == 0)
+        result = fatbin_next(&iterator, &entry);
+    if (result > 0)
+        result = fatbin_read(&entry, &bytes, &size);
+    free(bytes);
+    return result;
+}
+
+static void check_damage(void)
+{
+    const struct small_fatbin sound = {
+        .header = {FATBIN_MAGIC, 1, 16, sizeof(struct fatbin_entry_header) + 16},
+        .entry = {.kind = FATBIN_KIND_PTX, .header_size = 64, .padded_size = 16, .arch = 75},
+        .payload = ".version 8.0",
+    };
+    struct small_fatbin damaged = sound;
+    is_int(read_first(&sound), 0, "an entry that is not compressed is read");
+    damaged.entry.padded_size = 17;
+    is_int(read_first(&damaged), -EBADMSG, "a payload beyond the end is refused");
+    damaged.entry.padded_size = UINT64_MAX - 8;
+    is_int(read_first(&damaged), -EBADMSG, "and one beyond everything");
+    damaged = sound;
+    damaged.entry.header_size = 8;
+    is_int(read_first(&damaged), -EBADMSG, "an entry header that is too small is refused");
+    damaged = sound;
+    damaged.entry.flags = FATBIN_FLAG_ZSTD;
+    damaged.entry.compressed_size = 12;
+    damaged.entry.uncompressed_size = 100;
+    is_int(read_first(&damaged), -EBADMSG, "text that claims to be Zstandard is refused");
+    damaged.entry.flags = FATBIN_FLAG_LZ4;
+    is_int(read_first(&damaged), -EBADMSG, "or LZ4");
+    damaged.entry.compressed_size = 17;
+    is_int(read_first(&damaged), -EBADMSG, "or has more compressed bytes than payload");
+    damaged.entry.compressed_size = 12;
+    damaged.entry.uncompressed_size = (uint64_t)1 << 40;
+    is_int(read_first(&damaged), -EFBIG, "an entry of a terabyte is refused before it is unpacked");
+    damaged = sound;
+    damaged.header.size = UINT64_MAX;
+    is_int(read_first(&damaged), -EBADMSG, "a fatbin larger than everything is refused");
+}
+
+int main(void)
+{
+    static const char *const fatbins[] = {"none.fatbin", "speed.fatbin", "balance.fatbin",
+                                          "size.fatbin"};
+    for (size_t i = 0; i < sizeof fatbins / sizeof *fatbins; i++)
+        check_fatbin(fatbins[i]);
+    check_elf();
+    check_text();
+    check_strange();
+    check_damage();
+    return done();
+}

@@ -388,3 +388,34 @@ void config_clear(const struct config_option *table, void *settings)
         }
     }
 }
+
+static size_t field_size(enum config_type type)
+{
+    switch (type) {
+    case CONFIG_TYPE_BOOL:
+        return sizeof(bool);
+    case CONFIG_TYPE_ENUM:
+        return sizeof(int);
+    case CONFIG_TYPE_INT:
+    case CONFIG_TYPE_SIZE:
+    case CONFIG_TYPE_DURATION:
+        return sizeof(uint64_t);
+    case CONFIG_TYPE_STRING:
+    case CONFIG_TYPE_LIST:
+        return sizeof(void *);
+    }
+    return 0;
+}
+
+void config_take_reloadable(const struct config_option *table, void *current, void *fresh)
+{
+    for (; table->section; table++) {
+        char kept[sizeof(uint64_t)];
+        size_t size = field_size(table->type);
+        if (!table->reloadable)
+            continue;
+        memcpy(kept, field_of(table, current), size);
+        memcpy(field_of(table, current), field_of(table, fresh), size);
+        memcpy(field_of(table, fresh), kept, size);
+    }
+}

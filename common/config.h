@@ -90,6 +90,10 @@ void config_print_sample(const struct config_option *table, const char *program,
 // Frees the strings and lists; SETTINGS may be filled again with config_defaults afterwards.
 void config_clear(const struct config_option *table, void *settings);
 
+// Moves the values of the reloadable options from FRESH to CURRENT (which gets FRESH's memory and
+// gives its own; both stay to be cleared).
+void config_take_reloadable(const struct config_option *table, void *current, void *fresh);
+
 // Logs each option that differs between OLD and NEW but is not reloadable.
 void config_report_restart_needed(const struct config_option *table, const void *old_settings,
                                   const void *new_settings);

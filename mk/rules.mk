@@ -5,6 +5,7 @@
 #                                                          -> $(B)/lib/FILE
 #   $(call program,NAME,SOURCES,ARCHIVES,LIBS)             -> $(B)/bin/NAME
 #   $(call test_program,NAME,SOURCES,ARCHIVES,LIBS)        -> $(B)/tests/NAME (built by `make check`)
+#   $(call test_helper,NAME,SOURCES,ARCHIVES,LIBS)         -> $(B)/tests/NAME, which tests start
 #   SOURCES   .c files, under the source tree or under $(B)/gen
 #   ARCHIVES  names of static libraries, dependents first
 #   LIBS      system libraries, e.g. -levent
@@ -48,12 +49,17 @@ define test_program_rule
 TEST_PROGRAMS += $(B)/tests/$(1)
 $(call link_rule,$(B)/tests/$(1),$(2),$(3),$(4))
 endef
+define test_helper_rule
+TEST_EXTRAS += $(B)/tests/$(1)
+$(call link_rule,$(B)/tests/$(1),$(2),$(3),$(4))
+endef
 define shared_library_rule
 LIBRARIES += $(B)/lib/$(1)
 $(call link_rule,$(B)/lib/$(1),$(2),$(3),$(4),-shared $(5),$(6))
 endef
 program        = $(eval $(call program_rule,$(1),$(2),$(3),$(4)))
 test_program   = $(eval $(call test_program_rule,$(1),$(2),$(3),$(4)))
+test_helper    = $(eval $(call test_helper_rule,$(1),$(2),$(3),$(4)))
 shared_library = $(eval $(call shared_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)))
 
 .SECONDEXPANSION:

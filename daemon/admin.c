@@ -1,0 +1,258 @@
+// The administrator's socket: one command per connection, answered in JSON lines, the last of which
+// is {"status": "ok"} or {"error": ...}.
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/endpoint.h"
+#include "common/log.h"
+#include "daemon/worker.h"
+
+enum { COMMAND_MAX = 256, TIMEOUT_SECONDS = 5, ASKERS_MAX = 32 };
+
+struct admin {
+    struct box *box;
+    struct evconnlistener *listener;
+    char *path;
+    unsigned askers;
+};
+
+static void put_line(struct evbuffer *out, json_t *object)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+
+    if (text)
+        evbuffer_add_printf(out, "%s\n", text);
+    free(text);
+    json_decref(object);
+}
+
+// Peers choose some of the texts; what is not UTF-8 must not make a line vanish.
+static json_t *text_value(const char *text)
+{
+    json_t *value = json_string(text);
+
+    return value ? value : json_string("(not UTF-8)");
+}
+
+static json_t *session_devices(const struct session *session)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < session->grant.device_count; i++)
+        json_array_append_new(list, json_string(session->grant.devices[i]->uuid));
+    return list;
+}
+
+static void put_sessions(struct box *box, struct evbuffer *out)
+{
+    const struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        const struct session *s = &worker->session;
+        if (!s->id)
+            continue;
+        put_line(out, json_pack(
+            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
+            "session", (json_int_t)s->id, "pid", (int)worker->pid,
+            "state", worker_state_name(worker->state), "client", text_value(s->client),
+            "peer", s->peer, "lease", s->grant.lease, "devices", session_devices(s),
+            "transport", control_transport_name(s->stats.transport),
+            "reason", text_value(s->stats.reason),
+            "age_seconds", (double)(control_now_ms() - s->since_ms) / 1000,
+            "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
+            "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls));
+    }
+}
+
+static unsigned sessions_on(const struct box *box, const struct device *device)
+{
+    const struct worker *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        for (uint32_t i = 0; worker->session.id && i < worker->session.grant.device_count; i++)
+            count += worker->session.grant.devices[i] == device;
+    return count;
+}
+
+static void put_devices(struct box *box, struct evbuffer *out)
+{
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        const struct device *d = &box->devices[i];
+        put_line(out, json_pack(
+            "{s:i, s:s, s:o, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:s}", "ordinal", (int)d->ordinal,
+            "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci, "memory",
+            (json_int_t)d->info.memory, "context_cost", (json_int_t)d->info.context_cost,
+            "capability", (int)d->info.capability, "sessions", (int)sessions_on(box, d),
+            "warm", (int)d->pool.warm, "starting", (int)d->pool.starting,
+            "last_error", d->pool.failures ? d->pool.last_error : ""));
+    }
+}
+
+static bool is_healthy(const struct box *box)
+{
+    if (!box->devices_known || pool_is_broken(&box->probe))
+        return false;
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (pool_is_broken(&box->devices[i].pool))
+            return false;
+    return true;
+}
+
+static void put_health(struct box *box, struct evbuffer *out)
+{
+    char listen[1024];
+
+    listeners_text(box, listen, sizeof(listen));
+    put_line(out, json_pack(
+        "{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:s}", "box", box->name, "version",
+        RGPU_VERSION, "state", box_state_name(box->state), "healthy", is_healthy(box), "listen",
+        listen, "devices", (int)box->device_count, "sessions", (int)box->session_count,
+        "sessions_total", (json_int_t)box->sessions_total, "handshakes", (int)box->handshakes,
+        "last_error", box->probe.failures ? box->probe.last_error : ""));
+}
+
+static void drain(struct box *box, struct evbuffer *out)
+{
+    if (box->state == BOX_SERVING || box->state == BOX_STARTING)
+        box_move(box, BOX_DRAINING);
+    put_health(box, out);
+}
+
+static void undrain(struct box *box, struct evbuffer *out)
+{
+    if (box->state == BOX_DRAINING)
+        box_move(box, box->devices_known ? BOX_SERVING : BOX_STARTING);
+    box_review(box);
+    put_health(box, out);
+}
+
+static const struct command {
+    const char *name;
+    void (*answer)(struct box *box, struct evbuffer *out);
+} commands[] = {
+    {"sessions", put_sessions}, {"devices", put_devices}, {"health", put_health},
+    {"drain", drain},           {"undrain", undrain},
+};
+
+static void answer(struct box *box, const char *line, struct evbuffer *out)
+{
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (!strcmp(line, commands[i].name)) {
+            commands[i].answer(box, out);
+            put_line(out, json_pack("{s:s}", "status", "ok"));
+            return;
+        }
+    }
+    put_line(out, json_pack("{s:s}", "error",
+                            "unknown command; known: sessions, devices, health, drain, undrain"));
+}
+
+static void asker_free(struct bufferevent *asker, struct admin *admin)
+{
+    bufferevent_free(asker);
+    admin->askers--;
+}
+
+static void asker_written(struct bufferevent *asker, void *opaque)
+{
+    asker_free(asker, opaque);
+}
+
+static void asker_event(struct bufferevent *asker, short events, void *opaque)
+{
+    asker_free(asker, opaque);
+}
+
+static void asker_readable(struct bufferevent *asker, void *opaque)
+{
+    struct admin *admin = opaque;
+    struct evbuffer *in = bufferevent_get_input(asker);
+    char *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
+
+    if (!line && evbuffer_get_length(in) < COMMAND_MAX)
+        return;
+    bufferevent_disable(asker, EV_READ);
+    bufferevent_setcb(asker, NULL, asker_written, asker_event, admin);
+    answer(admin->box, line ? line : "", bufferevent_get_output(asker));
+    free(line);
+}
+
+static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,
+                          struct sockaddr *address, int size, void *opaque)
+{
+    struct admin *admin = opaque;
+    struct timeval limit = {.tv_sec = TIMEOUT_SECONDS};
+    struct bufferevent *asker = NULL;
+
+    if (admin->askers < ASKERS_MAX)
+        asker = bufferevent_socket_new(admin->box->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    if (!asker) {
+        close(fd);
+        return;
+    }
+    admin->askers++;
+    bufferevent_setcb(asker, asker_readable, NULL, asker_event, admin);
+    bufferevent_set_timeouts(asker, &limit, &limit);
+    bufferevent_setwatermark(asker, EV_READ, 0, COMMAND_MAX);
+    bufferevent_enable(asker, EV_READ | EV_WRITE);
+}
+
+int admin_open(struct box *box)
+{
+    struct endpoint endpoint;
+    char text[ENDPOINT_TEXT_MAX];
+    uint16_t port;
+
+    if (!box->settings.admin_socket)
+        return 0;
+    if ((size_t)snprintf(text, sizeof(text), "unix:%s", box->settings.admin_socket) >=
+            sizeof(text) || endpoint_parse(text, 0, &endpoint)) {
+        log_error("admin_socket=%s is not a usable absolute path", box->settings.admin_socket);
+        return -EINVAL;
+    }
+    // Only the owner and the group may connect: who can reach this socket may drain the box.
+    mode_t mask = umask(0117);
+    int fd = endpoint_listen(&endpoint, 16, &port);
+    umask(mask);
+    if (fd < 0) {
+        log_error("cannot open admin_socket=%s error=\"%s\"", box->settings.admin_socket,
+                  strerror(-fd));
+        return fd;
+    }
+    struct admin *admin = calloc(1, sizeof(*admin));
+    if (admin) {
+        admin->box = box;
+        admin->path = strdup(box->settings.admin_socket);
+        admin->listener = evconnlistener_new(box->base, asker_arrives, admin,
+                                             LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    }
+    if (!admin || !admin->path || !admin->listener) {
+        if (admin)
+            free(admin->path);
+        free(admin);
+        close(fd);
+        return -ENOMEM;
+    }
+    box->admin = admin;
+    return 0;
+}
+
+void admin_close(struct box *box)
+{
+    if (!box->admin)
+        return;
+    evconnlistener_free(box->admin->listener);
+    unlink(box->admin->path);
+    free(box->admin->path);
+    free(box->admin);
+    box->admin = NULL;
+}

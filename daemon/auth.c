@@ -1,0 +1,129 @@
+// Authentication of clients by ticket, and what a ticket entitles to on this box.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "daemon/box.h"
+
+int auth_load_keys(struct box *box, const struct settings *settings)
+{
+    struct ticket_keyring ring = {0};
+
+    if (settings->auth == CONTROL_AUTH_METHOD_TICKET) {
+        const char *path = settings->key_file ? settings->key_file : "";
+        int err = ticket_keyring_load(path, &ring);
+        if (err) {
+            log_error("cannot load key_file=%s error=\"%s\"; it must be there, owned by root or "
+                      "rgpud's user, and private (mode 0600)", path, strerror(-err));
+            return err;
+        }
+    }
+    box->keys = ring;
+    return 0;
+}
+
+static int verify_ticket(struct box *box, const struct control_auth *auth,
+                         const uint8_t nonce[CONTROL_NONCE_BYTES], struct ticket *ticket,
+                         char *text, size_t size)
+{
+    struct ticket_check check = {
+        .ring = &box->keys,
+        .box = box->name,
+        .now = time(NULL),
+        .skew = (int64_t)(box->settings.clock_skew / 1000000),
+    };
+    int err = ticket_check_proof(&check, auth->ticket, strlen(auth->ticket), nonce, auth->nonce,
+                                 auth->proof, ticket);
+
+    if (!err)
+        return 0;
+    snprintf(text, size, "the ticket is not accepted: %s", ticket_error(err));
+    return CONTROL_REFUSAL_AUTHENTICATION;
+}
+
+int auth_verify(struct box *box, const struct control_auth *auth,
+                const uint8_t nonce[CONTROL_NONCE_BYTES], struct ticket **ticket, char *text,
+                size_t size)
+{
+    *ticket = NULL;
+    if ((int)auth->method != box->settings.auth) {
+        snprintf(text, size, "authentication by %s is needed; take a lease with rgpuctl run",
+                 control_auth_method_name((enum control_auth_method)box->settings.auth));
+        return CONTROL_REFUSAL_AUTHENTICATION;
+    }
+    if (auth->method == CONTROL_AUTH_METHOD_NONE)
+        return 0;
+    struct ticket *checked = calloc(1, sizeof(*checked));
+    if (!checked) {
+        snprintf(text, size, "the box is out of memory");
+        return CONTROL_REFUSAL_BUSY;
+    }
+    int refusal = verify_ticket(box, auth, nonce, checked, text, size);
+    if (refusal)
+        free(checked);
+    else
+        *ticket = checked;
+    return refusal;
+}
+
+// The uuid decides; the box's own number only stands in where a ticket has none.
+static struct device *find_device(struct box *box, const struct ticket_gpu *gpu)
+{
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct device *device = &box->devices[i];
+        if (*gpu->uuid ? !strcasecmp(gpu->uuid, device->uuid) : gpu->index == device->ordinal)
+            return device;
+    }
+    return NULL;
+}
+
+static int compare_ordinals(const void *a, const void *b)
+{
+    const struct ticket_gpu *const *x = a, *const *y = b;
+
+    return (*x)->ordinal < (*y)->ordinal ? -1 : (*x)->ordinal > (*y)->ordinal;
+}
+
+static int resolve_ticket(struct box *box, const struct ticket *ticket, struct session_grant *out,
+                          char *text, size_t size)
+{
+    const struct ticket_gpu *order[TICKET_GPUS_MAX];
+
+    snprintf(out->lease, sizeof(out->lease), "%s", ticket->lease);
+    for (size_t i = 0; i < ticket->gpu_count; i++)
+        order[i] = &ticket->gpus[i];
+    qsort(order, ticket->gpu_count, sizeof(order[0]), compare_ordinals);
+    for (size_t i = 0; i < ticket->gpu_count && i < BOX_DEVICES_MAX; i++) {
+        struct device *device = find_device(box, order[i]);
+        if (!device) {
+            snprintf(text, size, "GPU %.127s of the ticket is not offered by this box",
+                     order[i]->uuid);
+            return -ENODEV;
+        }
+        out->budgets[out->device_count] = order[i]->memory;
+        out->devices[out->device_count++] = device;
+    }
+    return 0;
+}
+
+int auth_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
+                 char *text, size_t size)
+{
+    memset(out, 0, sizeof(*out));
+    if (ticket) {
+        int err = resolve_ticket(box, ticket, out, text, size);
+        if (err)
+            return err;
+    } else {
+        for (uint32_t i = 0; i < box->device_count; i++)
+            out->devices[out->device_count++] = &box->devices[i];
+    }
+    if (out->device_count)
+        return 0;
+    snprintf(text, size, "no GPU is granted to this client");
+    return -ENODEV;
+}

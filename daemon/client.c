@@ -1,0 +1,572 @@
+// The handshake with a client: nothing is done before a message has arrived whole and is valid, and
+// never a byte more is read than that message, since the socket is handed on afterwards.
+#include "daemon/client.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/endpoint.h"
+#include "common/log.h"
+#include "daemon/worker.h"
+
+enum {
+    QUEUE_INTERVAL_MS = 1000,
+    LINGER_MS = 1000,         // how long a refused client may take to read why
+    LINGER_BYTES = 256 * 1024,
+    REPLY_MAX = 2048,
+};
+
+struct client {
+    TAILQ_ENTRY(client) link;
+    struct box *box;
+    enum client_state state;
+    int fd;
+    char peer[128];
+    struct event *readable;
+    struct event *timer;
+    uint8_t head[CONTROL_HEADER_BYTES];
+    struct control_frame frame;
+    size_t received; // of head and body together
+    uint16_t version;
+    uint8_t nonce[CONTROL_NONCE_BYTES];
+    struct control_hello hello;
+    struct ticket *ticket;
+    bool resolved;
+    struct session_grant grant;
+    int64_t queued_ms;
+    size_t discarded;
+};
+
+static const char *const state_names[] = {
+    [CLIENT_GREETING] = "greeting", [CLIENT_AUTHENTICATING] = "authenticating",
+    [CLIENT_QUEUED] = "queued",     [CLIENT_REFUSED] = "refused",
+    [CLIENT_GONE] = "gone",
+};
+
+static const int refusal_results[] = {
+    [CONTROL_REFUSAL_VERSION] = CONTROL_RESULT_MISMATCH,
+    [CONTROL_REFUSAL_AUTHENTICATION] = CONTROL_RESULT_NOT_PERMITTED,
+    [CONTROL_REFUSAL_BUSY] = CONTROL_RESULT_NOT_READY,
+    [CONTROL_REFUSAL_DRAINING] = CONTROL_RESULT_NOT_READY,
+    [CONTROL_REFUSAL_NO_DEVICE] = CONTROL_RESULT_NO_DEVICE,
+    [CONTROL_REFUSAL_WORKER] = CONTROL_RESULT_NOT_READY,
+    [CONTROL_REFUSAL_PROTOCOL] = CONTROL_RESULT_MISMATCH,
+    [CONTROL_REFUSAL_TIMEOUT] = CONTROL_RESULT_NOT_READY,
+};
+
+const char *client_state_name(enum client_state state)
+{
+    return state_names[state];
+}
+
+// States that an unauthenticated peer can hold on to; their number is limited.
+static bool counts_as_handshake(enum client_state state)
+{
+    switch (state) {
+    case CLIENT_GREETING:
+    case CLIENT_AUTHENTICATING:
+    case CLIENT_REFUSED:
+        return true;
+    case CLIENT_QUEUED:
+    case CLIENT_GONE:
+        return false;
+    }
+    return false;
+}
+
+static void client_move(struct client *client, enum client_state state)
+{
+    struct box *box = client->box;
+
+    log_trace("peer=%s state=%s was=%s", client->peer, state_names[state],
+              state_names[client->state]);
+    box->handshakes -= counts_as_handshake(client->state);
+    client->state = state;
+    box->handshakes += counts_as_handshake(client->state);
+    listeners_review(box);
+}
+
+static void set_timer(struct client *client, uint64_t milliseconds)
+{
+    struct timeval delay = {.tv_sec = (time_t)(milliseconds / 1000),
+                            .tv_usec = (suseconds_t)(milliseconds % 1000 * 1000)};
+
+    evtimer_add(client->timer, &delay);
+}
+
+static void client_free(struct client *client)
+{
+    client_move(client, CLIENT_GONE);
+    TAILQ_REMOVE(&client->box->clients, client, link);
+    if (client->readable)
+        event_free(client->readable);
+    if (client->timer)
+        event_free(client->timer);
+    close(client->fd);
+    control_frame_free(&client->frame);
+    free(client->ticket);
+    free(client);
+}
+
+// The few and small replies always fit into the fresh socket's buffer; a peer for which they do not
+// is not worth waiting for.
+static int reply(struct client *client, enum control_message_type type, const void *message)
+{
+    uint8_t frame[REPLY_MAX];
+    int size = control_encode(type, message, frame, sizeof(frame));
+
+    if (size < 0)
+        return size;
+    ssize_t sent = send(client->fd, frame, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0)
+        return -errno;
+    return sent == size ? 0 : -EPIPE;
+}
+
+// Sends the reason and then only discards, until the peer has read it and closes: closing at once,
+// with data unread, would make the kernel throw the reason away.
+__attribute__((format(printf, 3, 4)))
+static void refuse(struct client *client, enum control_refusal code, const char *format, ...)
+{
+    struct control_refused refused = {.code = code, .result = refusal_results[code]};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(refused.text, sizeof(refused.text), format, args);
+    va_end(args);
+    for (char *p = refused.text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    log_info("client refused peer=%s state=%s code=%s reason=\"%s\"", client->peer,
+             state_names[client->state], control_refusal_name(code), refused.text);
+    if (reply(client, CONTROL_REFUSED, &refused) || shutdown(client->fd, SHUT_WR)) {
+        client_free(client);
+        return;
+    }
+    client_move(client, CLIENT_REFUSED);
+    set_timer(client, LINGER_MS);
+}
+
+// ---- messages ----
+
+static void take_hello(struct client *client)
+{
+    struct box *box = client->box;
+    struct control_hello *hello = &client->hello;
+    struct control_hello_reply answer = {.magic = CONTROL_MAGIC};
+
+    if (control_decode(&client->frame, CONTROL_HELLO, hello) || hello->magic != CONTROL_MAGIC ||
+        hello->version_oldest > hello->version_newest) {
+        refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed HELLO");
+        return;
+    }
+    client->version =
+        hello->version_newest < CONTROL_VERSION ? hello->version_newest : CONTROL_VERSION;
+    if (client->version < hello->version_oldest || client->version < CONTROL_VERSION_OLDEST) {
+        refuse(client, CONTROL_REFUSAL_VERSION,
+               "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
+               "install the same release on both", hello->library, hello->version_oldest,
+               hello->version_newest, RGPU_VERSION, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+        return;
+    }
+    if (ticket_nonce(client->nonce)) {
+        refuse(client, CONTROL_REFUSAL_BUSY, "the box has no random numbers");
+        return;
+    }
+    answer.version = client->version;
+    answer.auth = (enum control_auth_method)box->settings.auth;
+    memcpy(answer.boot_id, box->boot_id, sizeof(answer.boot_id));
+    memcpy(answer.nonce, client->nonce, sizeof(answer.nonce));
+    snprintf(answer.box, sizeof(answer.box), "%s", box->name);
+    if (reply(client, CONTROL_HELLO_REPLY, &answer))
+        client_free(client);
+    else
+        client_move(client, CLIENT_AUTHENTICATING);
+}
+
+static void enqueue(struct client *client)
+{
+    client->queued_ms = control_now_ms();
+    client_move(client, CLIENT_QUEUED);
+    // Oldest first: the list is in order of arrival, the queue in order of readiness.
+    TAILQ_REMOVE(&client->box->clients, client, link);
+    TAILQ_INSERT_TAIL(&client->box->clients, client, link);
+    evtimer_del(client->timer);
+    client_serve_queue(client->box);
+}
+
+static void take_auth(struct client *client)
+{
+    struct control_auth *auth = malloc(sizeof(*auth));
+    char text[400] = "";
+
+    if (!auth || control_decode(&client->frame, CONTROL_AUTH, auth)) {
+        free(auth);
+        refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed AUTH");
+        return;
+    }
+    int refusal = auth_verify(client->box, auth, client->nonce, &client->ticket, text, sizeof(text));
+    free(auth);
+    if (refusal)
+        refuse(client, (enum control_refusal)refusal, "%s", text);
+    else if (!box_accepts_sessions(client->box))
+        refuse(client, CONTROL_REFUSAL_DRAINING,
+               "the box takes no new sessions (it is being drained); use another one");
+    else
+        enqueue(client);
+}
+
+// ---- reading ----
+
+static enum control_message_type expected_type(const struct client *client)
+{
+    return client->state == CLIENT_GREETING ? CONTROL_HELLO : CONTROL_AUTH;
+}
+
+static ssize_t receive_part(struct client *client, uint8_t *data, size_t size)
+{
+    ssize_t n = recv(client->fd, data, size, MSG_DONTWAIT);
+
+    if (n < 0)
+        return errno == EINTR ? -EAGAIN : -errno;
+    if (!n)
+        return -ECONNRESET;
+    client->received += (size_t)n;
+    return n;
+}
+
+static int take_header(struct client *client)
+{
+    struct control_frame *frame = &client->frame;
+
+    if (control_parse_header(client->head, &frame->header))
+        return -EBADMSG;
+    if (frame->header.type != expected_type(client))
+        return -EPROTO;
+    if (frame->header.size > frame->capacity) {
+        uint8_t *body = realloc(frame->body, frame->header.size);
+        if (!body)
+            return -ENOMEM;
+        frame->body = body;
+        frame->capacity = frame->header.size;
+    }
+    return 0;
+}
+
+// 0 when a whole frame is there, -EAGAIN when more must come, else the end.
+static int receive_frame(struct client *client)
+{
+    while (client->received < CONTROL_HEADER_BYTES) {
+        ssize_t n = receive_part(client, client->head + client->received,
+                                 CONTROL_HEADER_BYTES - client->received);
+        if (n < 0)
+            return (int)n;
+        if (client->received == CONTROL_HEADER_BYTES) {
+            int err = take_header(client);
+            if (err)
+                return err;
+        }
+    }
+    size_t whole = CONTROL_HEADER_BYTES + client->frame.header.size;
+    while (client->received < whole) {
+        size_t have = client->received - CONTROL_HEADER_BYTES;
+        ssize_t n = receive_part(client, client->frame.body + have, whole - client->received);
+        if (n < 0)
+            return (int)n;
+    }
+    client->received = 0;
+    return 0;
+}
+
+static void read_message(struct client *client)
+{
+    int err = receive_frame(client);
+
+    if (err == -EAGAIN)
+        return;
+    if (err == -EBADMSG || err == -EPROTO) {
+        refuse(client, CONTROL_REFUSAL_PROTOCOL,
+               "this is not the rgpu protocol, or a message out of order (%s expected)",
+               control_message_name(expected_type(client)));
+    } else if (err) {
+        log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
+                  state_names[client->state], strerror(-err));
+        client_free(client);
+    } else if (client->state == CLIENT_GREETING) {
+        take_hello(client);
+    } else {
+        take_auth(client);
+    }
+}
+
+static void watch_queued(struct client *client)
+{
+    uint8_t byte;
+    ssize_t n = recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+    if (n > 0) {
+        refuse(client, CONTROL_REFUSAL_PROTOCOL, "a message out of order while queued");
+    } else if (!n || (errno != EAGAIN && errno != EINTR)) {
+        log_info("client left the queue peer=%s waited_ms=%lld", client->peer,
+                 (long long)(control_now_ms() - client->queued_ms));
+        client_free(client);
+    }
+}
+
+static void discard(struct client *client)
+{
+    uint8_t waste[4096];
+    ssize_t n = recv(client->fd, waste, sizeof(waste), MSG_DONTWAIT);
+
+    if (n > 0)
+        client->discarded += (size_t)n;
+    if (!n || (n < 0 && errno != EAGAIN && errno != EINTR) || client->discarded > LINGER_BYTES)
+        client_free(client);
+}
+
+static void client_readable(evutil_socket_t fd, short events, void *opaque)
+{
+    struct client *client = opaque;
+
+    switch (client->state) {
+    case CLIENT_GREETING:
+    case CLIENT_AUTHENTICATING:
+        read_message(client);
+        return;
+    case CLIENT_QUEUED:
+        watch_queued(client);
+        return;
+    case CLIENT_REFUSED:
+        discard(client);
+        return;
+    case CLIENT_GONE:
+        return;
+    }
+}
+
+// ---- the queue ----
+
+struct client *client_next_queued(struct box *box, struct client *after)
+{
+    struct client *client = after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&box->clients);
+
+    while (client && client->state != CLIENT_QUEUED)
+        client = TAILQ_NEXT(client, link);
+    return client;
+}
+
+const struct device *client_first_device(const struct client *client)
+{
+    return client->resolved ? client->grant.devices[0] : NULL;
+}
+
+static void tell_queued(struct client *client)
+{
+    struct control_queued queued = {.interval_ms = QUEUE_INTERVAL_MS};
+    struct client *other;
+
+    for (other = client_next_queued(client->box, NULL); other && other != client;
+         other = client_next_queued(client->box, other))
+        queued.position++;
+    if (reply(client, CONTROL_QUEUED, &queued))
+        client_free(client);
+    else
+        set_timer(client, QUEUE_INTERVAL_MS);
+}
+
+static void timer_passed(evutil_socket_t fd, short events, void *opaque)
+{
+    struct client *client = opaque;
+
+    switch (client->state) {
+    case CLIENT_GREETING:
+    case CLIENT_AUTHENTICATING:
+        refuse(client, CONTROL_REFUSAL_TIMEOUT,
+               "the handshake took longer than handshake_timeout of the box");
+        return;
+    case CLIENT_QUEUED:
+        tell_queued(client);
+        return;
+    case CLIENT_REFUSED:
+        client_free(client);
+        return;
+    case CLIENT_GONE:
+        return;
+    }
+}
+
+static uint32_t allowed_transports(const struct box *box)
+{
+    static const enum control_transport offered[] = {CONTROL_TRANSPORT_TCP, CONTROL_TRANSPORT_SHM,
+                                                     CONTROL_TRANSPORT_RDMA};
+    uint32_t mask = 0;
+
+    for (char **name = box->settings.transports; *name; name++)
+        for (size_t i = 0; i < sizeof(offered) / sizeof(offered[0]); i++)
+            if (!strcmp(*name, control_transport_name(offered[i])))
+                mask |= 1u << offered[i];
+    return mask;
+}
+
+static void fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
+{
+    memset(grant, 0, sizeof(*grant));
+    grant->session = session;
+    grant->version = client->version;
+    grant->transports = allowed_transports(client->box);
+    memcpy(grant->client_boot_id, client->hello.boot_id, sizeof(grant->client_boot_id));
+    grant->client_pid = client->hello.pid;
+    snprintf(grant->lease, sizeof(grant->lease), "%s", client->grant.lease);
+    snprintf(grant->client, sizeof(grant->client), "%.200s %u@%.200s", client->hello.program,
+             client->hello.pid, client->hello.host);
+    grant->devices_count = client->grant.device_count;
+    for (uint32_t i = 0; i < grant->devices_count; i++) {
+        grant->devices[i].ordinal = client->grant.devices[i]->ordinal;
+        grant->devices[i].budget = client->grant.budgets[i];
+    }
+}
+
+static void note_session(struct worker *worker, const struct client *client,
+                         const struct control_grant *grant)
+{
+    struct session *session = &worker->session;
+
+    session->id = grant->session;
+    session->grant = client->grant;
+    session->since_ms = control_now_ms();
+    snprintf(session->client, sizeof(session->client), "%s", grant->client);
+    snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
+    log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "
+             "library=%s waited_ms=%lld", (unsigned long long)session->id, (int)worker->pid,
+             session->client, session->peer, worker->device->uuid, grant->devices_count,
+             *grant->lease ? grant->lease : "none", client->hello.library,
+             (long long)(session->since_ms - client->queued_ms));
+}
+
+// Gives the client the worker, or, where that one has just died, the next warm one.
+static void hand_over(struct client *client, struct worker *worker)
+{
+    struct box *box = client->box;
+    struct control_granted granted = {.session = box->next_session++,
+                                      .devices = client->grant.device_count};
+    struct control_grant *grant = malloc(sizeof(*grant));
+
+    if (!grant || reply(client, CONTROL_GRANTED, &granted)) {
+        free(grant);
+        client_free(client);
+        return;
+    }
+    fill_grant(client, granted.session, grant);
+    while (worker && worker_grant(worker, grant, client->fd))
+        worker = worker_find_warm(box, client->grant.devices[0]);
+    if (worker) {
+        note_session(worker, client, grant);
+        client_free(client);
+    } else {
+        refuse(client, CONTROL_REFUSAL_WORKER, "the worker died; try again");
+    }
+    free(grant);
+}
+
+// Looks once at a waiting client; it may be gone afterwards.
+static void serve_queued(struct client *client)
+{
+    struct box *box = client->box;
+    char text[400];
+
+    if (!box->devices_known) {
+        if (pool_is_broken(&box->probe))
+            refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
+                   box->probe.last_error);
+    } else if (!client->resolved && auth_resolve(box, client->ticket, &client->grant, text,
+                                                 sizeof(text))) {
+        refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
+    } else {
+        client->resolved = true;
+        struct device *device = client->grant.devices[0];
+        struct worker *worker = worker_find_warm(box, device);
+        bool full = box->settings.max_sessions &&
+                    box->session_count >= (unsigned)box->settings.max_sessions;
+        if (worker && !full)
+            hand_over(client, worker);
+        else if (!worker && pool_is_broken(&device->pool) && !device->pool.starting)
+            refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
+                   device->pool.last_error);
+    }
+}
+
+void client_serve_queue(struct box *box)
+{
+    struct client *client = client_next_queued(box, NULL), *next;
+
+    for (; client; client = next) {
+        next = client_next_queued(box, client);
+        serve_queued(client);
+    }
+    // Who still waits and has not been told is told now, and then regularly.
+    for (client = client_next_queued(box, NULL); client; client = next) {
+        next = client_next_queued(box, client);
+        if (!evtimer_pending(client->timer, NULL))
+            tell_queued(client);
+    }
+    pool_refill(box);
+}
+
+void client_refuse_all(struct box *box, enum control_refusal code, const char *text)
+{
+    struct client *client, *next;
+
+    for (client = TAILQ_FIRST(&box->clients); client; client = next) {
+        next = TAILQ_NEXT(client, link);
+        if (client->state != CLIENT_REFUSED)
+            refuse(client, code, "%s", text);
+    }
+}
+
+void client_close_all(struct box *box)
+{
+    while (!TAILQ_EMPTY(&box->clients))
+        client_free(TAILQ_FIRST(&box->clients));
+}
+
+// ---- arrival ----
+
+static void tune(int fd)
+{
+    int on = 1;
+
+    // A unix socket has no such options, and needs none.
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+void client_accept(struct box *box, int fd)
+{
+    struct client *client = calloc(1, sizeof(*client));
+
+    if (!client) {
+        close(fd);
+        return;
+    }
+    tune(fd);
+    client->box = box;
+    client->fd = fd;
+    client->state = CLIENT_GONE;
+    endpoint_peer_text(fd, client->peer, sizeof(client->peer));
+    TAILQ_INSERT_TAIL(&box->clients, client, link);
+    client->readable = event_new(box->base, fd, EV_READ | EV_PERSIST, client_readable, client);
+    client->timer = evtimer_new(box->base, timer_passed, client);
+    if (!client->readable || !client->timer || event_add(client->readable, NULL)) {
+        client_free(client);
+        return;
+    }
+    client_move(client, CLIENT_GREETING);
+    set_timer(client, box->settings.handshake_timeout / 1000);
+}

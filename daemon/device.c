@@ -1,0 +1,106 @@
+// The devices of the box: the administrator's choice out of what the driver has.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon/box.h"
+
+static int parse_number(const char **text, uint32_t max, uint32_t *out)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return -EINVAL;
+    unsigned long value = strtoul(*text, &end, 10);
+    if (value > max)
+        return -EINVAL;
+    *text = end;
+    *out = (uint32_t)value;
+    return 0;
+}
+
+static int parse_ordinals(const char *text, struct device_choice *choice)
+{
+    do {
+        uint32_t ordinal;
+        if (choice->count == BOX_DEVICES_MAX || parse_number(&text, BOX_DEVICES_MAX - 1, &ordinal))
+            return -EINVAL;
+        for (uint32_t i = 0; i < choice->count; i++)
+            if (choice->ordinals[i] == ordinal)
+                return -EINVAL;
+        choice->ordinals[choice->count++] = ordinal;
+    } while (*text++ == ',');
+    return text[-1] ? -EINVAL : 0;
+}
+
+int device_choice_parse(const char *text, struct device_choice *out)
+{
+    struct device_choice choice = {0};
+    int err = -EINVAL;
+
+    if (!strcmp(text, "cuda:all")) {
+        choice.all = true;
+        err = 0;
+    } else if (!strncmp(text, "cuda:", 5)) {
+        err = parse_ordinals(text + 5, &choice);
+    } else if (!strncmp(text, "sim:", 4)) {
+        const char *count = text + 4;
+        choice.software = choice.all = true;
+        err = parse_number(&count, BOX_DEVICES_MAX, &choice.count);
+        if (!err && (*count || !choice.count))
+            err = -EINVAL;
+    }
+    if (err) {
+        log_error("devices=%s is not understood; use cuda:all, cuda:0,1 or sim:2", text);
+        return err;
+    }
+    *out = choice;
+    return 0;
+}
+
+void device_uuid_text(const uint8_t u[16], char text[48])
+{
+    snprintf(text, 48,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+             u[15]);
+}
+
+static void adopt(struct box *box, struct device *device, const struct control_ready *ready,
+                  uint32_t ordinal)
+{
+    device->box = box;
+    device->ordinal = ordinal;
+    device->info = ready->devices[ordinal];
+    device_uuid_text(device->info.uuid, device->uuid);
+    log_info("device ordinal=%u uuid=%s name=\"%s\" memory=%llu pci=%s", ordinal, device->uuid,
+             device->info.name, (unsigned long long)device->info.memory, device->info.pci);
+}
+
+int device_adopt_inventory(struct box *box, const struct control_ready *ready)
+{
+    const struct device_choice *choice = &box->choice;
+    uint32_t count = choice->all ? ready->devices_count : choice->count;
+
+    if (!count || (choice->software && count != choice->count)) {
+        log_error("driver=%s has devices=%u", box->driver_path, ready->devices_count);
+        return -ENODEV;
+    }
+    for (uint32_t i = 0; !choice->all && i < count; i++) {
+        if (choice->ordinals[i] >= ready->devices_count) {
+            log_error("device ordinal=%u does not exist, driver=%s has devices=%u",
+                      choice->ordinals[i], box->driver_path, ready->devices_count);
+            return -ENODEV;
+        }
+    }
+    box->devices = calloc(count, sizeof(*box->devices));
+    if (!box->devices)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        adopt(box, &box->devices[i], ready, choice->all ? i : choice->ordinals[i]);
+    box->device_count = count;
+    box->devices_known = true;
+    return 0;
+}

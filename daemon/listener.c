@@ -1,0 +1,156 @@
+// Listening sockets of the box.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/endpoint.h"
+#include "common/log.h"
+#include "daemon/client.h"
+
+enum {
+    LISTENERS_MAX = 16,
+    BACKLOG = 1024,
+    PAUSE_US = 200000, // after running out of descriptors
+};
+
+struct listener {
+    struct endpoint endpoint;
+    int fd;
+    struct event *event;
+};
+
+struct listeners {
+    struct listener all[LISTENERS_MAX];
+    size_t count;
+    struct event *resume;
+    bool paused;
+};
+
+static void set_paused(struct listeners *listeners, bool paused)
+{
+    if (listeners->paused == paused)
+        return;
+    listeners->paused = paused;
+    for (size_t i = 0; i < listeners->count; i++) {
+        if (paused)
+            event_del(listeners->all[i].event);
+        else
+            event_add(listeners->all[i].event, NULL);
+    }
+}
+
+static bool is_full(const struct box *box)
+{
+    return box->handshakes >= (unsigned)box->settings.max_handshakes;
+}
+
+void listeners_review(struct box *box)
+{
+    if (box->listeners && !evtimer_pending(box->listeners->resume, NULL))
+        set_paused(box->listeners, is_full(box));
+}
+
+static void resume(evutil_socket_t fd, short events, void *opaque)
+{
+    listeners_review(opaque);
+}
+
+static bool is_out_of_resources(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+static void acceptable(evutil_socket_t fd, short events, void *opaque)
+{
+    struct box *box = opaque;
+
+    while (!is_full(box)) {
+        int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (client >= 0) {
+            client_accept(box, client);
+        } else if (is_out_of_resources(errno)) {
+            struct timeval pause = {.tv_usec = PAUSE_US};
+            log_error("cannot accept clients error=\"%s\"", strerror(errno));
+            set_paused(box->listeners, true);
+            evtimer_add(box->listeners->resume, &pause);
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+static int open_one(struct box *box, const char *text)
+{
+    struct listeners *listeners = box->listeners;
+    struct listener *listener = &listeners->all[listeners->count];
+
+    if (listeners->count == LISTENERS_MAX || endpoint_parse(text, 0, &listener->endpoint)) {
+        log_error("listen=%s is not host:port, [ipv6]:port or unix:/path", text);
+        return -EINVAL;
+    }
+    listener->fd = endpoint_listen(&listener->endpoint, BACKLOG, &listener->endpoint.port);
+    if (listener->fd < 0) {
+        log_error("cannot listen=%s error=\"%s\"", text, strerror(-listener->fd));
+        return listener->fd;
+    }
+    listener->event =
+        event_new(box->base, listener->fd, EV_READ | EV_PERSIST, acceptable, box);
+    if (!listener->event || event_add(listener->event, NULL)) {
+        close(listener->fd);
+        return -ENOMEM;
+    }
+    listeners->count++;
+    return 0;
+}
+
+int listeners_open(struct box *box)
+{
+    box->listeners = calloc(1, sizeof(*box->listeners));
+    if (!box->listeners)
+        return -ENOMEM;
+    box->listeners->resume = evtimer_new(box->base, resume, box);
+    int err = box->listeners->resume ? 0 : -ENOMEM;
+    for (char **text = box->settings.listen; !err && *text; text++)
+        err = open_one(box, *text);
+    if (!err && !box->listeners->count) {
+        log_error("listen is empty: no client could ever come");
+        err = -EINVAL;
+    }
+    if (err)
+        listeners_close(box);
+    return err;
+}
+
+void listeners_close(struct box *box)
+{
+    struct listeners *listeners = box->listeners;
+
+    if (!listeners)
+        return;
+    for (size_t i = 0; i < listeners->count; i++) {
+        event_free(listeners->all[i].event);
+        close(listeners->all[i].fd);
+        if (listeners->all[i].endpoint.is_unix)
+            unlink(listeners->all[i].endpoint.host);
+    }
+    if (listeners->resume)
+        event_free(listeners->resume);
+    free(listeners);
+    box->listeners = NULL;
+}
+
+void listeners_text(const struct box *box, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; box->listeners && i < box->listeners->count && used < size; i++) {
+        char one[ENDPOINT_TEXT_MAX];
+        endpoint_format(&box->listeners->all[i].endpoint, one);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "", one);
+    }
+}

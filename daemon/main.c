@@ -1,0 +1,322 @@
+// rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to a worker process
+// of its own; it touches neither CUDA nor the data.
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/client.h"
+#include "daemon/worker.h"
+
+struct options {
+    const char *config;
+    bool standalone;
+    int argc; // what the settings table is to read
+    char *argv[256];
+};
+
+struct program {
+    struct options options;
+    struct box box;
+    struct event *signals[4];
+    char simulator_state[64];
+};
+
+static void print_help(void)
+{
+    printf("usage: rgpud --config FILE [options]\n"
+           "       rgpud --standalone --devices sim:2 --listen 127.0.0.1:0\n\n"
+           "Offers the GPUs of this machine to clients elsewhere.\n\n"
+           "  --config FILE                  read the settings from this file\n"
+           "  --standalone                   no authentication, no admin socket unless asked for,\n"
+           "                                 and an exit where workers do not start\n"
+           "  --print-config                 print a sample file with every setting\n"
+           "  --help, --version\n\n"
+           "Every setting of the file can be given here as well:\n");
+    config_print_help(settings_table, stdout);
+}
+
+// Takes our own options out and leaves those of the settings table. >= 0: exit with that status.
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    for (int i = 0; i < argc && options->argc < 255; i++) {
+        if (!strcmp(argv[i], "--help")) {
+            print_help();
+            return 0;
+        } else if (!strcmp(argv[i], "--version")) {
+            printf("rgpud %s protocol %u\n", RGPU_VERSION, CONTROL_VERSION);
+            return 0;
+        } else if (!strcmp(argv[i], "--print-config")) {
+            config_print_sample(settings_table, "rgpud", stdout);
+            return 0;
+        } else if (!strcmp(argv[i], "--standalone")) {
+            options->standalone = true;
+        } else if (!strcmp(argv[i], "--config") && i + 1 < argc) {
+            options->config = argv[++i];
+        } else if (!strncmp(argv[i], "--config=", 9)) {
+            options->config = argv[i] + 9;
+        } else {
+            options->argv[options->argc++] = argv[i];
+        }
+    }
+    if (options->config || options->standalone)
+        return -1;
+    log_error("either --config FILE or --standalone is needed; see --help");
+    return 2;
+}
+
+// ---- paths ----
+
+static int program_directory(char *text, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", text, size - 1);
+
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    *strrchr(text, '/') = '\0';
+    return 0;
+}
+
+// The first of the candidates, relative to where this program lies, that is there.
+static void find_beside(const char *const *candidates, char *path, size_t size)
+{
+    char directory[PATH_MAX];
+
+    if (program_directory(directory, sizeof(directory)))
+        return;
+    for (; *candidates; candidates++) {
+        if ((size_t)snprintf(path, size, "%s/%s", directory, *candidates) < size &&
+            !access(path, R_OK))
+            return;
+    }
+}
+
+static void choose_paths(struct box *box)
+{
+    static const char *const workers[] = {"rgpu-worker", "../libexec/rgpu/rgpu-worker",
+                                          "rgpu-worker", NULL};
+    static const char *const simulators[] = {"../lib/rgpu/libcuda-sim.so", "../lib/libcuda-sim.so",
+                                             NULL};
+    const struct settings *settings = &box->settings;
+
+    if (settings->worker_program)
+        snprintf(box->worker_path, sizeof(box->worker_path), "%s", settings->worker_program);
+    else
+        find_beside(workers, box->worker_path, sizeof(box->worker_path));
+    if (settings->driver)
+        snprintf(box->driver_path, sizeof(box->driver_path), "%s", settings->driver);
+    else if (box->choice.software)
+        find_beside(simulators, box->driver_path, sizeof(box->driver_path));
+    else
+        snprintf(box->driver_path, sizeof(box->driver_path), "libcuda.so.1");
+}
+
+static int choose_environment(struct program *program)
+{
+    struct box *box = &program->box;
+    char count[16];
+
+    if (box->choice.software) {
+        snprintf(count, sizeof(count), "%u", box->choice.count);
+        if (setenv("RGPU_SIM_DEVICES", count, 1))
+            return -ENOMEM;
+        if (!getenv("RGPU_SIM_STATE")) {
+            // The workers of one box share its software GPUs, and no other box does.
+            snprintf(program->simulator_state, sizeof(program->simulator_state),
+                     "/dev/shm/rgpud-sim-%d", (int)getpid());
+            if (setenv("RGPU_SIM_STATE", program->simulator_state, 1))
+                return -ENOMEM;
+        }
+    }
+    box->worker_environment = environ;
+    return 0;
+}
+
+static void choose_name(struct box *box)
+{
+    if (box->settings.name)
+        snprintf(box->name, sizeof(box->name), "%s", box->settings.name);
+    else if (gethostname(box->name, sizeof(box->name) - 1))
+        snprintf(box->name, sizeof(box->name), "box");
+}
+
+// ---- signals ----
+
+static void child_ended(evutil_socket_t signal, short events, void *opaque)
+{
+    worker_reap_all(opaque);
+}
+
+static void asked_to_stop(evutil_socket_t signal, short events, void *opaque)
+{
+    struct box *box = opaque;
+
+    if (box->state == BOX_LEAVING || box->state == BOX_STOPPING)
+        box_move(box, BOX_STOPPING);
+    else
+        box_move(box, BOX_LEAVING);
+    box_review(box);
+}
+
+static void apply_log_level(const struct settings *settings)
+{
+    log_set_level((enum log_level)settings->log_level);
+    log_level_from_environment();
+}
+
+static void take_over(struct settings *current, struct settings *fresh)
+{
+    config_report_restart_needed(settings_table, current, fresh);
+    config_take_reloadable(settings_table, current, fresh);
+    apply_log_level(current);
+}
+
+static void asked_to_reload(evutil_socket_t signal, short events, void *opaque)
+{
+    struct program *program = opaque;
+    struct box *box = &program->box;
+    struct settings fresh;
+
+    notify_reloading();
+    if (settings_read(program->options.argc, program->options.argv, program->options.config,
+                      program->options.standalone, &fresh)) {
+        log_error("reload failed, the old settings stay");
+    } else if (auth_load_keys(box, &fresh)) {
+        log_error("reload failed, the old settings stay");
+        config_clear(settings_table, &fresh);
+    } else {
+        take_over(&box->settings, &fresh);
+        config_clear(settings_table, &fresh);
+        log_info("settings reloaded config=%s",
+                 program->options.config ? program->options.config : "none");
+    }
+    notify_state(box);
+    box_review(box);
+}
+
+static int watch_signals(struct program *program)
+{
+    struct box *box = &program->box;
+    struct event **signals = program->signals;
+
+    signals[0] = evsignal_new(box->base, SIGCHLD, child_ended, box);
+    signals[1] = evsignal_new(box->base, SIGTERM, asked_to_stop, box);
+    signals[2] = evsignal_new(box->base, SIGINT, asked_to_stop, box);
+    signals[3] = evsignal_new(box->base, SIGHUP, asked_to_reload, program);
+    for (int i = 0; i < 4; i++)
+        if (!signals[i] || event_add(signals[i], NULL))
+            return -ENOMEM;
+    signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+// ---- start and end ----
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int check_transports(const struct settings *settings)
+{
+    for (char **name = settings->transports; *name; name++) {
+        if (strcmp(*name, "tcp") && strcmp(*name, "shm") && strcmp(*name, "rdma")) {
+            log_error("transports: %s is not tcp, shm or rdma", *name);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+static int set_up(struct program *program)
+{
+    struct box *box = &program->box;
+    const struct settings *settings = &box->settings;
+    int err;
+
+    TAILQ_INIT(&box->workers);
+    TAILQ_INIT(&box->clients);
+    box->next_session = 1;
+    box->standalone = program->options.standalone;
+    box->base = event_base_new();
+    if (!box->base)
+        return -ENOMEM;
+    err = device_choice_parse(settings->devices ? settings->devices : "", &box->choice);
+    if (err || (err = check_transports(settings)) || (err = auth_load_keys(box, settings)))
+        return err;
+    choose_name(box);
+    choose_paths(box);
+    control_boot_id(box->boot_id);
+    raise_descriptor_limit();
+    err = choose_environment(program);
+    if (!err)
+        err = watch_signals(program);
+    if (!err)
+        err = listeners_open(box);
+    if (!err)
+        err = admin_open(box);
+    return err;
+}
+
+static void tear_down(struct program *program)
+{
+    struct box *box = &program->box;
+
+    notify_stop_watchdog();
+    admin_close(box);
+    listeners_close(box);
+    client_close_all(box);
+    worker_kill_all(box);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        pool_free(&box->devices[i].pool);
+    pool_free(&box->probe);
+    free(box->devices);
+    for (int i = 0; i < 4; i++)
+        if (program->signals[i])
+            event_free(program->signals[i]);
+    if (box->base)
+        event_base_free(box->base);
+    config_clear(settings_table, &box->settings);
+    if (*program->simulator_state)
+        unlink(program->simulator_state);
+    libevent_global_shutdown();
+}
+
+int main(int argc, char **argv)
+{
+    static struct program program;
+    struct box *box = &program.box;
+
+    log_init("rgpud", LOG_LEVEL_INFO);
+    int status = parse_options(argc, argv, &program.options);
+    if (status >= 0)
+        return status;
+    if (settings_read(program.options.argc, program.options.argv, program.options.config,
+                      program.options.standalone, &box->settings))
+        return 2;
+    apply_log_level(&box->settings);
+    int err = set_up(&program);
+    if (!err) {
+        notify_state(box);
+        notify_start_watchdog(box);
+        box_review(box);
+        event_base_dispatch(box->base);
+        status = box->exit_status;
+        log_info("ends sessions_total=%llu", (unsigned long long)box->sessions_total);
+    } else {
+        status = 2;
+    }
+    tear_down(&program);
+    return status;
+}

@@ -1,0 +1,5 @@
+# The box daemon. It links neither CUDA nor verbs: what touches a GPU is the worker's.
+RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c device.c pool.c worker.c client.c \
+                   listener.c auth.c admin.c notify.c)
+
+$(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd)

@@ -1,0 +1,101 @@
+// The table of rgpud's settings and the order in which they are read.
+#include "daemon/settings.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/log.h"
+
+static const char *const auth_methods[] = {"none", "ticket", NULL};
+static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
+
+const struct config_option settings_table[] = {
+    CONFIG_STRING("box", "name", struct settings, name, "",
+                  "name of this box in tickets and messages; empty: the host name"),
+    CONFIG_LIST("box", "listen", struct settings, listen, "127.0.0.1:7300",
+                "addresses that clients connect to: host:port, [ipv6]:port or unix:/path"),
+    CONFIG_STRING("box", "devices", struct settings, devices, "cuda:all",
+                  "GPUs to offer: cuda:all, cuda:0,1 or sim:COUNT for software GPUs"),
+    CONFIG_STRING("box", "driver", struct settings, driver, "",
+                  "driver library that workers load; empty: libcuda.so.1, or the software GPU's"),
+    CONFIG_STRING("box", "admin_socket", struct settings, admin_socket, "/run/rgpu/rgpud.sock",
+                  "unix socket that rgpuctl asks; empty: none"),
+    CONFIG_LIST("box", "transports", struct settings, transports, "tcp, shm, rdma",
+                "transports that sessions may use", .reloadable = true),
+    CONFIG_ENUM("box", "log_level", struct settings, log_level, "info", log_levels,
+                "least important log lines that are written", .reloadable = true),
+
+    CONFIG_STRING("workers", "worker_program", struct settings, worker_program, "",
+                  "program of the workers; empty: rgpu-worker beside rgpud or in ../libexec/rgpu"),
+    CONFIG_INT("workers", "warm_workers", struct settings, warm_workers, "1", 0, 64,
+               "workers kept ready per GPU, each with a context that takes GPU memory",
+               .reloadable = true),
+    CONFIG_DURATION("workers", "worker_start_timeout", struct settings, worker_start_timeout,
+                    "60s", "a worker that is not ready after this time is ended",
+                    .reloadable = true),
+    CONFIG_DURATION("workers", "worker_stop_grace", struct settings, worker_stop_grace, "2s",
+                    "time between asking a worker to end and killing it", .reloadable = true),
+    CONFIG_DURATION("workers", "worker_backoff_max", struct settings, worker_backoff_max, "30s",
+                    "longest pause between starts of workers that keep failing",
+                    .reloadable = true),
+
+    CONFIG_DURATION("clients", "handshake_timeout", struct settings, handshake_timeout, "5s",
+                    "a client that is not authenticated after this time is refused",
+                    .reloadable = true),
+    CONFIG_INT("clients", "max_handshakes", struct settings, max_handshakes, "256", 1, 65536,
+               "connections that may be in the handshake at once", .reloadable = true),
+    CONFIG_INT("clients", "max_sessions", struct settings, max_sessions, "0", 0, 65536,
+               "sessions at once, 0 for no limit", .reloadable = true),
+
+    CONFIG_ENUM("auth", "auth", struct settings, auth, "ticket", auth_methods,
+                "what a client must show", .reloadable = true),
+    CONFIG_STRING("auth", "key_file", struct settings, key_file, "/etc/rgpu/box.key",
+                  "keys that tickets for this box are signed with; private to rgpud's user",
+                  .reloadable = true),
+    CONFIG_DURATION("auth", "clock_skew", struct settings, clock_skew, "60s",
+                    "tolerated difference between this clock and the broker's",
+                    .reloadable = true),
+    CONFIG_END,
+};
+
+static int set_standalone(struct settings *settings)
+{
+    int err = config_set(settings_table, "auth", "auth", "none", "--standalone", settings);
+
+    if (!err)
+        err = config_set(settings_table, "box", "admin_socket", "", "--standalone", settings);
+    return err;
+}
+
+static int read_command_line(int argc, char *const *argv, struct settings *settings)
+{
+    char *copy[256];
+
+    if (argc > 255) {
+        log_error("command line: too many arguments");
+        return -EINVAL;
+    }
+    memcpy(copy, argv, sizeof(copy[0]) * ((size_t)argc + 1));
+    int err = config_command_line(settings_table, &argc, copy, settings);
+    if (!err && argc > 1) {
+        log_error("command line: unknown argument %s; see --help", copy[1]);
+        err = -EINVAL;
+    }
+    return err;
+}
+
+int settings_read(int argc, char *const *argv, const char *path, bool standalone,
+                  struct settings *settings)
+{
+    memset(settings, 0, sizeof(*settings));
+    int err = config_defaults(settings_table, settings);
+    if (!err && standalone)
+        err = set_standalone(settings);
+    if (!err && path)
+        err = config_load(settings_table, path, settings);
+    if (!err)
+        err = read_command_line(argc, argv, settings);
+    if (err)
+        config_clear(settings_table, settings);
+    return err;
+}

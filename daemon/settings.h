@@ -1,0 +1,39 @@
+// The settings of rgpud: one table, read from file and command line.
+#ifndef RGPU_DAEMON_SETTINGS_H
+#define RGPU_DAEMON_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/config.h"
+
+struct settings {
+    char *name;
+    char **listen;
+    char *devices;
+    char *driver;
+    char *worker_program;
+    char *admin_socket;
+    char **transports;
+    int64_t warm_workers;
+    uint64_t worker_start_timeout; // microseconds, as all times here
+    uint64_t worker_stop_grace;
+    uint64_t worker_backoff_max;
+    uint64_t handshake_timeout;
+    int64_t max_handshakes;
+    int64_t max_sessions;
+    int auth; // enum control_auth_method
+    char *key_file;
+    uint64_t clock_skew;
+    int log_level; // enum log_level
+};
+
+extern const struct config_option settings_table[];
+
+// Fills *settings from defaults, the file at PATH (NULL: none) and the command line; what is left
+// of the command line is an error. STANDALONE changes two defaults: no authentication and no
+// admin socket. ARGV is not changed. -EINVAL after logging.
+int settings_read(int argc, char *const *argv, const char *path, bool standalone,
+                  struct settings *settings) __attribute__((warn_unused_result));
+
+#endif

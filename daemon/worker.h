@@ -1,0 +1,63 @@
+// The supervisor's view of one worker process, from its start to its obituary.
+#ifndef RGPU_DAEMON_WORKER_H
+#define RGPU_DAEMON_WORKER_H
+
+#include "daemon/box.h"
+
+enum worker_state {
+    WORKER_STARTING, // the process runs, its context is being made
+    WORKER_WARM,
+    WORKER_SERVING,  // a client's socket was handed over
+    WORKER_ENDING,   // asked to end, or its control socket is closed
+    WORKER_DEAD,     // reaped
+};
+
+// What is known of the session that a worker serves.
+struct session {
+    uint64_t id; // 0: none yet
+    char client[512];
+    char peer[128];
+    struct session_grant grant;
+    int64_t since_ms;
+    struct control_stats stats;
+    bool ended; // the worker said why
+    struct control_ended end;
+};
+
+struct worker {
+    TAILQ_ENTRY(worker) link;
+    struct box *box;
+    struct device *device; // NULL: the first worker, which shows the devices
+    enum worker_state state;
+    pid_t pid;
+    int control_fd;
+    struct event *readable;
+    struct event *deadline; // of the start, or until it is killed
+    int64_t started_ms;
+    bool asked_to_end;
+    char reason[512]; // why the supervisor ended it, or what it said itself
+    struct session session;
+};
+
+const char *worker_state_name(enum worker_state state);
+
+// Starts a worker for DEVICE. Failures are counted against the pool. -errno after logging.
+int worker_start(struct box *box, struct device *device) __attribute__((warn_unused_result));
+
+// Hands a client's socket to a warm worker; the caller closes its own copy. On failure the worker
+// is being ended and another may be tried.
+int worker_grant(struct worker *worker, const struct control_grant *grant, int client_fd)
+    __attribute__((warn_unused_result));
+
+// Asks a worker to end, and kills it after the grace time.
+void worker_end(struct worker *worker, enum control_end_reason reason, const char *text);
+
+struct worker *worker_find_warm(struct box *box, const struct device *device);
+
+// Kills and forgets whatever is left, at the very end.
+void worker_kill_all(struct box *box);
+
+// Reaps every worker that has ended; the handler of SIGCHLD.
+void worker_reap_all(struct box *box);
+
+#endif

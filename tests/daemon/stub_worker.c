@@ -1,0 +1,199 @@
+// A worker without a GPU for the tests of rgpud: it speaks the supervisor's protocol for real, and
+// behaves well or badly as the environment and its client say.
+//   STUB_FAIL_FILE=path   sends FAILED and exits while that file exists (its text is the reason)
+//   STUB_GATE=fifo        becomes ready only after a byte came through
+//   STUB_STUBBORN=1       ignores requests to end
+// A client's bytes after the handshake: 'a' abort, 'x' exit with 3, 'm' a malformed control packet,
+// 'r' a second READY, others are echoed.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/control.h"
+
+enum { CONTROL_FD = 3 };
+
+static uint32_t ordinal;
+static struct control_grant grant;
+
+static void say(enum control_message_type type, const void *message)
+{
+    if (control_send_packet(CONTROL_FD, type, message, -1))
+        _exit(9);
+}
+
+static void fail_if_asked(void)
+{
+    const char *path = getenv("STUB_FAIL_FILE");
+    struct control_failed failed = {.result = 100};
+    FILE *file = path ? fopen(path, "r") : NULL;
+
+    if (!file)
+        return;
+    if (!fgets(failed.text, sizeof(failed.text), file))
+        snprintf(failed.text, sizeof(failed.text), "no reason");
+    failed.text[strcspn(failed.text, "\n")] = '\0';
+    say(CONTROL_FAILED, &failed);
+    _exit(1);
+}
+
+static void wait_at_gate(void)
+{
+    const char *path = getenv("STUB_GATE");
+    char byte;
+    int fd;
+
+    if (!path)
+        return;
+    fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, &byte, 1) != 1)
+        _exit(8);
+    close(fd);
+}
+
+static void say_ready(void)
+{
+    static struct control_ready ready;
+    const char *count = getenv("RGPU_SIM_DEVICES");
+
+    ready.pid = (uint32_t)getpid();
+    ready.driver_version = 13000;
+    ready.devices_count = count ? (uint32_t)atoi(count) : 2;
+    for (uint32_t i = 0; i < ready.devices_count; i++) {
+        struct control_device *device = &ready.devices[i];
+        memset(device->uuid, (int)(0xa0 + i), sizeof(device->uuid));
+        snprintf(device->name, sizeof(device->name), "Stub GPU %u", i);
+        snprintf(device->pci, sizeof(device->pci), "0000:%02x:00.0", i + 1);
+        device->memory = 1ull << 30;
+        device->capability = 90;
+        device->context_cost = i == ordinal ? 64ull << 20 : 0;
+    }
+    say(CONTROL_READY, &ready);
+}
+
+static int await_grant(void)
+{
+    static struct control_frame frame;
+    int client = -1;
+
+    for (;;) {
+        if (control_receive_packet(CONTROL_FD, &frame, &client))
+            _exit(0);
+        if (!control_decode(&frame, CONTROL_GRANT, &grant) && client >= 0)
+            return client;
+        if (!getenv("STUB_STUBBORN"))
+            _exit(0);
+    }
+}
+
+static void welcome(int client)
+{
+    static const char snapshot[] = "snapshot of the stub";
+    struct control_welcome message = {
+        .version = grant.version,
+        .session = grant.session,
+        .snapshot = (const uint8_t *)snapshot,
+        .snapshot_size = sizeof(snapshot),
+    };
+
+    control_boot_id(message.boot_id);
+    if (control_send(client, CONTROL_WELCOME, &message, control_now_ms() + 5000))
+        _exit(7);
+}
+
+static void agree_on_transport(int client)
+{
+    struct control_frame frame = {0};
+    struct control_transport_proposal proposal;
+    struct control_transport_reply reply = {0};
+    struct control_stats stats = {.bytes_in = 11, .bytes_out = 22, .calls = 33, .memory = 44};
+
+    while (!reply.accepted) {
+        if (control_receive(client, &frame, control_now_ms() + 20000) ||
+            control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal))
+            return;
+        reply.accepted = proposal.transport == CONTROL_TRANSPORT_TCP;
+        snprintf(reply.text, sizeof(reply.text), "%s", reply.accepted ? "" : "only tcp here");
+        if (control_send(client, CONTROL_TRANSPORT_REPLY, &reply, control_now_ms() + 5000))
+            return;
+    }
+    control_frame_free(&frame);
+    stats.transport = proposal.transport;
+    snprintf(stats.reason, sizeof(stats.reason), "%s", proposal.reason);
+    say(CONTROL_STATS, &stats);
+}
+
+static void end(enum control_end_reason reason, const char *text)
+{
+    struct control_ended ended = {.reason = reason};
+
+    snprintf(ended.text, sizeof(ended.text), "%s", text);
+    say(CONTROL_ENDED, &ended);
+    _exit(0);
+}
+
+static void obey(int client)
+{
+    char byte;
+
+    if (recv(client, &byte, 1, 0) != 1)
+        end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");
+    switch (byte) {
+    case 'a':
+        abort();
+    case 'x':
+        _exit(3);
+    case 'm':
+        if (send(CONTROL_FD, "garbage garbage", 15, MSG_NOSIGNAL) != 15)
+            _exit(6);
+        break;
+    case 'r':
+        say_ready();
+        break;
+    default:
+        if (send(client, &byte, 1, MSG_NOSIGNAL) != 1)
+            end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");
+    }
+}
+
+static void serve(int client)
+{
+    struct pollfd wait[] = {{.fd = CONTROL_FD, .events = POLLIN}, {.fd = client, .events = POLLIN}};
+    struct control_frame frame = {0};
+    int passed;
+
+    fcntl(client, F_SETFL, 0);
+    for (;;) {
+        poll(wait, 2, -1);
+        if (wait[0].revents) {
+            if (control_receive_packet(CONTROL_FD, &frame, &passed))
+                _exit(0);
+            if (!getenv("STUB_STUBBORN"))
+                end(CONTROL_END_REASON_SHUTDOWN, "ended by rgpud");
+        }
+        if (wait[1].revents)
+            obey(client);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (!strcmp(argv[i], "--device"))
+            ordinal = (uint32_t)atoi(argv[i + 1]);
+    fail_if_asked();
+    wait_at_gate();
+    say_ready();
+    int client = await_grant();
+    welcome(client);
+    agree_on_transport(client);
+    serve(client);
+}

@@ -110,7 +110,7 @@ static inline bool tap_is_mem(const char *file, int line, const void *got, const
                               size_t size, const char *format, ...)
 {
     va_list args;
-    const unsigned char *a = got, *b = want;
+    const unsigned char *a = (const unsigned char *)got, *b = (const unsigned char *)want;
     size_t at = 0;
     while (at < size && a[at] == b[at])
         at++;

@@ -1,0 +1,66 @@
+/* A kernel that writes to an address that is not its own: the error comes at a synchronizing
+ * call, stays for this process, and touches no other. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/programs/driver.h"
+
+static void sticky(const struct gpu *gpu, const char *name, CUresult want)
+{
+    CUdeviceptr bad = 0x1000, memory = 0, before = device_alloc(4096);
+    unsigned value = 1;
+    char device_name[64] = "";
+    uint32_t word;
+    CUfunction function = kernel(gpu, name);
+    launch(function, 1, 1, NULL, &bad, &value);
+    gives(cuCtxSynchronize(), want, "%s: the synchronization after it says so", name);
+    gives(cuCtxSynchronize(), want, "%s: so does the next", name);
+    gives(cuMemAlloc(&memory, 4096), want, "%s: no memory can be allocated", name);
+    gives(cuMemcpyDtoH(&word, before, 4), want, "%s: nothing can be copied", name);
+    gives(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&bad, &value}, NULL),
+          want, "%s: nothing can be launched", name);
+    gives(cuDeviceGetName(device_name, sizeof device_name, gpu->device), CUDA_SUCCESS,
+          "%s: the device still has a name", name);
+    const char *text = NULL;
+    CHECK(cuGetErrorString(want, &text));
+    ok(text && *text, "%s: the error has a text", name);
+}
+
+static int in_child(const char *kernel_name, CUresult want)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        bail("fork");
+    if (child == 0) {
+        /* The child's checks are summed up in its exit status; its TAP would mix with ours. */
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(2);
+        tap_count = tap_failures = 0;
+        struct gpu gpu = open_gpu(0);
+        sticky(&gpu, kernel_name, want);
+        exit(tap_failures != 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+int main(void)
+{
+    int before = in_child("poke", CUDA_ERROR_ILLEGAL_ADDRESS);
+    is_int(before, 0, "a process whose kernel writes to a bad address");
+
+    struct gpu gpu = open_gpu(0);
+    CUdeviceptr data = device_alloc(400);
+    unsigned n = 100, one = 1;
+    uint32_t got[100];
+    CHECK(cuMemsetD32(data, 41, n));
+    launch(kernel(&gpu, "add"), 1, 128, NULL, &data, &one, &n);
+    CHECK(cuMemcpyDtoH(got, data, 400));
+    ok(got[0] == 42 && got[99] == 42, "the next process computes as if nothing had been");
+
+    sticky(&gpu, "poke", CUDA_ERROR_ILLEGAL_ADDRESS);
+    diag("the process goes on to its end");
+    return done();
+}

@@ -1,0 +1,49 @@
+# Programs that know nothing of this project; tests run them natively and through a box.
+# C programs use the Driver API with PTX text and are linked with libcuda.so.1 as any program is.
+# CUDA C++ programs need nvcc, and are linked with the runtime statically and dynamically.
+
+PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print copies traps \
+                 rectangles pools fault forks linking modules cooperative queries contexts \
+                 handles exits idle lookup
+P := $(B)/tests/programs
+
+$(foreach p,$(PROGRAM_NAMES),\
+  $(eval $(call link_rule,$(P)/$(p),tests/programs/$(p).c,,\
+    -L$(B)/lib -l:libcuda.so.1 -lm -ldl,,$(B)/lib/libcuda.so.1)))
+$(PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
+
+NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+CU_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print rectangles pools \
+            errors per_thread cooperative
+# These need libraries that the toolkit has, and a real GPU (cuBLAS has machine code only).
+CU_LIBRARY_NAMES := sgemm compile
+
+CU_PROGRAMS := $(CU_NAMES:%=$(P)/static/%) $(CU_NAMES:%=$(P)/shared/%) \
+               $(CU_LIBRARY_NAMES:%=$(P)/shared/%)
+CUDA_LIBRARY_PATH = $(dir $(patsubst %/,%,$(dir $(realpath $(NVCC)))))lib64
+CU_LINK = $(NVCC) -Xcompiler -pthread -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $<
+
+# Without a name for the architecture nvcc embeds PTX for the oldest one it knows.
+$(P)/cu/%.o: tests/programs/runtime/%.cu tests/programs/runtime/runtime.h tests/tap.h
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++17 -O2 -arch=$(CU_ARCH) $(CU_FLAGS) -I. -Itests/programs/runtime -c -o $@ $<
+CU_ARCH := sm_90
+$(P)/cu/saxpy.o: CU_ARCH := sm_75
+$(P)/cu/per_thread.o: CU_FLAGS := --default-stream per-thread
+$(P)/shared/sgemm: CU_LIBS := -lcublas
+$(P)/shared/compile: CU_LIBS := -lnvrtc
+$(P)/static/%: $(P)/cu/%.o
+	@mkdir -p $(@D)
+	$(CU_LINK) -cudart static
+$(P)/shared/%: $(P)/cu/%.o
+	@mkdir -p $(@D)
+	$(CU_LINK) -cudart shared $(CU_LIBS)
+
+# The client library decides whether there is anything to link the C programs with.
+ifneq ($(filter $(B)/lib/libcuda.so.1,$(LIBRARIES)),)
+TEST_EXTRAS += $(PROGRAM_NAMES:%=$(P)/%)
+endif
+ifneq ($(NVCC),)
+TEST_EXTRAS += $(CU_PROGRAMS)
+endif
+.SECONDARY: $(patsubst %,$(P)/cu/%.o,$(CU_NAMES) $(CU_LIBRARY_NAMES))

@@ -1,0 +1,73 @@
+/* Allocation in stream order: cuMemAllocAsync, the default pool and pools of the program's own. */
+#include "tests/programs/driver.h"
+
+#define N 10000u
+
+static void in_order(const struct gpu *gpu, CUstream stream)
+{
+    CUfunction add = kernel(gpu, "add");
+    uint32_t *got = must_alloc(N * 4);
+    unsigned wrong = 0, n = N;
+    for (unsigned round = 1; round <= 20; round++) {
+        CUdeviceptr data;
+        CHECK(cuMemAllocAsync(&data, N * 4, stream));
+        CHECK(cuMemsetD32Async(data, round, N, stream));
+        launch(add, 4, 128, stream, &data, &round, &n);
+        CHECK(cuMemcpyDtoHAsync(got, data, N * 4, stream));
+        CHECK(cuMemFreeAsync(data, stream));
+        CHECK(cuStreamSynchronize(stream));
+        wrong += got[0] != 2 * round || got[N - 1] != 2 * round;
+    }
+    is_int(wrong, 0, "memory allocated, used and freed in stream order");
+    CUdeviceptr data;
+    CHECK(cuMemAllocAsync(&data, N * 4, stream));
+    CHECK(cuStreamSynchronize(stream));
+    gives(cuMemFree(data), CUDA_SUCCESS, "cuMemFree takes it too");
+    gives(cuMemAllocAsync(&data, 0, stream), CUDA_ERROR_INVALID_VALUE, "0 bytes are refused");
+    free(got);
+}
+
+static void own_pool(const struct gpu *gpu, CUstream stream)
+{
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu->device}};
+    CUmemoryPool pool;
+    CUdeviceptr data;
+    cuuint64_t keep = 64 << 20, used = 99, got = 0;
+    CHECK(cuMemPoolCreate(&pool, &properties));
+    CHECK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    CHECK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &got));
+    ok(got == keep, "a pool keeps its release threshold");
+    CHECK(cuMemAllocFromPoolAsync(&data, 1 << 20, pool, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    ok(used >= 1 << 20, "and counts what is in use");
+    CHECK(cuMemsetD8(data, 0x42, 1 << 20));
+    unsigned char last = 0;
+    CHECK(cuMemcpyDtoH(&last, data + (1 << 20) - 1, 1));
+    is_int(last, 0x42, "its memory is memory");
+    CHECK(cuMemFreeAsync(data, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    is_int(used, 0, "nothing is in use after the free");
+    gives(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS, "it can be trimmed");
+    gives(cuMemPoolDestroy(pool), CUDA_SUCCESS, "and destroyed");
+}
+
+int main(void)
+{
+    struct gpu gpu = open_gpu(0);
+    if (!device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
+        skip_all("the device says that it has no memory pools");
+    CUstream stream;
+    CUmemoryPool pool = NULL;
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    gives(cuDeviceGetDefaultMemPool(&pool, gpu.device), CUDA_SUCCESS, "there is a default pool");
+    ok(pool != NULL, "with a handle");
+    in_order(&gpu, stream);
+    in_order(&gpu, NULL);
+    own_pool(&gpu, stream);
+    CHECK(cuStreamDestroy(stream));
+    close_gpu(&gpu);
+    return done();
+}

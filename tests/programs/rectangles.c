@@ -1,0 +1,176 @@
+/* Copies and sets of rectangles and boxes: offsets, pitches, both directions, and what lies
+ * between the rows stays as it was. */
+#include "tests/programs/driver.h"
+
+#define HOST_PITCH 150u
+#define HOST_ROWS 40u
+#define WIDTH 77u
+#define HEIGHT 19u
+
+static unsigned char source[HOST_PITCH * HOST_ROWS], back[HOST_PITCH * HOST_ROWS];
+
+static unsigned rectangle_errors(unsigned x, unsigned y, unsigned sx, unsigned sy)
+{
+    unsigned wrong = 0;
+    for (unsigned row = 0; row < HOST_ROWS; row++)
+        for (unsigned col = 0; col < HOST_PITCH; col++) {
+            bool inside = row >= y && row < y + HEIGHT && col >= x && col < x + WIDTH;
+            unsigned char want =
+                inside ? source[(row - y + sy) * HOST_PITCH + col - x + sx] : 0x5A;
+            wrong += back[row * HOST_PITCH + col] != want;
+        }
+    return wrong;
+}
+
+static void two_dimensions(bool asynchronous)
+{
+    CUdeviceptr device;
+    size_t pitch;
+    CHECK(cuMemAllocPitch(&device, &pitch, 100, HOST_ROWS, 4));
+    ok(pitch >= 100 && pitch % 4 == 0, "a pitch of %zu for rows of 100 bytes", pitch);
+    memset(back, 0x5A, sizeof back);
+    CUDA_MEMCPY2D in = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = source, .srcPitch = HOST_PITCH,
+        .srcXInBytes = 11, .srcY = 3,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device, .dstPitch = pitch,
+        .dstXInBytes = 5, .dstY = 2, .WidthInBytes = WIDTH, .Height = HEIGHT,
+    };
+    CUDA_MEMCPY2D out = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = pitch,
+        .srcXInBytes = 5, .srcY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = HOST_PITCH,
+        .dstXInBytes = 31, .dstY = 7, .WidthInBytes = WIDTH, .Height = HEIGHT,
+    };
+    if (asynchronous) {
+        CUstream stream;
+        CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CHECK(cuMemcpy2DAsync(&in, stream));
+        CHECK(cuMemcpy2DAsync(&out, stream));
+        CHECK(cuStreamSynchronize(stream));
+        CHECK(cuStreamDestroy(stream));
+    } else {
+        CHECK(cuMemcpy2D(&in));
+        CHECK(cuMemcpy2DUnaligned(&out));
+    }
+    is_int(rectangle_errors(31, 7, 11, 3), 0, "a rectangle there and back, %s",
+           asynchronous ? "asynchronous" : "synchronous");
+
+    CUdeviceptr second;
+    size_t second_pitch;
+    CHECK(cuMemAllocPitch(&second, &second_pitch, 200, HOST_ROWS, 16));
+    CUDA_MEMCPY2D across = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = pitch,
+        .srcXInBytes = 5, .srcY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = second, .dstPitch = second_pitch,
+        .dstXInBytes = 90, .dstY = 9, .WidthInBytes = WIDTH, .Height = HEIGHT,
+    };
+    CHECK(cuMemcpy2D(&across));
+    out.srcDevice = second;
+    out.srcPitch = second_pitch;
+    out.srcXInBytes = 90;
+    out.srcY = 9;
+    memset(back, 0x5A, sizeof back);
+    CHECK(cuMemcpy2D(&out));
+    is_int(rectangle_errors(31, 7, 11, 3), 0, "from one place on the device to another");
+    out.WidthInBytes = HOST_PITCH + 1;
+    gives(cuMemcpy2D(&out), CUDA_ERROR_INVALID_VALUE, "rows wider than their pitch are refused");
+    CHECK(cuMemFree(device));
+    CHECK(cuMemFree(second));
+}
+
+static void three_dimensions(void)
+{
+    enum { W = 30, H = 9, D = 4, PITCH = 40, ROWS = 12 };
+    static unsigned char in[PITCH * ROWS * D], out[PITCH * ROWS * D];
+    CUdeviceptr device = device_alloc(64 * ROWS * D);
+    unsigned wrong = 0;
+    fill_random(in, sizeof in, 5);
+    memset(out, 0x5A, sizeof out);
+    CUDA_MEMCPY3D there = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = PITCH, .srcHeight = ROWS,
+        .srcXInBytes = 4, .srcY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device, .dstPitch = 64,
+        .dstHeight = ROWS, .dstXInBytes = 8, .dstY = 1,
+        .WidthInBytes = W, .Height = H, .Depth = D,
+    };
+    CUDA_MEMCPY3D here = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = 64,
+        .srcHeight = ROWS, .srcXInBytes = 8, .srcY = 1,
+        .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out, .dstPitch = PITCH, .dstHeight = ROWS,
+        .dstXInBytes = 4, .dstY = 2,
+        .WidthInBytes = W, .Height = H, .Depth = D,
+    };
+    CHECK(cuMemcpy3D(&there));
+    CHECK(cuMemcpy3D(&here));
+    for (unsigned z = 0; z < D; z++)
+        for (unsigned y = 0; y < ROWS; y++)
+            for (unsigned x = 0; x < PITCH; x++) {
+                bool inside = x >= 4 && x < 4 + W && y >= 2 && y < 2 + H;
+                size_t at = (z * ROWS + y) * PITCH + x;
+                wrong += out[at] != (inside ? in[at] : 0x5A);
+            }
+    is_int(wrong, 0, "a box there and back");
+    CHECK(cuMemFree(device));
+}
+
+static void sets(void)
+{
+    static uint32_t words[1000];
+    static unsigned char bytes[64 * 20];
+    unsigned wrong = 0;
+    CUdeviceptr device = device_alloc(4000);
+    CHECK(cuMemsetD32(device, 0xDEADBEEF, 1000));
+    CHECK(cuMemsetD16(device + 100, 0x1234, 50));
+    CHECK(cuMemsetD8(device + 301, 0x77, 33));
+    CHECK(cuMemcpyDtoH(words, device, 4000));
+    for (unsigned i = 0; i < 4000; i++) {
+        static const unsigned char pattern[] = {0xEF, 0xBE, 0xAD, 0xDE};
+        unsigned char want = pattern[i % 4];
+        if (i >= 100 && i < 200)
+            want = i % 2 ? 0x12 : 0x34;
+        if (i >= 301 && i < 334)
+            want = 0x77;
+        wrong += ((unsigned char *)words)[i] != want;
+    }
+    is_int(wrong, 0, "sets of bytes, halves and words");
+
+    CUstream stream;
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemsetD32Async(device, 7, 1000, stream));
+    CHECK(cuMemsetD8Async(device, 1, 4, stream));
+    CHECK(cuMemcpyDtoHAsync(words, device, 4000, stream));
+    CHECK(cuStreamSynchronize(stream));
+    ok(words[0] == 0x01010101 && words[1] == 7 && words[999] == 7, "sets on a stream, in order");
+    CHECK(cuStreamDestroy(stream));
+    CHECK(cuMemFree(device));
+
+    device = device_alloc(sizeof bytes);
+    CHECK(cuMemsetD8(device, 0, sizeof bytes));
+    CHECK(cuMemsetD2D8(device + 3, 64, 9, 20, 10));
+    CHECK(cuMemsetD2D32(device + 64 * 12 + 8, 64, 0x0A0B0C0D, 5, 3));
+    CHECK(cuMemcpyDtoH(bytes, device, sizeof bytes));
+    wrong = 0;
+    for (unsigned row = 0; row < 20; row++)
+        for (unsigned col = 0; col < 64; col++) {
+            unsigned char want = 0;
+            if (row < 10 && col >= 3 && col < 23)
+                want = 9;
+            if (row >= 12 && row < 15 && col >= 8 && col < 28)
+                want = (unsigned char)(0x0D - col % 4);
+            wrong += bytes[row * 64 + col] != want;
+        }
+    is_int(wrong, 0, "sets of rectangles");
+    CHECK(cuMemFree(device));
+}
+
+int main(void)
+{
+    struct gpu gpu = open_gpu(0);
+    fill_random(source, sizeof source, 1);
+    two_dimensions(false);
+    two_dimensions(true);
+    three_dimensions();
+    sets();
+    close_gpu(&gpu);
+    return done();
+}

@@ -1,0 +1,9 @@
+#!/bin/bash
+# Unmodified programs run through a box with two software GPUs, over the transport tcp.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/programs.sh"
+start_box
+run=(on_box RGPU_TRANSPORT=tcp)
+run_programs
+ok "the box is alive after all of them" kill -0 "$BOX_PID"
+done_testing

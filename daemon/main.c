@@ -1,7 +1,6 @@
 // rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to a worker process
 // of its own; it touches neither CUDA nor the data.
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/program_path.h"
 #include "daemon/client.h"
 #include "daemon/worker.h"
 
@@ -72,35 +72,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 // ---- paths ----
 
-static int program_directory(char *text, size_t size)
-{
-    ssize_t n = readlink("/proc/self/exe", text, size - 1);
-
-    if (n < 0)
-        return -errno;
-    text[n] = '\0';
-    *strrchr(text, '/') = '\0';
-    return 0;
-}
-
-// The first of the candidates, relative to where this program lies, that is there.
-static void find_beside(const char *const *candidates, char *path, size_t size)
-{
-    char directory[PATH_MAX];
-
-    if (program_directory(directory, sizeof(directory)))
-        return;
-    for (; *candidates; candidates++) {
-        if ((size_t)snprintf(path, size, "%s/%s", directory, *candidates) < size &&
-            !access(path, R_OK))
-            return;
-    }
-}
-
 static void choose_paths(struct box *box)
 {
-    static const char *const workers[] = {"rgpu-worker", "../libexec/rgpu/rgpu-worker",
-                                          "rgpu-worker", NULL};
+    static const char *const workers[] = {"rgpu-worker", "../libexec/rgpu/rgpu-worker", NULL};
     static const char *const simulators[] = {"../lib/rgpu/libcuda-sim.so", "../lib/libcuda-sim.so",
                                              NULL};
     const struct settings *settings = &box->settings;
@@ -108,11 +82,11 @@ static void choose_paths(struct box *box)
     if (settings->worker_program)
         snprintf(box->worker_path, sizeof(box->worker_path), "%s", settings->worker_program);
     else
-        find_beside(workers, box->worker_path, sizeof(box->worker_path));
+        program_path_find(workers, box->worker_path, sizeof(box->worker_path));
     if (settings->driver)
         snprintf(box->driver_path, sizeof(box->driver_path), "%s", settings->driver);
     else if (box->choice.software)
-        find_beside(simulators, box->driver_path, sizeof(box->driver_path));
+        program_path_find(simulators, box->driver_path, sizeof(box->driver_path));
     else
         snprintf(box->driver_path, sizeof(box->driver_path), "libcuda.so.1");
 }

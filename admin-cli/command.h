@@ -1,0 +1,51 @@
+// Commands of rgpuctl: each is one row of a table with its options, from which come the dispatch,
+// --help and the completion of the shell.
+#ifndef RGPU_ADMIN_CLI_COMMAND_H
+#define RGPU_ADMIN_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Exit statuses (`run` ends with its program's own, or 126 and 127 as a shell does).
+enum {
+    EXIT_ANSWER_NO = 1,   // done, and the answer is no: not healthy, refused
+    EXIT_USAGE = 2,
+    EXIT_UNREACHABLE = 3, // nobody answered
+};
+
+enum { COMMAND_OPTIONS_MAX = 16 };
+
+struct command_option {
+    const char *name;     // without the dashes
+    const char *argument; // NULL: a flag
+    const char *help;
+};
+
+struct command {
+    const char *name;
+    const char *arguments; // what follows the options, for the usage line
+    const char *help;      // one line
+    const struct command_option *options; // ends with a row without a name; may be NULL
+    int (*run)(const struct command *command, int argc, char **argv);
+};
+
+// What the command line of one command says. VALUES has the place of each option in the table:
+// the argument, or "" for a flag that is there, else NULL.
+struct command_line {
+    const char *values[COMMAND_OPTIONS_MAX];
+    int argc; // what is left
+    char **argv;
+};
+
+// argv[0] is the command's name. Options end at "--" or the first other word. Negative: go on;
+// else the exit status (help was printed, or an error).
+int command_parse(const struct command *command, int argc, char **argv, struct command_line *out);
+const char *command_value(const struct command *command, const struct command_line *line,
+                          const char *name);
+void command_print_help(const struct command *command);
+
+// The groups; each ends with a row without a name.
+extern const struct command run_commands[];
+extern const struct command box_commands[];
+
+#endif

@@ -1,0 +1,4 @@
+# rgpuctl; each group of commands has a file of its own, entered in main.c.
+RGPUCTL_SOURCES := $(wildcard admin-cli/*.c)
+
+$(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,-ljansson -lsmartcols)

@@ -1,0 +1,23 @@
+// JSON objects as a table for people.
+#ifndef RGPU_ADMIN_CLI_TABLE_H
+#define RGPU_ADMIN_CLI_TABLE_H
+
+#include <jansson.h>
+
+enum table_format {
+    TABLE_TEXT,
+    TABLE_BYTES,    // 1.5G
+    TABLE_SECONDS,  // 2h05m
+};
+
+struct table_column {
+    const char *title;
+    const char *key; // of the object's member
+    enum table_format format;
+};
+
+// COLUMNS ends with a row without a title; ROWS is an array of objects. 0 or -errno.
+int table_print(const struct table_column *columns, const json_t *rows)
+    __attribute__((warn_unused_result));
+
+#endif

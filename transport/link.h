@@ -2,8 +2,10 @@
 //
 // Each side has one sender and one receiver at a time; the two may be different threads.
 //   sending     link_reserve() gives room for one record and holds the sending side until
-//               link_commit() or link_cancel(), so any thread may send. A committed record leaves
-//               without further calls, soon; link_flush() makes it leave now.
+//               link_commit() or link_cancel(), so any thread may send. The room may be memory that
+//               the peer sees: write it, never read it back. A committed record leaves without
+//               further calls, soon; link_flush() makes it leave now.
+//   records     begin with their size (uint32_t), which link_commit() fills in.
 //   receiving   link_receive() copies the next record out. The caller sees to it that one thread
 //               receives at a time.
 //   bulk        link_send_bulk() sends one record with a payload of any size behind it, taken from
@@ -37,6 +39,8 @@ uint32_t link_default_spin_us(void);
 // Waits while the peer has not taken earlier ones.
 void *link_reserve(struct link *link, uint32_t size);
 void link_commit(struct link *link);
+// Both in one step, where the sender is about to wait for the answer.
+int link_commit_flush(struct link *link);
 void link_cancel(struct link *link); // forget the reserved record
 int link_flush(struct link *link);
 
@@ -51,7 +55,8 @@ int link_receive(struct link *link, void *buffer, size_t room, int timeout_ms);
 int link_receive_bulk(struct link *link, void *payload, size_t length);
 // Whether a record (or the peer's end) is there now; any thread may ask. Never blocks.
 bool link_pending(struct link *link);
-// Makes a link_receive() that is asleep return 0 early; any thread may call.
+// Makes the link_receive() that waits, or else the next one that would wait, return 0 at once; any
+// thread may call.
 void link_kick(struct link *link);
 
 bool link_shares_memory(const struct link *link);
@@ -67,7 +72,8 @@ struct link_staging {
 enum { LINK_FLAGS = 1024 };
 const struct link_staging *link_staging(const struct link *link); // NULL where memory is not shared
 // The descriptor of a sealed memory file travels to the peer under the number REGION; the peer takes
-// it by that number (waiting for it) and closes it.
+// it by that number (waiting for it, -ETIMEDOUT after a few seconds) and closes it. Where it could
+// still shrink, or is no memory file, the receiver gets -EINVAL.
 int link_send_region(struct link *link, uint32_t region, int fd);
 int link_receive_region(struct link *link, uint32_t region, int *fd);
 
@@ -76,9 +82,13 @@ const char *link_error(const struct link *link); // why it is down; "" while it 
 void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
 // Makes every call on the link fail from now on; any thread may call. Frees nothing.
 void link_shutdown(struct link *link);
+// In the child of a fork: closes and unmaps this process's copies without disturbing the parent's
+// link. Takes no lock and sends nothing; later calls fail. Frees nothing.
+void link_abandon(struct link *link);
+// When no other thread uses the link any more. Sends nothing: link_flush() first.
 void link_free(struct link **link);
 
-// tcp: takes over a connected stream socket.
+// tcp: takes over a connected stream socket on success.
 int link_tcp_open(int fd, const struct link_options *options, struct link **out);
 
 // loop: both ends in this process, for tests.
@@ -94,10 +104,12 @@ const struct link_staging *shm_memory_staging(const struct shm_memory *memory);
 // without the leading NUL.
 int shm_listen(char *name, size_t room, int *fd);
 // Accepts the client that presents TOKEN within TIMEOUT_MS; others are turned away. WATCH (or -1) is
-// the control connection: when it closes, waiting ends with -ECONNRESET.
+// the control connection: when it closes, waiting ends with -ECONNRESET, and when the client speaks
+// there instead, with -ECANCELED. On success the memory is the link's and *memory NULL.
 int link_shm_accept(int listener, const uint8_t token[32], struct shm_memory **memory, int watch,
                     int timeout_ms, const struct link_options *options, struct link **out);
-// The client's side. WATCH is as above and is watched for as long as the link lives.
+// The client's side. Either side watches WATCH, which stays the caller's, for as long as the link
+// lives: the link goes down when it closes.
 int link_shm_connect(const char *name, const uint8_t token[32], int watch, int timeout_ms,
                      const struct link_options *options, struct link **out);
 

@@ -1,0 +1,281 @@
+// Connected pairs of links of every transport, so that one list of behaviours is run against all:
+//
+//     for (size_t i = 0; i < PAIR_KINDS; i++) {
+//         struct pair pair = pair_open(&pair_kinds[i], NULL);
+//         ...
+//         ok(..., "%s: ...", pair.name);
+//         pair_close(&pair);
+//     }
+#ifndef RGPU_TESTS_TRANSPORT_PAIRS_H
+#define RGPU_TESTS_TRANSPORT_PAIRS_H
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proto/wire.h"
+#include "tests/tap.h"
+#include "transport/link.h"
+
+struct pair {
+    const char *name;
+    struct link *worker, *client; // the two ends
+    int watch[2];                 // control connection of shm: the worker's and the client's end
+};
+
+struct pair_kind {
+    const char *name;
+    // Makes what both ends need before a fork; then each end opens its own.
+    void (*prepare)(struct pair *pair, const struct link_options *options);
+    void (*open_worker)(struct pair *pair, const struct link_options *options);
+    void (*open_client)(struct pair *pair, const struct link_options *options);
+    bool in_process; // both ends at once, by prepare
+};
+
+static const uint8_t pair_token[32] = "a token that only these two know";
+
+// Descriptors between prepare and open: tcp's two sockets, or shm's listener.
+static int pair_fds[2] = {-1, -1};
+static char pair_socket_name[108];
+static struct shm_memory *pair_memory;
+
+__attribute__((unused)) static void pair_tcp_sockets(int fds[2])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    fds[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener < 0 || fds[1] < 0 || bind(listener, (struct sockaddr *)&address, size) ||
+        listen(listener, 1) || getsockname(listener, (struct sockaddr *)&address, &size) ||
+        connect(fds[1], (struct sockaddr *)&address, size))
+        bail("no connected sockets: %s", strerror(errno));
+    fds[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fds[0] < 0)
+        bail("no connected sockets: %s", strerror(errno));
+    close(listener);
+}
+
+static void tcp_prepare(struct pair *pair, const struct link_options *options)
+{
+    pair_tcp_sockets(pair_fds);
+}
+
+static void tcp_end(int fd, const struct link_options *options, struct link **out)
+{
+    int r = link_tcp_open(fd, options, out);
+    if (r)
+        bail("link_tcp_open: %s", strerror(-r));
+}
+
+static void tcp_open_worker(struct pair *pair, const struct link_options *options)
+{
+    tcp_end(pair_fds[0], options, &pair->worker);
+}
+
+static void tcp_open_client(struct pair *pair, const struct link_options *options)
+{
+    tcp_end(pair_fds[1], options, &pair->client);
+}
+
+static void shm_prepare(struct pair *pair, const struct link_options *options)
+{
+    int r = shm_memory_new(options, &pair_memory);
+
+    if (!r)
+        r = shm_listen(pair_socket_name, sizeof(pair_socket_name), &pair_fds[0]);
+    if (!r && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair->watch))
+        r = -errno;
+    if (r)
+        bail("no shared memory: %s", strerror(-r));
+}
+
+static void shm_open_worker(struct pair *pair, const struct link_options *options)
+{
+    int r = link_shm_accept(pair_fds[0], pair_token, &pair_memory, pair->watch[0], 10000, options,
+                            &pair->worker);
+    if (r)
+        bail("link_shm_accept: %s", strerror(-r));
+    close(pair_fds[0]);
+}
+
+static void shm_open_client(struct pair *pair, const struct link_options *options)
+{
+    int r = link_shm_connect(pair_socket_name, pair_token, pair->watch[1], 10000, options,
+                             &pair->client);
+    if (r)
+        bail("link_shm_connect: %s", strerror(-r));
+}
+
+static void loop_prepare(struct pair *pair, const struct link_options *options)
+{
+    int r = link_loop_pair(options, &pair->worker, &pair->client);
+    if (r)
+        bail("link_loop_pair: %s", strerror(-r));
+}
+
+static const struct pair_kind pair_kinds[] = {
+    {"tcp", tcp_prepare, tcp_open_worker, tcp_open_client, false},
+    {"shm", shm_prepare, shm_open_worker, shm_open_client, false},
+    {"loop", loop_prepare, NULL, NULL, true},
+};
+enum { PAIR_KINDS = sizeof(pair_kinds) / sizeof(pair_kinds[0]) };
+
+struct pair_opening {
+    const struct pair_kind *kind;
+    struct pair *pair;
+    const struct link_options *options;
+};
+
+static void *pair_worker_thread(void *argument)
+{
+    struct pair_opening *opening = argument;
+
+    opening->kind->open_worker(opening->pair, opening->options);
+    return NULL;
+}
+
+// Both ends in this process.
+__attribute__((unused)) static struct pair pair_open(const struct pair_kind *kind,
+                                                     const struct link_options *options)
+{
+    struct pair pair = {.name = kind->name, .watch = {-1, -1}};
+    struct pair_opening opening = {kind, &pair, options};
+    pthread_t thread;
+
+    kind->prepare(&pair, options);
+    if (!kind->in_process) {
+        if (pthread_create(&thread, NULL, pair_worker_thread, &opening))
+            bail("no thread");
+        kind->open_client(&pair, options);
+        pthread_join(thread, NULL);
+    }
+    return pair;
+}
+
+static void pair_close(struct pair *pair)
+{
+    link_free(&pair->worker);
+    link_free(&pair->client);
+    for (int i = 0; i < 2; i++)
+        if (pair->watch[i] >= 0)
+            close(pair->watch[i]);
+}
+
+// The worker's end in a child process, which runs BODY and exits. Only for kinds that can.
+__attribute__((unused)) static pid_t pair_fork(const struct pair_kind *kind, struct pair *pair,
+                                               const struct link_options *options,
+                                               void (*body)(struct link *worker))
+{
+    pid_t pid;
+
+    *pair = (struct pair){.name = kind->name, .watch = {-1, -1}};
+    kind->prepare(pair, options);
+    fflush(stdout);
+    pid = fork();
+    if (pid < 0)
+        bail("no process");
+    if (!pid) {
+        if (pair_fds[1] >= 0)
+            close(pair_fds[1]);
+        if (pair->watch[1] >= 0)
+            close(pair->watch[1]);
+        kind->open_worker(pair, options);
+        body(pair->worker);
+        _exit(0);
+    }
+    if (pair_fds[0] >= 0)
+        close(pair_fds[0]);
+    if (pair->watch[0] >= 0)
+        close(pair->watch[0]);
+    pair->watch[0] = -1;
+    shm_memory_free(&pair_memory);
+    kind->open_client(pair, options);
+    pair_fds[0] = pair_fds[1] = -1;
+    return pid;
+}
+
+// A record of SIZE bytes whose content follows from SEED.
+__attribute__((unused)) static void fill_bytes(void *at, size_t size, uint32_t seed)
+{
+    uint8_t *bytes = at;
+
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        bytes[i] = (uint8_t)(seed >> 24);
+    }
+}
+
+__attribute__((unused)) static bool check_bytes(const void *at, size_t size, uint32_t seed)
+{
+    const uint8_t *bytes = at;
+
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        if (bytes[i] != (uint8_t)(seed >> 24))
+            return false;
+    }
+    return true;
+}
+
+// Sends a record of SIZE bytes that carries VALUE, and flushes it.
+__attribute__((unused)) static bool send_value(struct link *link, uint32_t size, uint32_t value)
+{
+    uint32_t *record = link_reserve(link, size);
+
+    if (!record)
+        return false;
+    record[1] = value;
+    return link_commit_flush(link) == 0;
+}
+
+// The value of the next record; -1 when none came within TIMEOUT_MS, else link_receive's error.
+__attribute__((unused)) static int64_t receive_value(struct link *link, int timeout_ms)
+{
+    static _Thread_local uint32_t record[WIRE_RECORD_MAX / 4];
+    int n = link_receive(link, record, sizeof(record), timeout_ms);
+
+    return n > 0 ? (int64_t)record[1] : n ? n : -1;
+}
+
+__attribute__((unused)) static int count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    if (!dir)
+        bail("no /proc/self/fd");
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+__attribute__((unused)) static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+// Waits until another thread of this process sleeps in the kernel in poll() or the like: its
+// voluntary context switches have come to rest.
+__attribute__((unused)) static void pause_ms(int ms)
+{
+    poll(NULL, 0, ms);
+}
+
+#endif

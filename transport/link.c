@@ -1,0 +1,185 @@
+// What is the same for every transport: checks, failure, and the call through the table.
+#include "transport/link_private.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t link_default_spin_us(void)
+{
+    cpu_set_t set;
+    int processors = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+    // Where both ends and the rest of the program share few processors, spinning keeps the other
+    // end from running.
+    return processors <= 1 ? 0 : processors <= 2 ? 5 : processors <= 4 ? 20 : 50;
+}
+
+void link_init(struct link *link, const struct link_ops *ops, const char *name,
+               const struct link_options *options)
+{
+    link->ops = ops;
+    link->name = name;
+    link->spin_us = options ? options->spin_us : link_default_spin_us();
+    pthread_mutex_init(&link->failure_lock, NULL);
+}
+
+int link_fail(struct link *link, int error, const char *format, ...)
+{
+    va_list arguments;
+
+    pthread_mutex_lock(&link->failure_lock);
+    if (!link_failure(link)) {
+        va_start(arguments, format);
+        vsnprintf(link->error, sizeof(link->error), format, arguments);
+        va_end(arguments);
+        atomic_store_explicit(&link->failure, error, memory_order_release);
+        link->ops->wake_all(link);
+    }
+    error = link_failure(link);
+    pthread_mutex_unlock(&link->failure_lock);
+    return error;
+}
+
+void *link_reserve(struct link *link, uint32_t size)
+{
+    if (link_failure(link))
+        return NULL;
+    if (!link_record_size_valid(size)) {
+        link_fail(link, -EINVAL, "this side wants to send a record of %u bytes", size);
+        return NULL;
+    }
+    return link->ops->reserve(link, size);
+}
+
+void link_commit(struct link *link)
+{
+    link->ops->commit(link, false);
+}
+
+int link_commit_flush(struct link *link)
+{
+    return link->ops->commit(link, true);
+}
+
+void link_cancel(struct link *link)
+{
+    link->ops->cancel(link);
+}
+
+int link_flush(struct link *link)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->flush(link);
+}
+
+int link_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
+                   size_t length)
+{
+    int failure = link_failure(link);
+
+    if (failure)
+        return failure;
+    if (!link_record_size_valid(size))
+        return link_fail(link, -EINVAL, "this side wants to send a record of %u bytes", size);
+    return link->ops->send_bulk(link, record, size, payload, length);
+}
+
+int link_receive(struct link *link, void *buffer, size_t room, int timeout_ms)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->receive(link, buffer, room, timeout_ms);
+}
+
+int link_receive_bulk(struct link *link, void *payload, size_t length)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->receive_bulk(link, payload, length);
+}
+
+bool link_pending(struct link *link)
+{
+    return link_failure(link) || link->ops->pending(link);
+}
+
+void link_kick(struct link *link)
+{
+    link->ops->kick(link);
+}
+
+bool link_shares_memory(const struct link *link)
+{
+    return link->ops->staging != NULL;
+}
+
+const struct link_staging *link_staging(const struct link *link)
+{
+    return link->ops->staging ? link->ops->staging(link) : NULL;
+}
+
+int link_send_region(struct link *link, uint32_t region, int fd)
+{
+    int failure = link_failure(link);
+
+    if (failure)
+        return failure;
+    return link->ops->send_region ? link->ops->send_region(link, region, fd) : -EOPNOTSUPP;
+}
+
+int link_receive_region(struct link *link, uint32_t region, int *fd)
+{
+    int failure = link_failure(link);
+
+    if (failure)
+        return failure;
+    return link->ops->receive_region ? link->ops->receive_region(link, region, fd) : -EOPNOTSUPP;
+}
+
+const char *link_name(const struct link *link)
+{
+    return link->name;
+}
+
+const char *link_error(const struct link *link)
+{
+    return link_failure(link) ? link->error : "";
+}
+
+void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received)
+{
+    *sent = atomic_load_explicit(&link->sent, memory_order_relaxed);
+    *received = atomic_load_explicit(&link->received, memory_order_relaxed);
+}
+
+void link_shutdown(struct link *link)
+{
+    link_fail(link, -EPIPE, "this side has shut the link down");
+}
+
+void link_abandon(struct link *link)
+{
+    static const char reason[] = "the link belongs to the parent process";
+
+    // Another thread of the parent may have held any lock at the time of the fork.
+    if (!link_failure(link)) {
+        memcpy(link->error, reason, sizeof(reason));
+        atomic_store_explicit(&link->failure, -EPIPE, memory_order_release);
+    }
+    link->ops->close(link);
+}
+
+void link_free(struct link **link)
+{
+    struct link *old = *link;
+
+    if (!old)
+        return;
+    *link = NULL;
+    pthread_mutex_destroy(&old->failure_lock);
+    old->ops->free(old);
+}

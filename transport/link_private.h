@@ -1,0 +1,66 @@
+// What a transport is made of: the table of its functions and the part of a link that all share.
+#ifndef RGPU_TRANSPORT_LINK_PRIVATE_H
+#define RGPU_TRANSPORT_LINK_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "proto/wire.h"
+#include "transport/link.h"
+
+// link.c has checked sizes and that the link is up. No entry is NULL but those said to be.
+struct link_ops {
+    void *(*reserve)(struct link *link, uint32_t size);
+    int (*commit)(struct link *link, bool flush);
+    void (*cancel)(struct link *link);
+    int (*flush)(struct link *link);
+    int (*send_bulk)(struct link *link, const void *record, uint32_t size, const void *payload,
+                     size_t length);
+    int (*receive)(struct link *link, void *buffer, size_t room, int timeout_ms);
+    int (*receive_bulk)(struct link *link, void *payload, size_t length);
+    bool (*pending)(struct link *link);
+    void (*kick)(struct link *link);
+    const struct link_staging *(*staging)(const struct link *link); // these three are NULL where
+    int (*send_region)(struct link *link, uint32_t region, int fd); // memory is not shared
+    int (*receive_region)(struct link *link, uint32_t region, int *fd);
+    void (*wake_all)(struct link *link);    // the link was marked as down: end every wait
+    void (*close)(struct link *link);       // descriptors and mappings; no locks (link_abandon)
+    void (*free)(struct link *link);        // closes, then frees everything
+};
+
+struct link {
+    const struct link_ops *ops;
+    const char *name;
+    uint32_t spin_us;
+    _Atomic int failure; // 0 while the link is up, else the first -errno
+    pthread_mutex_t failure_lock;
+    char error[160]; // written before failure, under its lock
+    // Each has one writer at a time: the sender holds the sending side, the receiver is alone.
+    _Atomic uint64_t sent;
+    _Atomic uint64_t received;
+};
+
+void link_init(struct link *link, const struct link_ops *ops, const char *name,
+               const struct link_options *options);
+
+// Marks the link as down for the reason given, unless it is already. Returns the first failure.
+int link_fail(struct link *link, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+
+static inline int link_failure(const struct link *link)
+{
+    return atomic_load_explicit(&link->failure, memory_order_acquire);
+}
+
+static inline bool link_record_size_valid(uint32_t size)
+{
+    return size >= 8 && size <= WIRE_RECORD_MAX && size % 8 == 0;
+}
+
+static inline void link_count(_Atomic uint64_t *counter, uint64_t bytes)
+{
+    uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + bytes, memory_order_relaxed);
+}
+
+#endif

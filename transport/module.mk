@@ -1,0 +1,3 @@
+# How a session's bytes move.
+$(call static_library,rgputransport,$(wildcard transport/*.c))
+LIBRARIES += $(B)/lib/rgputransport.a

@@ -1,0 +1,498 @@
+// The shm link: records through rings in shared memory. A send or receive that need not wait makes
+// no system call; who has to wait spins for a while, then sleeps in poll() on an event file of its own
+// and on the sockets whose end means that the peer has gone.
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/shm_private.h"
+#include "transport/shm_regions.h"
+#include "transport/spin.h"
+
+enum {
+    SPIN_TURNS = 16,          // looks at the ring per look at the clock
+    BULK_PIECE = 128 * 1024,  // published at once, so that the peer copies while we copy
+};
+
+struct shm_link {
+    struct link base;
+    struct shm_memory *memory;
+    int socket; // to the peer: regions, and its end
+    int watch;  // the control connection or -1; the caller's
+    enum shm_direction sending, receiving;
+
+    pthread_mutex_t send_lock; // held from reserve to commit
+    struct ring_producer out;
+    uint32_t reserved;
+
+    struct ring_consumer in;
+    _Atomic bool receiver_sleeps;
+    _Atomic bool kicked;
+    _Atomic int64_t looked; // when link_pending() last asked the kernel for the peer's end
+
+    pthread_mutex_t region_lock;
+    struct shm_regions regions;
+};
+
+static struct shm_link *shm_of(struct link *link)
+{
+    return (struct shm_link *)link;
+}
+
+static int event_of(const struct shm_link *shm, enum shm_direction direction, enum shm_event event)
+{
+    return shm->memory->events[direction][event];
+}
+
+static void ring_event(int event)
+{
+    uint64_t one = 1;
+
+    // Full (EAGAIN) is as good as written: the reader will wake.
+    while (write(event, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+static int gone(struct shm_link *shm)
+{
+    return link_fail(&shm->base, -EPIPE, "the peer has gone");
+}
+
+static int broken(struct shm_link *shm, const char *what)
+{
+    return link_fail(&shm->base, -EPROTO, "the peer broke the protocol: %s", what);
+}
+
+// Whether one of the sockets has ended.
+static bool peer_has_ended(const struct shm_link *shm)
+{
+    struct pollfd ends[] = {{.fd = shm->socket, .events = POLLRDHUP},
+                            {.fd = shm->watch, .events = POLLRDHUP}};
+
+    return poll(ends, 2, 0) > 0;
+}
+
+// Sleeps until EVENT is rung. 0 then, or when a signal came; -ETIMEDOUT; -EPIPE: the peer has gone.
+static int sleep_on(struct shm_link *shm, int event, uint64_t deadline)
+{
+    struct pollfd wait[] = {{.fd = event, .events = POLLIN},
+                            {.fd = shm->socket, .events = POLLRDHUP},
+                            {.fd = shm->watch, .events = POLLRDHUP}};
+    int ready = poll(wait, 3, deadline_left(deadline));
+    uint64_t count;
+
+    if (ready < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (wait[0].revents && read(event, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        return -errno;
+    if (wait[1].revents || wait[2].revents)
+        return -EPIPE;
+    return ready ? 0 : -ETIMEDOUT;
+}
+
+// Waits until NEED bytes are free, at most half a ring.
+static int wait_for_space(struct shm_link *shm, uint64_t need)
+{
+    struct ring_producer *out = &shm->out;
+    int event = event_of(shm, shm->sending, SHM_EVENT_SPACE);
+    struct spin spin = {.us = shm->base.spin_us};
+
+    do {
+        if (ring_producer_look(out, memory_order_acquire))
+            return broken(shm, "position");
+        if (ring_space(out) >= need)
+            return 0;
+    } while (!link_failure(&shm->base) && spin_more(&spin, SPIN_TURNS));
+    for (;;) {
+        atomic_store(&out->control->producer_asleep, 1);
+        if (ring_producer_look(out, memory_order_seq_cst))
+            return broken(shm, "position");
+        if (ring_space(out) >= need || link_failure(&shm->base))
+            break;
+        int r = sleep_on(shm, event, UINT64_MAX);
+        if (r == -EPIPE)
+            return gone(shm);
+        if (r)
+            return link_fail(&shm->base, r, "cannot wait: %s", strerror(-r));
+    }
+    atomic_store_explicit(&out->control->producer_asleep, 0, memory_order_relaxed);
+    return link_failure(&shm->base);
+}
+
+static int need_space(struct shm_link *shm, uint64_t need)
+{
+    return __builtin_expect(ring_space(&shm->out) >= need, 1) ? 0 : wait_for_space(shm, need);
+}
+
+static void produce(struct shm_link *shm, uint64_t size)
+{
+    if (ring_produce(&shm->out, size))
+        ring_event(event_of(shm, shm->sending, SHM_EVENT_RECORDS));
+    link_count(&shm->base.sent, size);
+}
+
+static void *shm_reserve(struct link *link, uint32_t size)
+{
+    struct shm_link *shm = shm_of(link);
+
+    pthread_mutex_lock(&shm->send_lock);
+    if (need_space(shm, size) || link_failure(link)) {
+        pthread_mutex_unlock(&shm->send_lock);
+        return NULL;
+    }
+    shm->reserved = size;
+    return ring_room(&shm->out);
+}
+
+static int shm_commit(struct link *link, bool flush)
+{
+    struct shm_link *shm = shm_of(link);
+
+    (void)flush; // a published record has left
+    memcpy(ring_room(&shm->out), &shm->reserved, sizeof(shm->reserved));
+    produce(shm, shm->reserved);
+    pthread_mutex_unlock(&shm->send_lock);
+    return 0;
+}
+
+static void shm_cancel(struct link *link)
+{
+    pthread_mutex_unlock(&shm_of(link)->send_lock);
+}
+
+static int shm_flush(struct link *link)
+{
+    return 0;
+}
+
+// The payload goes through the ring too, padded to a multiple of 8.
+static int send_payload(struct shm_link *shm, const uint8_t *payload, size_t length)
+{
+    while (length) {
+        int r = need_space(shm, 8);
+        if (r)
+            return r;
+        // A little late, but in larger pieces: what the receiver has freed since the last look.
+        if (ring_space(&shm->out) < BULK_PIECE && ring_space(&shm->out) < length &&
+            ring_producer_look(&shm->out, memory_order_acquire))
+            return broken(shm, "position");
+        uint64_t piece = ring_space(&shm->out);
+        if (piece > BULK_PIECE)
+            piece = BULK_PIECE;
+        if (piece > length)
+            piece = length;
+        memcpy(ring_room(&shm->out), payload, piece);
+        produce(shm, (piece + 7) & ~UINT64_C(7));
+        payload += piece;
+        length -= piece;
+    }
+    return 0;
+}
+
+static int shm_send_bulk(struct link *link, const void *record, uint32_t size,
+                         const void *payload, size_t length)
+{
+    struct shm_link *shm = shm_of(link);
+    void *room = shm_reserve(link, size);
+    int r;
+
+    if (!room)
+        return link_failure(link);
+    memcpy(room, record, size);
+    memcpy(room, &size, sizeof(size));
+    produce(shm, size);
+    r = send_payload(shm, payload, length);
+    pthread_mutex_unlock(&shm->send_lock);
+    return r;
+}
+
+// The receiver looks for bytes: 1: some are there, 0: none, or -errno.
+static int look(struct shm_link *shm, memory_order order)
+{
+    if (ring_consumer_look(&shm->in, order))
+        return broken(shm, "position");
+    return ring_available(&shm->in) ? 1 : 0;
+}
+
+static bool take_kick(struct shm_link *shm)
+{
+    return atomic_load_explicit(&shm->kicked, memory_order_relaxed) &&
+           atomic_exchange(&shm->kicked, false);
+}
+
+static int sleep_for_bytes(struct shm_link *shm, bool kickable, uint64_t deadline)
+{
+    _Atomic uint32_t *asleep = &shm->in.control->consumer_asleep;
+    int event = event_of(shm, shm->receiving, SHM_EVENT_RECORDS);
+    int r, slept = 0;
+
+    for (;;) {
+        atomic_store(asleep, 1);
+        atomic_store(&shm->receiver_sleeps, true);
+        // What the peer sent before it went is still received.
+        r = look(shm, memory_order_seq_cst);
+        if (!r && slept == -EPIPE)
+            r = gone(shm);
+        if (!r)
+            r = link_failure(&shm->base);
+        if (r || slept == -ETIMEDOUT || (kickable && take_kick(shm)))
+            break;
+        slept = sleep_on(shm, event, deadline);
+        if (slept && slept != -EPIPE && slept != -ETIMEDOUT) {
+            r = link_fail(&shm->base, slept, "cannot wait: %s", strerror(-slept));
+            break;
+        }
+    }
+    atomic_store_explicit(&shm->receiver_sleeps, false, memory_order_relaxed);
+    atomic_store_explicit(asleep, 0, memory_order_relaxed);
+    return r;
+}
+
+// Waits for bytes of the peer: 1: there, 0: the time has passed or a kick came, or -errno.
+static int wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
+{
+    struct spin spin = {.us = shm->base.spin_us};
+    uint64_t deadline;
+    int r = look(shm, memory_order_acquire);
+
+    if (r || timeout_ms == 0)
+        return r;
+    deadline = deadline_in(timeout_ms);
+    while (spin_more(&spin, SPIN_TURNS)) {
+        r = look(shm, memory_order_acquire);
+        if (!r)
+            r = link_failure(&shm->base);
+        if (r)
+            return r;
+        if (kickable && take_kick(shm))
+            return 0;
+    }
+    return sleep_for_bytes(shm, kickable, deadline);
+}
+
+static void consume(struct shm_link *shm, uint64_t size)
+{
+    if (ring_consume(&shm->in, size))
+        ring_event(event_of(shm, shm->receiving, SHM_EVENT_SPACE));
+    link_count(&shm->base.received, size);
+}
+
+static int shm_receive(struct link *link, void *buffer, size_t room, int timeout_ms)
+{
+    struct shm_link *shm = shm_of(link);
+    uint32_t size;
+
+    if (!ring_available(&shm->in)) {
+        int r = wait_for_bytes(shm, true, timeout_ms);
+        if (r <= 0)
+            return r;
+    }
+    // The size is read once; the copy carries what was checked, whatever memory says by now.
+    size = *(const volatile uint32_t *)ring_bytes(&shm->in);
+    if (!link_record_size_valid(size) || size > ring_available(&shm->in) || size > room)
+        return link_fail(link, -EPROTO, "the peer broke the protocol: record of %u bytes", size);
+    memcpy(buffer, ring_bytes(&shm->in), size);
+    memcpy(buffer, &size, sizeof(size));
+    consume(shm, size);
+    return (int)size;
+}
+
+static int shm_receive_bulk(struct link *link, void *payload, size_t length)
+{
+    struct shm_link *shm = shm_of(link);
+    uint8_t *to = payload;
+
+    while (length) {
+        uint64_t piece = ring_available(&shm->in);
+        if (!piece) {
+            int r = wait_for_bytes(shm, false, -1);
+            if (r < 0)
+                return r;
+            continue;
+        }
+        if (piece > BULK_PIECE)
+            piece = BULK_PIECE;
+        if (piece > length)
+            piece = length;
+        memcpy(to, ring_bytes(&shm->in), piece);
+        consume(shm, (piece + 7) & ~UINT64_C(7));
+        to += piece;
+        length -= piece;
+    }
+    return 0;
+}
+
+static bool shm_pending(struct link *link)
+{
+    struct shm_link *shm = shm_of(link);
+    struct timespec now;
+
+    if (!ring_is_empty(&shm->in))
+        return true;
+    // Callers poll; the peer's end takes a system call to see, so only once per clock tick.
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    int64_t tick = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (atomic_exchange_explicit(&shm->looked, tick, memory_order_relaxed) == tick)
+        return false;
+    return peer_has_ended(shm) || !ring_is_empty(&shm->in);
+}
+
+static void shm_kick(struct link *link)
+{
+    struct shm_link *shm = shm_of(link);
+
+    atomic_store(&shm->kicked, true);
+    if (atomic_load(&shm->receiver_sleeps))
+        ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
+}
+
+static const struct link_staging *shm_staging(const struct link *link)
+{
+    return &((const struct shm_link *)link)->memory->staging;
+}
+
+// Waits for the socket, the peer's end or a shutdown.
+static int wait_for_socket(struct shm_link *shm, short events, uint64_t deadline)
+{
+    struct pollfd wait[] = {{.fd = shm->socket, .events = events | POLLRDHUP},
+                            {.fd = shm->watch, .events = POLLRDHUP}};
+    int ready = poll(wait, 2, deadline_left(deadline));
+
+    if (ready < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (!ready)
+        return -ETIMEDOUT;
+    if (wait[0].revents & events)
+        return 0;
+    return gone(shm);
+}
+
+static int shm_send_region(struct link *link, uint32_t region, int fd)
+{
+    struct shm_link *shm = shm_of(link);
+    uint64_t deadline = deadline_in(SHM_REGION_TIMEOUT_MS);
+    int r;
+
+    while ((r = shm_region_send(shm->socket, region, fd)) == -EAGAIN) {
+        r = wait_for_socket(shm, POLLOUT, deadline);
+        if (r)
+            return r;
+        if (link_failure(link))
+            return link_failure(link);
+    }
+    return r == -EPIPE || r == -ECONNRESET ? gone(shm) : r;
+}
+
+static int read_region(struct shm_link *shm, uint64_t deadline)
+{
+    int r = shm_region_read(&shm->regions, shm->socket);
+
+    if (r == -EAGAIN)
+        r = wait_for_socket(shm, POLLIN, deadline);
+    else if (r == -EPIPE)
+        r = gone(shm);
+    else if (r)
+        r = broken(shm, "region");
+    return r ? r : link_failure(&shm->base);
+}
+
+static int shm_receive_region(struct link *link, uint32_t region, int *fd)
+{
+    struct shm_link *shm = shm_of(link);
+    uint64_t deadline = deadline_in(SHM_REGION_TIMEOUT_MS);
+    int got, r = 0;
+
+    pthread_mutex_lock(&shm->region_lock);
+    while (!r && shm_region_take(&shm->regions, region, &got) == -ENOENT)
+        r = read_region(shm, deadline);
+    pthread_mutex_unlock(&shm->region_lock);
+    if (r)
+        return r;
+    if (!shm_region_is_sealed(got)) {
+        close(got);
+        return -EINVAL;
+    }
+    *fd = got;
+    return 0;
+}
+
+static void shm_wake_all(struct link *link)
+{
+    struct shm_link *shm = shm_of(link);
+
+    shutdown(shm->socket, SHUT_RDWR);
+    ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
+    ring_event(event_of(shm, shm->sending, SHM_EVENT_SPACE));
+}
+
+static void shm_close(struct link *link)
+{
+    struct shm_link *shm = shm_of(link);
+
+    if (shm->socket >= 0)
+        close(shm->socket);
+    shm->socket = -1;
+    shm_regions_close(&shm->regions);
+    shm_memory_close(shm->memory);
+}
+
+static void shm_free(struct link *link)
+{
+    struct shm_link *shm = shm_of(link);
+
+    shm_close(link);
+    shm_memory_free(&shm->memory);
+    pthread_mutex_destroy(&shm->send_lock);
+    pthread_mutex_destroy(&shm->region_lock);
+    free(shm);
+}
+
+static const struct link_ops shm_ops = {
+    .reserve = shm_reserve,
+    .commit = shm_commit,
+    .cancel = shm_cancel,
+    .flush = shm_flush,
+    .send_bulk = shm_send_bulk,
+    .receive = shm_receive,
+    .receive_bulk = shm_receive_bulk,
+    .pending = shm_pending,
+    .kick = shm_kick,
+    .staging = shm_staging,
+    .send_region = shm_send_region,
+    .receive_region = shm_receive_region,
+    .wake_all = shm_wake_all,
+    .close = shm_close,
+    .free = shm_free,
+};
+
+int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
+                 int watch, const struct link_options *options, struct link **out)
+{
+    struct shm_link *shm = aligned_alloc(64, (sizeof(*shm) + 63) & ~(size_t)63);
+    pthread_mutexattr_t adaptive;
+
+    if (!shm)
+        return -ENOMEM;
+    memset(shm, 0, sizeof(*shm));
+    link_init(&shm->base, &shm_ops, name, options);
+    shm->memory = *memory;
+    *memory = NULL;
+    shm->socket = socket;
+    shm->watch = watch;
+    shm->sending = side == SHM_WORKER ? SHM_TO_CLIENT : SHM_TO_WORKER;
+    shm->receiving = side == SHM_WORKER ? SHM_TO_WORKER : SHM_TO_CLIENT;
+    pthread_mutexattr_init(&adaptive);
+    pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&shm->send_lock, &adaptive);
+    pthread_mutex_init(&shm->region_lock, NULL);
+    pthread_mutexattr_destroy(&adaptive);
+    ring_producer_init(&shm->out, &shm->memory->header->rings[shm->sending],
+                       shm->memory->rings[shm->sending], SHM_RING_SIZE);
+    ring_consumer_init(&shm->in, &shm->memory->header->rings[shm->receiving],
+                       shm->memory->rings[shm->receiving], SHM_RING_SIZE);
+    *out = &shm->base;
+    return 0;
+}

@@ -1,0 +1,66 @@
+// Waiting without sleeping, for a bounded time; and deadlines.
+#ifndef RGPU_TRANSPORT_SPIN_H
+#define RGPU_TRANSPORT_SPIN_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+struct spin {
+    uint64_t end; // 0: the clock has not been read yet
+    uint32_t turns;
+    uint32_t us;
+};
+
+// Whether to look again; pauses the processor first. The clock is read every TURNS looks.
+static inline bool spin_more(struct spin *spin, uint32_t turns)
+{
+    if (!spin->us)
+        return false;
+    if (!spin->end)
+        spin->end = monotonic_ns() + (uint64_t)spin->us * 1000u;
+    cpu_relax();
+    if (++spin->turns % turns)
+        return true;
+    return monotonic_ns() < spin->end;
+}
+
+// A point in time TIMEOUT_MS from now; negative means never.
+static inline uint64_t deadline_in(int timeout_ms)
+{
+    return timeout_ms < 0 ? UINT64_MAX : monotonic_ns() + (uint64_t)timeout_ms * 1000000u;
+}
+
+// Milliseconds for poll(), rounded up; -1 for never.
+static inline int deadline_left(uint64_t deadline)
+{
+    uint64_t now, left;
+
+    if (deadline == UINT64_MAX)
+        return -1;
+    now = monotonic_ns();
+    if (now >= deadline)
+        return 0;
+    left = (deadline - now + 999999u) / 1000000u;
+    return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+#endif

@@ -1,0 +1,536 @@
+// The tcp link: records over a connected stream socket.
+//
+// Records gather in a buffer. Whoever sends holds `wire`, takes what has gathered and writes it while
+// others go on filling a second buffer; so records leave in order and in as few segments as the
+// traffic allows. A record that nobody flushes is sent by a thread that exists once it is needed.
+// Payloads are written from, and read into, the caller's memory.
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "transport/link_private.h"
+#include "transport/spin.h"
+#include "transport/tcp_socket.h"
+
+enum {
+    SEND_ROOM = 256 * 1024,
+    RECEIVE_ROOM = 256 * 1024,
+    // After a payload the next thing is most likely a small record with a payload behind it; what is
+    // read beyond the record would have to be copied.
+    READ_AFTER_BULK = 256,
+    SPIN_TURNS = 1, // each look is a system call
+};
+
+_Static_assert(SEND_ROOM >= 2 * WIRE_RECORD_MAX, "records of any size gather");
+_Static_assert(RECEIVE_ROOM >= 2 * WIRE_RECORD_MAX, "a record fits behind another");
+
+struct tcp_link {
+    struct link base;
+    int fd;
+    int kick; // event file
+
+    pthread_mutex_t wire; // who sends on the socket; taken before lock
+    uint8_t *leaving;     // under wire
+
+    pthread_mutex_t lock; // held from reserve to commit
+    uint8_t *gathering;   // this and the following under lock
+    size_t gathered;
+    uint32_t reserved;
+    bool flusher_runs;
+    bool flusher_idle;
+    bool ending;
+    pthread_cond_t work;
+    pthread_t flusher;
+
+    uint8_t *buffer; // the receiver's
+    size_t start, end;
+    size_t read_size;
+    _Atomic bool whole; // a whole record is in buffer
+    _Atomic bool receiver_sleeps;
+    _Atomic bool kicked;
+};
+
+static struct tcp_link *tcp_of(struct link *link)
+{
+    return (struct tcp_link *)link;
+}
+
+// ---- sending ----
+
+static int sending_failed(struct tcp_link *tcp, int error)
+{
+    if (error == -ETIMEDOUT)
+        return link_fail(&tcp->base, error, "the peer does not answer");
+    if (error == -ECONNRESET)
+        error = -EPIPE;
+    return link_fail(&tcp->base, error, "sending failed: %s", strerror(-error));
+}
+
+// Sends all of PARTS, changing them. Under wire.
+static int send_parts(struct tcp_link *tcp, struct iovec *parts, int count)
+{
+    while (count) {
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
+        ssize_t n;
+
+        if (!parts->iov_len) {
+            parts++;
+            count--;
+            continue;
+        }
+        n = sendmsg(tcp->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            return sending_failed(tcp, -errno);
+        if (n < 0) {
+            int r = tcp_socket_wait(tcp->fd, POLLOUT, -1, UINT64_MAX);
+            if (r < 0)
+                return sending_failed(tcp, r);
+            if (link_failure(&tcp->base))
+                return link_failure(&tcp->base);
+            continue;
+        }
+        link_count(&tcp->base.sent, (uint64_t)n);
+        for (; n && (size_t)n >= parts->iov_len; parts++, count--)
+            n -= (ssize_t)parts->iov_len;
+        if (n) {
+            parts->iov_base = (uint8_t *)parts->iov_base + n;
+            parts->iov_len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+// Sends what has gathered and two parts more. Under wire.
+static int drain(struct tcp_link *tcp, struct iovec record, struct iovec payload)
+{
+    struct iovec parts[3] = {[1] = record, [2] = payload};
+
+    pthread_mutex_lock(&tcp->lock);
+    parts[0] = (struct iovec){.iov_base = tcp->gathering, .iov_len = tcp->gathered};
+    tcp->gathering = tcp->leaving;
+    tcp->leaving = parts[0].iov_base;
+    tcp->gathered = 0;
+    pthread_mutex_unlock(&tcp->lock);
+    return send_parts(tcp, parts, 3);
+}
+
+static int tcp_flush(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+    struct iovec none = {0};
+    int r;
+
+    pthread_mutex_lock(&tcp->wire);
+    r = drain(tcp, none, none);
+    pthread_mutex_unlock(&tcp->wire);
+    return r;
+}
+
+static void *flusher_main(void *argument)
+{
+    struct tcp_link *tcp = argument;
+
+    pthread_mutex_lock(&tcp->lock);
+    while (!tcp->ending) {
+        if (!tcp->gathered) {
+            tcp->flusher_idle = true;
+            pthread_cond_wait(&tcp->work, &tcp->lock);
+            tcp->flusher_idle = false;
+            continue;
+        }
+        pthread_mutex_unlock(&tcp->lock);
+        int r = link_failure(&tcp->base);
+        if (!r)
+            r = tcp_flush(&tcp->base);
+        pthread_mutex_lock(&tcp->lock);
+        if (r)
+            break;
+    }
+    pthread_mutex_unlock(&tcp->lock);
+    return NULL;
+}
+
+// Under lock. The program's signals are not for this thread.
+static bool start_flusher(struct tcp_link *tcp)
+{
+    sigset_t all, before;
+    int r;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&tcp->flusher, NULL, flusher_main, tcp);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r)
+        log_warn("no thread for sending: error=%s", strerror(r));
+    else
+        pthread_setname_np(tcp->flusher, "rgpu-send");
+    tcp->flusher_runs = r == 0;
+    return tcp->flusher_runs;
+}
+
+static void *tcp_reserve(struct link *link, uint32_t size)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    pthread_mutex_lock(&tcp->lock);
+    while (tcp->gathered + size > SEND_ROOM) {
+        pthread_mutex_unlock(&tcp->lock);
+        if (link_failure(link) || tcp_flush(link))
+            return NULL;
+        pthread_mutex_lock(&tcp->lock);
+    }
+    tcp->reserved = size;
+    return tcp->gathering + tcp->gathered;
+}
+
+static int tcp_commit(struct link *link, bool flush)
+{
+    struct tcp_link *tcp = tcp_of(link);
+    bool wake = false;
+
+    memcpy(tcp->gathering + tcp->gathered, &tcp->reserved, sizeof(tcp->reserved));
+    tcp->gathered += tcp->reserved;
+    if (!flush && !tcp->flusher_runs)
+        flush = !start_flusher(tcp);
+    if (!flush && tcp->flusher_idle) {
+        tcp->flusher_idle = false; // the next record need not wake it again
+        wake = true;
+    }
+    pthread_mutex_unlock(&tcp->lock);
+    if (wake)
+        pthread_cond_signal(&tcp->work);
+    return flush ? tcp_flush(link) : 0;
+}
+
+static void tcp_cancel(struct link *link)
+{
+    pthread_mutex_unlock(&tcp_of(link)->lock);
+}
+
+static int tcp_send_bulk(struct link *link, const void *record, uint32_t size,
+                         const void *payload, size_t length)
+{
+    struct tcp_link *tcp = tcp_of(link);
+    uint32_t copy[512];
+    uint8_t *sized = (uint8_t *)copy;
+    int r;
+
+    // The size goes into a copy, the caller's record may be constant.
+    if (size > sizeof(copy))
+        sized = malloc(size);
+    if (!sized)
+        return -ENOMEM;
+    memcpy(sized, record, size);
+    memcpy(sized, &size, sizeof(size));
+    pthread_mutex_lock(&tcp->wire);
+    r = drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
+              (struct iovec){.iov_base = (void *)payload, .iov_len = length});
+    pthread_mutex_unlock(&tcp->wire);
+    if (sized != (uint8_t *)copy)
+        free(sized);
+    return r;
+}
+
+// ---- receiving ----
+
+static int receiving_failed(struct tcp_link *tcp, int error)
+{
+    if (error == 0 || error == -ECONNRESET || error == -EPIPE)
+        return link_fail(&tcp->base, -EPIPE, "the peer has gone");
+    if (error == -ETIMEDOUT)
+        return link_fail(&tcp->base, error, "the peer does not answer");
+    return link_fail(&tcp->base, error, "receiving failed: %s", strerror(-error));
+}
+
+// Reads what is there: bytes, 0: nothing yet, or -errno.
+static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
+{
+    ssize_t n;
+
+    do {
+        n = recv(tcp->fd, to, room, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        link_count(&tcp->base.received, (uint64_t)n);
+        return n;
+    }
+    if (n < 0 && errno == EAGAIN)
+        return link_failure(&tcp->base);
+    return receiving_failed(tcp, n ? -errno : 0);
+}
+
+static bool take_kick(struct tcp_link *tcp)
+{
+    return atomic_load_explicit(&tcp->kicked, memory_order_relaxed) &&
+           atomic_exchange(&tcp->kicked, false);
+}
+
+// Sleeps until there is something to read (1), the deadline or a kick (0).
+static int sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t deadline)
+{
+    uint64_t count;
+    int r;
+
+    atomic_store(&tcp->receiver_sleeps, true);
+    do {
+        if (kickable && take_kick(tcp))
+            r = 0;
+        else
+            r = tcp_socket_wait(tcp->fd, POLLIN, tcp->kick, deadline);
+        if (r == TCP_SOCKET_EVENT) {
+            if (read(tcp->kick, &count, sizeof(count)) < 0 && errno != EAGAIN)
+                r = -errno;
+            else if (kickable && take_kick(tcp))
+                r = 0;
+        }
+    } while (r == TCP_SOCKET_EVENT && !link_failure(&tcp->base));
+    atomic_store_explicit(&tcp->receiver_sleeps, false, memory_order_relaxed);
+    if (link_failure(&tcp->base))
+        return link_failure(&tcp->base);
+    return r < 0 ? receiving_failed(tcp, r) : r > 0;
+}
+
+// Reads at least a byte: how many, 0: the time has passed or a kick came, or -errno.
+static ssize_t read_more(struct tcp_link *tcp, void *to, size_t room, bool kickable, int timeout_ms)
+{
+    struct spin spin = {.us = timeout_ms ? tcp->base.spin_us : 0};
+    uint64_t deadline;
+    ssize_t n;
+
+    do {
+        n = read_some(tcp, to, room);
+        if (n || (kickable && take_kick(tcp)))
+            return n;
+    } while (spin_more(&spin, SPIN_TURNS));
+    if (timeout_ms == 0)
+        return 0;
+    for (deadline = deadline_in(timeout_ms);;) {
+        int r = sleep_for_bytes(tcp, kickable, deadline);
+        if (r <= 0)
+            return r;
+        n = read_some(tcp, to, room);
+        if (n)
+            return n;
+    }
+}
+
+// The size of the record that BUFFER begins with, once that is known; 0 before, or -EPROTO.
+static int next_size(struct tcp_link *tcp)
+{
+    uint32_t size;
+
+    if (tcp->end - tcp->start < sizeof(size))
+        return 0;
+    memcpy(&size, tcp->buffer + tcp->start, sizeof(size));
+    if (!link_record_size_valid(size))
+        return link_fail(&tcp->base, -EPROTO, "the peer broke the protocol: record of %u bytes",
+                         size);
+    return (int)size;
+}
+
+static void note_whole(struct tcp_link *tcp)
+{
+    uint32_t size;
+    bool whole = false;
+
+    if (tcp->end - tcp->start >= sizeof(size)) {
+        memcpy(&size, tcp->buffer + tcp->start, sizeof(size));
+        whole = size <= tcp->end - tcp->start || !link_record_size_valid(size);
+    }
+    atomic_store_explicit(&tcp->whole, whole, memory_order_relaxed);
+}
+
+static ssize_t fill_buffer(struct tcp_link *tcp, int timeout_ms)
+{
+    size_t room;
+    ssize_t n;
+
+    if (tcp->start == tcp->end) {
+        tcp->start = tcp->end = 0;
+    } else if (RECEIVE_ROOM - tcp->start < WIRE_RECORD_MAX) {
+        memmove(tcp->buffer, tcp->buffer + tcp->start, tcp->end - tcp->start);
+        tcp->end -= tcp->start;
+        tcp->start = 0;
+    }
+    room = RECEIVE_ROOM - tcp->end;
+    if (room > tcp->read_size)
+        room = tcp->read_size;
+    n = read_more(tcp, tcp->buffer + tcp->end, room, true, timeout_ms);
+    if (n <= 0)
+        return n;
+    tcp->end += (size_t)n;
+    if ((size_t)n == tcp->read_size && tcp->read_size < RECEIVE_ROOM)
+        tcp->read_size *= 8;
+    return n;
+}
+
+static int tcp_receive(struct link *link, void *buffer, size_t room, int timeout_ms)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    for (;;) {
+        int size = next_size(tcp);
+        if (size < 0)
+            return size;
+        if (size && (size_t)size <= tcp->end - tcp->start) {
+            if ((size_t)size > room)
+                return link_fail(link, -EPROTO, "the peer broke the protocol: record of %d bytes",
+                                 size);
+            memcpy(buffer, tcp->buffer + tcp->start, (size_t)size);
+            tcp->start += (size_t)size;
+            note_whole(tcp);
+            return size;
+        }
+        ssize_t n = fill_buffer(tcp, timeout_ms);
+        if (n <= 0)
+            return (int)n;
+    }
+}
+
+static int tcp_receive_bulk(struct link *link, void *payload, size_t length)
+{
+    struct tcp_link *tcp = tcp_of(link);
+    size_t have = tcp->end - tcp->start;
+    uint8_t *to = payload;
+
+    if (have > length)
+        have = length;
+    memcpy(to, tcp->buffer + tcp->start, have);
+    tcp->start += have;
+    to += have;
+    length -= have;
+    while (length) {
+        ssize_t n = read_more(tcp, to, length, false, -1);
+        if (n < 0)
+            return (int)n;
+        to += n;
+        length -= (size_t)n;
+    }
+    tcp->read_size = READ_AFTER_BULK;
+    note_whole(tcp);
+    return 0;
+}
+
+static bool tcp_pending(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+    struct pollfd readable = {.fd = tcp->fd, .events = POLLIN};
+
+    return atomic_load_explicit(&tcp->whole, memory_order_relaxed) || poll(&readable, 1, 0) > 0;
+}
+
+static void ring_kick(struct tcp_link *tcp)
+{
+    uint64_t one = 1;
+
+    while (write(tcp->kick, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+static void tcp_kick(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    atomic_store(&tcp->kicked, true);
+    if (atomic_load(&tcp->receiver_sleeps))
+        ring_kick(tcp);
+}
+
+// ---- ends ----
+
+static void tcp_wake_all(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    shutdown(tcp->fd, SHUT_RDWR);
+    ring_kick(tcp);
+}
+
+static void tcp_close(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    if (tcp->fd >= 0)
+        close(tcp->fd);
+    if (tcp->kick >= 0)
+        close(tcp->kick);
+    tcp->fd = tcp->kick = -1;
+}
+
+static void tcp_free(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    if (tcp->flusher_runs) {
+        pthread_mutex_lock(&tcp->lock);
+        tcp->ending = true;
+        pthread_mutex_unlock(&tcp->lock);
+        pthread_cond_signal(&tcp->work);
+        pthread_join(tcp->flusher, NULL);
+    }
+    tcp_close(link);
+    pthread_mutex_destroy(&tcp->lock);
+    pthread_mutex_destroy(&tcp->wire);
+    pthread_cond_destroy(&tcp->work);
+    free(tcp->gathering);
+    free(tcp->leaving);
+    free(tcp->buffer);
+    free(tcp);
+}
+
+static const struct link_ops tcp_ops = {
+    .reserve = tcp_reserve,
+    .commit = tcp_commit,
+    .cancel = tcp_cancel,
+    .flush = tcp_flush,
+    .send_bulk = tcp_send_bulk,
+    .receive = tcp_receive,
+    .receive_bulk = tcp_receive_bulk,
+    .pending = tcp_pending,
+    .kick = tcp_kick,
+    .wake_all = tcp_wake_all,
+    .close = tcp_close,
+    .free = tcp_free,
+};
+
+int link_tcp_open(int fd, const struct link_options *options, struct link **out)
+{
+    struct tcp_link *tcp = calloc(1, sizeof(*tcp));
+    pthread_mutexattr_t adaptive;
+    int r = -ENOMEM;
+
+    if (!tcp)
+        return -ENOMEM;
+    link_init(&tcp->base, &tcp_ops, "tcp", options);
+    tcp->fd = -1;
+    tcp->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    tcp->leaving = malloc(SEND_ROOM);
+    tcp->gathering = malloc(SEND_ROOM);
+    tcp->buffer = malloc(RECEIVE_ROOM);
+    tcp->read_size = RECEIVE_ROOM;
+    pthread_mutexattr_init(&adaptive);
+    pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&tcp->lock, &adaptive);
+    pthread_mutexattr_destroy(&adaptive);
+    pthread_mutex_init(&tcp->wire, NULL);
+    pthread_cond_init(&tcp->work, NULL);
+    if (tcp->kick < 0)
+        r = -errno;
+    if (tcp->kick < 0 || !tcp->leaving || !tcp->gathering || !tcp->buffer) {
+        tcp_free(&tcp->base);
+        return r;
+    }
+    tcp_socket_prepare(fd);
+    tcp->fd = fd;
+    *out = &tcp->base;
+    return 0;
+}

@@ -6,6 +6,7 @@ VERSION := 0.1.0
 
 include mk/config.mk
 include mk/rules.mk
+include mk/install.mk
 include $(sort $(wildcard */module.mk */*/module.mk))
 
 .PHONY: all clean install

@@ -2,3 +2,5 @@
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c)
 
 $(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,-ljansson -lsmartcols)
+INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755 \
+                 admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644

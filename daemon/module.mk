@@ -3,3 +3,4 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c device.c pool.c wor
                    listener.c auth.c admin.c notify.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd)
+INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755

@@ -1,0 +1,8 @@
+# Units and accounts of the services.
+$(call template,systemd/rgpud.service.in)
+
+INSTALL_FILES += $(B)/systemd/rgpud.service:$(UNITDIR)/rgpud.service:0644 \
+                 systemd/rgpu.sysusers:$(SYSUSERSDIR)/rgpu.conf:0644 \
+                 config/rgpud.conf:$(SYSCONFDIR)/rgpu/rgpud.conf:config \
+                 docs/man/rgpud.8:$(MANDIR)/man8/rgpud.8:0644 \
+                 docs/man/rgpuctl.1:$(MANDIR)/man1/rgpuctl.1:0644

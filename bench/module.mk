@@ -1,0 +1,18 @@
+# make bench: the same programs natively and through a box. BENCH_ARGS goes to bench/run.
+
+BENCH_PROGRAMS := $(B)/bench/measure
+$(eval $(call link_rule,$(B)/bench/measure,bench/measure.c,,\
+  -L$(B)/lib -l:libcuda.so.1 -lm,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/measure.o: tests/programs/kernels.ptx
+
+# NVCC and the paths of its libraries are those of tests/programs/module.mk.
+$(B)/bench/sgemm: bench/sgemm.cu
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
+
+.PHONY: bench bench-built
+bench:
+	@scripts/install-deps build bench
+	@+$(MAKE) --no-print-directory bench-built
+bench-built: all $(BENCH_PROGRAMS) $$(if $$(NVCC),$$(B)/bench/sgemm)
+	@bench/run --build $(B) $(BENCH_ARGS)

@@ -1,0 +1,18 @@
+# Ordinary CUDA programs, for `make demo` and for a first try of one's own.
+
+EXAMPLES := $(B)/examples/vector
+$(eval $(call link_rule,$(B)/examples/vector,examples/vector.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/examples/vector.o: tests/programs/kernels.ptx
+
+$(B)/examples/vector-runtime: examples/vector.cu
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++17 -O2 -arch=sm_75 -cudart static -o $@ $<
+
+.PHONY: examples demo demo-built
+examples: $(EXAMPLES) $$(if $$(NVCC),$$(B)/examples/vector-runtime)
+demo:
+	@scripts/install-deps build demo
+	@+$(MAKE) --no-print-directory demo-built
+demo-built: all examples
+	@scripts/demo $(B)

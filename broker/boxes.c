@@ -1,0 +1,511 @@
+/* The life of boxes: registration, what they report, drain, absence. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core.h"
+#include "common/fault.h"
+#include "common/log.h"
+
+/* ---- registration ---- */
+
+struct description {
+    struct pool_box box; /* only the fields that a box says of itself */
+    size_t gpu_count;
+    struct pool_gpu gpus[POOL_GPUS_PER_BOX];
+};
+
+static bool read_text(const json_t *object, const char *name, bool needed, char *out, size_t size)
+{
+    const json_t *value = json_object_get(object, name);
+    const char *text = json_string_value(value);
+
+    if (!value)
+        return !needed;
+    if (!text || strlen(text) >= size || (needed && !*text) || strpbrk(text, "\n\r\t ;"))
+        return false;
+    strcpy(out, text);
+    return true;
+}
+
+static bool read_number(const json_t *object, const char *name, bool needed, uint64_t *out)
+{
+    const json_t *value = json_object_get(object, name);
+
+    *out = (uint64_t)json_integer_value(value);
+    return value ? json_is_integer(value) && json_integer_value(value) >= 0 : !needed;
+}
+
+static const char *read_gpu(struct broker *broker, const json_t *object, struct pool_gpu *gpu)
+{
+    const char *model = json_string_value(json_object_get(object, "model"));
+    const json_t *mode = json_object_get(object, "mode");
+    int mode_index = mode ? pool_parse_name(gpu_mode_names, json_string_value(mode)) : 0;
+    uint64_t index;
+
+    if (!read_text(object, "uuid", true, gpu->uuid, sizeof(gpu->uuid)))
+        return "a GPU needs a \"uuid\"";
+    if (!read_number(object, "index", true, &index) || index > UINT16_MAX)
+        return "a GPU needs an \"index\"";
+    if (!read_number(object, "memory", true, &gpu->memory) ||
+        !read_number(object, "reserved", false, &gpu->reserved) ||
+        !read_number(object, "context", false, &gpu->context))
+        return "\"memory\", \"reserved\" and \"context\" of a GPU are numbers of bytes";
+    if (!model || mode_index < 0)
+        return "a GPU needs a \"model\", and its \"mode\" is \"exclusive\" or \"shared\"";
+    gpu->index = (uint32_t)index;
+    gpu->model = pool_intern_model(broker->pool, model);
+    gpu->mode = (enum gpu_mode)mode_index;
+    gpu->present = true;
+    return NULL;
+}
+
+static const char *read_description(struct broker *broker, const json_t *body,
+                                    struct description *out)
+{
+    const json_t *gpus = json_object_get(body, "gpus");
+    struct pool_box *box = &out->box;
+
+    if (!read_text(body, "instance", true, box->instance, sizeof(box->instance)))
+        return "\"instance\" must name this start of the box daemon";
+    if (!read_text(body, "addresses", true, box->addresses, sizeof(box->addresses)))
+        return "\"addresses\" must be host:port[,host:port...]";
+    if (!read_text(body, "locality", false, box->locality, sizeof(box->locality)) ||
+        !read_text(body, "transports", false, box->transports, sizeof(box->transports)) ||
+        !read_text(body, "version", false, box->version, sizeof(box->version)))
+        return "\"locality\", \"transports\" and \"version\" are words";
+    if (!json_is_array(gpus) || json_array_size(gpus) > POOL_GPUS_PER_BOX)
+        return "\"gpus\" must be a list of at most 64";
+    for (size_t i = 0; i < json_array_size(gpus); i++) {
+        const char *why = read_gpu(broker, json_array_get(gpus, i), &out->gpus[i]);
+        if (why)
+            return why;
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(out->gpus[j].uuid, out->gpus[i].uuid))
+                return "two GPUs have the same UUID";
+    }
+    out->gpu_count = json_array_size(gpus);
+    return NULL;
+}
+
+/* A GPU that a box claims must not belong to another one that is there, or be held elsewhere. */
+static bool gpu_is_elsewhere(struct broker *broker, const struct pool_box *box, const char *uuid)
+{
+    const struct pool_gpu *gpu = pool_find_gpu(broker->pool, uuid);
+
+    return gpu && gpu->box != box && (gpu->box->connected || gpu->holders > 0);
+}
+
+static bool still_described(const struct description *description, const struct pool_gpu *gpu)
+{
+    for (size_t i = 0; i < description->gpu_count; i++)
+        if (!strcmp(description->gpus[i].uuid, gpu->uuid))
+            return true;
+    return false;
+}
+
+static json_t *registration_detail(const struct description *description)
+{
+    json_t *gpus = json_array();
+
+    for (size_t i = 0; i < description->gpu_count; i++)
+        json_array_append_new(gpus, json_string(description->gpus[i].uuid));
+    return json_pack("{s:s, s:o}", "addresses", description->box.addresses, "gpus", gpus);
+}
+
+static int write_registration(struct broker *broker, const struct pool_box *known,
+                              const struct description *description, const char *actor)
+{
+    const struct pool_box *box = &description->box;
+    struct change change = {.kind = "box.registered", .actor = actor, .box = box,
+                            .detail = registration_detail(description)};
+    int error = broker_begin(broker);
+
+    if (error) {
+        json_decref(change.detail);
+        return error;
+    }
+    error = store_put_box(broker->store, box, broker_wall());
+    if (!error)
+        error = fault_point("register.box_written");
+    for (size_t i = 0; !error && i < description->gpu_count; i++)
+        error = store_put_gpu(broker->store, &description->gpus[i], box->name);
+    for (uint32_t i = 0; !error && known && i < known->gpu_count; i++)
+        if (!still_described(description, known->gpus[i]))
+            error = store_set_gpu_present(broker->store, known->gpus[i]->uuid, false);
+    return broker_commit(broker, error, &change);
+}
+
+static void apply_gpu(struct broker *broker, struct pool_box *box, const struct pool_gpu *said)
+{
+    struct pool_gpu *gpu = pool_find_gpu(broker->pool, said->uuid);
+
+    if (!gpu) {
+        gpu = pool_add_gpu(broker->pool, said->uuid);
+        if (!gpu)
+            abort();
+        gpu->mode = said->mode;
+    }
+    gpu->index = said->index;
+    gpu->model = said->model;
+    gpu->memory = said->memory;
+    gpu->reserved = said->reserved;
+    gpu->context = said->context;
+    gpu->present = true;
+    if (pool_place_gpu(gpu, box) < 0)
+        log_error("box=%s has more GPUs than the broker keeps: gpu=%s", box->name, gpu->uuid);
+}
+
+/* On disk already, so failing here means to start anew from there. */
+static struct pool_box *apply_registration(struct broker *broker, struct pool_box *box,
+                                           const struct description *description)
+{
+    const struct pool_box *said = &description->box;
+
+    if (!box)
+        box = pool_add_box(broker->pool, said->name);
+    if (!box)
+        abort();
+    strcpy(box->addresses, said->addresses);
+    strcpy(box->locality, said->locality);
+    strcpy(box->transports, said->transports);
+    strcpy(box->version, said->version);
+    strcpy(box->instance, said->instance);
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        box->gpus[i]->present = false;
+    for (size_t i = 0; i < description->gpu_count; i++)
+        apply_gpu(broker, box, &description->gpus[i]);
+    return box;
+}
+
+/* A lease cannot go on without a GPU that is no longer there. */
+static void end_leases_without_gpu(struct broker *broker, struct pool_box *box)
+{
+    struct pool_lease *lease, *next;
+
+    for (lease = TAILQ_FIRST(&broker->pool->leases); lease; lease = next) {
+        bool missing = false;
+
+        next = TAILQ_NEXT(lease, all);
+        for (size_t i = 0; i < lease->hold_count; i++)
+            missing |= lease->holds[i].held && lease->holds[i].box == box &&
+                       !lease->holds[i].gpu->present;
+        if (missing && broker_end_lease(broker, &lease, "gpu is gone", "broker") < 0)
+            return;
+    }
+}
+
+int broker_register(struct broker *broker, const char *name, const json_t *body, const char *actor,
+                    const char **why)
+{
+    struct pool_box *box = pool_find_box(broker->pool, name);
+    struct description *description = calloc(1, sizeof(*description));
+    int error = -EINVAL;
+
+    if (!description)
+        return -ENOMEM;
+    *why = strlen(name) < POOL_NAME_MAX && *name ? read_description(broker, body, description)
+                                                 : "the box needs a name";
+    for (size_t i = 0; !*why && i < description->gpu_count; i++)
+        if (gpu_is_elsewhere(broker, box, description->gpus[i].uuid)) {
+            *why = "a GPU is held or registered at another box";
+            error = -EEXIST;
+        }
+    if (*why)
+        goto out;
+    strcpy(description->box.name, name);
+    description->box.drained = box && box->drained;
+    error = write_registration(broker, box, description, actor);
+    if (error)
+        goto out;
+    fault_point("register.committed");
+    box = apply_registration(broker, box, description);
+    box->heard = broker_steady();
+    box->seen = broker_wall();
+    box->connected = true;
+    box->recheck = true;
+    box->settled = false; /* until it has said what it runs */
+    log_info("box=%s registered: gpus=%zu instance=%s", name, description->gpu_count,
+             box->instance);
+    end_leases_without_gpu(broker, box);
+    broker->queue_dirty = true;
+out:
+    free(description);
+    return error;
+}
+
+/* ---- reports ---- */
+
+/* The box has refused the lease for good and ended its sessions: what it held there is free. */
+static int confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+                       const char *actor)
+{
+    bool others = false;
+    struct change change = {.actor = actor, .box = box, .lease = lease};
+    int error;
+
+    for (size_t i = 0; i < lease->hold_count; i++)
+        others |= lease->holds[i].held && lease->holds[i].box != box;
+    change.kind = others ? "lease.freed" : "lease.ended";
+    change.detail = json_pack("{s:s}", "reason", lease->reason ? lease->reason : "");
+    error = broker_begin(broker);
+    if (error) {
+        json_decref(change.detail);
+        return error;
+    }
+    for (size_t i = 0; !error && i < lease->hold_count; i++)
+        if (lease->holds[i].held && lease->holds[i].box == box)
+            error = store_release_hold(broker->store, lease->id, lease->holds[i].ordinal);
+    if (!error)
+        error = fault_point("confirm.holds_written");
+    if (!error && !others)
+        error = store_update_lease(broker->store, lease, LEASE_ENDED, lease->reason,
+                                   broker_wall());
+    error = broker_commit(broker, error, &change);
+    if (error)
+        return error;
+    fault_point("confirm.committed");
+    broker->queue_dirty = true;
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].box == box)
+            pool_give_back(&lease->holds[i]);
+    if (!others)
+        pool_remove_lease(broker->pool, lease);
+    return 0;
+}
+
+static bool boxes_are_there(const struct pool_lease *lease)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].held && !lease->holds[i].box->connected)
+            return false;
+    return true;
+}
+
+static bool has_lost_lease(const struct broker *broker, const struct pool_box *box)
+{
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        if (lease->state == LEASE_LOST && lease_holds_on(lease, box) && boxes_are_there(lease))
+            return true;
+    return false;
+}
+
+/* A box is heard again: its leases are no longer lost. */
+static int find_box(struct broker *broker, struct pool_box *box, const char *actor)
+{
+    json_t *found = json_array();
+    struct change change = {.kind = "box.back", .actor = actor, .box = box,
+                            .detail = json_pack("{s:o}", "leases", found)};
+    struct pool_lease *lease;
+    int error = broker_begin(broker);
+
+    if (error) {
+        json_decref(change.detail);
+        return error;
+    }
+    TAILQ_FOREACH(lease, &broker->pool->leases, all) {
+        if (error || lease->state != LEASE_LOST || !lease_holds_on(lease, box) ||
+            !boxes_are_there(lease))
+            continue;
+        json_array_append_new(found, json_string(lease->id));
+        error = store_update_lease(broker->store, lease, LEASE_GRANTED, "", 0);
+    }
+    error = broker_commit(broker, error, &change);
+    if (error)
+        return error;
+    box->known_lost = false;
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        if (lease->state == LEASE_LOST && lease_holds_on(lease, box) && boxes_are_there(lease))
+            lease->state = LEASE_GRANTED;
+    return 0;
+}
+
+/* Whether every lease that the box runs holds something there. */
+static bool is_settled(struct broker *broker, const struct pool_box *box, const json_t *running)
+{
+    for (size_t i = 0; i < json_array_size(running); i++) {
+        const char *id = json_string_value(json_array_get(running, i));
+        const struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
+        if (!lease || !lease_holds_on(lease, box))
+            return false;
+    }
+    return true;
+}
+
+static bool lists(const json_t *list, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *entry = json_string_value(json_array_get(list, i));
+        if (entry && !strcmp(entry, text))
+            return true;
+    }
+    return false;
+}
+
+int broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
+                const json_t *running, const json_t *ended, const char *actor)
+{
+    bool settled;
+    int error = 0;
+
+    if (!box->connected && box->known_lost && strcmp(box->instance, instance) == 0)
+        box->connected = true; /* it was cut off and is the same that registered */
+    if (!box->connected || strcmp(box->instance, instance))
+        return -ESTALE;
+    box->heard = broker_steady();
+    box->seen = broker_wall();
+    if (box->known_lost || (box->recheck && has_lost_lease(broker, box)))
+        error = find_box(broker, box, actor);
+    box->recheck = box->recheck && error;
+    for (size_t i = 0; !error && i < json_array_size(ended); i++) {
+        const char *id = json_string_value(json_array_get(ended, i));
+        struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
+        if (lease && lease->state == LEASE_ENDING && lease_holds_on(lease, box) &&
+            !lists(running, id))
+            error = confirm_end(broker, box, lease, actor);
+    }
+    settled = is_settled(broker, box, running);
+    if (settled != box->settled) {
+        box->settled = settled;
+        broker->queue_dirty = true;
+        log_info("box=%s %s", box->name,
+                 settled ? "runs only sessions of its leases" : "runs sessions to be ended");
+    }
+    return error;
+}
+
+json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running)
+{
+    json_t *list = json_array();
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        if (lease->state == LEASE_ENDING && lease_holds_on(lease, box))
+            json_array_append_new(list, json_pack("{s:s, s:I}", "lease", lease->id, "until",
+                                                  (json_int_t)lease->ticket_until));
+    for (size_t i = 0; i < json_array_size(running); i++) {
+        const char *id = json_string_value(json_array_get(running, i));
+        lease = id ? pool_find_lease(broker->pool, id) : NULL;
+        if (id && (!lease || !lease_holds_on(lease, box)))
+            json_array_append_new(list, json_pack("{s:s, s:I}", "lease", id, "until",
+                                                  (json_int_t)(broker_wall() +
+                                                               broker->limits.ticket_seconds)));
+    }
+    return list;
+}
+
+/* ---- the administrator ---- */
+
+static int end_leases_on(struct broker *broker, const struct pool_box *box,
+                         const struct pool_gpu *gpu, const char *reason, const char *actor)
+{
+    struct pool_lease *lease, *next;
+    int error = 0;
+
+    for (lease = TAILQ_FIRST(&broker->pool->leases); lease && !error; lease = next) {
+        next = TAILQ_NEXT(lease, all);
+        if (gpu ? lease_holds_gpu(lease, gpu) : lease_holds_on(lease, box)) {
+            error = broker_end_lease(broker, &lease, reason, actor);
+            broker->counters.revocations++;
+        }
+    }
+    return error;
+}
+
+int broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, bool force,
+                     const char *actor)
+{
+    struct change change = {.kind = drained ? "box.drained" : "box.undrained", .actor = actor,
+                            .box = box};
+    int error = broker_begin(broker);
+
+    if (!error)
+        error = broker_commit(broker, store_set_box_drained(broker->store, box->name, drained),
+                              &change);
+    if (error)
+        return error;
+    fault_point("drain.committed");
+    box->drained = drained;
+    box->has_orders = true;
+    broker->queue_dirty = true;
+    return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor) : 0;
+}
+
+int broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
+                     const char *actor)
+{
+    struct change change = {.kind = drained ? "gpu.drained" : "gpu.undrained", .actor = actor,
+                            .box = gpu->box, .gpu = gpu};
+    int error = broker_begin(broker);
+
+    if (!error)
+        error = broker_commit(broker, store_set_gpu_drained(broker->store, gpu->uuid, drained),
+                              &change);
+    if (error)
+        return error;
+    gpu->drained = drained;
+    broker->queue_dirty = true;
+    return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor) : 0;
+}
+
+int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
+                    const char *actor)
+{
+    struct change change = {.kind = "gpu.mode", .actor = actor, .box = gpu->box, .gpu = gpu};
+    int error;
+
+    if (gpu->mode == mode)
+        return 0;
+    if (gpu->holders > 0)
+        return -ETXTBSY;
+    error = broker_begin(broker);
+    if (error)
+        return error;
+    change.detail = json_pack("{s:s}", "mode", gpu_mode_names[mode]);
+    error = broker_commit(broker, store_set_gpu_mode(broker->store, gpu->uuid, mode), &change);
+    if (error)
+        return error;
+    gpu->mode = mode;
+    broker->queue_dirty = true;
+    return 0;
+}
+
+int broker_box_gone(struct broker *broker, struct pool_box *box, const char *actor)
+{
+    struct pool_lease *lease, *next;
+    int error = 0;
+
+    if (box->connected)
+        return -EISCONN;
+    for (lease = TAILQ_FIRST(&broker->pool->leases); lease && !error; lease = next) {
+        next = TAILQ_NEXT(lease, all);
+        if (!lease_holds_on(lease, box))
+            continue;
+        error = broker_end_lease(broker, &lease, "box is gone", actor);
+        if (!error && lease)
+            error = confirm_end(broker, box, lease, actor);
+    }
+    return error;
+}
+
+int broker_remove_box(struct broker *broker, struct pool_box *box, const char *actor)
+{
+    struct change change = {.kind = "box.removed", .actor = actor, .box = box};
+    const struct pool_lease *lease;
+    int error;
+
+    if (box->connected)
+        return -EISCONN;
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        for (size_t i = 0; i < lease->hold_count; i++)
+            if (lease->holds[i].box == box || lease->holds[i].gpu->box == box)
+                return -ETXTBSY;
+    error = broker_begin(broker);
+    if (!error)
+        error = broker_commit(broker, store_delete_box(broker->store, box->name), &change);
+    if (!error)
+        pool_remove_box(broker->pool, box);
+    return error;
+}

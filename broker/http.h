@@ -1,0 +1,101 @@
+/*
+ * The HTTP side of the broker: one call is one request on its way to an answer. A handler either
+ * answers, or leaves a waiter that is asked again after every change until it answers.
+ */
+#ifndef RGPU_BROKER_HTTP_H
+#define RGPU_BROKER_HTTP_H
+
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <jansson.h>
+#include <sys/queue.h>
+
+#include "broker/auth.h"
+#include "broker/core.h"
+#include "broker/settings.h"
+
+#define CALL_ARGUMENTS 2
+#define CALL_WAIT_MAX 60 /* seconds that a long poll may ask for */
+
+struct server;
+
+struct call {
+    TAILQ_ENTRY(call) waiting;
+    struct server *server;
+    struct evhttp_request *request; /* NULL once the other side has gone */
+    const struct route *route;
+    struct identity who;
+    char actor[POOL_NAME_MAX + 32]; /* for the event log */
+    char *path;
+    const char *arguments[CALL_ARGUMENTS]; /* decoded path segments that stand for `*` */
+    char *segments;
+    struct evkeyvalq query;
+    json_t *body; /* NULL without one */
+    bool (*ready)(const struct call *call); /* while it waits: cheap, asked after every change */
+    int64_t mark;                           /* for `ready` */
+    double deadline;
+    bool waits;
+};
+
+TAILQ_HEAD(call_list, call);
+
+/* Who may call: bits by role. */
+enum permission {
+    ALLOW_ANYBODY = 1, /* even without authentication */
+    ALLOW_READERS = 2, /* anybody who is known; everybody where anonymous_read is set */
+    ALLOW_USERS = 4,
+    ALLOW_BOXES = 8,
+    ALLOW_SCHEDULERS = 16,
+    ALLOW_ADMINS = 32,
+};
+
+struct route {
+    enum evhttp_cmd_type method;
+    const char *pattern; /* `*` stands for one segment */
+    unsigned allow;
+    void (*handle)(struct call *call);
+};
+
+struct server {
+    struct event_base *base;
+    struct broker *broker;
+    const struct settings *settings;
+    struct auth *auth;
+    struct evhttp *http;
+    struct event *tick;
+    struct call_list calls; /* that wait */
+    json_t *sessions;       /* by box: what it reported last */
+    uint64_t requests, unauthorized;
+    double started;
+};
+
+extern const struct route lease_routes[], box_routes[], watch_routes[];
+
+/* ---- answering; each ends the call ---- */
+
+void call_answer(struct call *call, int status, json_t *body);
+void call_answer_text(struct call *call, const char *type, const char *text, size_t size);
+__attribute__((format(printf, 4, 5)))
+void call_refuse(struct call *call, int status, const char *code, const char *format, ...);
+/* The answer to a failure of the core: -errno of core.h and store.h. */
+void call_fail(struct call *call, int error);
+
+/* Leaves the call waiting for at most `seconds`; its handler runs again once `ready` holds, or when
+ * the time is up: then `call_expired` holds, and the handler must answer. */
+void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call));
+bool call_expired(const struct call *call);
+
+/* ---- reading ---- */
+
+const char *call_query(const struct call *call, const char *name);
+/* A number from the query, or `standard`. */
+int64_t call_query_number(const struct call *call, const char *name, int64_t standard);
+
+/* After a change: serves the queue and all that wait. */
+void server_changed(struct server *server);
+
+int server_start(struct server *server) __attribute__((warn_unused_result));
+void server_stop(struct server *server);
+
+#endif

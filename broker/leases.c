@@ -1,0 +1,408 @@
+/* The life of leases: acquire, queue, grant, end, renew. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "broker/core.h"
+#include "broker/plan.h"
+#include "broker/queue.h"
+#include "broker/request.h"
+#include "common/fault.h"
+#include "common/log.h"
+
+/* Sixty random bits: an id never comes back, not even after the database was restored from an old
+ * copy, so a box's list of revoked leases never hits a new one. */
+static void make_id(char *id)
+{
+    static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    uint8_t bytes[12];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        abort();
+    *id++ = 'L';
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        *id++ = digits[bytes[i] & 31];
+    *id = '\0';
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text && *text ? strdup(text) : NULL;
+}
+
+/* ---- granting ---- */
+
+static int set_holds(struct pool_lease *lease, const struct plan *plan)
+{
+    lease->holds = calloc(plan->count, sizeof(*lease->holds));
+    if (!lease->holds)
+        return -ENOMEM;
+    lease->hold_count = plan->count;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct pool_gpu *gpu = plan->slots[i].gpu;
+        const struct request_part *part = &lease->request.parts[plan->slots[i].part];
+        lease->holds[i] = (struct pool_hold){
+            .gpu = gpu,
+            .box = gpu->box,
+            .ordinal = (uint32_t)i,
+            .mode = part->mode,
+            .memory = part->memory,
+            .context = part->mode == GPU_SHARED ? gpu->context : 0,
+        };
+    }
+    return 0;
+}
+
+static void drop_holds(struct pool_lease *lease)
+{
+    free(lease->holds);
+    lease->holds = NULL;
+    lease->hold_count = 0;
+}
+
+static void start_lifetime(struct pool_lease *lease, int64_t lifetime)
+{
+    lease->lifetime = lifetime;
+    lease->expires = lifetime ? broker_wall() + lifetime : 0;
+    lease->deadline = lifetime ? broker_steady() + (double)lifetime : 0;
+}
+
+static json_t *grant_detail(const struct pool_lease *lease)
+{
+    json_t *gpus = json_array();
+
+    for (size_t i = 0; i < lease->hold_count; i++)
+        json_array_append_new(gpus, json_string(lease->holds[i].gpu->uuid));
+    return json_pack("{s:I, s:s, s:o}", "owner", (json_int_t)lease->owner, "job",
+                     lease->job ? lease->job : "", "gpus", gpus);
+}
+
+static int insert_holds(struct broker *broker, const struct pool_lease *lease)
+{
+    int error = 0;
+
+    for (size_t i = 0; !error && i < lease->hold_count; i++) {
+        error = store_insert_hold(broker->store, lease->id, &lease->holds[i]);
+        if (!error)
+            error = fault_point("acquire.hold_inserted");
+    }
+    return error;
+}
+
+static void take_holds(struct broker *broker, struct pool_lease *lease)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        pool_take(&lease->holds[i]);
+    broker->counters.grants++;
+    log_info("lease=%s granted: owner=%u gpus=%zu", lease->id, lease->owner, lease->hold_count);
+}
+
+/* Writes a new lease, with what it holds when it is granted at once. */
+static int insert_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
+{
+    struct change change = {
+        .kind = lease->state == LEASE_QUEUED ? "lease.queued" : "lease.granted",
+        .actor = actor,
+        .lease = lease,
+        .detail = grant_detail(lease),
+    };
+    int error = broker_begin(broker);
+
+    if (error) {
+        json_decref(change.detail);
+        return error;
+    }
+    error = store_insert_lease(broker->store, lease, broker_wall());
+    if (!error)
+        error = fault_point("acquire.lease_inserted");
+    if (!error)
+        error = insert_holds(broker, lease);
+    return broker_commit(broker, error, &change);
+}
+
+static struct pool_lease *new_lease(struct broker *broker, const struct acquire *acquire)
+{
+    struct pool_lease *lease = lease_new();
+
+    if (!lease)
+        return NULL;
+    make_id(lease->id);
+    lease->key = copy_or_null(acquire->key);
+    lease->job = copy_or_null(acquire->job);
+    lease->owner = acquire->owner;
+    lease->request = acquire->request;
+    lease->created = broker_wall();
+    lease->sequence = broker->last_sequence + 1;
+    start_lifetime(lease, acquire->lifetime);
+    return lease;
+}
+
+static void mark_granted(struct broker *broker, struct pool_lease *lease, bool with_ticket)
+{
+    lease->state = LEASE_GRANTED;
+    lease->granted = broker_wall();
+    start_lifetime(lease, lease->lifetime);
+    if (with_ticket && broker->keys.count > 0)
+        lease->ticket_until = lease->granted + broker->limits.ticket_seconds;
+}
+
+/* The lease that a key gave before, if its request was the same. */
+static int repeat_acquire(struct broker *broker, const struct acquire *acquire,
+                          struct pool_lease *known, struct pool_lease **lease)
+{
+    if (known->owner != acquire->owner ||
+        memcmp(&known->request, &acquire->request, sizeof(known->request)))
+        return -EEXIST;
+    if (known->state == LEASE_ENDING)
+        return -ESTALE;
+    *lease = known;
+    return 0;
+}
+
+static bool key_has_ended(struct broker *broker, const char *key)
+{
+    json_t *ended = store_ended_lease(broker->store, NULL, key);
+
+    json_decref(ended);
+    return ended != NULL;
+}
+
+static int admit(struct broker *broker, struct pool_lease *lease, struct plan *plan, bool granted,
+                 const struct acquire *acquire)
+{
+    int error = granted ? set_holds(lease, plan) : 0;
+
+    if (error)
+        return error;
+    if (granted)
+        mark_granted(broker, lease, acquire->with_ticket);
+    fault_point("acquire.planned");
+    error = insert_lease(broker, lease, acquire->actor);
+    if (error)
+        return error;
+    fault_point("acquire.committed");
+    error = pool_add_lease(broker->pool, lease);
+    if (!error && !granted)
+        error = queue_join(broker->pool->queue, lease);
+    if (error)
+        abort(); /* out of memory with the grant on disk: a restart reads it from there */
+    broker->last_sequence++;
+    if (granted)
+        take_holds(broker, lease);
+    else
+        broker->counters.queued++;
+    return 0;
+}
+
+int broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **out)
+{
+    struct pool_lease *known = acquire->key ? pool_find_key(broker->pool, acquire->key) : NULL;
+    struct pool_lease *lease;
+    struct plan plan = {0};
+    int planned, error;
+
+    if (known)
+        return repeat_acquire(broker, acquire, known, out);
+    if (acquire->key && key_has_ended(broker, acquire->key))
+        return -ESTALE;
+    planned = plan_make(broker->pool, &acquire->request, broker->last_sequence + 1, &plan);
+    if (planned && !(planned == -EAGAIN && acquire->wait)) {
+        broker->counters.refusals++;
+        return planned == -ENOSPC ? -E2BIG : planned;
+    }
+    lease = new_lease(broker, acquire);
+    error = lease ? admit(broker, lease, &plan, planned == 0, acquire) : -ENOMEM;
+    plan_clear(&plan);
+    if (error)
+        lease_free(&lease);
+    else
+        *out = lease;
+    return error;
+}
+
+static int grant_waiting(struct broker *broker, struct pool_lease *lease, const struct plan *plan)
+{
+    struct pool_lease before = *lease;
+    struct change change = {.kind = "lease.granted", .actor = "broker", .lease = lease};
+    int error = set_holds(lease, plan);
+
+    if (error)
+        return error;
+    mark_granted(broker, lease, false);
+    error = broker_begin(broker);
+    if (!error) {
+        change.detail = grant_detail(lease);
+        error = store_update_lease(broker->store, lease, LEASE_GRANTED, "", 0);
+        if (!error)
+            error = insert_holds(broker, lease);
+        error = broker_commit(broker, error, &change);
+    }
+    if (error) {
+        drop_holds(lease);
+        *lease = before;
+        return error;
+    }
+    queue_leave(broker->pool->queue, lease);
+    take_holds(broker, lease);
+    return 0;
+}
+
+/* Serves the head of a class. An error makes going on pointless. */
+static int serve_class(struct broker *broker, struct queue_class *entry, bool *granted)
+{
+    struct pool_lease *lease = TAILQ_FIRST(&entry->waiting);
+    struct plan plan = {0};
+    int error = plan_make(broker->pool, &entry->request, lease->sequence, &plan);
+
+    *granted = error == 0;
+    entry->impossible = error == -ENOSPC;
+    if (error) {
+        entry->blocked_in = broker->pool->queue->pass;
+        return error == -ENOMEM ? error : 0;
+    }
+    error = grant_waiting(broker, lease, &plan);
+    plan_clear(&plan);
+    return error;
+}
+
+/*
+ * Heads are tried in the order of their sequence over all classes. One that does not fit stays so
+ * for the pass, since grants only take capacity and everybody before it has been tried.
+ */
+void broker_serve_queue(struct broker *broker)
+{
+    struct queue *queue = broker->pool->queue;
+    struct queue_class *entry;
+    bool granted;
+
+    if (!broker->queue_dirty || broker->broken)
+        return;
+    broker->queue_dirty = false;
+    queue->pass++;
+    entry = TAILQ_FIRST(&queue->classes);
+    while (entry) {
+        if (entry->blocked_in == queue->pass) {
+            entry = TAILQ_NEXT(entry, all);
+            continue;
+        }
+        if (serve_class(broker, entry, &granted) < 0) {
+            broker->queue_dirty = true;
+            return;
+        }
+        /* A grant may move or end the class. */
+        entry = TAILQ_FIRST(&queue->classes);
+    }
+}
+
+/* ---- ending ---- */
+
+static int write_end(struct broker *broker, struct pool_lease *lease, enum lease_state state,
+                     const char *reason, const char *actor)
+{
+    struct change change = {
+        .kind = state == LEASE_ENDED ? "lease.ended" : "lease.ending",
+        .actor = actor,
+        .lease = lease,
+        .detail = json_pack("{s:s}", "reason", reason),
+    };
+    int error = broker_begin(broker);
+
+    if (error) {
+        json_decref(change.detail);
+        return error;
+    }
+    for (size_t i = 0; !error && state == LEASE_ENDED && i < lease->hold_count; i++)
+        error = store_release_hold(broker->store, lease->id, lease->holds[i].ordinal);
+    if (!error)
+        error = fault_point("release.holds_written");
+    if (!error)
+        error = store_update_lease(broker->store, lease, state, reason, broker_wall());
+    return broker_commit(broker, error, &change);
+}
+
+int broker_end_lease(struct broker *broker, struct pool_lease **pointer, const char *reason,
+                     const char *actor)
+{
+    struct pool_lease *lease = *pointer;
+    enum lease_state state = LEASE_ENDING;
+    int error;
+
+    if (lease->state == LEASE_ENDING)
+        return 0;
+    /* No box can have heard of a lease without a ticket. */
+    if (lease->state == LEASE_QUEUED || lease->ticket_until == 0)
+        state = LEASE_ENDED;
+    error = write_end(broker, lease, state, reason, actor);
+    if (error)
+        return error;
+    fault_point("release.committed");
+    broker->counters.releases++;
+    log_info("lease=%s %s: reason=%s", lease->id, lease_state_names[state], reason);
+    broker->queue_dirty = true;
+    if (state == LEASE_ENDED) {
+        pool_remove_lease(broker->pool, lease);
+        *pointer = NULL;
+        return 0;
+    }
+    lease->state = LEASE_ENDING;
+    free(lease->reason);
+    lease->reason = strdup(reason);
+    for (size_t i = 0; i < lease->hold_count; i++)
+        lease->holds[i].box->has_orders = true;
+    return 0;
+}
+
+int broker_release_unknown(struct broker *broker, const char *key, uid_t owner, const char *actor)
+{
+    struct acquire nothing = {.key = key, .owner = owner};
+    struct pool_lease *lease;
+    struct change change = {.kind = "lease.ended", .actor = actor};
+    int error;
+
+    if (key_has_ended(broker, key))
+        return 0;
+    lease = new_lease(broker, &nothing);
+    if (!lease)
+        return -ENOMEM;
+    lease->state = LEASE_ENDED;
+    lease->reason = strdup("released before it was acquired");
+    change.lease = lease;
+    change.detail = json_pack("{s:s}", "reason", lease->reason);
+    error = broker_begin(broker);
+    if (error)
+        json_decref(change.detail);
+    else
+        error = broker_commit(broker, store_insert_lease(broker->store, lease, broker_wall()),
+                              &change);
+    if (!error)
+        broker->last_sequence++;
+    lease_free(&lease);
+    return error;
+}
+
+int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
+                 const char *actor)
+{
+    struct change change = {.kind = "lease.renewed", .actor = actor, .lease = lease};
+    int64_t expires = lease->expires;
+    int error;
+
+    if (lease->state == LEASE_ENDING)
+        return -ESTALE;
+    lease->expires = lifetime ? broker_wall() + lifetime : 0;
+    change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);
+    error = broker_begin(broker);
+    if (error)
+        json_decref(change.detail);
+    else
+        error = broker_commit(broker,
+                              store_update_lease(broker->store, lease, lease->state,
+                                                 lease->reason, 0),
+                              &change);
+    if (error)
+        lease->expires = expires;
+    else
+        start_lifetime(lease, lifetime);
+    return error;
+}

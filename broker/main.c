@@ -1,0 +1,363 @@
+/* rgpu-brokerd: keeps the pool of GPUs and grants leases out of it. */
+#include <errno.h>
+#include <event2/listener.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "broker/http.h"
+#include "common/fault.h"
+#include "common/log.h"
+
+static int lock_state(const char *directory)
+{
+    char path[4096];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/lock", directory);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        log_error("state_dir=%s: %s", directory, strerror(errno));
+        return -errno;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        log_error("state_dir=%s is in use by another broker", directory);
+        close(fd);
+        return -EBUSY;
+    }
+    return fd;
+}
+
+static int load_keys(const struct settings *settings, struct broker *broker)
+{
+    int error;
+
+    if (!settings->cluster_key || !*settings->cluster_key)
+        return 0;
+    error = ticket_keyring_load(settings->cluster_key, &broker->keys);
+    if (error == -ENOENT) {
+        log_warn("cluster_key=%s is not there: no tickets are issued; make one with "
+                 "rgpu-brokerd --make-key", settings->cluster_key);
+        return 0;
+    }
+    if (error)
+        log_error("cluster_key=%s: %s", settings->cluster_key,
+                  error == -EPERM     ? "must be a file of ours with mode 0600"
+                  : error == -EBADMSG ? "not a key file: one \"ID HEX64 [UNTIL]\" per line"
+                                      : strerror(-error));
+    return error;
+}
+
+static struct broker_limits limits_of(const struct settings *settings)
+{
+    return (struct broker_limits){
+        .away_seconds = (double)settings->away_after * 1e-6,
+        .ticket_seconds = (int64_t)(settings->ticket_lifetime / 1000000),
+        .history_seconds = (int64_t)(settings->history / 1000000),
+        .max_lifetime = (int64_t)(settings->max_lifetime / 1000000),
+        .keep_events = settings->keep_events,
+    };
+}
+
+/* ---- listening ---- */
+
+static int listen_unix(struct server *server, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct evconnlistener *listener;
+
+    if (strlen(path) >= sizeof(address.sun_path)) {
+        log_error("socket=%s is too long for a unix socket", path);
+        return -ENAMETOOLONG;
+    }
+    strcpy(address.sun_path, path);
+    unlink(path);
+    listener = evconnlistener_new_bind(server->base, NULL, NULL,
+                                       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 1024,
+                                       (struct sockaddr *)&address, sizeof(address));
+    if (!listener || chmod(path, 0666) < 0 || !evhttp_bind_listener(server->http, listener)) {
+        log_error("socket=%s: %s", path, strerror(errno));
+        return errno ? -errno : -EIO;
+    }
+    return 0;
+}
+
+static void say_address(const struct evconnlistener *listener)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    int fd = evconnlistener_get_fd((struct evconnlistener *)listener);
+
+    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
+        getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return;
+    printf(strchr(host, ':') ? "listening on [%s]:%s\n" : "listening on %s:%s\n", host, port);
+}
+
+static int listen_tcp(struct server *server, const char *text)
+{
+    const struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+    char *copy = strdup(text), *port = copy ? strrchr(copy, ':') : NULL, *host = copy;
+    struct addrinfo *found = NULL;
+    struct evconnlistener *listener = NULL;
+
+    if (port) {
+        *port++ = '\0';
+        if (*host == '[' && port[-2] == ']')
+            port[-2] = '\0', host++;
+    }
+    if (port && getaddrinfo(*host ? host : NULL, port, &hints, &found) == 0)
+        listener = evconnlistener_new_bind(
+            server->base, NULL, NULL,
+            LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024,
+            found->ai_addr, (int)found->ai_addrlen);
+    free(copy);
+    if (found)
+        freeaddrinfo(found);
+    if (!listener || !evhttp_bind_listener(server->http, listener)) {
+        log_error("listen=%s: %s", text, errno ? strerror(errno) : "not HOST:PORT");
+        return -EADDRNOTAVAIL;
+    }
+    say_address(listener);
+    return 0;
+}
+
+static int listen_all(struct server *server)
+{
+    const struct settings *settings = server->settings;
+    int error = 0;
+
+    if (settings->socket && *settings->socket)
+        error = listen_unix(server, settings->socket);
+    for (char **text = settings->listen; !error && *text; text++)
+        error = listen_tcp(server, *text);
+    return error;
+}
+
+/* ---- running ---- */
+
+static void on_signal(evutil_socket_t number, short events, void *context)
+{
+    (void)events;
+    log_info("stopping: signal=%d", (int)number);
+    event_base_loopbreak(context);
+}
+
+static void on_watchdog(evutil_socket_t fd, short events, void *context)
+{
+    (void)fd;
+    (void)events;
+    (void)context;
+    sd_notify(0, "WATCHDOG=1");
+}
+
+static void on_hangup(evutil_socket_t number, short events, void *context)
+{
+    struct server *server = context;
+    struct ticket_keyring before = server->broker->keys;
+
+    (void)number;
+    (void)events;
+    if (load_keys(server->settings, server->broker) < 0)
+        server->broker->keys = before;
+    else
+        log_info("cluster keys read again: keys=%zu", server->broker->keys.count);
+    explicit_bzero(&before, sizeof(before));
+}
+
+static int serve(struct server *server)
+{
+    struct event *term, *interrupt, *hangup, *watchdog = NULL;
+    uint64_t watchdog_us = 0;
+    struct timeval period;
+    int error = server_start(server);
+
+    if (!error)
+        error = listen_all(server);
+    if (error)
+        return error;
+    term = evsignal_new(server->base, SIGTERM, on_signal, server->base);
+    interrupt = evsignal_new(server->base, SIGINT, on_signal, server->base);
+    hangup = evsignal_new(server->base, SIGHUP, on_hangup, server);
+    event_add(term, NULL);
+    event_add(interrupt, NULL);
+    event_add(hangup, NULL);
+    if (sd_watchdog_enabled(0, &watchdog_us) > 0) {
+        period.tv_sec = (time_t)(watchdog_us / 2000000);
+        period.tv_usec = (suseconds_t)(watchdog_us / 2 % 1000000);
+        watchdog = event_new(server->base, -1, EV_PERSIST, on_watchdog, NULL);
+        event_add(watchdog, &period);
+    }
+    printf("rgpu-brokerd is ready\n");
+    fflush(stdout);
+    sd_notify(0, "READY=1");
+    event_base_dispatch(server->base);
+    sd_notify(0, "STOPPING=1");
+    event_free(term);
+    event_free(interrupt);
+    event_free(hangup);
+    if (watchdog)
+        event_free(watchdog);
+    return 0;
+}
+
+/* A connection per box and per waiting client: as many files as the system lets us have. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int run(const struct settings *settings)
+{
+    struct broker broker = {.limits = limits_of(settings)};
+    struct server server = {.broker = &broker, .settings = settings};
+    char path[4096];
+    int error, lock = lock_state(settings->state_dir);
+
+    if (lock < 0)
+        return lock;
+    raise_file_limit();
+    snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
+    error = load_keys(settings, &broker);
+    if (!error)
+        error = broker_open(path, settings->synchronous == 0, &broker);
+    if (error == -EUCLEAN)
+        log_error("%s is damaged; restore it from a copy, or move it away to begin anew: boxes "
+                  "then end the sessions of all leases", path);
+    if (!error)
+        error = auth_new(settings, &server.auth);
+    if (!error) {
+        server.base = event_base_new();
+        error = server.base ? serve(&server) : -ENOMEM;
+        server_stop(&server);
+        if (server.base)
+            event_base_free(server.base);
+    }
+    auth_free(&server.auth);
+    broker_close(&broker);
+    close(lock);
+    return error;
+}
+
+/* ---- the command line ---- */
+
+static int make_key(const char *path)
+{
+    struct ticket_keyring ring = {.count = 1};
+    char text[256], id[32];
+    int fd, size, error;
+
+    snprintf(id, sizeof(id), "k%lld", (long long)broker_wall());
+    error = ticket_key_generate(id, &ring.keys[0]);
+    size = error ? error : ticket_keyring_print(&ring, text, sizeof(text));
+    if (size < 0)
+        return size;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text, (size_t)size) != size || fsync(fd) < 0) {
+        log_error("%s: %s", path, strerror(errno));
+        return -errno;
+    }
+    close(fd);
+    explicit_bzero(text, sizeof(text));
+    printf("%s: key %s\n", path, id);
+    return 0;
+}
+
+static int usage(void)
+{
+    printf("usage: rgpu-brokerd [--config FILE] [--OPTION VALUE]...\n"
+           "       rgpu-brokerd --make-key FILE      a new cluster key\n"
+           "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
+           "       rgpu-brokerd --version\n\n");
+    config_print_help(settings_table, stdout);
+    return 0;
+}
+
+/* Takes `--name VALUE` out of the arguments. */
+static const char *take_argument(int *argc, char **argv, const char *name)
+{
+    for (int i = 1; i + 1 < *argc; i++) {
+        const char *value;
+
+        if (strcmp(argv[i], name))
+            continue;
+        value = argv[i + 1];
+        memmove(&argv[i], &argv[i + 2], (size_t)(*argc - i - 1) * sizeof(*argv));
+        *argc -= 2;
+        return value;
+    }
+    return NULL;
+}
+
+static int configure(int *argc, char **argv, struct settings *settings)
+{
+    const char *file = take_argument(argc, argv, "--config");
+    enum log_level level;
+    int parsed, error = config_defaults(settings_table, settings);
+
+    if (!error && file)
+        error = config_load(settings_table, file, settings);
+    if (!error)
+        error = config_command_line(settings_table, argc, argv, settings);
+    if (!error && *argc > 1) {
+        log_error("not understood: %s; see --help", argv[1]);
+        error = -EINVAL;
+    }
+    if (error)
+        return error;
+    parsed = log_level_parse(settings->log_level ? settings->log_level : "info", &level);
+    if (parsed < 0) {
+        log_error("log_level=%s is not a level", settings->log_level);
+        return -EINVAL;
+    }
+    log_set_level(level);
+    log_level_from_environment();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const char *key_path;
+    int error;
+
+    log_init("rgpu-brokerd", LOG_LEVEL_INFO);
+    fault_init();
+    signal(SIGPIPE, SIG_IGN);
+    umask(077);
+    if (argc == 2 && !strcmp(argv[1], "--help"))
+        return usage();
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        printf("rgpu-brokerd %s\n", RGPU_VERSION);
+        return 0;
+    }
+    if (argc == 2 && !strcmp(argv[1], "--print-config")) {
+        config_print_sample(settings_table, "rgpu-brokerd", stdout);
+        return 0;
+    }
+    key_path = take_argument(&argc, argv, "--make-key");
+    if (key_path)
+        return make_key(key_path) < 0 ? 1 : 0;
+    error = configure(&argc, argv, &settings);
+    if (!error)
+        error = run(&settings);
+    config_clear(settings_table, &settings);
+    return error ? 1 : 0;
+}

@@ -1,0 +1,10 @@
+/* The broker's counters and the pool's figures in Prometheus' text format. */
+#ifndef RGPU_BROKER_METRICS_H
+#define RGPU_BROKER_METRICS_H
+
+#include "broker/http.h"
+
+/* The caller frees it; NULL: no memory. */
+char *metrics_text(const struct server *server, size_t *size);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * The database's schema as a list of steps, each run once and in order. Append only: a step that
+ * any installation may have run is never changed. The file is part of store.c.
+ */
+#ifndef RGPU_BROKER_MIGRATIONS_H
+#define RGPU_BROKER_MIGRATIONS_H
+
+static const char *const migrations[] = {
+    /* 1: the pool. Triggers repeat the two rules that must never break, whatever the code does. */
+    "CREATE TABLE boxes ("
+    "  name TEXT PRIMARY KEY, addresses TEXT NOT NULL, locality TEXT NOT NULL,"
+    "  transports TEXT NOT NULL, version TEXT NOT NULL, instance TEXT NOT NULL,"
+    "  drained INTEGER NOT NULL DEFAULT 0 CHECK (drained IN (0, 1)),"
+    "  registered INTEGER NOT NULL, seen INTEGER NOT NULL"
+    ") STRICT;"
+
+    "CREATE TABLE gpus ("
+    "  uuid TEXT PRIMARY KEY, box TEXT NOT NULL REFERENCES boxes(name) ON DELETE CASCADE,"
+    "  number INTEGER NOT NULL, model TEXT NOT NULL,"
+    "  memory INTEGER NOT NULL CHECK (memory >= 0),"
+    "  reserved INTEGER NOT NULL CHECK (reserved >= 0),"
+    "  context INTEGER NOT NULL CHECK (context >= 0),"
+    "  mode TEXT NOT NULL CHECK (mode IN ('exclusive', 'shared')),"
+    "  drained INTEGER NOT NULL DEFAULT 0 CHECK (drained IN (0, 1)),"
+    "  present INTEGER NOT NULL DEFAULT 1 CHECK (present IN (0, 1))"
+    ") STRICT;"
+    "CREATE INDEX gpus_by_box ON gpus(box);"
+
+    "CREATE TABLE leases ("
+    "  id TEXT PRIMARY KEY, key TEXT UNIQUE, owner INTEGER NOT NULL, job TEXT NOT NULL,"
+    "  state TEXT NOT NULL CHECK (state IN ('queued', 'granted', 'lost', 'ending', 'ended')),"
+    "  request TEXT NOT NULL, lifetime INTEGER NOT NULL,"
+    "  created INTEGER NOT NULL, granted INTEGER NOT NULL DEFAULT 0,"
+    "  expires INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0,"
+    "  ticket_until INTEGER NOT NULL DEFAULT 0,"
+    "  sequence INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT ''"
+    ") STRICT;"
+    "CREATE INDEX leases_live ON leases(state) WHERE state <> 'ended';"
+    "CREATE INDEX leases_ended ON leases(ended) WHERE state = 'ended';"
+
+    "CREATE TABLE holds ("
+    "  lease TEXT NOT NULL REFERENCES leases(id) ON DELETE CASCADE,"
+    "  ordinal INTEGER NOT NULL, gpu TEXT NOT NULL, box TEXT NOT NULL,"
+    "  mode TEXT NOT NULL CHECK (mode IN ('exclusive', 'shared')),"
+    "  memory INTEGER NOT NULL, context INTEGER NOT NULL,"
+    "  held INTEGER NOT NULL DEFAULT 1 CHECK (held IN (0, 1)),"
+    "  PRIMARY KEY (lease, ordinal), UNIQUE (lease, gpu)"
+    ") STRICT;"
+    "CREATE INDEX holds_by_gpu ON holds(gpu) WHERE held = 1;"
+    "CREATE UNIQUE INDEX one_exclusive_holder ON holds(gpu) WHERE held = 1 AND mode = 'exclusive';"
+    "CREATE INDEX holds_by_box ON holds(box);"
+
+    "CREATE TRIGGER no_double_grant BEFORE INSERT ON holds WHEN NEW.held = 1 BEGIN"
+    "  SELECT RAISE(ABORT, 'gpu is held') WHERE EXISTS (SELECT 1 FROM holds"
+    "    WHERE gpu = NEW.gpu AND held = 1 AND (mode = 'exclusive' OR NEW.mode = 'exclusive'));"
+    "  SELECT RAISE(ABORT, 'gpu has another mode') WHERE NEW.mode <>"
+    "    (SELECT mode FROM gpus WHERE uuid = NEW.gpu);"
+    "  SELECT RAISE(ABORT, 'over the memory') WHERE NEW.mode = 'shared' AND"
+    "    (SELECT coalesce(sum(memory + context), 0) FROM holds WHERE gpu = NEW.gpu AND held = 1)"
+    "    + NEW.memory + NEW.context >"
+    "    (SELECT memory - reserved FROM gpus WHERE uuid = NEW.gpu);"
+    "END;"
+    "CREATE TRIGGER holds_are_not_taken_back BEFORE UPDATE OF held ON holds"
+    "  WHEN OLD.held = 0 AND NEW.held = 1 BEGIN"
+    "  SELECT RAISE(ABORT, 'a hold given back stays so'); END;"
+    "CREATE TRIGGER mode_of_an_idle_gpu BEFORE UPDATE OF mode ON gpus"
+    "  WHEN OLD.mode <> NEW.mode BEGIN"
+    "  SELECT RAISE(ABORT, 'gpu is held') WHERE EXISTS"
+    "    (SELECT 1 FROM holds WHERE gpu = NEW.uuid AND held = 1); END;"
+    "CREATE TRIGGER an_ended_lease_holds_nothing BEFORE UPDATE OF state ON leases"
+    "  WHEN NEW.state = 'ended' BEGIN"
+    "  SELECT RAISE(ABORT, 'lease holds gpus') WHERE EXISTS"
+    "    (SELECT 1 FROM holds WHERE lease = NEW.id AND held = 1); END;"
+
+    "CREATE TABLE events ("
+    "  sequence INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, kind TEXT NOT NULL,"
+    "  box TEXT, gpu TEXT, lease TEXT, actor TEXT NOT NULL, detail TEXT NOT NULL"
+    ") STRICT;",
+};
+
+#endif

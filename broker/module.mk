@@ -1,0 +1,17 @@
+# rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
+# and benchmarks use without HTTP.
+$(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/queue.c broker/request.c \
+    broker/store.c broker/core.c broker/leases.c broker/boxes.c broker/tickets.c broker/view.c)
+
+# Expanded late: common/module.mk is read after this file.
+BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt
+BROKER_LIBS       = $(BROKER_CORE_LIBS) -levent -lmunge -lsystemd
+
+GENERATED += $(B)/gen/broker/status_page.h
+$(B)/gen/broker/status_page.h: broker/status.html broker/embed.py
+	@mkdir -p $(@D)
+	$(PYTHON) broker/embed.py status_page $< >$@.tmp && mv $@.tmp $@
+
+$(call program,rgpu-brokerd,broker/main.c broker/settings.c broker/http.c broker/auth.c \
+    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c,\
+    rgpubroker rgpucommon,$(BROKER_LIBS))

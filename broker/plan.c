@@ -1,0 +1,352 @@
+/* Placement of requests: which GPUs fit, and which of those a policy prefers. */
+#include "broker/plan.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/queue.h"
+
+/* One attempt. `ideal` asks what would be possible in an empty pool with everything in service. */
+struct attempt {
+    struct pool *pool;
+    const struct request *request;
+    uint64_t sequence;
+    bool ideal;
+    uint32_t order[REQUEST_PARTS_MAX]; /* parts, the hardest to place first */
+    const char *model_seen;            /* cache of the last glob: models are interned */
+    bool model_match;
+    struct plan_slot *slots;
+    size_t count;
+};
+
+int request_check(const struct request *request, const char **why)
+{
+    uint64_t total = 0;
+
+    *why = NULL;
+    for (uint32_t i = 0; i < request->part_count; i++) {
+        const struct request_part *part = &request->parts[i];
+        total += part->count;
+        if (part->count == 0)
+            *why = "a part asks for no GPU";
+        else if (part->mode == GPU_SHARED && part->memory == 0)
+            *why = "a share needs a memory budget";
+        else if (part->mode == GPU_EXCLUSIVE && part->memory != 0)
+            *why = "an exclusive GPU has no memory budget";
+    }
+    if (request->part_count == 0)
+        *why = "nothing is asked for";
+    else if (total > REQUEST_GPUS_MAX)
+        *why = "more GPUs than one lease may have";
+    else if (request->same_box && request->different_boxes && total > 1)
+        *why = "same box and different boxes exclude each other";
+    return *why ? -EINVAL : 0;
+}
+
+bool gpu_usable(const struct pool_gpu *gpu)
+{
+    const struct pool_box *box = gpu->box;
+
+    return gpu->present && !gpu->drained && box->connected && box->settled && !box->drained;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    return !*pattern || fnmatch(pattern, text, FNM_CASEFOLD) == 0;
+}
+
+static bool box_matches(const struct request *request, const struct pool_box *box)
+{
+    return matches(request->box, box->name) && matches(request->locality, box->locality);
+}
+
+static bool gpu_matches(struct attempt *attempt, const struct pool_gpu *gpu)
+{
+    if (attempt->model_seen != gpu->model) {
+        attempt->model_seen = gpu->model;
+        attempt->model_match = matches(attempt->request->model, gpu->model);
+    }
+    return attempt->model_match && gpu->memory >= attempt->request->min_memory;
+}
+
+static bool wants_mode(const struct request *request, enum gpu_mode mode)
+{
+    for (uint32_t i = 0; i < request->part_count; i++)
+        if (request->parts[i].mode == mode)
+            return true;
+    return false;
+}
+
+/* Whether somebody who waits longer could use this GPU. */
+static bool claimed(const struct attempt *attempt, const struct pool_gpu *gpu)
+{
+    const struct queue_class *entry;
+
+    TAILQ_FOREACH(entry, &attempt->pool->queue->classes, all) {
+        const struct request *other = &entry->request;
+        if (TAILQ_FIRST(&entry->waiting)->sequence >= attempt->sequence)
+            return false;
+        if (!entry->impossible && wants_mode(other, gpu->mode) && gpu->memory >= other->min_memory &&
+            matches(other->model, gpu->model) && box_matches(other, gpu->box))
+            return true;
+    }
+    return false;
+}
+
+static bool already_planned(const struct attempt *attempt, const struct pool_gpu *gpu)
+{
+    if (gpu->box->scratch_planned == 0)
+        return false;
+    for (size_t i = 0; i < attempt->count; i++)
+        if (attempt->slots[i].gpu == gpu)
+            return true;
+    return false;
+}
+
+static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
+                     const struct request_part *part)
+{
+    uint64_t taken = gpu->reserved + (attempt->ideal ? 0 : gpu->used);
+    uint64_t need = part->memory + gpu->context;
+
+    /* A GPU's mode is the administrator's to change, so in the ideal it does not count. */
+    if (!attempt->ideal && gpu->mode != part->mode)
+        return false;
+    if (part->mode == GPU_EXCLUSIVE)
+        return attempt->ideal || gpu->holders == 0;
+    return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
+}
+
+static bool fits(struct attempt *attempt, const struct pool_gpu *gpu,
+                 const struct request_part *part)
+{
+    if (!attempt->ideal && (!gpu_usable(gpu) || claimed(attempt, gpu)))
+        return false;
+    return gpu_matches(attempt, gpu) && has_room(attempt, gpu, part) &&
+           !already_planned(attempt, gpu);
+}
+
+/* Counts per box the GPUs that fit some part, once per attempt. */
+static void survey(struct attempt *attempt)
+{
+    for (size_t i = 0; i < attempt->pool->box_count; i++) {
+        struct pool_box *box = attempt->pool->boxes[i];
+
+        box->scratch_free = box->scratch_planned = 0;
+        box->scratch_match = box_matches(attempt->request, box);
+        for (uint32_t j = 0; box->scratch_match && j < box->gpu_count; j++)
+            for (uint32_t k = 0; k < attempt->request->part_count; k++)
+                if (fits(attempt, box->gpus[j], &attempt->request->parts[k])) {
+                    box->scratch_free++;
+                    break;
+                }
+    }
+}
+
+/* Lower is better, compared in order. */
+struct score {
+    int64_t first, second, third;
+};
+
+static bool better(const struct score *a, const struct score *b)
+{
+    if (a->first != b->first)
+        return a->first < b->first;
+    if (a->second != b->second)
+        return a->second < b->second;
+    return a->third < b->third;
+}
+
+static struct score score_gpu(const struct attempt *attempt, const struct pool_gpu *gpu)
+{
+    const struct pool_box *box = gpu->box;
+    int64_t room = (int64_t)gpu_free_bytes(gpu);
+
+    switch (attempt->request->policy) {
+    case POLICY_PACK:
+        return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, room};
+    case POLICY_SPREAD:
+        return (struct score){box->scratch_planned, box->holders, -room};
+    case POLICY_BEST_FIT:
+        return (struct score){room, box->scratch_free, 0};
+    }
+    return (struct score){0, 0, 0};
+}
+
+static struct pool_gpu *best_in_box(struct attempt *attempt, struct pool_box *box,
+                                    const struct request_part *part, struct score *best)
+{
+    struct pool_gpu *chosen = NULL;
+
+    if (!box->scratch_match || box->scratch_free == 0 ||
+        (attempt->request->different_boxes && box->scratch_planned > 0))
+        return NULL;
+    for (uint32_t i = 0; i < box->gpu_count; i++) {
+        struct score score;
+
+        if (!fits(attempt, box->gpus[i], part))
+            continue;
+        score = score_gpu(attempt, box->gpus[i]);
+        if (!chosen || better(&score, best)) {
+            chosen = box->gpus[i];
+            *best = score;
+        }
+    }
+    return chosen;
+}
+
+static void add_slot(struct attempt *attempt, struct pool_gpu *gpu, uint32_t part)
+{
+    attempt->slots[attempt->count++] = (struct plan_slot){.gpu = gpu, .part = part};
+    gpu->box->scratch_planned++;
+}
+
+static void forget_slots(struct attempt *attempt)
+{
+    for (size_t i = 0; i < attempt->count; i++)
+        attempt->slots[i].gpu->box->scratch_planned = 0;
+    attempt->count = 0;
+}
+
+static bool place_in_box(struct attempt *attempt, struct pool_box *box)
+{
+    for (uint32_t i = 0; i < attempt->request->part_count; i++) {
+        const struct request_part *part = &attempt->request->parts[attempt->order[i]];
+        for (uint32_t n = 0; n < part->count; n++) {
+            struct score score;
+            struct pool_gpu *gpu = best_in_box(attempt, box, part, &score);
+            if (!gpu)
+                return false;
+            add_slot(attempt, gpu, attempt->order[i]);
+        }
+    }
+    return true;
+}
+
+static uint32_t total_count(const struct request *request)
+{
+    uint32_t total = 0;
+
+    for (uint32_t i = 0; i < request->part_count; i++)
+        total += request->parts[i].count;
+    return total;
+}
+
+/* Among boxes that can take all of it: the fullest, or for `spread` the least used. */
+static bool place_on_one_box(struct attempt *attempt)
+{
+    bool spread = attempt->request->policy == POLICY_SPREAD;
+    uint32_t total = total_count(attempt->request);
+    struct pool_box *best = NULL;
+
+    for (size_t i = 0; i < attempt->pool->box_count; i++) {
+        struct pool_box *box = attempt->pool->boxes[i];
+        bool placed;
+
+        if (!box->scratch_match || box->scratch_free < total ||
+            (best && (spread ? box->holders >= best->holders
+                             : box->scratch_free >= best->scratch_free)))
+            continue;
+        placed = place_in_box(attempt, box);
+        forget_slots(attempt);
+        if (placed)
+            best = box;
+    }
+    return best && place_in_box(attempt, best);
+}
+
+static bool place_one(struct attempt *attempt, uint32_t number)
+{
+    const struct request_part *part = &attempt->request->parts[number];
+    struct pool_gpu *chosen = NULL;
+    struct score best = {0, 0, 0};
+
+    for (size_t i = 0; i < attempt->pool->box_count; i++) {
+        struct score score;
+        struct pool_gpu *gpu = best_in_box(attempt, attempt->pool->boxes[i], part, &score);
+        if (gpu && (!chosen || better(&score, &best))) {
+            chosen = gpu;
+            best = score;
+        }
+    }
+    if (chosen)
+        add_slot(attempt, chosen, number);
+    return chosen != NULL;
+}
+
+static bool place_anywhere(struct attempt *attempt)
+{
+    for (uint32_t i = 0; i < attempt->request->part_count; i++)
+        for (uint32_t n = 0; n < attempt->request->parts[attempt->order[i]].count; n++)
+            if (!place_one(attempt, attempt->order[i]))
+                return false;
+    return true;
+}
+
+/* The largest budgets first: what takes them takes the smaller ones too, so none is blocked. */
+static void order_parts(struct attempt *attempt)
+{
+    for (uint32_t i = 0; i < attempt->request->part_count; i++) {
+        uint32_t at = i;
+        while (at > 0 && attempt->request->parts[attempt->order[at - 1]].memory <
+                             attempt->request->parts[i].memory) {
+            attempt->order[at] = attempt->order[at - 1];
+            at--;
+        }
+        attempt->order[at] = i;
+    }
+}
+
+static bool attempt_place(struct attempt *attempt)
+{
+    survey(attempt);
+    if (attempt->request->same_box)
+        return place_on_one_box(attempt);
+    if (attempt->request->policy == POLICY_PACK && !attempt->request->different_boxes &&
+        place_on_one_box(attempt))
+        return true;
+    forget_slots(attempt);
+    return place_anywhere(attempt);
+}
+
+static int compare_slots(const void *a, const void *b)
+{
+    const struct plan_slot *left = a, *right = b;
+
+    if (left->part != right->part)
+        return left->part < right->part ? -1 : 1;
+    if (left->gpu->box != right->gpu->box)
+        return strcmp(left->gpu->box->name, right->gpu->box->name);
+    return left->gpu->index < right->gpu->index ? -1 : 1;
+}
+
+int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
+              struct plan *plan)
+{
+    struct attempt attempt = {.pool = pool, .request = request, .sequence = sequence};
+    bool placed;
+
+    attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));
+    if (!attempt.slots)
+        return -ENOMEM;
+    order_parts(&attempt);
+    placed = attempt_place(&attempt);
+    if (placed) {
+        qsort(attempt.slots, attempt.count, sizeof(*attempt.slots), compare_slots);
+        *plan = (struct plan){.count = attempt.count, .slots = attempt.slots};
+        return 0;
+    }
+    attempt.count = 0;
+    attempt.ideal = true;
+    placed = attempt_place(&attempt);
+    free(attempt.slots);
+    return placed ? -EAGAIN : -ENOSPC;
+}
+
+void plan_clear(struct plan *plan)
+{
+    free(plan->slots);
+    *plan = (struct plan){0};
+}

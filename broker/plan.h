@@ -1,0 +1,33 @@
+/* Where a request is placed: pure decisions over the pool, which changes nothing. */
+#ifndef RGPU_BROKER_PLAN_H
+#define RGPU_BROKER_PLAN_H
+
+#include "broker/pool.h"
+
+struct plan_slot {
+    struct pool_gpu *gpu;
+    uint32_t part; /* of the request */
+};
+
+struct plan {
+    size_t count;
+    struct plan_slot *slots;
+};
+
+/*
+ * Places all of `request` or nothing. GPUs that an earlier waiting request could use (one of
+ * sequence below `sequence`) are left to it, so that a large request is not starved by small ones.
+ * -EAGAIN: not now. -ENOSPC: not even with every known GPU free and in service.
+ */
+int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
+              struct plan *plan) __attribute__((warn_unused_result));
+void plan_clear(struct plan *plan);
+
+/* Whether a GPU may be granted at all just now. */
+bool gpu_usable(const struct pool_gpu *gpu);
+
+/* -EINVAL with a sentence in *why when a request makes no sense. */
+int request_check(const struct request *request, const char **why)
+    __attribute__((warn_unused_result));
+
+#endif

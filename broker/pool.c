@@ -1,0 +1,332 @@
+/* The in-memory index of boxes, GPUs and leases. */
+#include "broker/pool.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/queue.h"
+
+const char *const gpu_mode_names[] = {
+    [GPU_EXCLUSIVE] = "exclusive", [GPU_SHARED] = "shared", NULL,
+};
+const char *const policy_names[] = {
+    [POLICY_PACK] = "pack", [POLICY_SPREAD] = "spread", [POLICY_BEST_FIT] = "best-fit", NULL,
+};
+const char *const lease_state_names[] = {
+    [LEASE_QUEUED] = "queued", [LEASE_GRANTED] = "granted", [LEASE_LOST] = "lost",
+    [LEASE_ENDING] = "ending", [LEASE_ENDED] = "ended",     NULL,
+};
+
+int pool_parse_name(const char *const *names, const char *name)
+{
+    for (int i = 0; name && names[i]; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -EINVAL;
+}
+
+static int compare_boxes(const void *a, const void *b)
+{
+    return strcmp(((const struct pool_box *)a)->name, ((const struct pool_box *)b)->name);
+}
+
+static int compare_gpus(const void *a, const void *b)
+{
+    return strcmp(((const struct pool_gpu *)a)->uuid, ((const struct pool_gpu *)b)->uuid);
+}
+
+static int compare_leases(const void *a, const void *b)
+{
+    return strcmp(((const struct pool_lease *)a)->id, ((const struct pool_lease *)b)->id);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(((const struct pool_lease *)a)->key, ((const struct pool_lease *)b)->key);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void *found(void *node)
+{
+    return node ? *(void **)node : NULL;
+}
+
+struct pool *pool_new(void)
+{
+    struct pool *pool = calloc(1, sizeof(*pool));
+
+    if (!pool)
+        return NULL;
+    TAILQ_INIT(&pool->leases);
+    pool->queue = queue_new();
+    if (!pool->queue) {
+        free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+static void keep_nothing(void *node)
+{
+    (void)node;
+}
+
+void pool_free(struct pool **pointer)
+{
+    struct pool *pool = *pointer;
+    struct pool_lease *lease;
+
+    if (!pool)
+        return;
+    while ((lease = TAILQ_FIRST(&pool->leases)))
+        pool_remove_lease(pool, lease);
+    tdestroy(pool->leases_by_id, keep_nothing);
+    tdestroy(pool->leases_by_key, keep_nothing);
+    tdestroy(pool->boxes_by_name, keep_nothing);
+    tdestroy(pool->gpus_by_uuid, free);
+    tdestroy(pool->models, free);
+    for (size_t i = 0; i < pool->box_count; i++)
+        free(pool->boxes[i]);
+    free(pool->boxes);
+    queue_free(&pool->queue);
+    free(pool);
+    *pointer = NULL;
+}
+
+struct pool_box *pool_find_box(const struct pool *pool, const char *name)
+{
+    struct pool_box key;
+
+    if (strlen(name) >= sizeof(key.name))
+        return NULL;
+    strcpy(key.name, name);
+    return found(tfind(&key, &pool->boxes_by_name, compare_boxes));
+}
+
+struct pool_gpu *pool_find_gpu(const struct pool *pool, const char *uuid)
+{
+    struct pool_gpu key;
+
+    if (strlen(uuid) >= sizeof(key.uuid))
+        return NULL;
+    strcpy(key.uuid, uuid);
+    return found(tfind(&key, &pool->gpus_by_uuid, compare_gpus));
+}
+
+struct pool_lease *pool_find_lease(const struct pool *pool, const char *id)
+{
+    struct pool_lease key;
+
+    if (strlen(id) >= sizeof(key.id))
+        return NULL;
+    strcpy(key.id, id);
+    return found(tfind(&key, &pool->leases_by_id, compare_leases));
+}
+
+struct pool_lease *pool_find_key(const struct pool *pool, const char *key)
+{
+    struct pool_lease wanted = {.key = (char *)key};
+
+    return found(tfind(&wanted, &pool->leases_by_key, compare_keys));
+}
+
+struct pool_box *pool_add_box(struct pool *pool, const char *name)
+{
+    struct pool_box *box = calloc(1, sizeof(*box));
+    struct pool_box **boxes = realloc(pool->boxes, (pool->box_count + 1) * sizeof(*boxes));
+
+    if (boxes)
+        pool->boxes = boxes;
+    if (!box || !boxes || strlen(name) >= sizeof(box->name))
+        goto drop;
+    strcpy(box->name, name);
+    if (!tsearch(box, &pool->boxes_by_name, compare_boxes))
+        goto drop;
+    pool->boxes[pool->box_count++] = box;
+    return box;
+drop:
+    free(box);
+    return NULL;
+}
+
+struct pool_gpu *pool_add_gpu(struct pool *pool, const char *uuid)
+{
+    struct pool_gpu *gpu = calloc(1, sizeof(*gpu));
+
+    if (!gpu || strlen(uuid) >= sizeof(gpu->uuid))
+        goto drop;
+    strcpy(gpu->uuid, uuid);
+    gpu->model = "";
+    if (!tsearch(gpu, &pool->gpus_by_uuid, compare_gpus))
+        goto drop;
+    pool->gpu_count++;
+    return gpu;
+drop:
+    free(gpu);
+    return NULL;
+}
+
+static void leave_box(struct pool_gpu *gpu)
+{
+    struct pool_box *box = gpu->box;
+
+    for (uint32_t i = 0; box && i < box->gpu_count; i++) {
+        if (box->gpus[i] != gpu)
+            continue;
+        memmove(&box->gpus[i], &box->gpus[i + 1], (--box->gpu_count - i) * sizeof(gpu));
+        break;
+    }
+    gpu->box = NULL;
+}
+
+/* Keeps the GPUs of a box in the order of their numbers. */
+int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box)
+{
+    uint32_t at;
+
+    if (gpu->box != box && box->gpu_count == POOL_GPUS_PER_BOX)
+        return -ENOSPC;
+    leave_box(gpu);
+    for (at = box->gpu_count; at > 0 && box->gpus[at - 1]->index > gpu->index; at--)
+        box->gpus[at] = box->gpus[at - 1];
+    box->gpus[at] = gpu;
+    box->gpu_count++;
+    gpu->box = box;
+    return 0;
+}
+
+const char *pool_intern_model(struct pool *pool, const char *model)
+{
+    char *known = found(tfind(model, &pool->models, compare_texts));
+
+    if (known)
+        return known;
+    known = strdup(model);
+    if (known && !tsearch(known, &pool->models, compare_texts)) {
+        free(known);
+        known = NULL;
+    }
+    return known ? known : "";
+}
+
+void pool_remove_box(struct pool *pool, struct pool_box *box)
+{
+    while (box->gpu_count > 0) {
+        struct pool_gpu *gpu = box->gpus[0];
+        leave_box(gpu);
+        tdelete(gpu, &pool->gpus_by_uuid, compare_gpus);
+        pool->gpu_count--;
+        free(gpu);
+    }
+    tdelete(box, &pool->boxes_by_name, compare_boxes);
+    for (size_t i = 0; i < pool->box_count; i++) {
+        if (pool->boxes[i] == box) {
+            memmove(&pool->boxes[i], &pool->boxes[i + 1],
+                    (--pool->box_count - i) * sizeof(*pool->boxes));
+            break;
+        }
+    }
+    free(box);
+}
+
+struct pool_lease *lease_new(void)
+{
+    return calloc(1, sizeof(struct pool_lease));
+}
+
+void lease_free(struct pool_lease **lease)
+{
+    if (!*lease)
+        return;
+    free((*lease)->key);
+    free((*lease)->job);
+    free((*lease)->reason);
+    free((*lease)->holds);
+    free(*lease);
+    *lease = NULL;
+}
+
+int pool_add_lease(struct pool *pool, struct pool_lease *lease)
+{
+    if (!tsearch(lease, &pool->leases_by_id, compare_leases))
+        return -ENOMEM;
+    if (lease->key && !tsearch(lease, &pool->leases_by_key, compare_keys)) {
+        tdelete(lease, &pool->leases_by_id, compare_leases);
+        return -ENOMEM;
+    }
+    TAILQ_INSERT_TAIL(&pool->leases, lease, all);
+    pool->lease_count++;
+    return 0;
+}
+
+void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
+{
+    queue_leave(pool->queue, lease);
+    for (size_t i = 0; i < lease->hold_count; i++)
+        pool_give_back(&lease->holds[i]);
+    tdelete(lease, &pool->leases_by_id, compare_leases);
+    if (lease->key)
+        tdelete(lease, &pool->leases_by_key, compare_keys);
+    TAILQ_REMOVE(&pool->leases, lease, all);
+    pool->lease_count--;
+    lease_free(&lease);
+}
+
+void pool_take(struct pool_hold *hold)
+{
+    if (hold->held)
+        return;
+    hold->held = true;
+    hold->gpu->holders++;
+    hold->box->holders++;
+    if (hold->mode == GPU_SHARED)
+        hold->gpu->used += hold->memory + hold->context;
+}
+
+void pool_give_back(struct pool_hold *hold)
+{
+    if (!hold->held)
+        return;
+    hold->held = false;
+    hold->gpu->holders--;
+    hold->box->holders--;
+    if (hold->mode == GPU_SHARED)
+        hold->gpu->used -= hold->memory + hold->context;
+}
+
+uint64_t gpu_free_bytes(const struct pool_gpu *gpu)
+{
+    uint64_t taken = gpu->reserved + gpu->used;
+
+    return gpu->memory > taken ? gpu->memory - taken : 0;
+}
+
+bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].held && lease->holds[i].box == box)
+            return true;
+    return false;
+}
+
+bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].held && lease->holds[i].gpu == gpu)
+            return true;
+    return false;
+}
+
+bool lease_holds_anything(const struct pool_lease *lease)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].held)
+            return true;
+    return false;
+}

@@ -1,0 +1,165 @@
+/*
+ * The pool as the broker holds it in memory: boxes, GPUs, leases and what each lease holds. It is
+ * an index over the database, built from it at start and changed only after a commit. No SQL and
+ * no HTTP here. One thread uses a pool.
+ */
+#ifndef RGPU_BROKER_POOL_H
+#define RGPU_BROKER_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#define POOL_NAME_MAX 128
+#define POOL_PATTERN_MAX 96
+#define REQUEST_PARTS_MAX 8
+#define REQUEST_GPUS_MAX 1024
+#define POOL_GPUS_PER_BOX 64
+
+enum gpu_mode { GPU_EXCLUSIVE, GPU_SHARED };
+enum policy { POLICY_PACK, POLICY_SPREAD, POLICY_BEST_FIT };
+
+/*
+ * queued   waits for capacity
+ * granted  holds GPUs
+ * lost     granted, but a box of it is away: nobody knows whether its sessions still run
+ * ending   to be over; holds GPUs until every box has said that its sessions are gone
+ * ended    holds nothing
+ */
+enum lease_state { LEASE_QUEUED, LEASE_GRANTED, LEASE_LOST, LEASE_ENDING, LEASE_ENDED };
+
+struct request_part {
+    uint32_t count;
+    enum gpu_mode mode;
+    uint64_t memory; /* budget of each share in bytes; 0 for exclusive */
+};
+
+/* What somebody asks for. Two requests with equal bytes are of one class (see queue.h), so it is
+ * always built from zeroed memory. Patterns are globs; an empty one matches everything. */
+struct request {
+    struct request_part parts[REQUEST_PARTS_MAX];
+    uint32_t part_count;
+    enum policy policy;
+    uint64_t min_memory;
+    bool same_box, different_boxes;
+    char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
+};
+
+struct pool_gpu {
+    char uuid[POOL_NAME_MAX];
+    struct pool_box *box;
+    uint32_t index;
+    const char *model; /* interned: equal models are equal pointers */
+    uint64_t memory;   /* all of it */
+    uint64_t reserved; /* what the box's own warm workers take */
+    uint64_t context;  /* measured cost of one context, charged to each share */
+    enum gpu_mode mode;
+    bool drained, present;
+    uint32_t holders; /* leases that hold it */
+    uint64_t used;    /* of `memory`, by shares and their contexts */
+};
+
+struct pool_box {
+    char name[POOL_NAME_MAX];
+    char addresses[512];
+    char locality[POOL_NAME_MAX];
+    char transports[64];
+    char version[32];
+    char instance[POOL_NAME_MAX]; /* changes with every start of rgpud */
+    bool drained;
+    bool connected; /* registered with this broker process and heard of in time */
+    bool settled;   /* runs no session of a lease that holds nothing there */
+    bool known_lost; /* its leases are marked lost */
+    bool recheck;    /* a lease may have been marked lost before the broker was started */
+    bool has_orders; /* there is something to tell it at once */
+    double heard;   /* monotonic seconds */
+    int64_t seen;   /* seconds since 1970, for people */
+    uint32_t gpu_count, holders;
+    struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
+    uint32_t scratch_free, scratch_planned; /* of the planner */
+    bool scratch_match;
+};
+
+/* One GPU of one lease. */
+struct pool_hold {
+    struct pool_gpu *gpu;
+    struct pool_box *box; /* where it was when it was granted */
+    uint32_t ordinal;
+    enum gpu_mode mode;
+    uint64_t memory, context;
+    bool held;
+};
+
+struct pool_lease {
+    TAILQ_ENTRY(pool_lease) all, waiting;
+    struct queue_class *queue_class; /* while queued */
+    char id[POOL_NAME_MAX];
+    char *key; /* the caller's, or NULL */
+    char *job;
+    char *reason; /* why it ended or ends, or NULL */
+    uid_t owner;
+    enum lease_state state;
+    struct request request;
+    int64_t created, granted, expires; /* seconds since 1970; expires 0: never */
+    int64_t lifetime;                  /* seconds from the grant, 0: until released */
+    int64_t ticket_until;              /* no ticket of it is valid after this */
+    double deadline;                   /* `expires` on the monotonic clock, 0: never */
+    uint64_t sequence;                 /* order in the queue */
+    size_t hold_count;
+    struct pool_hold *holds;
+};
+
+TAILQ_HEAD(lease_list, pool_lease);
+
+struct queue;
+
+struct pool {
+    struct pool_box **boxes;
+    size_t box_count;
+    size_t gpu_count;
+    void *boxes_by_name, *gpus_by_uuid, *leases_by_id, *leases_by_key, *models;
+    struct lease_list leases; /* all that have not ended */
+    size_t lease_count;
+    struct queue *queue;
+};
+
+struct pool *pool_new(void);
+void pool_free(struct pool **pool);
+
+struct pool_box *pool_find_box(const struct pool *pool, const char *name);
+struct pool_gpu *pool_find_gpu(const struct pool *pool, const char *uuid);
+struct pool_lease *pool_find_lease(const struct pool *pool, const char *id);
+struct pool_lease *pool_find_key(const struct pool *pool, const char *key);
+
+/* Adding fails only for want of memory (NULL) or room in a box (-ENOSPC). */
+struct pool_box *pool_add_box(struct pool *pool, const char *name);
+struct pool_gpu *pool_add_gpu(struct pool *pool, const char *uuid);
+int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box) __attribute__((warn_unused_result));
+const char *pool_intern_model(struct pool *pool, const char *model);
+/* The box must hold nothing; its GPUs go with it. */
+void pool_remove_box(struct pool *pool, struct pool_box *box);
+
+/* Makes a lease known under its id and key. Takes over `lease` (from lease_new). */
+int pool_add_lease(struct pool *pool, struct pool_lease *lease) __attribute__((warn_unused_result));
+void pool_remove_lease(struct pool *pool, struct pool_lease *lease);
+
+struct pool_lease *lease_new(void);
+void lease_free(struct pool_lease **lease);
+
+/* Marks a hold as held or not and keeps the counts of GPU and box. */
+void pool_take(struct pool_hold *hold);
+void pool_give_back(struct pool_hold *hold);
+
+/* Bytes that a new share may still take, its context included. */
+uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
+bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
+bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
+bool lease_holds_anything(const struct pool_lease *lease);
+
+extern const char *const gpu_mode_names[], *const policy_names[], *const lease_state_names[];
+/* Index of `name` in a table above, or -EINVAL. */
+int pool_parse_name(const char *const *names, const char *name) __attribute__((warn_unused_result));
+
+#endif

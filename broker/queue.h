@@ -1,0 +1,34 @@
+/*
+ * The queue of leases that wait. Requests of equal bytes form a class, and a class is served in
+ * order, so when its head does not fit nobody behind it is tried: a pass over ten thousand waiting
+ * leases costs as much as there are classes.
+ */
+#ifndef RGPU_BROKER_QUEUE_H
+#define RGPU_BROKER_QUEUE_H
+
+#include "broker/pool.h"
+
+struct queue_class {
+    TAILQ_ENTRY(queue_class) all;
+    struct lease_list waiting; /* by rising sequence, never empty */
+    struct request request;
+    uint64_t blocked_in; /* last pass in which its head did not fit */
+    bool impossible;     /* the head cannot fit any more, so it claims nothing */
+};
+
+TAILQ_HEAD(class_list, queue_class);
+
+struct queue {
+    struct class_list classes; /* by rising sequence of their heads */
+    size_t length;
+    uint64_t pass;
+};
+
+struct queue *queue_new(void);
+void queue_free(struct queue **queue);
+/* The lease's sequence must be higher than that of all that wait. */
+int queue_join(struct queue *queue, struct pool_lease *lease) __attribute__((warn_unused_result));
+/* Does nothing for a lease that does not wait. */
+void queue_leave(struct queue *queue, struct pool_lease *lease);
+
+#endif

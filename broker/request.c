@@ -1,0 +1,146 @@
+/* Requests as JSON. */
+#include "broker/request.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "broker/plan.h"
+
+static bool read_pattern(const json_t *object, const char *name, char *out)
+{
+    const json_t *value = json_object_get(object, name);
+    const char *text = json_string_value(value);
+
+    if (!value)
+        return true;
+    if (!text || strlen(text) >= POOL_PATTERN_MAX)
+        return false;
+    strcpy(out, text);
+    return true;
+}
+
+static bool read_flag(const json_t *object, const char *name, bool *out)
+{
+    const json_t *value = json_object_get(object, name);
+
+    *out = json_is_true(value);
+    return !value || json_is_boolean(value);
+}
+
+static bool read_bytes(const json_t *object, const char *name, uint64_t *out)
+{
+    const json_t *value = json_object_get(object, name);
+
+    *out = (uint64_t)json_integer_value(value);
+    return !value || (json_is_integer(value) && json_integer_value(value) >= 0);
+}
+
+static bool read_part(const json_t *object, struct request_part *part)
+{
+    const json_t *count = json_object_get(object, "count");
+    const json_t *mode = json_object_get(object, "mode");
+    int index = mode ? pool_parse_name(gpu_mode_names, json_string_value(mode)) : GPU_EXCLUSIVE;
+
+    if (!json_is_object(object) || index < 0 || (count && !json_is_integer(count)))
+        return false;
+    if (count && (json_integer_value(count) < 0 || json_integer_value(count) > REQUEST_GPUS_MAX))
+        return false;
+    part->count = count ? (uint32_t)json_integer_value(count) : 1;
+    part->mode = (enum gpu_mode)index;
+    return read_bytes(object, "memory", &part->memory);
+}
+
+static const char *read_members(const json_t *object, struct request *request)
+{
+    const json_t *gpus = json_object_get(object, "gpus"), *policy;
+    int index;
+
+    if (!json_is_object(object) || !json_is_array(gpus) ||
+        json_array_size(gpus) > REQUEST_PARTS_MAX)
+        return "\"gpus\" must be a list of one to eight parts";
+    for (size_t i = 0; i < json_array_size(gpus); i++)
+        if (!read_part(json_array_get(gpus, i), &request->parts[request->part_count++]))
+            return "a part is {\"count\": N, \"mode\": \"exclusive\"|\"shared\", \"memory\": N}";
+    policy = json_object_get(object, "policy");
+    index = policy ? pool_parse_name(policy_names, json_string_value(policy)) : POLICY_PACK;
+    if (index < 0)
+        return "\"policy\" must be \"pack\", \"spread\" or \"best-fit\"";
+    request->policy = (enum policy)index;
+    if (!read_pattern(object, "model", request->model) ||
+        !read_pattern(object, "box", request->box) ||
+        !read_pattern(object, "locality", request->locality))
+        return "\"model\", \"box\" and \"locality\" are patterns of at most 95 characters";
+    if (!read_bytes(object, "min_memory", &request->min_memory))
+        return "\"min_memory\" is a number of bytes";
+    if (!read_flag(object, "same_box", &request->same_box) ||
+        !read_flag(object, "different_boxes", &request->different_boxes))
+        return "\"same_box\" and \"different_boxes\" are true or false";
+    return NULL;
+}
+
+int request_from_json(const json_t *object, struct request *request, const char **why)
+{
+    struct request out;
+
+    memset(&out, 0, sizeof(out));
+    *why = read_members(object, &out);
+    if (*why || request_check(&out, why) < 0)
+        return -EINVAL;
+    memcpy(request, &out, sizeof(out));
+    return 0;
+}
+
+static void set_pattern(json_t *object, const char *name, const char *pattern)
+{
+    if (*pattern)
+        json_object_set_new(object, name, json_string(pattern));
+}
+
+json_t *request_to_json(const struct request *request)
+{
+    json_t *gpus = json_array();
+    json_t *object = json_pack("{s:o, s:s}", "gpus", gpus, "policy", policy_names[request->policy]);
+
+    for (uint32_t i = 0; i < request->part_count; i++) {
+        const struct request_part *part = &request->parts[i];
+        json_t *entry = json_pack("{s:I, s:s}", "count", (json_int_t)part->count, "mode",
+                                  gpu_mode_names[part->mode]);
+        if (part->memory)
+            json_object_set_new(entry, "memory", json_integer((json_int_t)part->memory));
+        json_array_append_new(gpus, entry);
+    }
+    set_pattern(object, "model", request->model);
+    set_pattern(object, "box", request->box);
+    set_pattern(object, "locality", request->locality);
+    if (request->min_memory)
+        json_object_set_new(object, "min_memory", json_integer((json_int_t)request->min_memory));
+    if (request->same_box)
+        json_object_set_new(object, "same_box", json_true());
+    if (request->different_boxes)
+        json_object_set_new(object, "different_boxes", json_true());
+    return object;
+}
+
+/* A lease that was released before it was asked for has a request of no parts. */
+int request_from_text(const char *text, struct request *request)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    const char *why;
+    int error;
+
+    memset(request, 0, sizeof(*request));
+    error = read_members(object, request) ? -EINVAL : 0;
+    if (!error && request->part_count > 0)
+        error = request_check(request, &why);
+    json_decref(object);
+    return error;
+}
+
+char *request_to_text(const struct request *request)
+{
+    json_t *object = request_to_json(request);
+    char *text = json_dumps(object, JSON_COMPACT);
+
+    json_decref(object);
+    return text;
+}

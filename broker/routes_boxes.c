@@ -1,0 +1,343 @@
+/* The API's part on boxes and GPUs: what boxes report, and what administrators steer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/http.h"
+#include "broker/view.h"
+
+static struct pool_box *named_box(struct call *call)
+{
+    struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
+
+    if (!box)
+        call_refuse(call, 404, "not-found", "no box %s", call->arguments[0]);
+    return box;
+}
+
+/* A GPU by its UUID, or as BOX:INDEX. */
+static struct pool_gpu *named_gpu(struct call *call)
+{
+    const char *name = call->arguments[0], *colon = strrchr(name, ':');
+    struct pool_gpu *gpu = pool_find_gpu(call->server->broker->pool, name);
+    char box_name[POOL_NAME_MAX];
+    struct pool_box *box = NULL;
+
+    if (!gpu && colon && (size_t)(colon - name) < sizeof(box_name)) {
+        memcpy(box_name, name, (size_t)(colon - name));
+        box_name[colon - name] = '\0';
+        box = pool_find_box(call->server->broker->pool, box_name);
+    }
+    for (uint32_t i = 0; box && i < box->gpu_count; i++)
+        if (box->gpus[i]->index == (uint32_t)atoi(colon + 1))
+            gpu = box->gpus[i];
+    if (!gpu)
+        call_refuse(call, 404, "not-found", "no GPU %s; name it by UUID or as BOX:INDEX", name);
+    return gpu;
+}
+
+/* ---- looking ---- */
+
+static void list_boxes(struct call *call)
+{
+    const struct pool *pool = call->server->broker->pool;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        json_array_append_new(list, view_box(pool->boxes[i]));
+    call_answer(call, 200, json_pack("{s:o}", "boxes", list));
+}
+
+static void add_gpus(json_t *list, const struct pool_box *box)
+{
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        json_array_append_new(list, view_gpu(box->gpus[i]));
+}
+
+static void list_gpus(struct call *call)
+{
+    const struct pool *pool = call->server->broker->pool;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        add_gpus(list, pool->boxes[i]);
+    call_answer(call, 200, json_pack("{s:o}", "gpus", list));
+}
+
+static void get_box(struct call *call)
+{
+    struct pool_box *box = named_box(call);
+    json_t *object, *gpus = json_array();
+
+    if (!box) {
+        json_decref(gpus);
+        return;
+    }
+    add_gpus(gpus, box);
+    object = json_pack("{s:o, s:o}", "box", view_box(box), "gpus", gpus);
+    call_answer(call, 200, object);
+}
+
+static void get_gpu(struct call *call)
+{
+    const struct pool_gpu *gpu = named_gpu(call);
+
+    if (gpu)
+        call_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
+}
+
+static void list_sessions(struct call *call)
+{
+    json_t *list = json_array(), *sessions, *session;
+    const char *box;
+    size_t i;
+
+    json_object_foreach(call->server->sessions, box, sessions)
+        json_array_foreach(sessions, i, session) {
+            json_t *copy = json_copy(session);
+            json_object_set_new(copy, "box", json_string(box));
+            json_array_append_new(list, copy);
+        }
+    call_answer(call, 200, json_pack("{s:o}", "sessions", list));
+}
+
+/* ---- what boxes say ---- */
+
+static bool speaks_for(struct call *call)
+{
+    const char *only = call->who.box_name;
+
+    if (!*only || !strcmp(only, call->arguments[0]))
+        return true;
+    call_refuse(call, 403, "forbidden", "%s may not speak for box %s", call->who.name,
+                call->arguments[0]);
+    return false;
+}
+
+static void register_box(struct call *call)
+{
+    struct broker *broker = call->server->broker;
+    const char *why = NULL;
+    int error;
+
+    if (!speaks_for(call))
+        return;
+    error = broker_register(broker, call->arguments[0], call->body, call->actor, &why);
+    if (why)
+        call_refuse(call, error == -EEXIST ? 409 : 400, error == -EEXIST ? "taken" : "bad-request",
+                    "%s", why);
+    else if (error)
+        call_fail(call, error);
+    else
+        call_answer(call, 200,
+                    json_pack("{s:I, s:o}", "heartbeat",
+                              (json_int_t)(call->server->settings->heartbeat / 1000),
+                              "revoked", store_revocations(broker->store, call->arguments[0],
+                                                           broker_wall())));
+}
+
+static json_t *running_leases(const json_t *sessions)
+{
+    json_t *seen = json_object(), *list = json_array(), *session;
+    const char *lease;
+    size_t i;
+
+    json_array_foreach(sessions, i, session) {
+        lease = json_string_value(json_object_get(session, "lease"));
+        if (!lease || json_object_get(seen, lease))
+            continue;
+        json_object_set_new(seen, lease, json_true());
+        json_array_append_new(list, json_string(lease));
+    }
+    json_decref(seen);
+    return list;
+}
+
+static bool box_has_orders(const struct call *call)
+{
+    const struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
+
+    return !box || box->has_orders;
+}
+
+/* The report counts when it arrives; the answer waits for a command or for the next heartbeat. */
+static void sync_box(struct call *call)
+{
+    struct server *server = call->server;
+    struct pool_box *box;
+    json_t *sessions = json_object_get(call->body, "sessions"), *running, *revoke;
+    const char *instance = json_string_value(json_object_get(call->body, "instance"));
+    bool first = !call->waits;
+    int error = 0;
+
+    box = speaks_for(call) ? named_box(call) : NULL;
+    if (!box)
+        return;
+    running = running_leases(sessions);
+    if (first) {
+        error = broker_hear(server->broker, box, instance ? instance : "", running,
+                            json_object_get(call->body, "ended"), call->actor);
+        if (!error)
+            json_object_set(server->sessions, box->name, sessions ? sessions : json_array());
+    } else {
+        box->heard = broker_steady();
+    }
+    if (error == -ESTALE)
+        call_refuse(call, 409, "register", "box %s must register first", box->name);
+    else if (error)
+        call_fail(call, error);
+    if (error) {
+        json_decref(running);
+        return;
+    }
+    box->has_orders = false;
+    revoke = broker_revocations(server->broker, box, running);
+    json_decref(running);
+    if (json_array_size(revoke) == 0 && !call_expired(call)) {
+        json_decref(revoke);
+        call_wait(call, (double)server->settings->heartbeat * 1e-6, box_has_orders);
+        return;
+    }
+    call_answer(call, 200, json_pack("{s:o, s:b}", "revoke", revoke, "drained", box->drained));
+}
+
+/* ---- what administrators steer ---- */
+
+static bool forced(const struct call *call)
+{
+    return json_is_true(json_object_get(call->body, "force"));
+}
+
+static void answer_box(struct call *call, const struct pool_box *box, int error)
+{
+    if (error)
+        call_fail(call, error);
+    else
+        call_answer(call, 200, json_pack("{s:o}", "box", view_box(box)));
+}
+
+static void answer_gpu(struct call *call, const struct pool_gpu *gpu, int error)
+{
+    if (error)
+        call_fail(call, error);
+    else
+        call_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
+}
+
+static void drain_box(struct call *call)
+{
+    struct pool_box *box = named_box(call);
+
+    if (box)
+        answer_box(call, box, broker_drain_box(call->server->broker, box, true, forced(call),
+                                               call->actor));
+}
+
+static void undrain_box(struct call *call)
+{
+    struct pool_box *box = named_box(call);
+
+    if (box)
+        answer_box(call, box,
+                   broker_drain_box(call->server->broker, box, false, false, call->actor));
+}
+
+static void drain_gpu(struct call *call)
+{
+    struct pool_gpu *gpu = named_gpu(call);
+
+    if (gpu)
+        answer_gpu(call, gpu, broker_drain_gpu(call->server->broker, gpu, true, forced(call),
+                                               call->actor));
+}
+
+static void undrain_gpu(struct call *call)
+{
+    struct pool_gpu *gpu = named_gpu(call);
+
+    if (gpu)
+        answer_gpu(call, gpu,
+                   broker_drain_gpu(call->server->broker, gpu, false, false, call->actor));
+}
+
+static void set_mode(struct call *call)
+{
+    struct pool_gpu *gpu = named_gpu(call);
+    int mode = pool_parse_name(gpu_mode_names,
+                               json_string_value(json_object_get(call->body, "mode")));
+
+    if (!gpu)
+        return;
+    if (mode < 0)
+        call_refuse(call, 400, "bad-request", "\"mode\" is \"exclusive\" or \"shared\"");
+    else
+        answer_gpu(call, gpu, broker_set_mode(call->server->broker, gpu, (enum gpu_mode)mode,
+                                              call->actor));
+}
+
+static void box_gone(struct call *call)
+{
+    struct pool_box *box = named_box(call);
+
+    if (box)
+        answer_box(call, box, broker_box_gone(call->server->broker, box, call->actor));
+}
+
+static void remove_box(struct call *call)
+{
+    struct pool_box *box = named_box(call);
+    int error;
+
+    if (!box)
+        return;
+    error = broker_remove_box(call->server->broker, box, call->actor);
+    if (error == -ETXTBSY) {
+        call_refuse(call, 409, "in-use", "leases hold GPUs of the box; say first that it is gone");
+        return;
+    }
+    if (error) {
+        call_fail(call, error);
+        return;
+    }
+    json_object_del(call->server->sessions, call->arguments[0]);
+    call_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
+}
+
+/* Keys travel only to the host itself: whoever reads this may sign tickets for the box. */
+static void box_key(struct call *call)
+{
+    struct broker *broker = call->server->broker;
+    struct ticket_keyring ring;
+    char text[1024];
+
+    if (broker->keys.count == 0) {
+        call_fail(call, -ENOKEY);
+        return;
+    }
+    ticket_keyring_derive(&broker->keys, call->arguments[0], &ring);
+    if (ticket_keyring_print(&ring, text, sizeof(text)) < 0)
+        call_fail(call, -ENOSPC);
+    else
+        call_answer(call, 200, json_pack("{s:s}", "keys", text));
+    explicit_bzero(&ring, sizeof(ring));
+    explicit_bzero(text, sizeof(text));
+}
+
+const struct route box_routes[] = {
+    {EVHTTP_REQ_GET, "/v1/boxes", ALLOW_READERS, list_boxes},
+    {EVHTTP_REQ_GET, "/v1/gpus", ALLOW_READERS, list_gpus},
+    {EVHTTP_REQ_GET, "/v1/sessions", ALLOW_READERS, list_sessions},
+    {EVHTTP_REQ_GET, "/v1/boxes/*", ALLOW_READERS, get_box},
+    {EVHTTP_REQ_GET, "/v1/gpus/*", ALLOW_READERS, get_gpu},
+    {EVHTTP_REQ_PUT, "/v1/boxes/*", ALLOW_BOXES, register_box},
+    {EVHTTP_REQ_POST, "/v1/boxes/*/sync", ALLOW_BOXES, sync_box},
+    {EVHTTP_REQ_POST, "/v1/boxes/*/drain", ALLOW_ADMINS, drain_box},
+    {EVHTTP_REQ_POST, "/v1/boxes/*/undrain", ALLOW_ADMINS, undrain_box},
+    {EVHTTP_REQ_POST, "/v1/boxes/*/gone", ALLOW_ADMINS, box_gone},
+    {EVHTTP_REQ_DELETE, "/v1/boxes/*", ALLOW_ADMINS, remove_box},
+    {EVHTTP_REQ_GET, "/v1/boxes/*/key", ALLOW_ADMINS, box_key},
+    {EVHTTP_REQ_POST, "/v1/gpus/*/drain", ALLOW_ADMINS, drain_gpu},
+    {EVHTTP_REQ_POST, "/v1/gpus/*/undrain", ALLOW_ADMINS, undrain_gpu},
+    {EVHTTP_REQ_POST, "/v1/gpus/*/mode", ALLOW_ADMINS, set_mode},
+    {0, NULL, 0, NULL},
+};

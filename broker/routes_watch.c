@@ -1,0 +1,88 @@
+/* The API's part for watching: events, metrics, health, the status page. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/http.h"
+#include "broker/metrics.h"
+#include "broker/status_page.h"
+
+static bool has_news(const struct call *call)
+{
+    return call->server->broker->last_event > call->mark;
+}
+
+/* ?after=SEQUENCE (default: only what is to come), &wait=SECONDS, &limit=N. */
+static void get_events(struct call *call)
+{
+    struct broker *broker = call->server->broker;
+    int64_t after = call_query_number(call, "after", -1);
+    int64_t wait = call_query_number(call, "wait", 0);
+    int64_t limit = call_query_number(call, "limit", 200);
+    json_t *events;
+
+    if (after < 0) /* -N: the last N-1, and what comes */
+        after = broker->last_event + 1 + after > 0 ? broker->last_event + 1 + after : 0;
+    if (call->waits)
+        after = call->mark;
+    call->mark = after;
+    if (after >= broker->last_event && wait > 0 && !call_expired(call)) {
+        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
+        return;
+    }
+    events = store_events(broker->store, after, (size_t)(limit > 0 && limit < 10000 ? limit : 200),
+                          -1);
+    call_answer(call, 200, json_pack("{s:o, s:I}", "events", events, "last",
+                                     (json_int_t)broker->last_event));
+}
+
+static void get_health(struct call *call)
+{
+    const struct broker *broker = call->server->broker;
+    size_t up = 0;
+
+    for (size_t i = 0; i < broker->pool->box_count; i++)
+        up += broker->pool->boxes[i]->connected;
+    call_answer(call, broker->broken ? 503 : 200,
+                json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status",
+                          broker->broken ? "database-damaged" : "ok", "version", RGPU_VERSION,
+                          "tickets", broker->keys.count > 0, "boxes",
+                          (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up,
+                          "leases", (json_int_t)broker->pool->lease_count));
+}
+
+static void get_whoami(struct call *call)
+{
+    const struct identity *who = &call->who;
+
+    call_answer(call, 200,
+                json_pack("{s:s, s:b, s:b, s:b, s:I}", "name", who->name, "admin", who->admin,
+                          "scheduler", who->scheduler, "box", who->box, "uid",
+                          (json_int_t)(who->has_uid ? (int64_t)who->uid : -1)));
+}
+
+static void get_metrics(struct call *call)
+{
+    size_t size;
+    char *text = metrics_text(call->server, &size);
+
+    call_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text ? text : "",
+                     text ? size : 0);
+    free(text);
+}
+
+static void get_page(struct call *call)
+{
+    evhttp_add_header(evhttp_request_get_output_headers(call->request), "Content-Security-Policy",
+                      "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                      "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'");
+    call_answer_text(call, "text/html; charset=utf-8", status_page, status_page_size);
+}
+
+const struct route watch_routes[] = {
+    {EVHTTP_REQ_GET, "/v1/events", ALLOW_READERS, get_events},
+    {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
+    {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
+    {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS, get_metrics},
+    {EVHTTP_REQ_GET, "/", ALLOW_READERS, get_page},
+    {0, NULL, 0, NULL},
+};

@@ -1,0 +1,50 @@
+/* The broker's settings. */
+#include "broker/settings.h"
+
+static const char *const munge_words[] = {"auto", "yes", "no", NULL};
+static const char *const synchronous_words[] = {"full", "normal", NULL};
+
+#define S struct settings
+
+const struct config_option settings_table[] = {
+    CONFIG_LIST("broker", "listen", S, listen, "127.0.0.1:7310",
+                "addresses that boxes, schedulers and users connect to; port 0 picks a free one"),
+    CONFIG_STRING("broker", "socket", S, socket, "/run/rgpu-broker/broker.sock",
+                  "unix socket for programs on this host; empty for none"),
+    CONFIG_STRING("broker", "state_dir", S, state_dir, "/var/lib/rgpu-broker",
+                  "directory of the database; on a local disk, for this program alone"),
+    CONFIG_ENUM("broker", "synchronous", S, synchronous, "full", synchronous_words,
+                "full: a grant survives a power cut; normal: faster, it survives a crash"),
+    CONFIG_STRING("broker", "log_level", S, log_level, "info",
+                  "error, warn, info, debug or trace"),
+    CONFIG_STRING("tickets", "cluster_key", S, cluster_key, "/etc/rgpu/cluster.key",
+                  "key file (mode 0600) from which the keys of all boxes are derived"),
+    CONFIG_DURATION("tickets", "lifetime", S, ticket_lifetime, "168h",
+                    "how long a ticket opens sessions; no shorter than the longest job"),
+    CONFIG_ENUM("auth", "munge", S, munge, "auto", munge_words,
+                "take munge credentials over TCP; auto: where munged runs"),
+    CONFIG_STRING("auth", "munge_socket", S, munge_socket, "",
+                  "munged's socket where it is not at its usual place"),
+    CONFIG_STRING("auth", "key_file", S, key_file, "",
+                  "shared keys (mode 0600) for members without munge; a key's id is its role"),
+    CONFIG_DURATION("auth", "clock_skew", S, clock_skew, "60s",
+                    "tolerated difference of clocks in requests signed with a shared key"),
+    CONFIG_LIST("auth", "admins", S, admins, "root", "users who may do everything"),
+    CONFIG_LIST("auth", "schedulers", S, schedulers, "slurm",
+                "users who may take leases for others"),
+    CONFIG_LIST("auth", "boxes", S, boxes, "root,rgpu", "users whom box daemons run as"),
+    CONFIG_BOOL("auth", "anonymous_read", S, anonymous_read, "yes",
+                "show boxes, GPUs, leases and events to anybody who can connect"),
+    CONFIG_BOOL("auth", "user_leases", S, user_leases, "no",
+                "let users take leases for themselves, beside the scheduler"),
+    CONFIG_DURATION("pool", "heartbeat", S, heartbeat, "5s",
+                    "how often a box reports when nothing happens"),
+    CONFIG_DURATION("pool", "away_after", S, away_after, "20s",
+                    "silence after which a box counts as away and its leases as lost"),
+    CONFIG_DURATION("pool", "max_lifetime", S, max_lifetime, "0",
+                    "longest lifetime that a lease may ask for; 0: no limit"),
+    CONFIG_DURATION("pool", "history", S, history, "168h", "how long ended leases are kept"),
+    CONFIG_INT("pool", "keep_events", S, keep_events, "100000", 100, 100000000,
+               "how many events are kept"),
+    CONFIG_END,
+};

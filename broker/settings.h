@@ -1,0 +1,24 @@
+/* The broker's settings, each declared once in settings.c. */
+#ifndef RGPU_BROKER_SETTINGS_H
+#define RGPU_BROKER_SETTINGS_H
+
+#include "common/config.h"
+
+enum munge_use { MUNGE_AUTO, MUNGE_YES, MUNGE_NO };
+
+struct settings {
+    char **listen;
+    char *socket, *state_dir, *cluster_key, *log_level;
+    int synchronous; /* 0 full, 1 normal */
+    int munge;
+    char *munge_socket, *key_file;
+    char **admins, **schedulers, **boxes;
+    uint64_t clock_skew;
+    bool anonymous_read, user_leases;
+    uint64_t heartbeat, away_after, ticket_lifetime, max_lifetime, history;
+    int64_t keep_events;
+};
+
+extern const struct config_option settings_table[];
+
+#endif

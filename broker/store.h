@@ -1,0 +1,82 @@
+/*
+ * The broker's database, the only file that knows SQL. Every change happens between store_begin
+ * and store_commit and writes exactly one event; nothing counts before store_commit returns 0.
+ *
+ * Errors: -ENOSPC (disk full), -EBUSY (another process holds the database), -EUCLEAN (damaged),
+ * -EEXIST (a rule of the schema refused it), -EIO (anything else); logged where they occur.
+ */
+#ifndef RGPU_BROKER_STORE_H
+#define RGPU_BROKER_STORE_H
+
+#include <jansson.h>
+
+#include "broker/pool.h"
+
+struct store;
+
+/* Opens or creates the database at `path` and brings its schema up to date. A damaged one is
+ * refused with -EUCLEAN. `full_sync`: commits reach the disk, not only the kernel. */
+int store_open(const char *path, bool full_sync, struct store **store)
+    __attribute__((warn_unused_result));
+void store_close(struct store **store);
+
+int store_begin(struct store *store) __attribute__((warn_unused_result));
+int store_commit(struct store *store) __attribute__((warn_unused_result));
+void store_rollback(struct store *store);
+
+/* ---- reading everything at start ---- */
+
+/* Fills the pool with boxes, GPUs, and leases that have not ended. */
+int store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
+uint64_t store_last_sequence(struct store *store); /* highest queue sequence so far */
+
+/* ---- changes ---- */
+
+struct store_event {
+    const char *kind, *box, *gpu, *lease, *actor; /* box, gpu, lease may be NULL */
+    json_t *detail;                               /* borrowed, may be NULL */
+};
+
+int store_add_event(struct store *store, int64_t now, const struct store_event *event)
+    __attribute__((warn_unused_result));
+int store_put_box(struct store *store, const struct pool_box *box, int64_t now)
+    __attribute__((warn_unused_result));
+int store_put_gpu(struct store *store, const struct pool_gpu *gpu, const char *box)
+    __attribute__((warn_unused_result));
+int store_delete_box(struct store *store, const char *name) __attribute__((warn_unused_result));
+int store_set_box_drained(struct store *store, const char *box, bool drained)
+    __attribute__((warn_unused_result));
+int store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
+    __attribute__((warn_unused_result));
+int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode)
+    __attribute__((warn_unused_result));
+int store_set_gpu_present(struct store *store, const char *uuid, bool present)
+    __attribute__((warn_unused_result));
+int store_insert_lease(struct store *store, const struct pool_lease *lease, int64_t now)
+    __attribute__((warn_unused_result));
+/* Writes state, times and reason of a lease that is there. */
+int store_update_lease(struct store *store, const struct pool_lease *lease,
+                       enum lease_state state, const char *reason, int64_t now)
+    __attribute__((warn_unused_result));
+int store_insert_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+    __attribute__((warn_unused_result));
+int store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
+    __attribute__((warn_unused_result));
+/* Moves the end of every live lease by `seconds`: the wall clock was changed under us. */
+int store_shift_expiry(struct store *store, int64_t seconds) __attribute__((warn_unused_result));
+/* Forgets leases that ended before `before` and all but the last `keep` events. */
+int store_trim(struct store *store, int64_t before, uint64_t keep)
+    __attribute__((warn_unused_result));
+
+/* ---- reading what is no longer in memory; NULL when there is nothing or on error ---- */
+
+/* One ended lease by id or (id NULL) by key, as the API shows it. */
+json_t *store_ended_lease(struct store *store, const char *id, const char *key);
+json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
+/* Leases that ended while tickets for the box may still be valid: [{"lease":, "until":}]. */
+json_t *store_revocations(struct store *store, const char *box, int64_t now);
+/* Events after `after`, at most `limit`. `owner` >= 0: only those of his leases. */
+json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner);
+int64_t store_last_event(struct store *store);
+
+#endif

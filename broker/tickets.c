@@ -1,0 +1,124 @@
+/* Tickets out of leases: one token for each box of the lease. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "broker/core.h"
+
+static bool seen_before(const struct pool_lease *lease, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (lease->holds[j].held && lease->holds[j].box == lease->holds[i].box)
+            return true;
+    return false;
+}
+
+static void fill_ticket(const struct pool_lease *lease, const struct pool_box *box, int64_t until,
+                        struct ticket *ticket)
+{
+    uint64_t number = 0;
+
+    memset(ticket, 0, sizeof(*ticket));
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        abort();
+    snprintf(ticket->id, sizeof(ticket->id), "T%016llx", (unsigned long long)number);
+    strcpy(ticket->lease, lease->id);
+    strcpy(ticket->box, box->name);
+    strcpy(ticket->addresses, box->addresses);
+    if (lease->job)
+        snprintf(ticket->job, sizeof(ticket->job), "%s", lease->job);
+    ticket->owner = lease->owner;
+    ticket->issued = broker_wall();
+    ticket->expires = until;
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        const struct pool_hold *hold = &lease->holds[i];
+        struct ticket_gpu *gpu = &ticket->gpus[ticket->gpu_count];
+        if (hold->box != box || !hold->held)
+            continue;
+        strcpy(gpu->uuid, hold->gpu->uuid);
+        gpu->index = hold->gpu->index;
+        gpu->ordinal = hold->ordinal;
+        gpu->mode = hold->mode == GPU_SHARED ? TICKET_SHARED : TICKET_EXCLUSIVE;
+        gpu->memory = hold->memory;
+        ticket->gpu_count++;
+    }
+}
+
+static int add_line(struct broker *broker, const struct pool_lease *lease,
+                    const struct pool_box *box, int64_t until, FILE *out)
+{
+    struct ticket_keyring ring;
+    struct ticket ticket;
+    char *token;
+    int error;
+
+    fill_ticket(lease, box, until, &ticket);
+    ticket_keyring_derive(&broker->keys, box->name, &ring);
+    error = ticket_issue(&ring, &ticket, &token);
+    explicit_bzero(&ring, sizeof(ring));
+    if (error)
+        return error;
+    fprintf(out, "%s %s %s\n", box->name, box->addresses, token);
+    free(token);
+    return 0;
+}
+
+int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, int64_t until,
+                        char **bundle)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out;
+    int error = 0;
+
+    if (broker->keys.count == 0)
+        return -ENOKEY;
+    out = open_memstream(&text, &size);
+    if (!out)
+        return -ENOMEM;
+    for (size_t i = 0; !error && i < lease->hold_count; i++)
+        if (lease->holds[i].held && !seen_before(lease, i))
+            error = add_line(broker, lease, lease->holds[i].box, until, out);
+    if (fclose(out) != 0 && !error)
+        error = -ENOMEM;
+    if (error) {
+        free(text);
+        return error;
+    }
+    *bundle = text;
+    return 0;
+}
+
+int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, int64_t seconds,
+                        const char *actor, char **bundle)
+{
+    struct change change = {.kind = "ticket.issued", .actor = actor, .lease = lease};
+    int64_t before = lease->ticket_until;
+    int64_t until = broker_wall() + (seconds > 0 ? seconds : broker->limits.ticket_seconds);
+    int error;
+
+    if (broker->keys.count == 0)
+        return -ENOKEY;
+    if (lease->state != LEASE_GRANTED && lease->state != LEASE_LOST)
+        return -ESTALE;
+    /* Before any ticket is out, the database knows until when boxes must refuse it. */
+    if (until > before)
+        lease->ticket_until = until;
+    change.detail = json_pack("{s:I}", "until", (json_int_t)until);
+    error = broker_begin(broker);
+    if (error)
+        json_decref(change.detail);
+    else
+        error = broker_commit(broker,
+                              store_update_lease(broker->store, lease, lease->state,
+                                                 lease->reason, 0),
+                              &change);
+    if (error) {
+        lease->ticket_until = before;
+        return error;
+    }
+    broker->counters.tickets++;
+    return broker_write_ticket(broker, lease, until, bundle);
+}

@@ -1,0 +1,14 @@
+/* The pool as JSON, as the API shows it. */
+#ifndef RGPU_BROKER_VIEW_H
+#define RGPU_BROKER_VIEW_H
+
+#include <jansson.h>
+
+#include "broker/pool.h"
+
+json_t *view_box(const struct pool_box *box);
+json_t *view_gpu(const struct pool_gpu *gpu);
+/* `full`: with the caller's key, which is for those who may end the lease. */
+json_t *view_lease(const struct pool_lease *lease, bool full);
+
+#endif

@@ -1,0 +1,63 @@
+/* Signatures of requests to the broker. */
+#include "common/api_auth.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *api_signed_text(const char *method, const char *path, const void *body, size_t size)
+{
+    uint8_t digest[SHA256_SIZE];
+    char hex[2 * SHA256_SIZE + 1], *text;
+
+    sha256_of(body, size, digest);
+    hex_encode(digest, sizeof(digest), hex);
+    return asprintf(&text, "%s %s\n%s\n", method, path, hex) < 0 ? NULL : text;
+}
+
+void api_digest(const char *text, char digest[2 * SHA256_SIZE + 1])
+{
+    uint8_t bytes[SHA256_SIZE];
+
+    sha256_of(text, strlen(text), bytes);
+    hex_encode(bytes, sizeof(bytes), digest);
+}
+
+void api_sign(const uint8_t secret[SHA256_SIZE], const char *text, struct api_signature *signature)
+{
+    struct hmac_sha256 mac;
+    char time[32];
+
+    snprintf(time, sizeof(time), "%" PRId64 "\n", signature->time);
+    hmac_sha256_start(&mac, secret, SHA256_SIZE);
+    hmac_sha256_add(&mac, text, strlen(text));
+    hmac_sha256_add(&mac, time, strlen(time));
+    hmac_sha256_add(&mac, signature->nonce, strlen(signature->nonce));
+    hmac_sha256_finish(&mac, signature->mac);
+}
+
+void api_signature_print(const struct api_signature *signature, char text[160])
+{
+    char mac[2 * SHA256_SIZE + 1];
+
+    hex_encode(signature->mac, sizeof(signature->mac), mac);
+    snprintf(text, 160, "%s %" PRId64 " %s %s", signature->key, signature->time, signature->nonce,
+             mac);
+}
+
+int api_signature_parse(const char *text, struct api_signature *signature)
+{
+    struct api_signature out;
+    char mac[2 * SHA256_SIZE + 2], more;
+
+    memset(&out, 0, sizeof(out));
+    if (sscanf(text, "%32s %" SCNd64 " %32s %65s %c", out.key, &out.time, out.nonce, mac, &more) !=
+            4 ||
+        strlen(out.nonce) != API_NONCE_TEXT - 1 ||
+        hex_decode(mac, strlen(mac), out.mac, sizeof(out.mac)) < 0)
+        return -EINVAL;
+    *signature = out;
+    return 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * How requests to the broker are signed with a shared key, for both sides; see docs/broker-api.md.
+ * What is signed is the method, the path with its query, and the body, with a time and a nonce.
+ */
+#ifndef RGPU_COMMON_API_AUTH_H
+#define RGPU_COMMON_API_AUTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/sha256.h"
+
+#define API_NONCE_TEXT 33 /* 16 random bytes in hexadecimal, and the zero */
+
+struct api_signature {
+    char key[33];
+    int64_t time; /* seconds since 1970 */
+    char nonce[API_NONCE_TEXT];
+    uint8_t mac[SHA256_SIZE];
+};
+
+/* The text that is signed; the caller frees it. NULL: no memory. */
+char *api_signed_text(const char *method, const char *path, const void *body, size_t size);
+/* Hexadecimal SHA-256 of a text: the payload of a munge credential. */
+void api_digest(const char *text, char digest[2 * SHA256_SIZE + 1]);
+
+/* Computes `mac` from the other fields. */
+void api_sign(const uint8_t secret[SHA256_SIZE], const char *text, struct api_signature *signature);
+/* "KEY TIME NONCE MAC", at most 160 characters. */
+void api_signature_print(const struct api_signature *signature, char text[160]);
+int api_signature_parse(const char *text, struct api_signature *signature)
+    __attribute__((warn_unused_result));
+
+#endif

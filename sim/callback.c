@@ -1,0 +1,51 @@
+/* Host code in stream order: cuLaunchHostFunc and the older stream callbacks. */
+#include "sim/stream.h"
+
+struct host_operation {
+    struct operation operation;
+    CUhostFn function;
+    CUstreamCallback callback;
+    CUstream handle; /* as the program named the stream */
+    void *user_data;
+};
+
+static CUresult run_host(struct operation *operation, struct stream *stream)
+{
+    struct host_operation *host = (struct host_operation *)operation;
+    sim_set_in_callback(true);
+    if (host->function)
+        host->function(host->user_data);
+    else
+        host->callback(host->handle, (CUresult)atomic_load(&stream->context->fault),
+                       host->user_data);
+    sim_set_in_callback(false);
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(CUstream handle, CUhostFn function, CUstreamCallback callback, void *data,
+                       unsigned flags)
+{
+    struct stream *stream;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF((!function && !callback) || flags, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(stream_get(handle, &stream));
+    struct host_operation *host = operation_create(sizeof(*host), run_host, operation_free);
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (host) {
+        host->function = function;
+        host->callback = callback;
+        host->handle = handle;
+        host->user_data = data;
+        /* A callback is told of a fault; a host function does not run after one. */
+        host->operation.even_failed = callback != NULL;
+        result = stream_submit(stream, &host->operation, NULL);
+    }
+    object_put(&stream->object);
+    return result;
+}
+
+SIM_STREAM_API(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
+               submit(stream, function, NULL, data, 0))
+SIM_STREAM_API(cuStreamAddCallback,
+               (CUstream stream, CUstreamCallback callback, void *data, unsigned int flags),
+               submit(stream, NULL, callback, data, flags))

@@ -1,0 +1,21 @@
+/* The settings of the software GPU, read from the environment once, by cuInit. */
+#ifndef SIM_CONFIG_H
+#define SIM_CONFIG_H
+
+#include <stddef.h>
+
+#define SIM_MAX_DEVICES 16
+
+struct sim_config {
+    int device_count;                /* RGPU_SIM_DEVICES less what CUDA_VISIBLE_DEVICES hides */
+    int ordinals[SIM_MAX_DEVICES];   /* visible index -> simulated device of this machine */
+    size_t memory;                   /* RGPU_SIM_MEMORY, bytes per device */
+    size_t context_cost;             /* RGPU_SIM_CONTEXT_COST, bytes that a bare context takes */
+    unsigned threads;                /* RGPU_SIM_THREADS, worker threads of one kernel */
+    char state_path[256];            /* RGPU_SIM_STATE, file shared by the processes of a machine */
+};
+
+/* 0, or -EINVAL for a setting that cannot be understood (which is named on standard error). */
+int config_load(struct sim_config *config);
+
+#endif

@@ -1,0 +1,135 @@
+/* Default-stream rules, per-thread default streams, and the lookup of stream handles. */
+#include "sim/default_stream.h"
+
+#include <stdlib.h>
+
+struct thread_stream {
+    struct thread_stream *next;
+    uint64_t context_id;
+    struct stream *stream;
+};
+
+static _Thread_local struct thread_stream *thread_streams;
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+static CUresult wait_for_blocking_streams(struct context *context, struct stream *legacy,
+                                          struct operation *operation)
+{
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&context->lock);
+    for (struct stream *s = context->streams; s && !result; s = s->next)
+        if (s != legacy && !(s->flags & CU_STREAM_NON_BLOCKING))
+            result = operation_wait_for(operation, s, stream_submitted(s));
+    pthread_mutex_unlock(&context->lock);
+    return result;
+}
+
+CUresult default_stream_order(struct stream *stream, struct operation *operation)
+{
+    struct context *context = stream->context;
+    if (stream->legacy)
+        return wait_for_blocking_streams(context, stream, operation);
+    if (stream->flags & CU_STREAM_NON_BLOCKING)
+        return CUDA_SUCCESS;
+    return operation_wait_for(operation, context->legacy, stream_submitted(context->legacy));
+}
+
+static void drop_entry(struct thread_stream *entry)
+{
+    stream_close(entry->stream);
+    object_put(&entry->stream->object);
+    free(entry);
+}
+
+static void release_thread_streams(void *unused)
+{
+    while (thread_streams) {
+        struct thread_stream *entry = thread_streams;
+        thread_streams = entry->next;
+        drop_entry(entry);
+    }
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&thread_key, release_thread_streams);
+}
+
+/* Forgets this thread's streams of contexts that are gone. */
+static void drop_dead_entries(void)
+{
+    struct thread_stream **link = &thread_streams;
+    while (*link) {
+        struct thread_stream *entry = *link;
+        if (entry->context_id == atomic_load(&entry->stream->context->id) &&
+            !atomic_load(&entry->stream->context->destroyed)) {
+            link = &entry->next;
+            continue;
+        }
+        *link = entry->next;
+        drop_entry(entry);
+    }
+}
+
+CUresult default_stream_of_thread(struct context *context, struct stream **out)
+{
+    uint64_t id = atomic_load(&context->id);
+    for (struct thread_stream *e = thread_streams; e; e = e->next) {
+        if (e->context_id == id) {
+            *out = e->stream;
+            return CUDA_SUCCESS;
+        }
+    }
+    drop_dead_entries();
+    struct thread_stream *entry = calloc(1, sizeof(*entry));
+    SIM_RETURN_IF(!entry, CUDA_ERROR_OUT_OF_MEMORY);
+    CUresult result = stream_create(context, CU_STREAM_DEFAULT, 0, &entry->stream);
+    if (result) {
+        free(entry);
+        return result;
+    }
+    pthread_once(&thread_once, make_key);
+    pthread_setspecific(thread_key, &thread_streams);
+    entry->context_id = id;
+    entry->next = thread_streams;
+    thread_streams = entry;
+    *out = entry->stream;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_default(CUstream handle, struct stream **out)
+{
+    struct context *context;
+    SIM_TRY(context_current(&context));
+    if (handle == CU_STREAM_PER_THREAD)
+        SIM_TRY(default_stream_of_thread(context, out));
+    else
+        *out = context->legacy;
+    object_hold(&(*out)->object);
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_get_any(CUstream handle, struct stream **out)
+{
+    SIM_TRY(sim_check_ready());
+    if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+        return get_default(handle, out);
+    struct stream *stream = handle_get(OBJECT_STREAM, handle);
+    SIM_RETURN_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_get(CUstream handle, struct stream **out)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get_any(handle, &stream));
+    CUresult result = context_status(stream->context);
+    if (result) {
+        object_put(&stream->object);
+        return result;
+    }
+    *out = stream;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,16 @@
+/* The default streams: the legacy one of a context, and one for each thread and context. */
+#ifndef SIM_DEFAULT_STREAM_H
+#define SIM_DEFAULT_STREAM_H
+
+#include "sim/stream.h"
+
+/*
+ * Adds the waits that the legacy default stream asks for: its operations wait for all blocking
+ * streams of the context, and those wait for it.
+ */
+CUresult default_stream_order(struct stream *stream, struct operation *operation);
+
+/* The calling thread's default stream in a context, made at first use; borrowed. */
+CUresult default_stream_of_thread(struct context *context, struct stream **out);
+
+#endif

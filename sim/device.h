@@ -1,0 +1,60 @@
+/* The simulated devices of this process. */
+#ifndef SIM_DEVICE_H
+#define SIM_DEVICE_H
+
+#include <pthread.h>
+
+#include "sim/config.h"
+#include "sim/sim.h"
+
+struct context;
+struct arena;
+struct pool;
+
+struct device {
+    int index;   /* CUdevice */
+    int ordinal; /* of the simulated devices of this machine */
+    size_t total_memory;
+    struct arena *arena;            /* created with the first context */
+
+    pthread_mutex_t lock;           /* guards what follows */
+    struct context *primary;        /* NULL until first retained; then kept */
+    unsigned primary_count;
+    unsigned primary_flags;
+    struct pool *default_pool;      /* made when asked for */
+    struct pool *current_pool;      /* NULL: the default */
+};
+
+#define DEVICE_MULTIPROCESSORS 16
+#define DEVICE_CLOCK_KHZ 1500000
+#define DEVICE_SHARED_PER_BLOCK (48 * 1024)
+#define DEVICE_SHARED_PER_BLOCK_OPTIN (227 * 1024)
+#define DEVICE_SHARED_PER_SM (228 * 1024)
+#define DEVICE_SHARED_RESERVED 1024
+#define DEVICE_REGISTERS_PER_SM 65536
+#define DEVICE_THREADS_PER_SM 2048
+#define DEVICE_BLOCKS_PER_SM 32
+#define DEVICE_WARP_SIZE 32
+#define DEVICE_MAX_PITCH INT32_MAX
+#define DEVICE_PITCH_ALIGNMENT 512
+
+/* Sets up the devices of the configuration; the configuration is copied. Called once, by cuInit. */
+void device_setup(const struct sim_config *config);
+const struct sim_config *device_config(void);
+int device_count(void);
+
+/* NOT_INITIALIZED, INVALID_DEVICE. */
+CUresult device_get(CUdevice index, struct device **out);
+
+/* Bytes of a device that no process has taken. */
+size_t device_free_memory(const struct device *device);
+
+/* Takes memory from the device's budget, which is shared by all processes: OUT_OF_MEMORY. */
+CUresult device_charge(struct device *device, size_t bytes);
+void device_uncharge(struct device *device, size_t bytes);
+
+/* The UUID of a simulated device, which is the same in every process; text without "GPU-". */
+void device_uuid(int ordinal, unsigned char out[16]);
+void device_uuid_text(int ordinal, char out[40]);
+
+#endif

@@ -1,0 +1,96 @@
+/* Start of the driver: cuInit, versions, error texts, and the checks that every call begins with. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "sim/config.h"
+#include "sim/device.h"
+#include "sim/shared_state.h"
+#include "sim/sim.h"
+
+static struct {
+    pthread_mutex_t lock;
+    atomic_bool ready;
+    atomic_bool forked; /* a child of a process that had called cuInit */
+    CUresult failure;
+    bool tried;
+} driver = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local bool in_callback;
+
+void sim_set_in_callback(bool inside)
+{
+    in_callback = inside;
+}
+
+CUresult sim_check_ready(void)
+{
+    if (!atomic_load_explicit(&driver.ready, memory_order_acquire) ||
+        atomic_load_explicit(&driver.forked, memory_order_relaxed))
+        return CUDA_ERROR_NOT_INITIALIZED;
+    return in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+uint64_t sim_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void mark_forked(void)
+{
+    atomic_store(&driver.forked, true);
+}
+
+static void release_at_exit(void)
+{
+    if (!atomic_load(&driver.forked))
+        shared_state_close();
+}
+
+/* Under the lock, once. */
+static CUresult start(void)
+{
+    struct sim_config config;
+    log_level_from_environment();
+    if (config_load(&config))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!config.device_count)
+        return CUDA_ERROR_NO_DEVICE;
+    if (shared_state_open(config.state_path))
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    device_setup(&config);
+    if (pthread_atfork(NULL, NULL, mark_forked))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    atexit(release_at_exit);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuInit, unsigned int flags)
+{
+    SIM_RETURN_IF(flags, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(atomic_load(&driver.forked), CUDA_ERROR_NOT_INITIALIZED);
+    pthread_mutex_lock(&driver.lock);
+    if (!driver.tried) {
+        driver.tried = true;
+        driver.failure = start();
+        atomic_store_explicit(&driver.ready, !driver.failure, memory_order_release);
+    }
+    CUresult result = driver.failure;
+    pthread_mutex_unlock(&driver.lock);
+    return result;
+}
+
+SIM_API(cuDriverGetVersion, int *version)
+{
+    SIM_RETURN_IF(!version, CUDA_ERROR_INVALID_VALUE);
+    *version = SIM_DRIVER_VERSION;
+    return CUDA_SUCCESS;
+}
+
+/* How the worker tells this library from the real driver and from the client library. */
+SIM_EXPORT extern const char rgpu_sim_marker[];
+SIM_EXPORT const char rgpu_sim_marker[] = "rgpu software GPU " RGPU_VERSION;

@@ -1,0 +1,312 @@
+/* The table of memory ranges and the allocation of device memory. */
+#include "sim/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/arena.h"
+#include "sim/pool.h"
+
+#define GRANULE ((size_t)512)
+#define LARGE ((size_t)64 << 10)
+#define HUGE ((size_t)2 << 20)
+
+static struct {
+    pthread_rwlock_t lock;
+    struct memory_range **ranges; /* by address */
+    size_t count;
+    size_t capacity;
+    uint64_t next_id;
+} table = {.lock = PTHREAD_RWLOCK_INITIALIZER, .next_id = 1};
+
+size_t memory_rounded(size_t size)
+{
+    return (size + GRANULE - 1) & ~(GRANULE - 1);
+}
+
+/* What a piece takes of the arena: large ones get pages of their own. */
+static size_t arena_size(size_t size)
+{
+    size_t unit = size >= LARGE ? 4096 : GRANULE;
+    return (size + unit - 1) & ~(unit - 1);
+}
+
+static size_t arena_alignment(size_t size)
+{
+    return size >= HUGE ? HUGE : size >= LARGE ? 4096 : GRANULE;
+}
+
+CUresult memory_prepare(struct device *device)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!device->arena)
+        device->arena = arena_create(device->total_memory);
+    CUresult result = device->arena ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* Under the lock: index of the first range that starts behind `address`. */
+static size_t upper_bound(uint64_t address)
+{
+    size_t low = 0, high = table.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (table.ranges[middle]->base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Under the lock. A range of no bytes holds its first address. */
+static struct memory_range *find(uint64_t address)
+{
+    size_t at = upper_bound(address);
+    if (!at)
+        return NULL;
+    struct memory_range *range = table.ranges[at - 1];
+    return address - range->base < range->size ? range : NULL;
+}
+
+/* Under the write lock; the table owns the range from then on. */
+static CUresult insert(struct memory_range *range)
+{
+    if (table.count == table.capacity) {
+        size_t capacity = table.capacity ? 2 * table.capacity : 64;
+        struct memory_range **ranges = realloc(table.ranges,
+                                               capacity * sizeof(struct memory_range *));
+        SIM_RETURN_IF(!ranges, CUDA_ERROR_OUT_OF_MEMORY);
+        table.ranges = ranges;
+        table.capacity = capacity;
+    }
+    size_t at = upper_bound(range->base);
+    memmove(&table.ranges[at + 1], &table.ranges[at],
+            (table.count - at) * sizeof(struct memory_range *));
+    table.ranges[at] = range;
+    table.count++;
+    range->id = table.next_id++;
+    return CUDA_SUCCESS;
+}
+
+/* Under the write lock. */
+static void remove_at(size_t at)
+{
+    table.count--;
+    memmove(&table.ranges[at], &table.ranges[at + 1],
+            (table.count - at) * sizeof(struct memory_range *));
+}
+
+static struct memory_range *new_range(struct context *context, enum memory_kind kind, size_t size)
+{
+    struct memory_range *range = calloc(1, sizeof(*range));
+    if (range) {
+        range->context = context;
+        range->owner = context->object.handle;
+        range->device = context->device;
+        range->kind = kind;
+        range->size = size;
+    }
+    return range;
+}
+
+/* Memory that pools keep in reserve is given up before an allocation fails. */
+static CUresult charge(struct memory_range *range)
+{
+    struct device *device = range->device;
+    if (range->pool)
+        return pool_charge(range->pool, memory_rounded(range->size));
+    size_t bytes = memory_rounded(range->size);
+    CUresult result = device_charge(device, bytes);
+    if (result && pool_trim_device(device))
+        result = device_charge(device, bytes);
+    if (!result)
+        range->charged = bytes;
+    return result;
+}
+
+static void uncharge(struct memory_range *range)
+{
+    if (range->pool)
+        pool_uncharge(range->pool, memory_rounded(range->size));
+    else if (range->charged)
+        device_uncharge(range->device, range->charged);
+}
+
+CUresult memory_allocate(struct context *context, size_t size, enum memory_kind kind,
+                         struct pool *pool, uint64_t *address)
+{
+    SIM_RETURN_IF(size > context->device->total_memory, CUDA_ERROR_OUT_OF_MEMORY);
+    struct memory_range *range = new_range(context, kind, size);
+    SIM_RETURN_IF(!range, CUDA_ERROR_OUT_OF_MEMORY);
+    range->pool = pool;
+    if (pool)
+        range->device = pool_device(pool);
+    CUresult result = charge(range);
+    if (result)
+        goto free_range;
+    if (arena_take(range->device->arena, arena_size(size), arena_alignment(size), &range->base)) {
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+        goto give_charge;
+    }
+    *address = range->base;
+    pthread_rwlock_wrlock(&table.lock);
+    result = insert(range);
+    pthread_rwlock_unlock(&table.lock);
+    if (!result)
+        return CUDA_SUCCESS;
+    arena_give(range->device->arena, range->base, arena_size(size));
+give_charge:
+    uncharge(range);
+free_range:
+    free(range);
+    return result;
+}
+
+/* A range that left the table. */
+static void dispose(struct memory_range *range)
+{
+    switch (range->kind) {
+    case MEMORY_DEVICE:
+    case MEMORY_POOL:
+    case MEMORY_VARIABLE:
+    case MEMORY_HEAP:
+        arena_give(range->device->arena, range->base, arena_size(range->size));
+        uncharge(range);
+        break;
+    case MEMORY_HOST:
+        munmap((void *)(uintptr_t)range->base, range->size);
+        break;
+    case MEMORY_REGISTERED:
+        break;
+    }
+    free(range);
+}
+
+CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),
+                        struct memory_range *old)
+{
+    pthread_rwlock_wrlock(&table.lock);
+    struct memory_range *range = find(base);
+    if (!range || range->base != base || (accept && !accept(range))) {
+        pthread_rwlock_unlock(&table.lock);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    remove_at(upper_bound(base) - 1);
+    pthread_rwlock_unlock(&table.lock);
+    if (old)
+        *old = *range;
+    dispose(range);
+    return CUDA_SUCCESS;
+}
+
+CUresult memory_add_host(struct context *context, void *start, size_t size, enum memory_kind kind,
+                         unsigned flags)
+{
+    uint64_t base = (uintptr_t)start;
+    struct memory_range *range = new_range(context, kind, size);
+    SIM_RETURN_IF(!range, CUDA_ERROR_OUT_OF_MEMORY);
+    range->base = base;
+    range->flags = flags;
+    pthread_rwlock_wrlock(&table.lock);
+    size_t next = upper_bound(base);
+    bool overlaps = find(base) || (next < table.count && table.ranges[next]->base - base < size);
+    CUresult result = overlaps ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : insert(range);
+    pthread_rwlock_unlock(&table.lock);
+    if (result)
+        free(range);
+    return result;
+}
+
+bool memory_lookup(uint64_t address, struct memory_range *out)
+{
+    pthread_rwlock_rdlock(&table.lock);
+    struct memory_range *range = find(address);
+    if (range)
+        *out = *range;
+    pthread_rwlock_unlock(&table.lock);
+    return range;
+}
+
+bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
+{
+    return memory_lookup(address, out) && size <= out->size - (address - out->base);
+}
+
+void memory_set_sync_copies(uint64_t address, bool sync)
+{
+    pthread_rwlock_wrlock(&table.lock);
+    struct memory_range *range = find(address);
+    if (range)
+        range->sync_copies = sync;
+    pthread_rwlock_unlock(&table.lock);
+}
+
+/* Memory of another context is out of reach, but for peers; pinned host memory is portable. */
+static bool kernel_may_touch(struct context *context, const struct memory_range *range)
+{
+    if (memory_is_host(range) || range->context == context)
+        return true;
+    if (range->device == context->device)
+        return range->pool != NULL;
+    return context->peers & 1u << range->device->index;
+}
+
+bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint64_t *end)
+{
+    struct memory_range range;
+    if (!memory_lookup(address, &range) || !kernel_may_touch(opaque, &range))
+        return false;
+    *base = range.base;
+    *end = range.base + range.size;
+    return true;
+}
+
+uint64_t memory_heap_allocate(void *opaque, size_t size)
+{
+    uint64_t address;
+    if (!size || memory_allocate(opaque, size, MEMORY_HEAP, NULL, &address))
+        return 0;
+    return address;
+}
+
+static bool is_heap(const struct memory_range *range)
+{
+    return range->kind == MEMORY_HEAP;
+}
+
+void memory_heap_release(void *opaque, uint64_t address)
+{
+    (void)memory_release(address, is_heap, NULL);
+}
+
+CUresult memory_synchronize_owner(const struct memory_range *range)
+{
+    struct context *context = handle_get(OBJECT_CONTEXT, (void *)(uintptr_t)range->owner);
+    if (!context)
+        return CUDA_SUCCESS; /* gone meanwhile, and its work with it */
+    CUresult result = context_synchronize(context);
+    object_put(&context->object);
+    return result;
+}
+
+void memory_release_context(struct context *context)
+{
+    for (;;) {
+        struct memory_range *range = NULL;
+        pthread_rwlock_wrlock(&table.lock);
+        for (size_t i = table.count; i-- > 0 && !range;) {
+            if (table.ranges[i]->context == context) {
+                range = table.ranges[i];
+                remove_at(i);
+            }
+        }
+        pthread_rwlock_unlock(&table.lock);
+        if (!range)
+            return;
+        dispose(range);
+    }
+}

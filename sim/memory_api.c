@@ -1,0 +1,78 @@
+/* The calls that allocate, free and describe plain device memory. */
+#include "sim/memory.h"
+
+#define PITCH_ELEMENTS_VALID(n) ((n) == 4 || (n) == 8 || (n) == 16)
+
+SIM_API(cuMemGetInfo_v2, size_t *free_bytes, size_t *total)
+{
+    struct context *context;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!free_bytes && !total, CUDA_ERROR_INVALID_VALUE);
+    if (free_bytes)
+        *free_bytes = device_free_memory(context->device);
+    if (total)
+        *total = context->device->total_memory;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemAlloc_v2, CUdeviceptr *out, size_t size)
+{
+    struct context *context;
+    uint64_t address;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || !size, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(memory_allocate(context, size, MEMORY_DEVICE, NULL, &address));
+    *out = address;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemAllocPitch_v2, CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+        unsigned int element)
+{
+    struct context *context;
+    uint64_t address;
+    size_t row, size;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || !pitch || !width || !height || !PITCH_ELEMENTS_VALID(element),
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(width > DEVICE_MAX_PITCH, CUDA_ERROR_INVALID_VALUE);
+    row = (width + DEVICE_PITCH_ALIGNMENT - 1) & ~(size_t)(DEVICE_PITCH_ALIGNMENT - 1);
+    SIM_RETURN_IF(__builtin_mul_overflow(row, height, &size), CUDA_ERROR_OUT_OF_MEMORY);
+    SIM_TRY(memory_allocate(context, size, MEMORY_DEVICE, NULL, &address));
+    *out = address;
+    *pitch = row;
+    return CUDA_SUCCESS;
+}
+
+static bool can_free(const struct memory_range *range)
+{
+    return range->kind == MEMORY_DEVICE || range->kind == MEMORY_POOL;
+}
+
+/* Work that was submitted before may still use the memory, so it ends first, as on a GPU. */
+SIM_API(cuMemFree_v2, CUdeviceptr address)
+{
+    struct context *context;
+    struct memory_range range;
+    SIM_TRY(context_require(&context));
+    if (!address)
+        return CUDA_SUCCESS;
+    SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address || !can_free(&range),
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(memory_synchronize_owner(&range));
+    return memory_release(address, can_free, NULL);
+}
+
+SIM_API(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+    struct context *context;
+    struct memory_range range;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!base && !size, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!memory_lookup(address, &range), CUDA_ERROR_NOT_FOUND);
+    if (base)
+        *base = range.base;
+    if (size)
+        *size = range.size;
+    return CUDA_SUCCESS;
+}

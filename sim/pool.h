@@ -1,0 +1,25 @@
+/* Memory pools. A pool keeps what it has charged to the device until it is trimmed below its
+ * release threshold. */
+#ifndef SIM_POOL_H
+#define SIM_POOL_H
+
+#include "sim/device.h"
+
+struct pool;
+
+struct device *pool_device(const struct pool *pool);
+
+/* Takes bytes from the pool, which takes from the device what it has not: OUT_OF_MEMORY. */
+CUresult pool_charge(struct pool *pool, size_t bytes);
+void pool_uncharge(struct pool *pool, size_t bytes);
+
+/* Gives the device back what its pools keep unused; whether that was anything. */
+bool pool_trim_device(struct device *device);
+
+/* The pool that cuMemAllocAsync uses; borrowed. */
+CUresult pool_current(struct device *device, struct pool **out);
+
+/* The handle under which programs know a pool. */
+CUmemoryPool pool_handle(const struct pool *pool);
+
+#endif

@@ -1,0 +1,122 @@
+/* Primary contexts: one for each device, counted, with a handle that stays the same for the
+ * process however often the context behind it is released or reset. */
+#include "sim/context.h"
+#include "sim/primary_context.h"
+
+static bool active(const struct device *device)
+{
+    return device->primary && !atomic_load(&device->primary->destroyed);
+}
+
+/* Under the device's lock. */
+static CUresult make_live(struct device *device)
+{
+    if (active(device))
+        return CUDA_SUCCESS;
+    if (device->primary)
+        return context_revive(device->primary, device->primary_flags);
+    return context_create(device, device->primary_flags, true, &device->primary);
+}
+
+CUresult primary_context_handle(struct device *device, CUcontext *out)
+{
+    pthread_mutex_lock(&device->lock);
+    CUresult result = make_live(device);
+    if (!result)
+        *out = object_handle(&device->primary->object);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+SIM_API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice index)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&device->lock);
+    CUresult result = make_live(device);
+    if (!result) {
+        device->primary_count++;
+        *out = object_handle(&device->primary->object);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+static CUresult release(CUdevice index)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    pthread_mutex_lock(&device->lock);
+    CUresult result = device->primary_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    if (!result && --device->primary_count == 0)
+        context_teardown(device->primary);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+SIM_API(cuDevicePrimaryCtxRelease, CUdevice device)
+{
+    return release(device);
+}
+
+SIM_API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
+{
+    return release(device);
+}
+
+static CUresult reset(CUdevice index)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    pthread_mutex_lock(&device->lock);
+    if (device->primary)
+        context_teardown(device->primary);
+    pthread_mutex_unlock(&device->lock);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuDevicePrimaryCtxReset, CUdevice device)
+{
+    return reset(device);
+}
+
+SIM_API(cuDevicePrimaryCtxReset_v2, CUdevice device)
+{
+    return reset(device);
+}
+
+static CUresult set_flags(CUdevice index, unsigned flags)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    SIM_RETURN_IF(!context_flags_valid(flags), CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&device->lock);
+    device->primary_flags = flags;
+    if (active(device))
+        device->primary->flags = flags;
+    pthread_mutex_unlock(&device->lock);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuDevicePrimaryCtxSetFlags, CUdevice device, unsigned int flags)
+{
+    return set_flags(device, flags);
+}
+
+SIM_API(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned int flags)
+{
+    return set_flags(device, flags);
+}
+
+SIM_API(cuDevicePrimaryCtxGetState, CUdevice index, unsigned int *flags, int *is_active)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    SIM_RETURN_IF(!flags || !is_active, CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&device->lock);
+    *flags = device->primary_flags;
+    *is_active = active(device);
+    pthread_mutex_unlock(&device->lock);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,195 @@
+/*
+ * The accounting file. Each process holds a POSIX record lock on the byte that stands for its
+ * slot, and the kernel drops that lock however the process ends: so a slot is alive exactly while
+ * its byte is locked, across process-id reuse and process-id namespaces. The counters are guarded
+ * by a robust mutex, since a process may be killed while it holds it.
+ */
+#include "sim/shared_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "sim/config.h"
+
+#define STATE_MAGIC UINT64_C(0x72677075736d3031)
+#define STATE_SLOTS 1024
+
+struct state_slot {
+    uint32_t taken;
+    uint32_t pid; /* for people who look at the file */
+    uint64_t used[SIM_MAX_DEVICES];
+};
+
+struct state_file {
+    uint64_t magic; /* set last */
+    pthread_mutex_t lock;
+    struct state_slot slots[STATE_SLOTS];
+};
+
+/* Slot locks lie behind the data, where nothing else locks. */
+#define SLOT_LOCK_OFFSET ((off_t)1 << 32)
+
+static struct {
+    int fd;
+    int slot;
+    struct state_file *file;
+} state = {.fd = -1, .slot = -1};
+
+static int lock_slot(int slot)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
+                         .l_start = SLOT_LOCK_OFFSET + slot, .l_len = 1};
+    return fcntl(state.fd, F_SETLK, &lock) ? -errno : 0;
+}
+
+static bool slot_alive(int slot)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
+                         .l_start = SLOT_LOCK_OFFSET + slot, .l_len = 1};
+    if (slot == state.slot)
+        return true;
+    return fcntl(state.fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static void state_lock(void)
+{
+    if (pthread_mutex_lock(&state.file->lock) == EOWNERDEAD)
+        pthread_mutex_consistent(&state.file->lock);
+}
+
+static void state_unlock(void)
+{
+    pthread_mutex_unlock(&state.file->lock);
+}
+
+static void init_file(void)
+{
+    pthread_mutexattr_t attributes;
+    memset(state.file, 0, sizeof(*state.file));
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&state.file->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    state.file->magic = STATE_MAGIC;
+}
+
+static int take_slot(uint32_t pid)
+{
+    for (int i = 0; i < STATE_SLOTS; i++) {
+        struct state_slot *slot = &state.file->slots[i];
+        if (lock_slot(i))
+            continue;
+        memset(slot, 0, sizeof(*slot));
+        slot->taken = 1;
+        slot->pid = pid;
+        state.slot = i;
+        return 0;
+    }
+    return -EUSERS;
+}
+
+/* With the whole file locked against other processes that are starting. */
+static int map_file(const char *path)
+{
+    struct stat info;
+    if (fstat(state.fd, &info))
+        return -errno;
+    if (info.st_uid != geteuid() && geteuid() != 0)
+        return -EPERM;
+    if ((size_t)info.st_size < sizeof(struct state_file) &&
+        ftruncate(state.fd, sizeof(struct state_file)))
+        return -errno;
+    state.file = mmap(NULL, sizeof(struct state_file), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      state.fd, 0);
+    if (state.file == MAP_FAILED) {
+        state.file = NULL;
+        return -errno;
+    }
+    if (state.file->magic != STATE_MAGIC)
+        init_file();
+    state_lock();
+    int result = take_slot((uint32_t)getpid());
+    state_unlock();
+    return result;
+}
+
+int shared_state_open(const char *path)
+{
+    state.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (state.fd < 0) {
+        int error = -errno;
+        log_error("cannot open the simulated devices' state, path=%s: %s", path, strerror(-error));
+        return error;
+    }
+    int result = flock(state.fd, LOCK_EX) ? -errno : map_file(path);
+    flock(state.fd, LOCK_UN);
+    if (result) {
+        log_error("cannot use the simulated devices' state, path=%s: %s", path, strerror(-result));
+        if (state.file)
+            munmap(state.file, sizeof(*state.file));
+        state.file = NULL;
+        close(state.fd);
+        state.fd = -1;
+    }
+    return result;
+}
+
+/* Under the lock. Slots of dead processes are emptied on the way. */
+static uint64_t sum_used(int ordinal)
+{
+    uint64_t used = 0;
+    for (int i = 0; i < STATE_SLOTS; i++) {
+        struct state_slot *slot = &state.file->slots[i];
+        if (!slot->taken)
+            continue;
+        if (slot_alive(i))
+            used += slot->used[ordinal];
+        else
+            memset(slot, 0, sizeof(*slot));
+    }
+    return used;
+}
+
+int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total)
+{
+    state_lock();
+    uint64_t used = sum_used(ordinal);
+    bool fits = used <= total && bytes <= total - used;
+    if (fits)
+        state.file->slots[state.slot].used[ordinal] += bytes;
+    state_unlock();
+    return fits ? 0 : -ENOMEM;
+}
+
+void shared_state_release(int ordinal, uint64_t bytes)
+{
+    state_lock();
+    state.file->slots[state.slot].used[ordinal] -= bytes;
+    state_unlock();
+}
+
+uint64_t shared_state_used(int ordinal)
+{
+    state_lock();
+    uint64_t used = sum_used(ordinal);
+    state_unlock();
+    return used;
+}
+
+void shared_state_close(void)
+{
+    if (!state.file)
+        return;
+    state_lock();
+    memset(&state.file->slots[state.slot], 0, sizeof(struct state_slot));
+    state_unlock();
+}

@@ -1,0 +1,24 @@
+/*
+ * How much memory of each simulated device is taken, over all processes of the machine: a small
+ * file in shared memory with one slot per process. A slot whose process is gone does not count.
+ */
+#ifndef SIM_SHARED_STATE_H
+#define SIM_SHARED_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Opens or creates the file and takes a slot. -errno; logs why. Called once, by cuInit. */
+int shared_state_open(const char *path);
+
+/* Takes `bytes` of a device whose size is `total`: -ENOMEM when less than that is free. */
+int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total);
+void shared_state_release(int ordinal, uint64_t bytes);
+
+/* Bytes taken on a device by all living processes. */
+uint64_t shared_state_used(int ordinal);
+
+/* Gives the slot back; at exit. */
+void shared_state_close(void);
+
+#endif

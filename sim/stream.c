@@ -1,0 +1,275 @@
+/* The stream engine: queues, their threads, waiting, default-stream rules. */
+#include "sim/stream.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "sim/default_stream.h"
+
+static atomic_ullong next_stream_id = 1;
+
+void *operation_create(size_t size, CUresult (*run)(struct operation *, struct stream *),
+                       void (*release)(struct operation *))
+{
+    struct operation *operation = calloc(1, size);
+    if (operation) {
+        operation->run = run;
+        operation->release = release;
+    }
+    return operation;
+}
+
+void operation_free(struct operation *operation)
+{
+    free(operation);
+}
+
+static void drop_waits(struct operation *operation)
+{
+    for (unsigned i = 0; i < operation->wait_count; i++)
+        object_put(&operation->waits[i].stream->object);
+    free(operation->waits);
+    operation->waits = NULL;
+    operation->wait_count = 0;
+}
+
+void operation_discard(struct operation *operation)
+{
+    drop_waits(operation);
+    operation->release(operation);
+}
+
+CUresult operation_wait_for(struct operation *operation, struct stream *stream, uint64_t sequence)
+{
+    if (stream_reached(stream, sequence))
+        return CUDA_SUCCESS;
+    struct stream_point *waits = realloc(operation->waits, (operation->wait_count + 1) *
+                                                               sizeof(struct stream_point));
+    SIM_RETURN_IF(!waits, CUDA_ERROR_OUT_OF_MEMORY);
+    object_hold(&stream->object);
+    waits[operation->wait_count].stream = stream;
+    waits[operation->wait_count].sequence = sequence;
+    operation->waits = waits;
+    operation->wait_count++;
+    return CUDA_SUCCESS;
+}
+
+bool stream_reached(const struct stream *stream, uint64_t sequence)
+{
+    return atomic_load_explicit(&stream->completed, memory_order_acquire) >= sequence;
+}
+
+uint64_t stream_submitted(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    uint64_t sequence = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return sequence;
+}
+
+void stream_wait(struct stream *stream, uint64_t sequence)
+{
+    if (stream_reached(stream, sequence))
+        return;
+    pthread_mutex_lock(&stream->lock);
+    while (!stream_reached(stream, sequence))
+        pthread_cond_wait(&stream->progress, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_drain(struct stream *stream)
+{
+    stream_wait(stream, stream_submitted(stream));
+}
+
+/* The only place that runs operations. The stream is marked running; no lock is held. */
+static void execute(struct stream *stream, struct operation *operation)
+{
+    for (unsigned i = 0; i < operation->wait_count; i++)
+        stream_wait(operation->waits[i].stream, operation->waits[i].sequence);
+    drop_waits(operation);
+    if (!atomic_load(&stream->context->fault) || operation->even_failed) {
+        CUresult fault = operation->run(operation, stream);
+        if (fault)
+            context_fail(stream->context, fault);
+    }
+    operation->release(operation);
+}
+
+/* Under the lock. */
+static void complete(struct stream *stream, uint64_t sequence)
+{
+    stream->running = false;
+    atomic_store_explicit(&stream->completed, sequence, memory_order_release);
+    pthread_cond_broadcast(&stream->progress);
+}
+
+static void unlink_from_context(struct stream *stream)
+{
+    struct context *context = stream->context;
+    pthread_mutex_lock(&context->lock);
+    if (stream->previous)
+        stream->previous->next = stream->next;
+    else if (context->streams == stream)
+        context->streams = stream->next;
+    if (stream->next)
+        stream->next->previous = stream->previous;
+    stream->next = stream->previous = NULL;
+    pthread_mutex_unlock(&context->lock);
+}
+
+static void *stream_thread(void *argument)
+{
+    struct stream *stream = argument;
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        while (stream->running || (!stream->head && !stream->closing))
+            pthread_cond_wait(&stream->work, &stream->lock);
+        struct operation *operation = stream->head;
+        if (!operation)
+            break;
+        stream->head = operation->next;
+        if (!stream->head)
+            stream->tail = &stream->head;
+        stream->running = true;
+        uint64_t sequence = operation->sequence;
+        pthread_mutex_unlock(&stream->lock);
+        execute(stream, operation);
+        pthread_mutex_lock(&stream->lock);
+        complete(stream, sequence);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    unlink_from_context(stream);
+    object_put(&stream->object);
+    return NULL;
+}
+
+/* Under the lock. Signals stay with the program's own threads. */
+static int start_thread(struct stream *stream)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    object_hold(&stream->object);
+    int error = pthread_create(&thread, NULL, stream_thread, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) {
+        atomic_fetch_sub(&stream->object.references, 1);
+        log_error("cannot start a stream's thread, error=%d", error);
+        return -error;
+    }
+    pthread_detach(thread);
+    stream->has_thread = true;
+    return 0;
+}
+
+static bool waits_are_met(const struct operation *operation)
+{
+    for (unsigned i = 0; i < operation->wait_count; i++)
+        if (!stream_reached(operation->waits[i].stream, operation->waits[i].sequence))
+            return false;
+    return true;
+}
+
+/* Under the lock, which is given up meanwhile. */
+static void run_here(struct stream *stream, struct operation *operation)
+{
+    uint64_t sequence = operation->sequence;
+    stream->running = true;
+    pthread_mutex_unlock(&stream->lock);
+    execute(stream, operation);
+    pthread_mutex_lock(&stream->lock);
+    complete(stream, sequence);
+    if (stream->head)
+        pthread_cond_signal(&stream->work);
+}
+
+CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence)
+{
+    CUresult result = default_stream_order(stream, operation);
+    if (result) {
+        operation_discard(operation);
+        return result;
+    }
+    pthread_mutex_lock(&stream->lock);
+    if (stream->closing) {
+        pthread_mutex_unlock(&stream->lock);
+        operation_discard(operation);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    bool here = operation->brief && !stream->head && !stream->running && waits_are_met(operation);
+    if (!here && !stream->has_thread && start_thread(stream)) {
+        pthread_mutex_unlock(&stream->lock);
+        operation_discard(operation);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    operation->sequence = ++stream->submitted;
+    if (sequence)
+        *sequence = operation->sequence;
+    if (here) {
+        run_here(stream, operation);
+    } else {
+        *stream->tail = operation;
+        stream->tail = &operation->next;
+        pthread_cond_signal(&stream->work);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_run(struct stream *stream, struct operation *operation)
+{
+    uint64_t sequence;
+    SIM_TRY(stream_submit(stream, operation, &sequence));
+    stream_wait(stream, sequence);
+    context_flush_print(stream->context);
+    return context_status(stream->context);
+}
+
+static void stream_destroy(struct object *object)
+{
+    struct stream *stream = (struct stream *)object;
+    pthread_mutex_destroy(&stream->lock);
+    pthread_cond_destroy(&stream->work);
+    pthread_cond_destroy(&stream->progress);
+    free(stream);
+}
+
+CUresult stream_create(struct context *context, unsigned flags, int priority, struct stream **out)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    SIM_RETURN_IF(!stream, CUDA_ERROR_OUT_OF_MEMORY);
+    object_init(&stream->object, OBJECT_STREAM, context, stream_destroy);
+    stream->context = context;
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->id = atomic_fetch_add(&next_stream_id, 1);
+    stream->tail = &stream->head;
+    pthread_mutex_init(&stream->lock, NULL);
+    pthread_cond_init(&stream->work, NULL);
+    pthread_cond_init(&stream->progress, NULL);
+
+    pthread_mutex_lock(&context->lock);
+    stream->next = context->streams;
+    if (stream->next)
+        stream->next->previous = stream;
+    context->streams = stream;
+    pthread_mutex_unlock(&context->lock);
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+/* The context goes on knowing the stream until its work is done, to wait for it. */
+void stream_close(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool first = !stream->closing;
+    stream->closing = true;
+    pthread_cond_signal(&stream->work);
+    bool idle = !stream->has_thread;
+    pthread_mutex_unlock(&stream->lock);
+    if (first && idle)
+        unlink_from_context(stream);
+}

@@ -1,0 +1,222 @@
+/* The calls on streams, but for memory operations, callbacks and events. */
+#include <string.h>
+
+#include "sim/stream.h"
+
+#define GREATEST_PRIORITY (-5)
+
+static CUresult create(CUstream *out, unsigned flags, int priority)
+{
+    struct context *context;
+    struct stream *stream;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || flags & ~(unsigned)CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
+    priority = priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
+    SIM_TRY(stream_create(context, flags, priority, &stream));
+    CUresult result = handle_publish(&stream->object);
+    if (result) {
+        stream_close(stream);
+        object_put(&stream->object);
+        return result;
+    }
+    *out = object_handle(&stream->object);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuStreamCreate, CUstream *out, unsigned int flags)
+{
+    return create(out, flags, 0);
+}
+
+SIM_API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
+{
+    return create(out, flags, priority);
+}
+
+/* Returns at once; work that is queued still runs. */
+static CUresult destroy(CUstream handle)
+{
+    SIM_TRY(sim_check_ready());
+    struct stream *stream = handle_get(OBJECT_STREAM, handle);
+    SIM_RETURN_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
+    bool first = handle_revoke(&stream->object);
+    if (first) {
+        stream_close(stream);
+        object_put(&stream->object);
+    }
+    object_put(&stream->object);
+    return first ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+SIM_API(cuStreamDestroy, CUstream stream)
+{
+    return destroy(stream);
+}
+
+SIM_API(cuStreamDestroy_v2, CUstream stream)
+{
+    return destroy(stream);
+}
+
+static CUresult query(CUstream handle)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    CUresult result = stream_reached(stream, stream_submitted(stream)) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_NOT_READY;
+    /* The work before may have been what lost the context. */
+    CUresult status = context_status(stream->context);
+    object_put(&stream->object);
+    return status ? status : result;
+}
+
+SIM_STREAM_API(cuStreamQuery, (CUstream stream), query(stream))
+
+/* The legacy default stream is done when the streams it synchronizes with are. */
+static CUresult synchronize(CUstream handle)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    stream_drain(stream);
+    context_flush_print(stream->context);
+    CUresult result = context_status(stream->context);
+    object_put(&stream->object);
+    return result;
+}
+
+SIM_STREAM_API(cuStreamSynchronize, (CUstream stream), synchronize(stream))
+
+static CUresult get_priority(CUstream handle, int *priority)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    if (priority)
+        *priority = stream->priority;
+    object_put(&stream->object);
+    return priority ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_STREAM_API(cuStreamGetPriority, (CUstream stream, int *priority),
+               get_priority(stream, priority))
+
+static CUresult get_flags(CUstream handle, unsigned *flags)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    if (flags)
+        *flags = stream->flags;
+    object_put(&stream->object);
+    return flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_STREAM_API(cuStreamGetFlags, (CUstream stream, unsigned int *flags), get_flags(stream, flags))
+
+static CUresult get_id(CUstream handle, unsigned long long *id)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    if (id)
+        *id = stream->id;
+    object_put(&stream->object);
+    return id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_STREAM_API(cuStreamGetId, (CUstream stream, unsigned long long *id), get_id(stream, id))
+
+static CUresult get_device(CUstream handle, CUdevice *device)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    if (device)
+        *device = stream->context->device->index;
+    object_put(&stream->object);
+    return device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_STREAM_API(cuStreamGetDevice, (CUstream stream, CUdevice *device), get_device(stream, device))
+
+static CUresult get_context(CUstream handle, CUcontext *context)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    if (context)
+        *context = object_handle(&stream->context->object);
+    object_put(&stream->object);
+    return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_STREAM_API(cuStreamGetCtx, (CUstream stream, CUcontext *context), get_context(stream, context))
+
+static CUresult get_context_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
+{
+    SIM_TRY(get_context(handle, context));
+    if (green)
+        *green = NULL;
+    return CUDA_SUCCESS;
+}
+
+SIM_STREAM_API(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
+               get_context_v2(stream, context, green))
+
+static CUresult get_green(CUstream handle, CUgreenCtx *green)
+{
+    CUcontext context;
+    SIM_TRY(get_context(handle, &context));
+    SIM_RETURN_IF(!green, CUDA_ERROR_INVALID_VALUE);
+    *green = NULL;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuStreamGetGreenCtx, CUstream stream, CUgreenCtx *green)
+{
+    return get_green(stream, green);
+}
+
+/* Capture does not exist here, which is the same as no stream ever being captured. */
+static CUresult capture_status(CUstream handle, CUstreamCaptureStatus *status)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    object_put(&stream->object);
+    SIM_RETURN_IF(!status, CUDA_ERROR_INVALID_VALUE);
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+SIM_STREAM_API(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
+               capture_status(stream, status))
+SIM_STREAM_API(cuStreamGetCaptureInfo,
+               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
+               capture_status(stream, status))
+SIM_STREAM_API(cuStreamGetCaptureInfo_v2,
+               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                const CUgraphNode **dependencies, size_t *count),
+               capture_status(stream, status))
+SIM_STREAM_API(cuStreamGetCaptureInfo_v3,
+               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
+               capture_status(stream, status))
+
+SIM_API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED,
+                  CUDA_ERROR_INVALID_VALUE);
+    CUstreamCaptureMode old = current;
+    current = *mode;
+    *mode = old;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuProfilerStart, void)
+{
+    struct context *context;
+    return context_require(&context);
+}
+
+SIM_API(cuProfilerStop, void)
+{
+    struct context *context;
+    return context_require(&context);
+}

@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/driver/error.h"
+#include "common/driver/export_tables.h"
+#include "common/driver/proc_address.h"
 #include "common/log.h"
 #include "sim/config.h"
 #include "sim/device.h"
+#include "sim/primary_context.h"
 #include "sim/shared_state.h"
 #include "sim/sim.h"
 
@@ -94,3 +98,37 @@ SIM_API(cuDriverGetVersion, int *version)
 /* How the worker tells this library from the real driver and from the client library. */
 SIM_EXPORT extern const char rgpu_sim_marker[];
 SIM_EXPORT const char rgpu_sim_marker[] = "rgpu software GPU " RGPU_VERSION;
+
+SIM_API(cuGetErrorName, CUresult error, const char **text)
+{
+    return cuda_error_get_name(error, text);
+}
+
+SIM_API(cuGetErrorString, CUresult error, const char **text)
+{
+    return cuda_error_get_text(error, text);
+}
+
+SIM_API(cuGetProcAddress_v2, const char *name, void **function, int version, cuuint64_t flags,
+        CUdriverProcAddressQueryResult *status)
+{
+    return proc_address_get(name, function, version, flags, status);
+}
+
+SIM_API(cuGetProcAddress, const char *name, void **function, int version, cuuint64_t flags)
+{
+    return proc_address_get(name, function, version, flags, NULL);
+}
+
+SIM_API(cuGetExportTable, const void **table, const CUuuid *id)
+{
+    return export_table_get(table, id);
+}
+
+CUresult export_table_primary_context(CUcontext *context, CUdevice index)
+{
+    struct device *device;
+    SIM_RETURN_IF(!context, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(device_get(index, &device));
+    return primary_context_handle(device, context);
+}

@@ -1,0 +1,159 @@
+/*
+ * Copies. What may overlap with what follows CUDA's rules: a copy from pageable memory returns
+ * when the source has been read, one to pageable memory when it is done, one between pinned and
+ * device memory at once.
+ */
+#include "sim/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/memory.h"
+
+/* Up to this size a copy is quicker done than handed to the stream's thread. */
+#define BRIEF_BYTES ((size_t)64 << 10)
+
+enum place {
+    PLACE_DEVICE,
+    PLACE_PINNED,
+    PLACE_PAGEABLE,
+};
+
+struct copy_operation {
+    struct operation operation;
+    struct copy_box box;
+    void *staging; /* packed source bytes; NULL: read the source itself */
+};
+
+static size_t box_bytes(const struct copy_box *box)
+{
+    return box->width * box->height * box->depth;
+}
+
+/* Bytes from the first to the last that the box touches on one side; false: too many to count. */
+static bool side_span(const struct copy_side *side, const struct copy_box *box, size_t *span)
+{
+    size_t rows, layers;
+    return !__builtin_mul_overflow(box->height - 1, side->pitch, &rows) &&
+           !__builtin_mul_overflow(box->depth - 1, side->slice, &layers) &&
+           !__builtin_add_overflow(rows, layers, span) &&
+           !__builtin_add_overflow(*span, box->width, span);
+}
+
+static CUresult classify(const struct copy_side *side, const struct copy_box *box,
+                         enum place *place, bool *sync)
+{
+    size_t span;
+    struct memory_range range;
+    SIM_RETURN_IF(!side->address || !side_span(side, box, &span), CUDA_ERROR_INVALID_VALUE);
+    bool known = memory_lookup(side->address, &range);
+    bool whole = known && span <= range.size - (side->address - range.base);
+    if (known && !memory_is_host(&range)) {
+        SIM_RETURN_IF(!whole, CUDA_ERROR_INVALID_VALUE);
+        *place = PLACE_DEVICE;
+        *sync |= range.sync_copies;
+        return CUDA_SUCCESS;
+    }
+    SIM_RETURN_IF(side->type == CU_MEMORYTYPE_DEVICE && !whole, CUDA_ERROR_INVALID_VALUE);
+    *place = whole ? PLACE_PINNED : PLACE_PAGEABLE;
+    return CUDA_SUCCESS;
+}
+
+static void copy_rows(const struct copy_box *box, const char *source, size_t source_pitch,
+                      size_t source_slice, char *destination, size_t destination_pitch,
+                      size_t destination_slice)
+{
+    bool one_piece = box->height == 1 ||
+                     (source_pitch == box->width && destination_pitch == box->width);
+    for (size_t z = 0; z < box->depth; z++) {
+        const char *from = source + z * source_slice;
+        char *to = destination + z * destination_slice;
+        if (one_piece) {
+            memmove(to, from, box->width * box->height);
+            continue;
+        }
+        for (size_t y = 0; y < box->height; y++)
+            memmove(to + y * destination_pitch, from + y * source_pitch, box->width);
+    }
+}
+
+static void move_box(const struct copy_box *box, const void *staging)
+{
+    char *destination = (char *)(uintptr_t)box->destination.address;
+    if (staging)
+        copy_rows(box, staging, box->width, box->width * box->height, destination,
+                  box->destination.pitch, box->destination.slice);
+    else
+        copy_rows(box, (const char *)(uintptr_t)box->source.address, box->source.pitch,
+                  box->source.slice, destination, box->destination.pitch,
+                  box->destination.slice);
+}
+
+static CUresult run_copy(struct operation *operation, struct stream *stream)
+{
+    struct copy_operation *copy = (struct copy_operation *)operation;
+    move_box(&copy->box, copy->staging);
+    return CUDA_SUCCESS;
+}
+
+static void release_copy(struct operation *operation)
+{
+    free(((struct copy_operation *)operation)->staging);
+    free(operation);
+}
+
+static bool stage(struct copy_operation *copy)
+{
+    const struct copy_box *box = &copy->box;
+    copy->staging = malloc(box_bytes(box));
+    if (!copy->staging)
+        return false;
+    copy_rows(box, (const char *)(uintptr_t)box->source.address, box->source.pitch,
+              box->source.slice, copy->staging, box->width, box->width * box->height);
+    return true;
+}
+
+/* Whether the caller has to wait for the end of the copy. */
+static bool must_wait(enum copy_manner manner, enum place destination, enum place source)
+{
+    switch (manner) {
+    case COPY_SYNCHRONOUS:
+        return destination != PLACE_DEVICE || source != PLACE_DEVICE;
+    case COPY_ASYNCHRONOUS:
+        return destination == PLACE_PAGEABLE;
+    case COPY_STREAM_ORDER:
+        return false;
+    }
+    return true;
+}
+
+static CUresult submit(struct stream *stream, const struct copy_box *box, enum copy_manner manner)
+{
+    enum place destination, source;
+    bool sync = stream->context->flags & CU_CTX_SYNC_MEMOPS;
+    SIM_TRY(classify(&box->destination, box, &destination, &sync));
+    SIM_TRY(classify(&box->source, box, &source, &sync));
+    struct copy_operation *copy = operation_create(sizeof(*copy), run_copy, release_copy);
+    SIM_RETURN_IF(!copy, CUDA_ERROR_OUT_OF_MEMORY);
+    copy->box = *box;
+    bool wait = sync || must_wait(manner, destination, source);
+    if (!wait && manner == COPY_ASYNCHRONOUS && source == PLACE_PAGEABLE) {
+        /* With nothing before it the copy itself is the shortest way to read the source. */
+        wait = stream_reached(stream, stream_submitted(stream)) || !stage(copy);
+    }
+    copy->operation.brief = wait || box_bytes(box) <= BRIEF_BYTES;
+    if (wait)
+        return stream_run(stream, &copy->operation);
+    return stream_submit(stream, &copy->operation, NULL);
+}
+
+CUresult copy_submit(CUstream handle, const struct copy_box *box, enum copy_manner manner)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    CUresult result = CUDA_SUCCESS;
+    if (box->width && box->height && box->depth)
+        result = submit(stream, box, manner);
+    object_put(&stream->object);
+    return result;
+}

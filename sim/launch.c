@@ -1,0 +1,309 @@
+/* Kernel launches: checks, packed parameters, running the kernel, and what a fault means. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "sim/event.h"
+#include "sim/memory.h"
+#include "sim/module.h"
+#include "sim/occupancy.h"
+#include "sim/stream.h"
+
+struct launch_request {
+    unsigned grid[3];
+    unsigned block[3];
+    unsigned dynamic_shared;
+    bool cooperative;
+    void **parameters;
+    void **extra;
+};
+
+struct launch_operation {
+    struct operation operation;
+    struct function *function;
+    struct launch_request request;
+    size_t stack_bytes;
+    _Alignas(16) char parameters[];
+};
+
+static CUresult fault_result(enum ptx_fault_kind kind)
+{
+    switch (kind) {
+    case PTX_FAULT_ILLEGAL_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case PTX_FAULT_MISALIGNED_ADDRESS: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case PTX_FAULT_INVALID_ADDRESS_SPACE: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+    case PTX_FAULT_ILLEGAL_INSTRUCTION: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case PTX_FAULT_INVALID_PC: return CUDA_ERROR_INVALID_PC;
+    case PTX_FAULT_STACK: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case PTX_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
+    case PTX_FAULT_DEADLOCK: return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case PTX_FAULT_TRAP:
+    case PTX_FAULT_NONE:
+        break;
+    }
+    return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static CUresult report_fault(const struct function *function, const struct ptx_fault *fault)
+{
+    /* A failed assertion is the program's own message, as a GPU prints it. */
+    if (fault->kind == PTX_FAULT_ASSERT)
+        fprintf(stderr, "%s\n", fault->text);
+    log_warn("kernel failed, name=%s fault=\"%s\" block=%u,%u,%u thread=%u,%u,%u: %s",
+             function->info->name, ptx_fault_name(fault->kind), fault->block[0], fault->block[1],
+             fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2], fault->text);
+    return fault_result(fault->kind);
+}
+
+static CUresult run_launch(struct operation *operation, struct stream *stream)
+{
+    struct launch_operation *launch = (struct launch_operation *)operation;
+    const struct launch_request *request = &launch->request;
+    struct ptx_fault fault = {.kind = PTX_FAULT_NONE};
+    struct ptx_launch run = {
+        .function = launch->function->code,
+        .grid = {request->grid[0], request->grid[1], request->grid[2]},
+        .block = {request->block[0], request->block[1], request->block[2]},
+        .dynamic_shared = request->dynamic_shared,
+        .params = launch->parameters,
+        .memory = {stream->context, memory_find_for_kernel},
+        .print_opaque = stream->context,
+        .print = context_print,
+        .heap_opaque = stream->context,
+        .allocate = memory_heap_allocate,
+        .release = memory_heap_release,
+        .threads = device_config()->threads,
+        .sm_count = DEVICE_MULTIPROCESSORS,
+        .clock_khz = DEVICE_CLOCK_KHZ,
+        .stack_bytes = launch->stack_bytes,
+        .cooperative = request->cooperative,
+    };
+    switch (ptx_launch_run(&run, &fault)) {
+    case 0:
+        return CUDA_SUCCESS;
+    case -EFAULT:
+        return report_fault(launch->function, &fault);
+    case -ENOMEM:
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    }
+    return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static void release_launch(struct operation *operation)
+{
+    function_put(((struct launch_operation *)operation)->function);
+    operation_free(operation);
+}
+
+static CUresult check_shape(const struct function *function, const struct launch_request *request)
+{
+    static const unsigned most_blocks[3] = {INT32_MAX, 65535, 65535};
+    static const unsigned most_threads[3] = {1024, 1024, 64};
+    const struct ptx_function_info *info = function->info;
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        SIM_RETURN_IF(!request->grid[i] || request->grid[i] > most_blocks[i],
+                      CUDA_ERROR_INVALID_VALUE);
+        SIM_RETURN_IF(!request->block[i] || request->block[i] > most_threads[i],
+                      CUDA_ERROR_INVALID_VALUE);
+        SIM_RETURN_IF(info->required_block[0] && info->required_block[i] != request->block[i],
+                      CUDA_ERROR_INVALID_VALUE);
+        threads *= request->block[i];
+    }
+    SIM_RETURN_IF(threads > 1024, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(threads > info->max_threads, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    SIM_RETURN_IF(request->dynamic_shared > (unsigned)atomic_load(&function->max_dynamic_shared),
+                  CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_cooperative(const struct function *function,
+                                  const struct launch_request *request)
+{
+    unsigned threads = request->block[0] * request->block[1] * request->block[2];
+    uint64_t blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+    int fit = occupancy_blocks(function, (int)threads, request->dynamic_shared);
+    SIM_RETURN_IF(blocks > (uint64_t)fit * DEVICE_MULTIPROCESSORS,
+                  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    return CUDA_SUCCESS;
+}
+
+/* The buffer form of parameters: pairs of a key and a value, ended by a key. */
+static CUresult pack_extra(void **extra, char *out, size_t size)
+{
+    const void *buffer = NULL;
+    size_t given = 0;
+    for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        SIM_RETURN_IF(i > 8, CUDA_ERROR_INVALID_VALUE);
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+            given = *(const size_t *)extra[i + 1];
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    SIM_RETURN_IF(given < size || (size && !buffer), CUDA_ERROR_INVALID_VALUE);
+    if (size)
+        memcpy(out, buffer, size);
+    return CUDA_SUCCESS;
+}
+
+static CUresult pack(const struct ptx_function_info *info, const struct launch_request *request,
+                     char *out)
+{
+    SIM_RETURN_IF(request->parameters && request->extra, CUDA_ERROR_INVALID_VALUE);
+    if (request->extra)
+        return pack_extra(request->extra, out, info->param_bytes);
+    SIM_RETURN_IF(info->param_count && !request->parameters, CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < info->param_count; i++) {
+        SIM_RETURN_IF(!request->parameters[i], CUDA_ERROR_INVALID_VALUE);
+        memcpy(out + info->params[i].offset, request->parameters[i], info->params[i].size);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(struct function *function, struct stream *stream,
+                       const struct launch_request *request)
+{
+    SIM_RETURN_IF(function->module->context != stream->context, CUDA_ERROR_INVALID_HANDLE);
+    SIM_TRY(check_shape(function, request));
+    if (request->cooperative)
+        SIM_TRY(check_cooperative(function, request));
+    struct launch_operation *launch = operation_create(
+        sizeof(*launch) + function->info->param_bytes + 16, run_launch, release_launch);
+    SIM_RETURN_IF(!launch, CUDA_ERROR_OUT_OF_MEMORY);
+    object_hold(&function->object);
+    launch->function = function;
+    launch->request = *request;
+    launch->stack_bytes = stream->context->limits[CU_LIMIT_STACK_SIZE];
+    CUresult result = pack(function->info, request, launch->parameters);
+    if (result) {
+        operation_discard(&launch->operation);
+        return result;
+    }
+    context_flush_print(stream->context);
+    return stream_submit(stream, &launch->operation, NULL);
+}
+
+static CUresult launch(CUfunction function_handle, CUstream stream_handle,
+                       const struct launch_request *request, struct event *done)
+{
+    struct function *function;
+    struct stream *stream;
+    SIM_TRY(function_get(function_handle, &function));
+    CUresult result = stream_get(stream_handle, &stream);
+    if (!result) {
+        result = submit(function, stream, request);
+        if (!result && done)
+            result = event_record(done, stream);
+        object_put(&stream->object);
+    }
+    function_put(function);
+    return result;
+}
+
+static CUresult launch_plain(CUfunction function, const unsigned grid[3], const unsigned block[3],
+                             unsigned shared, CUstream stream, void **parameters, void **extra,
+                             bool cooperative)
+{
+    struct launch_request request = {
+        .grid = {grid[0], grid[1], grid[2]},
+        .block = {block[0], block[1], block[2]},
+        .dynamic_shared = shared,
+        .cooperative = cooperative,
+        .parameters = parameters,
+        .extra = extra,
+    };
+    return launch(function, stream, &request, NULL);
+}
+
+SIM_STREAM_API(cuLaunchKernel,
+               (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
+                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                CUstream stream, void **parameters, void **extra),
+               launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared,
+                            stream, parameters, extra, false))
+SIM_STREAM_API(cuLaunchCooperativeKernel,
+               (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
+                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                CUstream stream, void **parameters),
+               launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared,
+                            stream, parameters, NULL, true))
+
+/* Attributes that only tune a launch are accepted; clusters of more than one block are not run. */
+static CUresult apply_attribute(const CUlaunchAttribute *attribute, struct launch_request *request,
+                                CUevent *done)
+{
+    switch (attribute->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        request->cooperative = attribute->value.cooperative != 0;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (attribute->value.clusterDim.x > 1 || attribute->value.clusterDim.y > 1 ||
+            attribute->value.clusterDim.z > 1)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        *done = attribute->value.programmaticEvent.event;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        *done = attribute->value.launchCompletionEvent.event;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult launch_configured(const CUlaunchConfig *config, CUfunction function,
+                                  CUstream stream, void **parameters, void **extra)
+{
+    CUevent event_handle = NULL;
+    struct event *event = NULL;
+    struct launch_request request = {
+        .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+        .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+        .dynamic_shared = config->sharedMemBytes,
+        .parameters = parameters,
+        .extra = extra,
+    };
+    SIM_RETURN_IF(config->numAttrs && !config->attrs, CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        SIM_TRY(apply_attribute(&config->attrs[i], &request, &event_handle));
+    if (event_handle)
+        SIM_TRY(event_get(event_handle, &event));
+    CUresult result = launch(function, stream, &request, event);
+    if (event)
+        event_put(event);
+    return result;
+}
+
+SIM_API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **parameters,
+        void **extra)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!config, CUDA_ERROR_INVALID_VALUE);
+    return launch_configured(config, function, config->hStream, parameters, extra);
+}
+
+SIM_API(cuLaunchKernelEx_ptsz, const CUlaunchConfig *config, CUfunction function,
+        void **parameters, void **extra)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!config, CUDA_ERROR_INVALID_VALUE);
+    CUstream stream = config->hStream ? config->hStream : CU_STREAM_PER_THREAD;
+    return launch_configured(config, function, stream, parameters, extra);
+}

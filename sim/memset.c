@@ -1,0 +1,105 @@
+/* Filling memory with a value of 8, 16 or 32 bits. */
+#include <string.h>
+
+#include "sim/memory.h"
+#include "sim/stream.h"
+
+#define BRIEF_BYTES ((size_t)64 << 10)
+
+struct fill_operation {
+    struct operation operation;
+    uint64_t address;
+    uint32_t value;
+    unsigned size; /* of an element: 1, 2 or 4 */
+    size_t width;  /* elements in a row */
+    size_t height;
+    size_t pitch;  /* bytes */
+};
+
+static void fill_row(void *row, uint32_t value, unsigned size, size_t count)
+{
+    switch (size) {
+    case 1:
+        memset(row, (int)value, count);
+        break;
+    case 2:
+        for (size_t i = 0; i < count; i++)
+            ((uint16_t *)row)[i] = (uint16_t)value;
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            ((uint32_t *)row)[i] = value;
+    }
+}
+
+static CUresult run_fill(struct operation *operation, struct stream *stream)
+{
+    struct fill_operation *fill = (struct fill_operation *)operation;
+    for (size_t y = 0; y < fill->height; y++)
+        fill_row((char *)(uintptr_t)fill->address + y * fill->pitch, fill->value, fill->size,
+                 fill->width);
+    return CUDA_SUCCESS;
+}
+
+/* `host` tells whether the memory is on the host, which makes the plain calls wait. */
+static CUresult check(const struct fill_operation *fill, bool *host)
+{
+    struct memory_range range;
+    size_t row, span;
+    SIM_RETURN_IF(fill->address % fill->size, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(__builtin_mul_overflow(fill->width, fill->size, &row) ||
+                      __builtin_mul_overflow(fill->pitch, fill->height - 1, &span) ||
+                      __builtin_add_overflow(span, row, &span),
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(fill->height > 1 && (fill->pitch < row || fill->pitch % fill->size),
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!memory_lookup_span(fill->address, span, &range), CUDA_ERROR_INVALID_VALUE);
+    *host = memory_is_host(&range);
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(struct stream *stream, const struct fill_operation *request, bool sync)
+{
+    bool host;
+    SIM_TRY(check(request, &host));
+    struct fill_operation *fill = operation_create(sizeof(*fill), run_fill, operation_free);
+    SIM_RETURN_IF(!fill, CUDA_ERROR_OUT_OF_MEMORY);
+    struct operation start = fill->operation;
+    *fill = *request;
+    fill->operation = start;
+    fill->operation.brief = fill->width * fill->height * fill->size <= BRIEF_BYTES;
+    if (sync && host)
+        return stream_run(stream, &fill->operation);
+    return stream_submit(stream, &fill->operation, NULL);
+}
+
+static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, unsigned size,
+                            size_t width, size_t height, CUstream handle, bool sync)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    struct fill_operation request = {.address = address, .pitch = pitch, .value = value,
+                                     .size = size, .width = width, .height = height};
+    CUresult result = width && height ? submit(stream, &request, sync) : CUDA_SUCCESS;
+    object_put(&stream->object);
+    return result;
+}
+
+#define FILL_CALLS(bits, type)                                                                     \
+    SIM_DEFAULT_STREAM_API(cuMemsetD##bits##_v2, (CUdeviceptr to, type value, size_t count),       \
+                           fill_memory(to, 0, value, bits / 8, count, 1, stream, true))            \
+    SIM_STREAM_API(cuMemsetD##bits##Async,                                                         \
+                   (CUdeviceptr to, type value, size_t count, CUstream stream),                    \
+                   fill_memory(to, 0, value, bits / 8, count, 1, stream, false))                   \
+    SIM_DEFAULT_STREAM_API(                                                                        \
+        cuMemsetD2D##bits##_v2,                                                                    \
+        (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height),                   \
+        fill_memory(to, pitch, value, bits / 8, width, height, stream, true))                      \
+    SIM_STREAM_API(cuMemsetD2D##bits##Async,                                                       \
+                   (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height,         \
+                    CUstream stream),                                                              \
+                   fill_memory(to, pitch, value, bits / 8, width, height, stream, false))
+
+FILL_CALLS(8, unsigned char)
+FILL_CALLS(16, unsigned short)
+FILL_CALLS(32, unsigned int)

@@ -1,0 +1,15 @@
+# The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
+# directly from build/lib/sim, where it goes by the driver's own name.
+SIM_SOURCES := $(wildcard sim/*.c) $(wildcard sim/ptx/*.c) \
+               $(B)/gen/weak_unsupported.c $(B)/gen/proc_table.c
+
+$(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\
+    -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \
+    -Wl$(comma)--version-script=$(B)/gen/libcuda.map,$(B)/gen/libcuda.map)
+
+$(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
+	@mkdir -p $(@D)
+	ln -sf ../libcuda-sim.so $@
+EXTRAS += $(B)/lib/sim/libcuda.so.1
+
+SIM_TESTS := $(wildcard tests/sim/*.c)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/driver/context_storage.h"
 #include "common/log.h"
 #include "sim/memory.h"
 #include "sim/stream.h"
@@ -186,6 +187,7 @@ void context_teardown(struct context *context)
     if (atomic_exchange(&context->destroyed, true))
         return;
     context->cancel = true;
+    context_storage_drop(object_handle(&context->object));
     drain_streams(context, true);
     context_flush_print(context);
     release_objects(context);

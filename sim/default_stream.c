@@ -35,6 +35,38 @@ CUresult default_stream_order(struct stream *stream, struct operation *operation
     return operation_wait_for(operation, context->legacy, stream_submitted(context->legacy));
 }
 
+static CUresult run_nothing(struct operation *operation, struct stream *stream)
+{
+    return CUDA_SUCCESS;
+}
+
+bool default_stream_idle(struct stream *stream)
+{
+    bool idle = stream_reached(stream, stream_submitted(stream));
+    if (!stream->legacy)
+        return idle;
+    pthread_mutex_lock(&stream->context->lock);
+    for (struct stream *s = stream->context->streams; s && idle; s = s->next)
+        idle = s->flags & CU_STREAM_NON_BLOCKING || stream_reached(s, stream_submitted(s));
+    pthread_mutex_unlock(&stream->context->lock);
+    return idle;
+}
+
+void default_stream_drain(struct stream *stream)
+{
+    struct operation *marker = NULL;
+    uint64_t sequence;
+    if (stream->legacy)
+        marker = operation_create(sizeof(*marker), run_nothing, operation_free);
+    if (!marker) {
+        stream_drain(stream);
+        return;
+    }
+    marker->brief = true;
+    if (!stream_submit(stream, marker, &sequence))
+        stream_wait(stream, sequence);
+}
+
 static void drop_entry(struct thread_stream *entry)
 {
     stream_close(entry->stream);

@@ -10,6 +10,13 @@
  */
 CUresult default_stream_order(struct stream *stream, struct operation *operation);
 
+/*
+ * Whether the stream has done all its work, and waiting until it has. For the legacy stream that
+ * counts the blocking streams in: it would have to wait for them before it did anything.
+ */
+bool default_stream_idle(struct stream *stream);
+void default_stream_drain(struct stream *stream);
+
 /* The calling thread's default stream in a context, made at first use; borrowed. */
 CUresult default_stream_of_thread(struct context *context, struct stream **out);
 

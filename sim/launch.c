@@ -264,6 +264,8 @@ static CUresult apply_attribute(const CUlaunchAttribute *attribute, struct launc
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
     case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
         return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MAX:
+        break;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/driver/image.h"
-#include "sim/handle.h"
+#include "sim/context.h"
 #include "sim/jit.h"
 
 #define ARCHITECTURE 90

@@ -1,6 +1,7 @@
 # The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
 # directly from build/lib/sim, where it goes by the driver's own name.
-SIM_SOURCES := $(wildcard sim/*.c) $(wildcard sim/ptx/*.c) \
+SIM_ENGINE  := $(wildcard sim/ptx/*.c)
+SIM_SOURCES := $(filter-out $(if $(SIM_ENGINE),sim/no_engine.c),$(wildcard sim/*.c)) $(SIM_ENGINE) \
                $(B)/gen/weak_unsupported.c $(B)/gen/proc_table.c
 
 $(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\

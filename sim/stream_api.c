@@ -1,6 +1,7 @@
 /* The calls on streams, but for memory operations, callbacks and events. */
 #include <string.h>
 
+#include "sim/default_stream.h"
 #include "sim/stream.h"
 
 #define GREATEST_PRIORITY (-5)
@@ -62,8 +63,7 @@ static CUresult query(CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = stream_reached(stream, stream_submitted(stream)) ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_NOT_READY;
+    CUresult result = default_stream_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     /* The work before may have been what lost the context. */
     CUresult status = context_status(stream->context);
     object_put(&stream->object);
@@ -77,7 +77,7 @@ static CUresult synchronize(CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    stream_drain(stream);
+    default_stream_drain(stream);
     context_flush_print(stream->context);
     CUresult result = context_status(stream->context);
     object_put(&stream->object);

@@ -13,6 +13,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "daemon/client.h"
 #include "daemon/worker.h"
 
 enum { COMMAND_MAX = 256, TIMEOUT_SECONDS = 5, ASKERS_MAX = 32 };
@@ -113,10 +114,11 @@ static void put_health(struct box *box, struct evbuffer *out)
 
     listeners_text(box, listen, sizeof(listen));
     put_line(out, json_pack(
-        "{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:s}", "box", box->name, "version",
+        "{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:i, s:s}", "box", box->name, "version",
         RGPU_VERSION, "state", box_state_name(box->state), "healthy", is_healthy(box), "listen",
         listen, "devices", (int)box->device_count, "sessions", (int)box->session_count,
         "sessions_total", (json_int_t)box->sessions_total, "handshakes", (int)box->handshakes,
+        "queued", (int)client_count_queued(box),
         "last_error", box->probe.failures ? box->probe.last_error : ""));
 }
 

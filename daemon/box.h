@@ -32,6 +32,7 @@ struct device_choice {
 // The workers that wait, warm, for clients of one device.
 struct pool {
     unsigned starting, warm; // counted by worker_move
+    unsigned dying;          // ended by themselves before they served, and not reaped yet
     unsigned failures;       // starts in a row that failed
     struct event *retry;     // pending while a failing worker is not started again
     char last_error[512];    // why the last start failed

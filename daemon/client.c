@@ -362,6 +362,16 @@ struct client *client_next_queued(struct box *box, struct client *after)
     return client;
 }
 
+unsigned client_count_queued(struct box *box)
+{
+    struct client *client;
+    unsigned count = 0;
+
+    for (client = client_next_queued(box, NULL); client; client = client_next_queued(box, client))
+        count++;
+    return count;
+}
+
 const struct device *client_first_device(const struct client *client)
 {
     return client->resolved ? client->grant.devices[0] : NULL;

@@ -20,6 +20,7 @@ void client_accept(struct box *box, int fd);
 void client_serve_queue(struct box *box);
 // Iterates over the clients that wait for a worker, oldest first; NULL begins and ends.
 struct client *client_next_queued(struct box *box, struct client *after);
+unsigned client_count_queued(struct box *box);
 const struct device *client_first_device(const struct client *client);
 void client_close_all(struct box *box);
 void client_refuse_all(struct box *box, enum control_refusal code, const char *text);

@@ -41,13 +41,14 @@ static unsigned clients_waiting_for(struct box *box, const struct device *device
 static unsigned target(struct box *box, struct device *device)
 {
     unsigned waiting = clients_waiting_for(box, device);
+    unsigned most = (unsigned)box->settings.parallel_starts;
     unsigned warm = wants_warm_workers(box, device) ? (unsigned)box->settings.warm_workers : 0;
 
-    // Whoever waits gets a worker even where none is kept warm; starting them one after the other
-    // keeps a crowd of clients from starting a crowd of drivers.
-    if (waiting && device->pool.warm + device->pool.starting == 0 && !warm)
-        return 1;
-    return warm;
+    // Whoever waits gets a worker even where none is kept warm, but a crowd of clients must not
+    // start a crowd of drivers at once.
+    if (waiting > most)
+        waiting = most;
+    return waiting > warm ? waiting : warm;
 }
 
 static bool retry_is_pending(const struct pool *pool)
@@ -59,9 +60,13 @@ static void refill_one(struct box *box, struct device *device, unsigned wanted)
 {
     struct pool *pool = pool_of(box, device);
 
-    while (!retry_is_pending(pool) && pool->starting + pool->warm < wanted)
+    while (!retry_is_pending(pool) && pool->starting + pool->warm + pool->dying < wanted)
         if (worker_start(box, device))
             return;
+    // Left over from clients that left, or from a larger setting.
+    while (device && pool->warm > wanted)
+        worker_end(worker_find_warm(box, device), CONTROL_END_REASON_SHUTDOWN,
+                   "more warm workers than warm_workers");
 }
 
 void pool_refill(struct box *box)

@@ -16,6 +16,7 @@ struct settings {
     char *admin_socket;
     char **transports;
     int64_t warm_workers;
+    int64_t parallel_starts;
     uint64_t worker_start_timeout; // microseconds, as all times here
     uint64_t worker_stop_grace;
     uint64_t worker_backoff_max;

@@ -37,8 +37,12 @@ static void count(struct worker *worker, int direction)
     case WORKER_WARM:
         pool->warm += (unsigned)direction;
         break;
-    case WORKER_SERVING:
     case WORKER_ENDING:
+        // Its place stays taken until it is known how it ended, lest its successor start too soon.
+        if (!worker->session.id && !worker->asked_to_end)
+            pool->dying += (unsigned)direction;
+        break;
+    case WORKER_SERVING:
     case WORKER_DEAD:
         break;
     }

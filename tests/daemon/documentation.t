@@ -1,0 +1,51 @@
+#!/bin/bash
+# Sample file, manuals and unit say what the programs do.
+. "$(dirname "$0")/../lib.sh"
+
+rgpud=$BUILD/bin/rgpud rgpuctl=$BUILD/bin/rgpuctl
+ok "the sample file is what rgpud prints" diff "$TOP/config/rgpud.conf" <("$rgpud" --print-config)
+sed 's/^#\([a-z_]* =\)/\1/; /^key_file/s/=.*/= /; s/^auth =.*/auth = none/' "$TOP/config/rgpud.conf" >"$TMP/all.conf"
+settings=$("$rgpud" --print-config | sed -n 's/^#\([a-z_]*\) =.*/\1/p')
+for name in $settings; do
+    grep -q "^\.It Cm $name\$" "$TOP/docs/man/rgpud.8" || fail "rgpud.8 lacks $name"
+    "$rgpud" --help | grep -q -- "--${name//_/-} " || fail "--help lacks $name"
+done
+pass "every setting is in rgpud.8 and in --help"
+documented=$(sed -n '/^\.Sh SETTINGS/,/^\.Sh SIGNALS/s/^\.It Cm //p' "$TOP/docs/man/rgpud.8" | sort)
+is "$documented" "$(sort <<<"$settings")" "rgpud.8 has no setting that does not exist"
+start box "$rgpud" --config "$TMP/all.conf" --devices sim:1 --listen 127.0.0.1:0 --admin-socket "$TMP/s" \
+    --worker-program "$BUILD/tests/stub-worker"
+ok "the sample file with every line in force is accepted" await_line box ready
+
+for command in $("$rgpuctl" --list-commands); do
+    grep -Eq "^\.(It )?Cm (.* )?$command( |\$)" "$TOP/docs/man/rgpuctl.1" || fail "rgpuctl.1 lacks $command"
+    "$rgpuctl" "$command" --help | grep -q "^usage: rgpuctl $command " || fail "$command --help"
+    for option in $("$rgpuctl" "$command" --list-options); do
+        grep -q -- "Fl -${option#--}\( \|\$\)" "$TOP/docs/man/rgpuctl.1" || fail "rgpuctl.1 lacks $command $option"
+    done
+done
+pass "every command and option is in rgpuctl.1 and has help"
+if command -v mandoc >/dev/null; then
+    for page in "$TOP"/docs/man/*.[0-9]; do
+        is "$(mandoc -Tlint -W warning "$page" 2>&1)" "" "${page##*/} is well-formed"
+    done
+else
+    skip "mandoc is not there"
+fi
+
+complete_words() {
+    bash -c '. "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rgpuctl "$2"; echo "${COMPREPLY[*]}"' \
+        sh "$TOP/admin-cli/rgpuctl.bash-completion" "$@"
+}
+is "$(complete_words "$rgpuctl" sess)" sessions "completion knows the commands"
+is "$(complete_words "$rgpuctl" sessions --js)" --json "completion knows a command's options"
+is "$(complete_words "$rgpuctl" run --transport t)" tcp "completion knows the transports"
+
+if command -v systemd-analyze >/dev/null; then
+    sed 's|^ExecStart=.*|ExecStart=/bin/true|; /^Documentation=/d' "$BUILD/systemd/rgpud.service" >"$TMP/rgpud.service"
+    is "$(systemd-analyze verify "$TMP/rgpud.service" 2>&1)" "" "systemd finds nothing wrong with rgpud.service"
+    ok "and its exposure is low" systemd-analyze security --offline=true --threshold=30 "$TMP/rgpud.service"
+else
+    skip "systemd-analyze is not there"
+fi
+done_testing

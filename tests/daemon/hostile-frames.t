@@ -1,0 +1,31 @@
+#!/bin/bash
+# Malformed, truncated, oversized and out-of-order frames: refused or dropped, everyone else untouched.
+. "$(dirname "$0")/stub.sh"
+
+start_stub_box --handshake-timeout 1s
+hold bystander
+await_line bystander 'open session'
+hostile() { "$BUILD/tests/hostile-client" "$BOX" "$1" || true; }
+like "$(hostile garbage)" 'refused code=protocol' "garbage"
+like "$(hostile http)" 'refused code=protocol' "another protocol"
+like "$(hostile bad-magic)" 'refused code=protocol' "a wrong magic number"
+like "$(hostile oversized)" 'refused code=protocol' "an oversized frame, on its header alone"
+like "$(hostile short-body)" 'refused code=protocol' "a body too short for its fields"
+like "$(hostile long-string)" 'refused code=protocol' "a string over its limit"
+like "$(hostile control-characters)" 'refused code=protocol' "control characters in a text"
+like "$(hostile auth-first)" 'refused code=protocol' "AUTH before HELLO"
+like "$(hostile hello-twice)" 'refused code=protocol' "HELLO twice"
+like "$(hostile worker-message)" 'refused code=protocol' "a message of the worker's protocol"
+like "$(hostile extended-hello)" 'answered version=1' "a longer HELLO, as a newer client sends it, is fine"
+like "$(hostile truncated)" 'closed' "a frame cut off in the middle"
+like "$(hostile silent)" 'refused code=timeout' "silence"
+SECONDS=0
+like "$(hostile slow)" 'refused code=timeout' "a byte at a time does not extend the time"
+[ $SECONDS -lt 6 ] && pass "the deadline is that of the whole handshake" || fail "took $SECONDS s"
+like "$(hostile reset)" 'gone' "a reset connection"
+[ -d "/proc/$BOX_PID" ] && pass "the supervisor is untouched" || fail "the supervisor died"
+ok "and serves" "$CLIENT" "$BOX" echo hi
+is "$(admin sessions | wc -l)" 1 "the bystander's session goes on"
+unlike "$(cat "$BOX_LOG")" 'code=protocol.*state=queued' "none of them got near a worker"
+is "$(admin health | member handshakes)" 0 "nothing is left of them"
+done_testing

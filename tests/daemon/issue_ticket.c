@@ -1,0 +1,34 @@
+// Issues a ticket for tests, as a bundle of one line.
+// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS UUID...
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/ticket.h"
+
+int main(int argc, char **argv)
+{
+    static struct ticket ticket = {.id = "ticket-1", .lease = "lease-1"};
+    struct ticket_keyring ring;
+    char *token;
+
+    if (argc < 6 || ticket_keyring_load(argv[1], &ring))
+        return 2;
+    snprintf(ticket.box, sizeof(ticket.box), "%s", argv[3]);
+    snprintf(ticket.addresses, sizeof(ticket.addresses), "%s", argv[2]);
+    ticket.owner = getuid();
+    ticket.expires = time(NULL) + atol(argv[4]);
+    ticket.issued = ticket.expires - 7200;
+    for (int i = 5; i < argc; i++) {
+        struct ticket_gpu *gpu = &ticket.gpus[ticket.gpu_count];
+        snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", argv[i]);
+        gpu->ordinal = (uint32_t)ticket.gpu_count++;
+    }
+    if (ticket_issue(&ring, &ticket, &token))
+        return 1;
+    printf("%s %s %s\n", ticket.box, ticket.addresses, token);
+    free(token);
+    return 0;
+}

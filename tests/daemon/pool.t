@@ -1,0 +1,40 @@
+#!/bin/bash
+# Warm workers are refilled; an empty pool delays a client and never refuses it.
+. "$(dirname "$0")/stub.sh"
+queued() { [ "$(admin health | member queued)" = 1 ]; }
+
+mkfifo "$TMP/gate"
+exec {gate}<>"$TMP/gate"
+launch_stub_box STUB_GATE="$TMP/gate" --warm-workers 1
+printf g >&$gate
+await_stub_box
+hold first
+await_line first 'open session'
+pass "the warm worker serves at once"
+
+start waiting "$CLIENT" "$BOX" echo hi
+is "$(admin devices | member starting)" 1 "a replacement is being started"
+printf g >&$gate
+await_line waiting 'echoed'
+pass "a client that came to an empty pool is served when a worker is ready"
+printf g >&$gate
+await "a refilled pool" sh -c "$BUILD/bin/rgpuctl devices --json --socket $ADMIN | head -1 | grep -q '\"warm\":1'"
+pass "the pool is refilled in the background"
+is "$(admin devices | tail -n 1 | member warm)" 0 "no warm workers where no client begins"
+
+kill -KILL "$(pgrep -P "$BOX_PID" | tail -n 1)"
+await_log 'worker ended pid=[0-9]+ state=ending how="killed by signal 9'
+printf g >&$gate
+await "a refilled pool" sh -c "$BUILD/bin/rgpuctl devices --json --socket $ADMIN | head -1 | grep -q '\"warm\":1'"
+pass "a warm worker that is killed is replaced"
+
+# A client that gives up waiting leaves the queue.
+hold second
+await_line second 'open session'
+start impatient "$CLIENT" "$BOX"
+await "a waiting client" queued
+kill "$PID"; wait "$PID" 2>/dev/null || true
+await_log 'client left the queue peer='
+pass "a client that leaves while it waits is forgotten"
+printf g >&$gate
+done_testing

@@ -10,9 +10,10 @@ $(B)/bench/sgemm: bench/sgemm.cu
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
 
-.PHONY: bench bench-built
+.PHONY: bench bench-built bench-programs
 bench:
 	@scripts/install-deps build bench
 	@+$(MAKE) --no-print-directory bench-built
-bench-built: all $(BENCH_PROGRAMS) $$(if $$(NVCC),$$(B)/bench/sgemm)
+bench-programs: $(BENCH_PROGRAMS) $$(if $$(NVCC),$$(B)/bench/sgemm)
+bench-built: all bench-programs
 	@bench/run --build $(B) $(BENCH_ARGS)

@@ -1,0 +1,37 @@
+# Shared by the tests of faults: programs that run on while others die.
+
+ENDURE=$BUILD/tests/programs/endure
+
+# workers: the worker processes of the box.
+workers() { pgrep -P "$BOX_PID" || true; }
+
+free_mib() { on_box "$ENDURE" --free; }
+
+# free_again MIB: as much memory is free as before.
+free_again() { [ "$(free_mib)" -ge "$1" ]; }
+
+# start_session NAME [VARIABLE=VALUE...]: a session that computes and checks until it is stopped.
+# Sets PID.
+start_session() {
+    local name=$1
+    shift
+    start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$@" "$ENDURE"
+    await_line "$name" '^round 1$' || bail "session $name does not start"
+}
+
+# goes_on NAME: the session completes further rounds.
+goes_on() { drain "$1"; await_line "$1" '^round' && await_line "$1" '^round'; }
+
+# drain NAME: forgets what NAME has said so far.
+drain() { while IFS= read -r -t 0.01 -u "${line_pipe[$1]}" LINE; do :; done; }
+
+# within SECONDS COMMAND...: the command succeeds before the time is up; tells how long it took.
+within() {
+    local limit=$1 begin=$EPOCHREALTIME
+    shift
+    local READY_SECONDS=$((limit + 1))
+    await "$*" "$@" || return 1
+    local ms=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+    diag "after $ms ms: $*"
+    [ $ms -le $((limit * 1000)) ]
+}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# The cable is pulled: client and box lie in two network namespaces whose link goes down. The
+# client gets an error that stays, its memory comes back, and a session on the box's own side
+# does not notice.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/faults.sh"
+requires ip nsenter unshare
+unshare --net true 2>/dev/null || skip_all "no right to make network namespaces here"
+
+# Two namespaces, each held by a process of this test; nothing of the machine itself changes.
+start box_side unshare --net bash -c 'ip link set lo up; echo up; exec tail -f /dev/null'
+box_side=$PID
+await_line box_side '^up' || bail "no namespace"
+start client_side nsenter --net="/proc/$box_side/ns/net" unshare --net \
+    bash -c 'ip link set lo up; echo up; exec tail -f /dev/null'
+client_side=$PID
+await_line client_side '^up' || bail "no namespace"
+on_box_side=(nsenter --net="/proc/$box_side/ns/net")
+on_client_side=(nsenter --net="/proc/$client_side/ns/net")
+"${on_box_side[@]}" ip link add cable0 type veth peer name cable1 netns "$client_side" 2>/dev/null ||
+    skip_all "no veth devices here"
+"${on_box_side[@]}" ip addr add 10.99.0.1/24 dev cable0
+"${on_box_side[@]}" ip link set cable0 up
+"${on_client_side[@]}" ip addr add 10.99.0.2/24 dev cable1
+"${on_client_side[@]}" ip link set cable1 up
+
+[ -e "$BUILD/lib/libcuda.so.1" ] || skip_all "the client library is not built"
+start box "${on_box_side[@]}" "$BUILD/bin/rgpud" --standalone --devices sim:1 --listen 0.0.0.0:0
+BOX_PID=$PID BOX_LOG=$TMP/box.log
+await_line box 'ready' || bail "the box did not start"
+[[ $LINE =~ :([0-9]+) ]] || bail "no port in: $LINE"
+port=${BASH_REMATCH[1]}
+
+near=(env "LD_LIBRARY_PATH=$BUILD/lib" "RGPU_BOXES=127.0.0.1:$port")
+free_mib() { "${on_box_side[@]}" "${near[@]}" "$ENDURE" --free; }
+start neighbour "${on_box_side[@]}" "${near[@]}" "$ENDURE"
+await_line neighbour '^round 1$' || bail "the neighbour does not start"
+before=$(free_mib)
+far=(env "LD_LIBRARY_PATH=$BUILD/lib" "RGPU_BOXES=10.99.0.1:$port" RGPU_TRANSPORT=tcp)
+start holder "${on_client_side[@]}" "${far[@]}" "$ENDURE" --hold 512
+await_line holder '^holding' || bail "no memory held"
+start victim "${on_client_side[@]}" "${far[@]}" "$ENDURE"
+await_line victim '^round 1$' || bail "the session does not start"
+
+"${on_client_side[@]}" ip link set cable1 down
+begin=$SECONDS
+READY_SECONDS=60
+ok "the client that is cut off gets an error" await_line victim '^error '
+diag "$LINE after $((SECONDS - begin)) s"
+ok "which stays" await_line victim '^sticky'
+ok "its memory, and that of an idle client, is free again" within 45 free_again "$before"
+diag "after $((SECONDS - begin)) s"
+ok "the session beside it goes on" goes_on neighbour
+done_testing

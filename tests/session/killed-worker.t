@@ -5,18 +5,11 @@
 . "$TOP/tests/session/faults.sh"
 start_box --devices sim:1
 for transport in shm tcp; do
-    idle=$(workers)
     start_session other "RGPU_TRANSPORT=$transport"
     other=$PID
-    others_worker=
-    for pid in $idle; do
-        [ -z "$(ss -xtnp 2>/dev/null | grep "pid=$pid," || true)" ] || others_worker+="$pid "
-    done
-    mapfile -t known < <(workers)
     start_session victim "RGPU_TRANSPORT=$transport"
     victim=$PID
-    # The warm worker that was there when the victim came is the victim's now: find it by asking
-    # which worker's CPU time grows while the other session is stopped.
+    # The victim's worker is the one whose CPU time grows while the other session is stopped.
     kill -STOP "$other"
     declare -A before=()
     for pid in $(workers); do before[$pid]=$(awk '{print $14+$15}' "/proc/$pid/stat"); done

@@ -3,6 +3,7 @@
 #include "common/driver/context_storage.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct entry {
@@ -43,23 +44,20 @@ CUresult context_storage_put(CUcontext context, void *key, void *value,
     CUresult result = resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
+    struct entry *entry = malloc(sizeof *entry);
+    if (!entry)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *entry = (struct entry){NULL, context, key, value, destructor};
     pthread_mutex_lock(&lock);
-    struct entry *entry = *find(context, key);
-    if (!entry) {
-        entry = malloc(sizeof *entry);
-        if (!entry) {
-            pthread_mutex_unlock(&lock);
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
+    bool taken = *find(context, key) != NULL;
+    if (!taken) {
         entry->next = entries;
         entries = entry;
     }
-    entry->context = context;
-    entry->key = key;
-    entry->value = value;
-    entry->destructor = destructor;
     pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
+    if (taken)
+        free(entry);
+    return taken ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
 CUresult context_storage_delete(CUcontext context, void *key)
@@ -95,7 +93,7 @@ CUresult context_storage_get(void **value, CUcontext context, void *key)
 
 void context_storage_drop(CUcontext context)
 {
-    struct entry *gone = NULL;
+    struct entry *gone = NULL, **gone_end = &gone;
     pthread_mutex_lock(&lock);
     for (struct entry **link = &entries; *link;) {
         struct entry *entry = *link;
@@ -104,8 +102,9 @@ void context_storage_drop(CUcontext context)
             continue;
         }
         *link = entry->next;
-        entry->next = gone;
-        gone = entry;
+        entry->next = NULL;
+        *gone_end = entry;
+        gone_end = &entry->next;
     }
     pthread_mutex_unlock(&lock);
     while (gone) {

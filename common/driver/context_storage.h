@@ -7,6 +7,7 @@
 typedef void (*context_storage_destructor)(CUcontext context, void *key, void *value);
 
 // A context of NULL is the current one everywhere. Without any: CUDA_ERROR_INVALID_CONTEXT.
+// A key that has a value keeps it: CUDA_ERROR_INVALID_HANDLE.
 CUresult context_storage_put(CUcontext context, void *key, void *value,
                              context_storage_destructor destructor);
 // Removes without calling the destructor. CUDA_ERROR_INVALID_HANDLE where there is no value.
@@ -15,7 +16,8 @@ CUresult context_storage_delete(CUcontext context, void *key);
 CUresult context_storage_get(void **value, CUcontext context, void *key);
 
 // To be called when a context has gone (destroyed, or its primary context reset or released for
-// the last time): runs the destructors of its values, outside of any lock, and forgets them.
+// the last time): runs the destructors of its values, newest first and outside of any lock, and
+// forgets them.
 void context_storage_drop(CUcontext context);
 
 #endif

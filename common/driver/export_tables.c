@@ -1,10 +1,11 @@
 // cuGetExportTable: the private tables by UUID. A table is an array of pointers whose first slot
-// holds its size in bytes, save for the context storage. Slots of which only the existence is
-// known do nothing, successfully, and say so at level debug.
+// holds its size in bytes, save for the context storage. Sizes are those of the 13.0 driver, or a
+// later one's. Slots of which only the existence is known do nothing, successfully, and say so at
+// level debug (slot 0 there means: any without a function of its own).
 #include "common/driver/export_tables.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/driver/context_storage.h"
@@ -14,6 +15,14 @@
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
+CUresult cuCtxGetCurrent(CUcontext *context);
+CUresult cuCtxPushCurrent_v2(CUcontext context);
+CUresult cuCtxPopCurrent_v2(CUcontext *context);
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id);
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id);
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule module);
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module);
+CUresult cuFuncGetName(const char **name, CUfunction function);
 
 #define SIZE_OF(slots) ((const void *)(uintptr_t)((slots) * sizeof(void *)))
 
@@ -88,13 +97,14 @@ static const void *const runtime_table[] = {
 
 // ---- tools ----
 
-UNUSED(tools_tls, 1)
-UNUSED(tools_tls, 2)
-UNUSED(tools_tls, 3)
+static CUresult tools_current_context(CUcontext *context)
+{
+    return cuCtxGetCurrent(context);
+}
 
-static const void *const tools_tls_table[] = {
-    SIZE_OF(4), tools_tls_slot1, tools_tls_slot2, tools_tls_slot3,
-};
+UNUSED(tools_tls, 1)
+
+static const void *const tools_tls_table[] = {SIZE_OF(3), tools_tls_slot1, tools_current_context};
 
 // The runtime keeps the callbacks of profilers in these buffers; none is ever registered.
 static uint32_t callback_sites[1024];
@@ -158,10 +168,14 @@ static uint32_t context_check_version(void)
     return 0;
 }
 
-UNUSED(context_check, 1)
+UNUSED(context_check, 0)
 
-static const void *const context_check_table[] = {
-    SIZE_OF(4), context_check_slot1, context_check, context_check_version,
+static const void *const context_check_table[15] = {
+    [0] = SIZE_OF(15),
+    [1] = context_check_slot0,
+    [2] = context_check,
+    [3] = context_check_version,
+    [4 ... 14] = context_check_slot0,
 };
 
 // ---- devices ----
@@ -179,36 +193,15 @@ static CUresult device_extended_flag(unsigned char *value, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-UNUSED(device, 1)
-UNUSED(device, 2)
-UNUSED(device, 3)
-UNUSED(device, 4)
-UNUSED(device, 6)
-UNUSED(device, 7)
-UNUSED(device, 8)
-UNUSED(device, 9)
-UNUSED(device, 10)
-UNUSED(device, 11)
-UNUSED(device, 12)
-UNUSED(device, 14)
-UNUSED(device, 15)
-UNUSED(device, 16)
-UNUSED(device, 17)
-UNUSED(device, 18)
-UNUSED(device, 19)
-UNUSED(device, 20)
-UNUSED(device, 21)
-UNUSED(device, 22)
-UNUSED(device, 23)
-UNUSED(device, 24)
-UNUSED(device, 25)
+UNUSED(device, 0)
 
-static const void *const device_table[] = {
-    SIZE_OF(26), device_slot1, device_slot2, device_slot3, device_slot4, device_extended_attribute,
-    device_slot6, device_slot7, device_slot8, device_slot9, device_slot10, device_slot11,
-    device_slot12, device_extended_flag, device_slot14, device_slot15, device_slot16,
-    device_slot17, device_slot18, device_slot19, device_slot20, device_slot21, device_slot22,
-    device_slot23, device_slot24, device_slot25,
+static const void *const device_table[31] = {
+    [0] = SIZE_OF(31),
+    [1 ... 4] = device_slot0,
+    [5] = device_extended_attribute,
+    [6 ... 12] = device_slot0,
+    [13] = device_extended_flag,
+    [14 ... 30] = device_slot0,
 };
 
 // ---- integrity ----
@@ -226,13 +219,90 @@ static CUresult integrity_answer(uint32_t version, uint64_t unix_seconds, uint64
     return status;
 }
 
-// ---- the table that the CUDA 13.4 runtime wants to find ----
+// ---- contexts and modules for tools, which cuBLAS and cuFFT use too ----
 
-UNUSED(late_runtime, 0)
+static CUresult tools_context_id(CUcontext context, unsigned long long *id)
+{
+    if (!id)
+        return CUDA_ERROR_INVALID_VALUE;
+    *id = 0;
+    return context ? cuCtxGetId(context, id) : CUDA_SUCCESS;
+}
 
-enum { LATE_RUNTIME_SLOTS = 95 };
-static const void *const late_runtime_table[LATE_RUNTIME_SLOTS] = {
-    SIZE_OF(LATE_RUNTIME_SLOTS), [1 ... LATE_RUNTIME_SLOTS - 1] = late_runtime_slot0,
+// The identity of a stream as CONTEXT sees it: a default stream is another one in each.
+static CUresult stream_id(CUcontext context, CUstream stream, unsigned long long *id)
+{
+    if (!context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = cuCtxPushCurrent_v2(context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = cuStreamGetId(stream, id);
+    cuCtxPopCurrent_v2(NULL);
+    return result;
+}
+
+// The driver gives the address of its own object for a stream; ours is the handle, never NULL.
+static CUresult tools_stream_object(CUcontext context, CUstream stream, void **object)
+{
+    unsigned long long id;
+    if (!object)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = stream_id(context, stream, &id);
+    if (result == CUDA_SUCCESS)
+        *object = stream ? stream : CU_STREAM_LEGACY;
+    return result;
+}
+
+static CUresult tools_stream_id(CUcontext context, void *object, unsigned long long *id)
+{
+    if (!object || !id)
+        return CUDA_ERROR_INVALID_VALUE;
+    return stream_id(context, object, id);
+}
+
+UNUSED(tools_context, 0)
+
+static const void *const tools_context_table[95] = {
+    [0] = SIZE_OF(95),
+    [1 ... 3] = tools_context_slot0,
+    [4] = tools_context_id,
+    [5 ... 38] = tools_context_slot0,
+    [39] = tools_stream_id,
+    [40 ... 50] = tools_context_slot0,
+    [51] = tools_stream_object,
+    [52 ... 94] = tools_context_slot0,
+};
+
+typedef void (*function_visitor)(void *opaque, CUfunction function, const char *name);
+
+// Shows every function of a module to VISIT and gives their number.
+static unsigned long tools_module_functions(CUcontext context, CUmodule module,
+                                            function_visitor visit, void *opaque)
+{
+    unsigned int count = 0;
+    if (cuModuleGetFunctionCount(&count, module) != CUDA_SUCCESS || !count)
+        return 0;
+    CUfunction *functions = calloc(count, sizeof *functions);
+    if (!functions || cuModuleEnumerateFunctions(functions, count, module) != CUDA_SUCCESS)
+        count = 0;
+    for (unsigned int i = 0; visit && i < count; i++) {
+        const char *name = NULL;
+        if (cuFuncGetName(&name, functions[i]) != CUDA_SUCCESS)
+            name = "";
+        visit(opaque, functions[i], name);
+    }
+    free(functions);
+    return count;
+}
+
+UNUSED(tools_module, 0)
+
+static const void *const tools_module_table[99] = {
+    [0] = SIZE_OF(99),
+    [1 ... 6] = tools_module_slot0,
+    [7] = tools_module_functions,
+    [8 ... 98] = tools_module_slot0,
 };
 
 // ---- lookup ----
@@ -261,7 +331,9 @@ static const struct export_table {
     {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa,
       0x7e}, "context-check", context_check_table},
     {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8,
-      0xf2}, "late-runtime", late_runtime_table},
+      0xf2}, "tools-context", tools_context_table},
+    {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
+      0x1e}, "tools-module", tools_module_table},
 };
 
 static void log_unknown(const CUuuid *id)
@@ -285,5 +357,6 @@ CUresult export_table_get(const void **table, const CUuuid *id)
         }
     }
     log_unknown(id);
+    *table = NULL;
     return CUDA_ERROR_INVALID_VALUE;
 }

@@ -8,12 +8,13 @@
 #include "proto/cuda_abi.h"
 
 // What cuGetExportTable does: CUDA_ERROR_INVALID_VALUE for a missing argument and for an unknown
-// table, whose UUID is logged.
+// table, whose UUID is logged; *TABLE is NULL then.
 CUresult export_table_get(const void **table, const CUuuid *id);
 
-// Gives the primary context of a device without making it current. The archive has a weak
-// definition, which retains the context once per device and keeps it until the process ends;
-// a library that can do better defines its own.
+// Gives the primary context of a device without making it current. NVIDIA's driver gives the handle
+// that a later cuDevicePrimaryCtxRetain gives, and leaves the context inactive. The archive has a
+// weak definition, which retains the context once per device and keeps it until the process ends;
+// a library that can do as the driver does defines its own.
 CUresult export_table_primary_context(CUcontext *context, CUdevice device);
 
 #endif

@@ -1,9 +1,7 @@
 // cuGetProcAddress: binary search in the generated table, then the choice among ABI versions.
 #include "common/driver/proc_address.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -25,67 +23,55 @@ static const struct rgpu_proc_entry *first_of(const char *name)
     return &rgpu_proc_table[low];
 }
 
-struct candidates {
-    const struct rgpu_proc_entry *legacy;
-    const struct rgpu_proc_entry *per_thread;
-    bool too_new; // the name exists, but only in later versions
-};
-
-static struct candidates candidates_of(const char *name, int cuda_version)
+// Where NAME is in the table: the newest entry up to CUDA_VERSION of the wanted kind. *KNOWN says
+// whether it is there in any version.
+static const struct rgpu_proc_entry *newest_of(const char *name, int cuda_version, bool per_thread,
+                                               bool *known)
 {
     const struct rgpu_proc_entry *end = rgpu_proc_table + rgpu_proc_count;
-    struct candidates found = {0};
+    const struct rgpu_proc_entry *found = NULL;
     for (const struct rgpu_proc_entry *entry = first_of(name);
          entry < end && !strcmp(entry->name, name); entry++) {
-        if (entry->version > cuda_version)
-            found.too_new = true;
-        else if (entry->ptsz_kind)
-            found.per_thread = entry;
-        else
-            found.legacy = entry;
+        if ((entry->ptsz_kind != 0) != per_thread)
+            continue;
+        *known = true;
+        if (entry->version <= cuda_version)
+            found = entry;
     }
     return found;
-}
-
-// A suffix says which symbol is meant, as for dlsym; only this library's own symbols count.
-static void *exact_symbol(const char *name)
-{
-    Dl_info self, found;
-    if (strncmp(name, "cu", 2) || !strchr(name, '_') || !dladdr(&rgpu_proc_count, &self))
-        return NULL;
-    void *library = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
-        library = dlopen(NULL, RTLD_LAZY); // it is the program itself
-    if (!library)
-        return NULL;
-    void *symbol = dlsym(library, name);
-    dlclose(library);
-    if (!symbol || !dladdr(symbol, &found) || found.dli_fbase != self.dli_fbase)
-        return NULL;
-    return symbol;
-}
-
-static CUresult report(CUdriverProcAddressQueryResult *status, CUdriverProcAddressQueryResult value)
-{
-    if (status)
-        *status = value;
-    return value == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult proc_address_get(const char *name, void **function, int cuda_version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *status)
 {
-    if (!name || !function || flags & ~known_flags)
+    if (!name || !function || flags & ~known_flags || cuda_version > CUDA_VERSION)
         return CUDA_ERROR_INVALID_VALUE;
-    struct candidates found = candidates_of(name, cuda_version);
-    const struct rgpu_proc_entry *entry = found.legacy;
-    if (found.per_thread && flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
-        entry = found.per_thread;
-    *function = entry ? entry->symbol : exact_symbol(name);
-    if (*function)
-        return report(status, CU_GET_PROC_ADDRESS_SUCCESS);
-    log_debug("no such function name=%s version=%d reason=%s", name, cuda_version,
-              found.too_new ? "version" : "name");
-    return report(status, found.too_new ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                                        : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    bool known = false;
+    const struct rgpu_proc_entry *entry = NULL;
+    if ((flags & known_flags) == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+        entry = newest_of(name, cuda_version, true, &known);
+    if (!known)
+        entry = newest_of(name, cuda_version, false, &known);
+    if (!entry)
+        log_debug("no such function name=%s version=%d reason=%s", name, cuda_version,
+                  known ? "version" : "name");
+    *function = entry ? entry->symbol : NULL;
+    if (status)
+        *status = entry   ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                          : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return CUDA_SUCCESS;
+}
+
+CUresult proc_address_get_v1(const char *name, void **function, int cuda_version, cuuint64_t flags)
+{
+    void *found = NULL;
+    if (!function)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = proc_address_get(name, &found, cuda_version, flags, NULL);
+    if (result == CUDA_SUCCESS && !found)
+        result = CUDA_ERROR_NOT_FOUND;
+    if (result == CUDA_SUCCESS)
+        *function = found;
+    return result;
 }

@@ -18,14 +18,20 @@ struct rgpu_proc_entry {
 extern const struct rgpu_proc_entry rgpu_proc_table[];
 extern const size_t rgpu_proc_count;
 
-// The entry of NAME with the highest version that is not above CUDA_VERSION. With the flag
-// CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM the per-thread form is preferred where there
-// is one. A name with its suffix (cuMemAlloc_v2, cuLaunchKernel_ptsz) means exactly that symbol.
+// cuGetProcAddress_v2: the entry of NAME with the highest version that is not above that of the
+// caller. With CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM (and not the legacy flag) only the
+// per-thread forms of NAME count, where it has any.
 //
-// Found: CUDA_SUCCESS. Otherwise *FUNCTION is NULL, the result CUDA_ERROR_NOT_FOUND, and *STATUS
-// (which may be NULL) says whether a later version is the reason. A missing argument or an unknown
-// flag is CUDA_ERROR_INVALID_VALUE.
+// As NVIDIA's driver does, this succeeds with *FUNCTION = NULL where there is no such entry, and
+// *STATUS (which may be NULL) says why: the name is not known (as no name with a suffix is), or its
+// first version is later. CUDA_ERROR_INVALID_VALUE, nothing written: a missing argument, an unknown
+// flag, a caller newer than this driver (CUDA_VERSION).
 CUresult proc_address_get(const char *name, void **function, int cuda_version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *status);
+
+// cuGetProcAddress of CUDA 11.3: where there is no such entry, CUDA_ERROR_NOT_FOUND and nothing is
+// written.
+CUresult proc_address_get_v1(const char *name, void **function, int cuda_version,
+                             cuuint64_t flags);
 
 #endif

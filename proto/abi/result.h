@@ -1,5 +1,5 @@
-/* Results that every call of the driver returns, with the text that cuGetErrorString gives for each.
- * Values are grouped in hundreds by cause. */
+/* Results that every call of the driver returns, with the text that cuGetErrorString gives for
+ * each. Values are grouped in hundreds by cause. */
 #ifndef RGPU_PROTO_ABI_RESULT_H
 #define RGPU_PROTO_ABI_RESULT_H
 
@@ -16,7 +16,8 @@
     X(CUDA_ERROR_PROFILER_ALREADY_STARTED, 7, "profiler already started") \
     X(CUDA_ERROR_PROFILER_ALREADY_STOPPED, 8, "profiler already stopped") \
     X(CUDA_ERROR_STUB_LIBRARY, 34, "CUDA driver is a stub library") \
-    X(CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, 36, "API call requires a newer CUDA driver") \
+    X(CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, 36, \
+      "API call is not supported in the installed CUDA driver") \
     X(CUDA_ERROR_DEVICE_UNAVAILABLE, 46, "CUDA-capable device(s) is/are busy or unavailable") \
     X(CUDA_ERROR_NO_DEVICE, 100, "no CUDA-capable device is detected") \
     X(CUDA_ERROR_INVALID_DEVICE, 101, "invalid device ordinal") \
@@ -52,7 +53,8 @@
       "the provided execution affinity is not supported") \
     X(CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC, 225, \
       "the provided PTX contains unsupported call to cudaDeviceSynchronize") \
-    X(CUDA_ERROR_CONTAINED, 226, "an error was contained on the device; the process must end") \
+    X(CUDA_ERROR_CONTAINED, 226, \
+      "Invalid access of peer GPU memory over nvlink or a hardware error") \
     X(CUDA_ERROR_INVALID_SOURCE, 300, "device kernel image is invalid") \
     X(CUDA_ERROR_FILE_NOT_FOUND, 301, "file not found") \
     X(CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, 302, "shared object symbol not found") \
@@ -60,7 +62,7 @@
     X(CUDA_ERROR_OPERATING_SYSTEM, 304, "OS call failed or operation not supported on this OS") \
     X(CUDA_ERROR_INVALID_HANDLE, 400, "invalid resource handle") \
     X(CUDA_ERROR_ILLEGAL_STATE, 401, "the operation cannot be performed in the present state") \
-    X(CUDA_ERROR_LOSSY_QUERY, 402, "query would lose information") \
+    X(CUDA_ERROR_LOSSY_QUERY, 402, "attempted introspection would be semantically lossy") \
     X(CUDA_ERROR_NOT_FOUND, 500, "named symbol not found") \
     X(CUDA_ERROR_NOT_READY, 600, "device not ready") \
     X(CUDA_ERROR_ILLEGAL_ADDRESS, 700, "an illegal memory access was encountered") \
@@ -86,7 +88,7 @@
     X(CUDA_ERROR_INVALID_PC, 718, "invalid program counter") \
     X(CUDA_ERROR_LAUNCH_FAILED, 719, "unspecified launch failure") \
     X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, 720, "too many blocks in cooperative launch") \
-    X(CUDA_ERROR_TENSOR_MEMORY_LEAK, 721, "a kernel ended without freeing its tensor memory") \
+    X(CUDA_ERROR_TENSOR_MEMORY_LEAK, 721, "tensor memory not completely freed") \
     X(CUDA_ERROR_NOT_PERMITTED, 800, "operation not permitted") \
     X(CUDA_ERROR_NOT_SUPPORTED, 801, "operation not supported") \
     X(CUDA_ERROR_SYSTEM_NOT_READY, 802, "system not yet initialized") \
@@ -103,11 +105,13 @@
     X(CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, 808, \
       "the hardware resources required to create MPS client have been exhausted") \
     X(CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED, 809, \
-      "the hardware resources required to support device connections are exhausted") \
+      "the hardware resources required to support device connections have been exhausted") \
     X(CUDA_ERROR_MPS_CLIENT_TERMINATED, 810, "the MPS client has been terminated by the server") \
     X(CUDA_ERROR_CDP_NOT_SUPPORTED, 811, \
-      "the module uses dynamic parallelism, which this configuration does not support") \
-    X(CUDA_ERROR_CDP_VERSION_MISMATCH, 812, "the module mixes versions of dynamic parallelism") \
+      "is using CUDA Dynamic Parallelism, but the current configuration, like MPS, does not " \
+      "support it") \
+    X(CUDA_ERROR_CDP_VERSION_MISMATCH, 812, \
+      "unsupported interaction between different versions of CUDA Dynamic Parallelism") \
     X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900, \
       "operation not permitted when stream is capturing") \
     X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901, \
@@ -127,17 +131,19 @@
       "attempt to terminate a thread-local capture sequence from another thread") \
     X(CUDA_ERROR_TIMEOUT, 909, "wait operation timed out") \
     X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, \
-      "the graph update was not performed because it violated the constraints") \
+      "the graph update was not performed because it included changes which violated " \
+      "constraints specific to instantiated graph update") \
     X(CUDA_ERROR_EXTERNAL_DEVICE, 911, \
-      "an async error has occurred in external entity outside of CUDA") \
-    X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, "a cluster launch is misconfigured") \
+      "an async error has occured in external entity outside of CUDA") \
+    X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, \
+      "a kernel launch error has occurred due to cluster misconfiguration") \
     X(CUDA_ERROR_FUNCTION_NOT_LOADED, 913, \
-      "the function handle is not loaded when its loading was required") \
+      "the function handle is not loaded when calling an API that requires a loaded function") \
     X(CUDA_ERROR_INVALID_RESOURCE_TYPE, 914, \
-      "one or more resources passed in are not valid for the operation") \
+      "one or more resources passed in are not valid resource types for the operation") \
     X(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, 915, \
-      "one or more resources are insufficient or not applicable") \
-    X(CUDA_ERROR_KEY_ROTATION, 916, "an error happened during the key rotation") \
+      "one or more resources are insufficient or non-applicable for the operation") \
+    X(CUDA_ERROR_KEY_ROTATION, 916, "an error happened during the key rotation sequence") \
     X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 #define RGPU_CUDA_RESULT_VALUE(name, value, text) name = value,

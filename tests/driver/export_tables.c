@@ -23,6 +23,13 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
+CUresult cuCtxPushCurrent_v2(CUcontext context);
+CUresult cuCtxPopCurrent_v2(CUcontext *context);
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id);
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id);
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule module);
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module);
+CUresult cuFuncGetName(const char **name, CUfunction function);
 
 static CUcontext current, primary = (CUcontext)0x70;
 static const void *loaded_image;
@@ -80,6 +87,55 @@ CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+static CUcontext pushed_over;
+
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    pushed_over = current;
+    current = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    current = pushed_over;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
+{
+    *id = (uintptr_t)context + 1;
+    return CUDA_SUCCESS;
+}
+
+// A stream's number is made of its own and its context's; 0xbad is no stream.
+CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
+{
+    if (stream == (CUstream)0xbad)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *id = ((uintptr_t)current << 16) + (stream ? (uintptr_t)stream : 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule module)
+{
+    *count = 2;
+    return module == (CUmodule)0x300 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module)
+{
+    for (unsigned int i = 0; i < count; i++)
+        functions[i] = (CUfunction)(uintptr_t)(0x400 + i);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetName(const char **name, CUfunction function)
+{
+    *name = function == (CUfunction)0x400 ? "first" : "second";
+    return CUDA_SUCCESS;
+}
+
 // ---- what is checked ----
 
 static void *const *table(const char *uuid)
@@ -100,6 +156,9 @@ static void *const *table(const char *uuid)
 static const char runtime_id[] = "6BD5FB6C-5BF4-E74A-8987-D93912FD9DF9";
 static const char callbacks_id[] = "A094798C-2E74-2E74-93F2-0800200C0A66";
 static const char storage_id[] = "C693336E-1121-DF11-A8C3-68F355D89593";
+static const char tools_tls_id[] = "42D85A81-23F6-CB47-8298-F6E78A3AECDC";
+static const char tools_context_id[] = "21318C60-9714-3248-8CA6-41FF7324C8F2";
+static const char tools_module_id[] = "6E163FBE-B958-444D-835C-E182AFF1991E";
 static const char integrity_id[] = "D4082055-BDE6-704B-8D34-BA123C66E1F2";
 
 static const struct {
@@ -107,14 +166,15 @@ static const struct {
     size_t slots;
 } shapes[] = {
     {runtime_id, 13},
-    {"42D85A81-23F6-CB47-8298-F6E78A3AECDC", 4},
+    {tools_tls_id, 3},
     {callbacks_id, 7},
     {"0CA50B8C-1004-929A-89A7-D0DF10E77286", 2},
     {"195BCBF4-D67D-024A-ACC5-1D29CEA631AE", 3},
-    {"B10541E1-F7C7-C74A-9F64-F223BE99F1E2", 26},
+    {"B10541E1-F7C7-C74A-9F64-F223BE99F1E2", 31},
     {integrity_id, 3},
-    {"263E8860-7CD2-6143-92F6-BBD5006DFA7E", 4},
-    {"21318C60-9714-3248-8CA6-41FF7324C8F2", 95},
+    {"263E8860-7CD2-6143-92F6-BBD5006DFA7E", 15},
+    {tools_context_id, 95},
+    {tools_module_id, 99},
 };
 
 static void check_shapes(void)
@@ -130,8 +190,9 @@ static void check_shapes(void)
     ok(storage && storage[0] == (void *)context_storage_put && storage[3],
        "the context storage has no size slot");
     ok(!table("00000000-0000-0000-0000-000000000001"), "an unknown table is refused");
-    const void *slots;
+    const void *slots = &slots;
     CUuuid id = {{0}};
+    ok(export_table_get(&slots, &id) == CUDA_ERROR_INVALID_VALUE && !slots, "and gives NULL");
     is_int(export_table_get(NULL, &id), CUDA_ERROR_INVALID_VALUE, "nowhere to put a table");
     is_int(export_table_get(&slots, NULL), CUDA_ERROR_INVALID_VALUE, "no identifier");
 }
@@ -214,12 +275,58 @@ static void check_integrity(void)
     is_mem(result, digest, sizeof digest, "with an HMAC over process, tables and devices");
 }
 
+static void note_function(void *opaque, CUfunction function, const char *name)
+{
+    char *text = opaque;
+    sprintf(text + strlen(text), "%s=%p ", name, (void *)function);
+}
+
+static void check_tools_modules(void)
+{
+    void *const *slots = table(tools_module_id);
+    unsigned long (*visit)(CUcontext, CUmodule, void *, void *) = slots[7];
+    char text[64] = "";
+    is_int(visit(NULL, (CUmodule)0x300, (void *)note_function, text), 2, "a module's functions");
+    is_str(text, "first=0x400 second=0x401 ", "are shown with their names");
+    is_int(visit(NULL, (CUmodule)0x301, (void *)note_function, text), 0, "no module, no functions");
+}
+
+static void check_tools_contexts(void)
+{
+    void *const *slots = table(tools_context_id);
+    CUresult (*get_current)(CUcontext *) = table(tools_tls_id)[2];
+    CUresult (*context_id)(CUcontext, unsigned long long *) = slots[4];
+    CUresult (*stream_id)(CUcontext, void *, unsigned long long *) = slots[39];
+    CUresult (*stream_object)(CUcontext, CUstream, void **) = slots[51];
+    CUcontext got = NULL, other = (CUcontext)0x71;
+    unsigned long long id = 0;
+    void *object = NULL;
+
+    current = primary;
+    ok(get_current(&got) == CUDA_SUCCESS && got == primary, "the current context");
+    ok(context_id(primary, &id) == CUDA_SUCCESS && id == 0x71, "a context's number");
+    ok(context_id(NULL, &id) == CUDA_SUCCESS && id == 0, "no context has number 0");
+    ok(stream_object(other, NULL, &object) == CUDA_SUCCESS && object,
+       "the default stream has an object");
+    ok(stream_id(other, object, &id) == CUDA_SUCCESS && id == 0x710001,
+       "and from it a number, in the context that was named");
+    ok(stream_object(primary, (CUstream)0x5, &object) == CUDA_SUCCESS &&
+           stream_id(primary, object, &id) == CUDA_SUCCESS && id == 0x700005,
+       "so has any other stream");
+    ok(current == primary, "the current context is what it was");
+    is_int(stream_object(NULL, NULL, &object), CUDA_ERROR_INVALID_HANDLE, "no context, no object");
+    is_int(stream_object(primary, (CUstream)0xbad, &object), CUDA_ERROR_INVALID_HANDLE,
+           "nor without a stream");
+    current = NULL;
+}
+
 static CUcontext dropped_context;
-static int drops;
+static int drops, last_drop;
 
 static void on_drop(CUcontext context, void *key, void *value)
 {
     dropped_context = context;
+    last_drop = *(int *)value;
     drops += *(int *)key + *(int *)value;
 }
 
@@ -241,15 +348,18 @@ static void check_storage(void)
     is_int(get(&got, two, &key), CUDA_ERROR_INVALID_HANDLE, "but not in another context");
     current = one;
     ok(get(&got, NULL, &key) == CUDA_SUCCESS && got == &value, "NULL means the current context");
-    put(NULL, &key, &other_value, on_drop);
-    ok(get(&got, one, &key) == CUDA_SUCCESS && got == &other_value, "a second put replaces");
+    is_int(put(NULL, &key, &other_value, on_drop), CUDA_ERROR_INVALID_HANDLE,
+           "a second put is refused");
+    ok(get(&got, one, &key) == CUDA_SUCCESS && got == &value, "and the first value stays");
     put(one, &other_key, &value, on_drop);
     put(two, &key, &value, on_drop);
     is_int(delete(one, &other_key), CUDA_SUCCESS, "a value is deleted");
     is_int(delete(one, &other_key), CUDA_ERROR_INVALID_HANDLE, "once");
     is_int(drops, 0, "without its destructor");
+    put(one, &other_key, &other_value, on_drop);
     context_storage_drop(one);
-    ok(drops == 14 && dropped_context == one, "destructors run when the context goes");
+    ok(drops == 37 && dropped_context == one, "destructors run when the context goes");
+    is_int(last_drop, value, "the newest first");
     is_int(get(&got, one, &key), CUDA_ERROR_INVALID_HANDLE, "and its values go with it");
     ok(get(&got, two, &key) == CUDA_SUCCESS, "those of another context stay");
     context_storage_drop(two);
@@ -262,5 +372,7 @@ int main(void)
     check_callbacks();
     check_integrity();
     check_storage();
+    check_tools_modules();
+    check_tools_contexts();
     return done();
 }

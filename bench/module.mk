@@ -13,7 +13,7 @@ $(B)/bench/sgemm: bench/sgemm.cu
 .PHONY: bench bench-built bench-programs
 bench:
 	@scripts/install-deps build bench
-	@+$(MAKE) --no-print-directory bench-built
+	@+$(MAKE) $(jobs) --no-print-directory bench-built
 bench-programs: $(BENCH_PROGRAMS) $$(if $$(NVCC),$$(B)/bench/sgemm)
 bench-built: all bench-programs
 	@bench/run --build $(B) $(BENCH_ARGS)

@@ -13,6 +13,6 @@ $(B)/examples/vector-runtime: examples/vector.cu
 examples: $(EXAMPLES) $$(if $$(NVCC),$$(B)/examples/vector-runtime)
 demo:
 	@scripts/install-deps build demo
-	@+$(MAKE) --no-print-directory demo-built
+	@+$(MAKE) $(jobs) --no-print-directory demo-built
 demo-built: all examples
 	@scripts/demo $(B)

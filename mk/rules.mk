@@ -22,6 +22,9 @@ INSTALL_TARGETS :=
 DEPFILES      :=
 GENERATED     :=
 
+# For targets that start make again: as many jobs as there are processors, unless -j was given.
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 objects  = $(patsubst %.c,$(B)/obj/%.o,$(patsubst $(B)/gen/%,gen/%,$(1)))
 archives = $(patsubst %,$(B)/lib/%.a,$(1))
 

@@ -213,7 +213,9 @@ start_box() {
         case " $* " in *" --devices "*) ;; *) args+=(--devices "${RGPU_TEST_DEVICES:-sim:2}") ;; esac
         case " $* " in *" --listen "*) ;; *) args+=(--listen 127.0.0.1:0) ;; esac
     esac
-    start "$name" "$BUILD/bin/rgpud" "${args[@]}"
+    local under=()
+    [ -z "${VALGRIND:-}" ] || under=(valgrind -q --error-exitcode=99)
+    start "$name" "${under[@]}" "$BUILD/bin/rgpud" "${args[@]}"
     BOX_PID=$PID BOX_LOG=$TMP/$name.log
     await_line "$name" '([][0-9A-Za-z.:_-]+:[0-9]+)' || bail "the box did not start"
     [[ $LINE =~ (([0-9]+\.){3}[0-9]+:[0-9]+) ]] || bail "no address in the box's ready line: $LINE"

@@ -18,7 +18,7 @@ test_scripts  = $(sort $(wildcard tests/*/*.t))
 .PHONY: check check-built tests
 check:
 	@scripts/install-deps build test
-	@+$(MAKE) --no-print-directory check-built
+	@+$(MAKE) $(jobs) --no-print-directory check-built
 
 tests: all $$(TEST_PROGRAMS) $$(TEST_EXTRAS)
 

@@ -1,0 +1,188 @@
+// The steps of a driver call (see call.h).
+#include "client-lib/call.h"
+
+#include <string.h>
+
+#include "client-lib/copyout.h"
+#include "client-lib/exports.h"
+#include "client-lib/process.h"
+#include "client-lib/thread.h"
+
+void call_begin(struct call *call, uint16_t op)
+{
+    *call = (struct call){.op = op};
+    call->result = process_ready();
+    if (call->result != CUDA_SUCCESS)
+        return;
+    uint64_t handle = thread_context();
+    if (!handle)
+        return;
+    struct object *context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)handle);
+    if (!context) {
+        call->stale = true;
+        return;
+    }
+    call->session = context->session;
+    call->context = handle;
+}
+
+static CUresult no_session(const struct call *call)
+{
+    return call->stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+void call_fail(struct call *call, CUresult result)
+{
+    if (call->result == CUDA_SUCCESS)
+        call->result = result;
+}
+
+// The call goes to the session that its objects belong to, in their context where the thread has
+// none there.
+static void adopt_session(struct call *call, const struct object *object)
+{
+    if (call->session == object->session)
+        return;
+    call->session = object->session;
+    call->context = object->kind == HANDLE_CONTEXT ? object->handle : object->context;
+}
+
+uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handle)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    const struct object *object = object_find(kind, handle);
+    if (!object) {
+        call->result = kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT
+                                              : CUDA_ERROR_INVALID_HANDLE;
+        return 0;
+    }
+    adopt_session(call, object);
+    return object->handle;
+}
+
+uint64_t call_stream(struct call *call, CUstream stream, bool per_thread)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    if (stream == CU_STREAM_PER_THREAD || (!stream && per_thread)) {
+        struct object *context;
+        call->result = thread_context_object(&context);
+        if (call->result != CUDA_SUCCESS)
+            return 0;
+        uint64_t mine = thread_default_stream(context);
+        if (!mine)
+            call->result = CUDA_ERROR_OUT_OF_MEMORY;
+        return mine;
+    }
+    if (!stream || stream == CU_STREAM_LEGACY)
+        return (uintptr_t)stream;
+    return call_handle(call, HANDLE_STREAM, stream);
+}
+
+int32_t call_device(struct call *call, CUdevice device)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    struct session *session = session_of_device(device);
+    if (!session) {
+        call->result = CUDA_ERROR_INVALID_DEVICE;
+        return 0;
+    }
+    if (call->session != session) {
+        call->session = session;
+        call->context = 0;
+    }
+    return device - session->first_device;
+}
+
+uint64_t call_mint(struct call *call, enum handle_kind kind)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    if (!call->session) {
+        call->result = no_session(call);
+        return 0;
+    }
+    struct object *object = object_new(kind, call->session, call->context);
+    if (!object) {
+        call->result = CUDA_ERROR_OUT_OF_MEMORY;
+        return 0;
+    }
+    return object->handle;
+}
+
+CUresult call_unmint(struct call *call, uint64_t handle)
+{
+    if (handle)
+        handle_retire(handle);
+    return call->result;
+}
+
+void *call_reserve(struct call *call, size_t size)
+{
+    if (call->result != CUDA_SUCCESS)
+        return NULL;
+    if (!call->session) {
+        call->result = no_session(call);
+        return NULL;
+    }
+    size_t whole = (sizeof(struct wire_request) + size + 7) & ~(size_t)7;
+    if (whole > WIRE_RECORD_MAX) {
+        call->result = CUDA_ERROR_INVALID_VALUE;
+        return NULL;
+    }
+    call->result = session_lost(call->session);
+    if (call->result != CUDA_SUCCESS)
+        return NULL;
+    struct wire_request *record = link_reserve(call->session->link, (uint32_t)whole);
+    if (!record) {
+        session_fail(call->session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(call->session->link));
+        call->result = session_lost(call->session);
+        return NULL;
+    }
+    *record = (struct wire_request){
+        .size = (uint32_t)whole, .op = call->op, .context = call->context};
+    // What pads the record must not tell the box anything of this process's memory.
+    if (whole != sizeof(*record) + size)
+        memset((uint8_t *)record + whole - 8, 0, 8);
+    call->record = record;
+    return record + 1;
+}
+
+CUresult call_post(struct call *call)
+{
+    link_commit(call->session->link);
+    return CUDA_SUCCESS;
+}
+
+CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *bytes, size_t room,
+                         size_t *used)
+{
+    struct session *session = call->session;
+    struct waiter waiter = {.reply = reply, .reply_size = size, .bytes = bytes,
+                            .bytes_room = room};
+    call->record->call = session_prepare(session, &waiter);
+    if (!call->record->call) {
+        link_cancel(session->link);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    link_commit(session->link);
+    link_flush(session->link);
+    session_wait(session, &waiter);
+    if (used)
+        *used = waiter.bytes_used;
+    if (waiter.result == CUDA_SUCCESS)
+        copyout_deliver(session);
+    return waiter.result != CUDA_SUCCESS ? waiter.result : waiter.deferred;
+}
+
+CUresult call_wait(struct call *call, void *reply, size_t size)
+{
+    return call_wait_bytes(call, reply, size, NULL, 0, NULL);
+}
+
+void handle_retire(uint64_t handle)
+{
+    object_retire((enum handle_kind)(handle >> 56), handle);
+}

@@ -1,0 +1,70 @@
+// What the library remembers of each handle that it gave to the program.
+//
+// Handles are values of common/handle_table.h, so a wrong one is recognised, never followed.
+// Objects are recycled but never unmapped: a program that uses a handle while another thread
+// destroys it gets an error or the old behaviour, not a crash.
+#ifndef RGPU_CLIENT_OBJECT_H
+#define RGPU_CLIENT_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct session;
+
+struct parameter_layout {
+    uint32_t count;
+    uint32_t bytes; // of the packed parameters
+    int32_t max_threads;
+    struct wire_parameter parameters[];
+};
+
+struct object {
+    enum handle_kind kind;
+    uint64_t handle;
+    struct session *session;
+    uint64_t context; // handle of the context it was made in; 0 for libraries, kernels and links
+    struct object *next;
+    union {
+        struct {
+            CUdevice device; // as the program numbers it
+            unsigned int flags;
+            unsigned int api_version;
+            bool primary;
+            uint64_t id;
+        } ctx;
+        struct {
+            unsigned int flags;
+            int priority;
+            uint64_t id;
+        } stream;
+        struct {
+            uint64_t owner; // handle of its module, library or kernel
+            struct parameter_layout *layout;
+            char *name;
+            struct object *sibling; // of the same owner
+        } function;             // functions and kernels
+        struct {
+            struct object *functions;
+        } module; // modules and libraries
+        struct {
+            CUdevice device;
+        } pool;
+        struct {
+            void *image; // what link_complete gave the program
+        } link;
+    };
+};
+
+// The live object behind a handle, else NULL. HANDLE_FUNCTION finds kernels too.
+struct object *object_find(enum handle_kind kind, const void *handle);
+// A new object with a fresh handle; NULL where memory has run out.
+struct object *object_new(enum handle_kind kind, struct session *session, uint64_t context);
+// Ends a handle; its object may be reused at once.
+void object_retire(enum handle_kind kind, uint64_t handle);
+void object_each(enum handle_kind kind, void (*visit)(void *opaque, struct object *object),
+                 void *opaque);
+
+#endif

@@ -1,0 +1,19 @@
+// A driver call that this library does not carry: it refuses, and is named once in the log.
+#ifndef RGPU_CLIENT_UNSUPPORTED_H
+#define RGPU_CLIENT_UNSUPPORTED_H
+
+#include <stdatomic.h>
+
+#include "proto/cuda_abi.h"
+
+CUresult unsupported_call(const char *name, atomic_flag *named);
+
+#define UNSUPPORTED(symbol) \
+    __attribute__((visibility("default"))) CUresult symbol(void); \
+    CUresult symbol(void) \
+    { \
+        static atomic_flag named = ATOMIC_FLAG_INIT; \
+        return unsupported_call(#symbol, &named); \
+    }
+
+#endif

@@ -103,6 +103,7 @@ static int choose_link(struct session *session, const struct session_welcome *we
                        enum control_transport wanted, struct session_error *error)
 {
     struct link_options options = link_settings();
+    session->spin_us = options.spin_us;
     const char *obstacle = wanted == CONTROL_TRANSPORT_TCP ? "tcp is asked for"
                                                            : shm_obstacle(welcome);
     char reason[200];
@@ -175,6 +176,7 @@ static int take_snapshot(struct session *session, const void *bytes, size_t size
 static void session_free(struct session *session)
 {
     link_free(&session->link);
+    free(session->blocks);
     if (session->control >= 0)
         close(session->control);
     free(session->devices);

@@ -156,6 +156,22 @@ void session_add_pull(struct session *session, struct pull *pull)
     pthread_mutex_unlock(&session->lock);
 }
 
+void session_drop_pull(struct session *session, struct pull *pull)
+{
+    pthread_mutex_lock(&session->lock);
+    for (struct pull **at = &session->pulls; *at; at = &(*at)->next) {
+        if (*at == pull) {
+            *at = pull->next;
+            break;
+        }
+    }
+    if (pull->waiter) {
+        unlink_waiter(session, pull->waiter);
+        pthread_cond_destroy(&pull->waiter->changed);
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
 // Reads events while no thread of the program does and some are expected.
 static void *serve_events(void *opaque)
 {

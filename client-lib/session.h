@@ -13,6 +13,8 @@
 #include "proto/wire.h"
 #include "transport/link.h"
 
+struct staging;
+
 enum { SESSION_CALLS = 1024 }; // requests of one session that wait for a reply at one time
 
 // A thread that waits for something that an event brings. It lies on that thread's stack.
@@ -44,6 +46,8 @@ struct session {
     int control; // the connection; the link's own where the transport is tcp
     struct link *link;
     const struct link_staging *staging; // NULL where memory is not shared
+    struct staging *blocks;             // this side's account of the staging blocks
+    uint32_t spin_us;
     CUdevice first_device;              // program's number of devices[0]
     uint32_t device_count;
     int driver_version;
@@ -95,6 +99,7 @@ void session_forget(struct session *session, uint32_t call, struct waiter *waite
 bool session_take_credit(struct session *session);
 // Pulls: announce before the request goes out; end when data is complete or the request failed.
 void session_add_pull(struct session *session, struct pull *pull);
+void session_drop_pull(struct session *session, struct pull *pull);
 // Says that events will come which no caller waits for (+1), or have come (-1).
 void session_expect(struct session *session, int change);
 

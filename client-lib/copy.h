@@ -1,0 +1,40 @@
+// Copies between the program's memory and the GPU.
+#ifndef RGPU_CLIENT_COPY_H
+#define RGPU_CLIENT_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client-lib/session.h"
+#include "proto/cuda_abi.h"
+
+// Prepares a new session for copies. 0, or -1 with *error.
+int copy_start(struct session *session, struct session_error *error);
+
+// Copies of one stretch of memory. STREAM is one that call_stream has resolved, in the current
+// context. WAIT: return when the copy is done, as the plain calls do; else as the Async ones.
+CUresult copy_host_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
+                             CUstream stream, bool wait);
+CUresult copy_device_to_host(struct session *session, void *dst, CUdeviceptr src, size_t size,
+                             CUstream stream, bool wait);
+
+// Waits until the GPU has done what was asked of the stream so far.
+CUresult copy_fence(struct session *session, CUstream stream);
+
+// The name under which the box knows SIZE bytes of host memory; false: it does not map them.
+bool copy_shared_name(const struct session *session, const void *host, size_t size, uint64_t *name);
+
+// Through staging blocks that both sides map (copy_staged.c).
+int staging_start(struct session *session);
+CUresult staged_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
+                          CUstream stream);
+CUresult staged_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,
+                            CUstream stream, bool wait);
+// Over the link's byte stream (copy_streamed.c).
+CUresult streamed_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
+                            CUstream stream);
+CUresult streamed_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,
+                              CUstream stream, bool wait);
+
+#endif

@@ -1,0 +1,385 @@
+// Copies of rectangles and boxes (the 2D and 3D calls), and copies between devices.
+//
+// Where the host side is shared with the box, the whole copy is one request that the GPU carries
+// out. Otherwise rows travel packed, as many as fit a record, and wide rows as linear copies.
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/call.h"
+#include "client-lib/copy.h"
+#include "client-lib/exports.h"
+#include "client-lib/memory.h"
+#include "client-lib/stream.h"
+#include "client-lib/thread.h"
+
+struct side {
+    bool device;
+    uint64_t address; // of the first byte
+    size_t pitch;     // bytes from row to row
+    size_t slice;     // bytes from plane to plane
+};
+
+struct box_copy {
+    struct side from, to;
+    size_t width, height, depth; // bytes, rows, planes
+};
+
+static bool multiply(size_t a, size_t b, size_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+static bool on_device(CUmemorytype type, uint64_t address)
+{
+    struct allocation found;
+    return type == CU_MEMORYTYPE_DEVICE ||
+           (type == CU_MEMORYTYPE_UNIFIED && memory_find(address, &found) && !found.host);
+}
+
+struct corner {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    size_t x, y, z, pitch, height;
+};
+
+static CUresult side_of(const struct corner *corner, const struct box_copy *copy, struct side *side)
+{
+    if (corner->type == CU_MEMORYTYPE_ARRAY)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (corner->type != CU_MEMORYTYPE_HOST && corner->type != CU_MEMORYTYPE_DEVICE &&
+        corner->type != CU_MEMORYTYPE_UNIFIED)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t base = corner->type == CU_MEMORYTYPE_HOST ? (uintptr_t)corner->host : corner->device;
+    size_t offset, planes;
+    side->pitch = corner->pitch ? corner->pitch : corner->x + copy->width;
+    size_t rows = corner->height ? corner->height : corner->y + copy->height;
+    if (!base || (copy->height > 1 && side->pitch < copy->width) ||
+        !multiply(side->pitch, rows, &side->slice) || !multiply(side->slice, corner->z, &planes) ||
+        !multiply(side->pitch, corner->y, &offset))
+        return CUDA_ERROR_INVALID_VALUE;
+    side->device = on_device(corner->type, base);
+    side->address = base + planes + offset + corner->x;
+    return CUDA_SUCCESS;
+}
+
+// From the first byte of a side to behind its last one.
+static size_t extent(const struct side *side, const struct box_copy *copy)
+{
+    return (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch + copy->width;
+}
+
+static CUresult check_side(const struct side *side, const struct box_copy *copy)
+{
+    struct allocation found;
+    if (!side->device)
+        return CUDA_SUCCESS;
+    if (!memory_find(side->address, &found) ||
+        extent(side, copy) > found.base + found.size - side->address)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+// As the box is asked for it; a host side's address is its shared name.
+static CUDA_MEMCPY3D request_of(const struct box_copy *copy)
+{
+    CUDA_MEMCPY3D request = {
+        .srcMemoryType = copy->from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .dstMemoryType = copy->to.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .srcPitch = copy->from.pitch,
+        .dstPitch = copy->to.pitch,
+        .srcHeight = copy->from.pitch ? copy->from.slice / copy->from.pitch : 0,
+        .dstHeight = copy->to.pitch ? copy->to.slice / copy->to.pitch : 0,
+        .WidthInBytes = copy->width,
+        .Height = copy->height,
+        .Depth = copy->depth,
+    };
+    if (copy->from.device)
+        request.srcDevice = copy->from.address;
+    else
+        request.srcHost = (const void *)(uintptr_t)copy->from.address;
+    if (copy->to.device)
+        request.dstDevice = copy->to.address;
+    else
+        request.dstHost = (void *)(uintptr_t)copy->to.address;
+    return request;
+}
+
+static CUresult rows_to_device(struct session *session, const struct side *from,
+                               const struct side *to, size_t width, size_t rows, CUstream stream,
+                               uint8_t *packed)
+{
+    for (size_t row = 0; row < rows; row++)
+        memcpy(packed + row * width, (const uint8_t *)(uintptr_t)from->address + row * from->pitch,
+               width);
+    return remote_write_rows(to->address, to->pitch, width, rows, stream, packed, rows * width);
+}
+
+static CUresult rows_from_device(struct session *session, const struct side *from,
+                                 const struct side *to, size_t width, size_t rows, CUstream stream,
+                                 uint8_t *packed)
+{
+    size_t used = 0;
+    CUresult result = remote_read_rows(from->address, from->pitch, width, rows, stream, packed,
+                                       rows * width, &used);
+    for (size_t row = 0; result == CUDA_SUCCESS && row < rows; row++)
+        memcpy((uint8_t *)(uintptr_t)to->address + row * to->pitch, packed + row * width, width);
+    return result;
+}
+
+// One plane between the program's own memory and the GPU.
+static CUresult copy_plane(struct session *session, const struct box_copy *copy, size_t plane,
+                           CUstream stream, uint8_t *packed)
+{
+    struct side from = copy->from, to = copy->to;
+    from.address += plane * from.slice;
+    to.address += plane * to.slice;
+    bool wide = copy->width > WIRE_INLINE_MAX;
+    size_t group = wide ? 1 : WIRE_INLINE_MAX / copy->width;
+    CUresult result = CUDA_SUCCESS;
+    for (size_t row = 0; row < copy->height && result == CUDA_SUCCESS; row += group) {
+        size_t rows = copy->height - row < group ? copy->height - row : group;
+        if (wide && to.device)
+            result = copy_host_to_device(session, to.address, (void *)(uintptr_t)from.address,
+                                         copy->width, stream, true);
+        else if (wide)
+            result = copy_device_to_host(session, (void *)(uintptr_t)to.address, from.address,
+                                         copy->width, stream, true);
+        else if (to.device)
+            result = rows_to_device(session, &from, &to, copy->width, rows, stream, packed);
+        else
+            result = rows_from_device(session, &from, &to, copy->width, rows, stream, packed);
+        from.address += rows * from.pitch;
+        to.address += rows * to.pitch;
+    }
+    return result;
+}
+
+static CUresult copy_rows(struct session *session, const struct box_copy *copy, CUstream stream)
+{
+    uint8_t *packed = malloc(WIRE_INLINE_MAX);
+    if (!packed)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = CUDA_SUCCESS;
+    for (size_t plane = 0; plane < copy->depth && result == CUDA_SUCCESS; plane++)
+        result = copy_plane(session, copy, plane, stream, packed);
+    free(packed);
+    return result;
+}
+
+static CUresult copy_on_host(struct session *session, const struct box_copy *copy, CUstream stream)
+{
+    CUresult result = copy_fence(session, stream);
+    for (size_t plane = 0; plane < copy->depth && result == CUDA_SUCCESS; plane++)
+        for (size_t row = 0; row < copy->height; row++)
+            memmove((uint8_t *)(uintptr_t)copy->to.address + plane * copy->to.slice +
+                        row * copy->to.pitch,
+                    (uint8_t *)(uintptr_t)copy->from.address + plane * copy->from.slice +
+                        row * copy->from.pitch,
+                    copy->width);
+    return result;
+}
+
+// What the stream means here and now, and the session that it belongs to.
+static CUresult resolve(CUstream stream, struct session **session, CUstream *resolved)
+{
+    struct call call;
+    call_begin(&call, 0);
+    if (call.result == CUDA_SUCCESS && !call.session)
+        call.result = call.stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+    *resolved = (CUstream)(uintptr_t)call_stream(&call, stream, false);
+    *session = call.session;
+    return call.result;
+}
+
+static CUresult copy_box(struct box_copy *copy, const struct corner *from, const struct corner *to,
+                         CUstream stream, bool wait)
+{
+    struct session *session;
+    CUresult result = resolve(stream, &session, &stream);
+    if (result != CUDA_SUCCESS || !copy->width || !copy->height || !copy->depth)
+        return result;
+    if ((result = side_of(from, copy, &copy->from)) != CUDA_SUCCESS ||
+        (result = side_of(to, copy, &copy->to)) != CUDA_SUCCESS ||
+        (result = check_side(&copy->from, copy)) != CUDA_SUCCESS ||
+        (result = check_side(&copy->to, copy)) != CUDA_SUCCESS)
+        return result;
+    if (!copy->from.device && !copy->to.device)
+        return copy_on_host(session, copy, stream);
+
+    struct side *host = copy->from.device ? copy->to.device ? NULL : &copy->to : &copy->from;
+    if (host && !copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy),
+                                  &host->address))
+        return copy_rows(session, copy, stream);
+    CUDA_MEMCPY3D request = request_of(copy);
+    result = remote_copy_3d(&request, stream);
+    return result == CUDA_SUCCESS && host && wait ? copy_fence(session, stream) : result;
+}
+
+static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool wait)
+{
+    if (!c)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct corner from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+                          c->srcY, c->srcZ, c->srcPitch, c->srcHeight};
+    struct corner to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+                        c->dstY, c->dstZ, c->dstPitch, c->dstHeight};
+    struct box_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    return copy_box(&copy, &from, &to, stream, wait);
+}
+
+static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
+{
+    if (!c)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct corner from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+                          c->srcY, 0, c->srcPitch, 0};
+    struct corner to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+                        c->dstY, 0, c->dstPitch, 0};
+    struct box_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = 1};
+    return copy_box(&copy, &from, &to, stream, wait);
+}
+
+static struct object *context_or_current(CUcontext ctx, CUresult *result)
+{
+    struct object *object = NULL;
+    if (ctx)
+        object = object_find(HANDLE_CONTEXT, ctx);
+    else
+        *result = thread_context_object(&object);
+    if (ctx && !object)
+        *result = CUDA_ERROR_INVALID_CONTEXT;
+    return object;
+}
+
+// Between two boxes the data passes through this process, in order with both sides' default
+// streams.
+static CUresult copy_between_boxes(struct object *to, CUdeviceptr dst, struct object *from,
+                                   CUdeviceptr src, size_t size)
+{
+    size_t chunk = size < 8 * WIRE_BLOCK_SIZE ? size : 8 * WIRE_BLOCK_SIZE;
+    uint8_t *buffer = malloc(chunk);
+    CUresult result = buffer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t done = 0; done < size && result == CUDA_SUCCESS; done += chunk) {
+        size_t now = size - done < chunk ? size - done : chunk;
+        result = cuCtxPushCurrent_v2((CUcontext)(uintptr_t)from->handle);
+        if (result != CUDA_SUCCESS)
+            break;
+        result = copy_device_to_host(from->session, buffer, src + done, now, NULL, true);
+        cuCtxPopCurrent_v2(NULL);
+        if (result != CUDA_SUCCESS)
+            break;
+        result = cuCtxPushCurrent_v2((CUcontext)(uintptr_t)to->handle);
+        if (result != CUDA_SUCCESS)
+            break;
+        result = copy_host_to_device(to->session, dst + done, buffer, now, NULL, true);
+        cuCtxPopCurrent_v2(NULL);
+    }
+    free(buffer);
+    return result;
+}
+
+static CUresult copy_peer_box(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
+{
+    struct session *session;
+    CUstream resolved;
+    if (!c)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = resolve(stream, &session, &resolved);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct object *from = context_or_current(c->srcContext, &result);
+    struct object *to = context_or_current(c->dstContext, &result);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct box_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    struct corner source = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+                            c->srcY, c->srcZ, c->srcPitch, c->srcHeight};
+    struct corner target = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+                            c->dstY, c->dstZ, c->dstPitch, c->dstHeight};
+    if (!copy.width || !copy.height || !copy.depth)
+        return CUDA_SUCCESS;
+    if ((result = side_of(&source, &copy, &copy.from)) != CUDA_SUCCESS ||
+        (result = side_of(&target, &copy, &copy.to)) != CUDA_SUCCESS ||
+        (result = check_side(&copy.from, &copy)) != CUDA_SUCCESS ||
+        (result = check_side(&copy.to, &copy)) != CUDA_SUCCESS)
+        return result;
+    if (!copy.from.device || !copy.to.device)
+        return CUDA_ERROR_NOT_SUPPORTED; // a copy between devices, by its contexts
+    if (from->session == to->session) {
+        CUDA_MEMCPY3D request = request_of(&copy);
+        return remote_copy_peer_3d(&request, (CUcontext)(uintptr_t)to->handle,
+                                   (CUcontext)(uintptr_t)from->handle, resolved);
+    }
+    result = copy_fence(session, resolved);
+    for (size_t z = 0; z < copy.depth && result == CUDA_SUCCESS; z++)
+        for (size_t y = 0; y < copy.height && result == CUDA_SUCCESS; y++)
+            result = copy_between_boxes(to, copy.to.address + z * copy.to.slice + y * copy.to.pitch,
+                                        from,
+                                        copy.from.address + z * copy.from.slice +
+                                            y * copy.from.pitch,
+                                        copy.width);
+    return result;
+}
+
+static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+                          size_t size, CUstream stream)
+{
+    CUDA_MEMCPY3D_PEER copy = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src, .srcContext = src_ctx,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst, .dstContext = dst_ctx,
+        .WidthInBytes = size, .Height = 1, .Depth = 1,
+    };
+    return copy_peer_box(&copy, stream);
+}
+
+#define BOX_CALLS(name, suffix, parameters, stream, does) \
+    CUresult name parameters { CUstream used = (stream); return does; } \
+    CUresult name##suffix parameters { CUstream used = stream_per_thread(stream); return does; }
+
+BOX_CALLS(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL, copy_2d(pCopy, used, true))
+BOX_CALLS(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL,
+          copy_2d(pCopy, used, true))
+BOX_CALLS(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), hStream,
+          copy_2d(pCopy, used, false))
+BOX_CALLS(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *pCopy), NULL, copy_3d(pCopy, used, true))
+BOX_CALLS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), hStream,
+          copy_3d(pCopy, used, false))
+BOX_CALLS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *pCopy), NULL,
+          copy_peer_box(pCopy, used))
+BOX_CALLS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), hStream,
+          copy_peer_box(pCopy, used))
+BOX_CALLS(cuMemcpyPeer, _ptds,
+          (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+           CUcontext srcContext, size_t ByteCount),
+          NULL, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used))
+BOX_CALLS(cuMemcpyPeerAsync, _ptsz,
+          (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+           CUcontext srcContext, size_t ByteCount, CUstream hStream),
+          hStream, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used))
+
+static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                           size_t *failed, CUstream stream)
+{
+    if (!dsts || !srcs || !sizes || !count)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        CUresult result = cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
+        if (result != CUDA_SUCCESS) {
+            if (failed)
+                *failed = i;
+            return result;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+BOX_CALLS(cuMemcpyBatchAsync_v2, _ptsz,
+          (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+           CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
+          hStream, copy_batch(dsts, srcs, sizes, count, NULL, used))
+BOX_CALLS(cuMemcpyBatchAsync, _ptsz,
+          (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+           CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx,
+           CUstream hStream),
+          hStream, copy_batch(dsts, srcs, sizes, count, failIdx, used))

@@ -1,0 +1,403 @@
+// Copies of ordinary memory over a link that shares memory: through staging blocks that the GPU
+// reads and writes itself.
+//
+// Each block has a completion flag. When a block's turn in its stream is over, the GPU writes the
+// number of that use to the flag (request `signal`), and the block may be used again. A large copy
+// is cut into chunks, which the calling thread and helper threads move concurrently: chunks of one
+// copy have no order among themselves.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client-lib/copy.h"
+#include "client-lib/copyout.h"
+#include "client-lib/crew.h"
+#include "client-lib/exports.h"
+#include "client-lib/thread.h"
+
+enum { CHUNK_MIN = 64 * 1024, IN_FLIGHT = 4, FENCE_FLAGS = 512 };
+
+struct block {
+    enum { BLOCK_FREE, BLOCK_FILLING, BLOCK_SENT, BLOCK_OWED } state;
+    uint32_t use;    // value that its flag takes when the GPU is done with it
+    CUstream stream; // of its present use
+    void *owed_to;   // BLOCK_OWED: where its data is to go once it has arrived
+    uint32_t size;
+    struct block *next; // in staging.owed, oldest first
+};
+
+struct staging {
+    pthread_mutex_t lock;
+    uint32_t count;
+    uint32_t size;
+    uint32_t next;
+    struct block *owed, **owed_end;
+    _Atomic uint32_t fences[FENCE_FLAGS];
+    struct block blocks[];
+};
+
+int staging_start(struct session *session)
+{
+    const struct link_staging *shared = session->staging;
+    if (shared->block_count == 0 || shared->block_count > LINK_FLAGS - FENCE_FLAGS)
+        return -1;
+    struct staging *staging =
+        calloc(1, sizeof(*staging) + shared->block_count * sizeof(staging->blocks[0]));
+    if (!staging)
+        return -1;
+    pthread_mutex_init(&staging->lock, NULL);
+    staging->count = shared->block_count;
+    staging->size = shared->block_size;
+    staging->owed_end = &staging->owed;
+    session->blocks = staging;
+    return 0;
+}
+
+static uint32_t block_index(const struct staging *staging, const struct block *block)
+{
+    return (uint32_t)(block - staging->blocks);
+}
+
+static void *block_memory(const struct session *session, const struct block *block)
+{
+    const struct link_staging *shared = session->staging;
+    return (uint8_t *)shared->base + shared->blocks_offset +
+           (uint64_t)block_index(session->blocks, block) * shared->block_size;
+}
+
+static uint64_t block_name(const struct session *session, const struct block *block)
+{
+    const struct link_staging *shared = session->staging;
+    return WIRE_HOST(WIRE_REGION_STAGING,
+                     shared->blocks_offset +
+                         (uint64_t)block_index(session->blocks, block) * shared->block_size);
+}
+
+static bool flag_reached(const struct session *session, uint32_t index, uint32_t value)
+{
+    uint32_t now = atomic_load_explicit((_Atomic uint32_t *)&session->staging->flags[index],
+                                        memory_order_acquire);
+    return (int32_t)(now - value) >= 0;
+}
+
+static bool block_done(const struct session *session, const struct block *block)
+{
+    return flag_reached(session, block_index(session->blocks, block), block->use);
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+// Spins for the time that the link's receiver would; then asks the box, which may take as long as
+// the GPU does and which brings the error where there is one.
+static CUresult wait_flag(struct session *session, uint32_t index, uint32_t value, CUstream stream)
+{
+    uint64_t until = 0;
+    for (unsigned int spins = 0; !flag_reached(session, index, value); spins++) {
+        __builtin_ia32_pause();
+        if (spins % 64 != 63)
+            continue;
+        uint64_t now = now_us();
+        if (!until)
+            until = now + session->spin_us;
+        if (now < until)
+            continue;
+        CUresult result = remote_cuStreamSynchronize(stream);
+        if (result == CUDA_ERROR_INVALID_HANDLE) // destroyed meanwhile; its work goes on
+            result = remote_cuCtxSynchronize();
+        if (result != CUDA_SUCCESS)
+            return result;
+        // The stream has come past the signal. Only a failed request leaves the flag unset, and
+        // its error has then been reported.
+        return flag_reached(session, index, value) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult copy_fence(struct session *session, CUstream stream)
+{
+    if (!session->staging)
+        return remote_cuStreamSynchronize(stream);
+    static _Atomic uint32_t next_fence;
+    static __thread uint32_t mine;
+    if (!mine)
+        mine = atomic_fetch_add(&next_fence, 1) % FENCE_FLAGS + 1;
+    uint32_t index = LINK_FLAGS - mine;
+    uint32_t value = atomic_fetch_add(&session->blocks->fences[mine - 1], 1) + 1;
+    CUresult result = remote_signal(index, value, stream);
+    if (result == CUDA_SUCCESS) {
+        link_flush(session->link);
+        result = wait_flag(session, index, value, stream);
+    }
+    if (result == CUDA_SUCCESS)
+        copyout_deliver(session);
+    return result;
+}
+
+// Moves the data of an owed block to where it belongs. The staging lock is held.
+static void settle(struct session *session, struct block *block)
+{
+    memcpy(block->owed_to, block_memory(session, block), block->size);
+    block->state = BLOCK_FREE;
+}
+
+void copyout_deliver(struct session *session)
+{
+    struct staging *staging = session->blocks;
+    if (!staging || !__atomic_load_n(&staging->owed, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&staging->lock);
+    struct block **at = &staging->owed;
+    while (*at) {
+        struct block *block = *at;
+        if (block_done(session, block)) {
+            *at = block->next;
+            settle(session, block);
+        } else {
+            at = &block->next;
+        }
+    }
+    staging->owed_end = at;
+    pthread_mutex_unlock(&staging->lock);
+}
+
+// A block for the caller to use; NULL with *RESULT where its wait failed. With TRY, NULL also
+// where it would have to wait.
+static struct block *block_take(struct session *session, bool try, CUresult *result)
+{
+    struct staging *staging = session->blocks;
+    *result = CUDA_SUCCESS;
+    for (;;) {
+        struct block *oldest = NULL;
+        pthread_mutex_lock(&staging->lock);
+        for (uint32_t i = 0; i < staging->count; i++) {
+            struct block *block = &staging->blocks[(staging->next + i) % staging->count];
+            if (block->state == BLOCK_SENT && block_done(session, block))
+                block->state = BLOCK_FREE;
+            if (block->state == BLOCK_FREE) {
+                block->state = BLOCK_FILLING;
+                staging->next = block_index(staging, block) + 1;
+                pthread_mutex_unlock(&staging->lock);
+                return block;
+            }
+            if (!oldest && block->state != BLOCK_FILLING)
+                oldest = block;
+        }
+        struct block waited = oldest ? *oldest : (struct block){0};
+        uint32_t index = oldest ? block_index(staging, oldest) : 0;
+        pthread_mutex_unlock(&staging->lock);
+        if (try)
+            return NULL;
+        if (oldest) {
+            *result = wait_flag(session, index, waited.use, waited.stream);
+            if (*result != CUDA_SUCCESS)
+                return NULL;
+            copyout_deliver(session);
+        } else {
+            sched_yield(); // other threads are filling all blocks at this moment
+        }
+    }
+}
+
+static void block_set(struct session *session, struct block *block, int state)
+{
+    pthread_mutex_lock(&session->blocks->lock);
+    block->state = state;
+    pthread_mutex_unlock(&session->blocks->lock);
+}
+
+// Has the GPU raise the block's flag when the stream has come this far.
+static CUresult block_signal(struct session *session, struct block *block, CUstream stream)
+{
+    block->use++;
+    block->stream = stream;
+    return remote_signal(block_index(session->blocks, block), block->use, stream);
+}
+
+// A failed request leaves the block unused: its flag is set by hand.
+static void block_abandon(struct session *session, struct block *block)
+{
+    session->staging->flags[block_index(session->blocks, block)] = block->use;
+    block_set(session, block, BLOCK_FREE);
+}
+
+struct staged_copy {
+    struct session *session;
+    CUdeviceptr device;
+    uint8_t *host;
+    size_t size;
+    size_t chunk;
+    CUstream stream;
+    CUcontext context;
+    _Atomic size_t next; // offset of the next chunk
+    _Atomic int result;
+};
+
+static bool next_chunk(struct staged_copy *copy, size_t *offset, size_t *size)
+{
+    if (atomic_load_explicit(&copy->result, memory_order_relaxed) != CUDA_SUCCESS)
+        return false;
+    *offset = atomic_fetch_add(&copy->next, copy->chunk);
+    if (*offset >= copy->size)
+        return false;
+    *size = copy->size - *offset < copy->chunk ? copy->size - *offset : copy->chunk;
+    return true;
+}
+
+static void note(struct staged_copy *copy, CUresult result)
+{
+    int none = CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS)
+        atomic_compare_exchange_strong(&copy->result, &none, (int)result);
+}
+
+static void chunks_to_device(void *opaque)
+{
+    struct staged_copy *copy = opaque;
+    struct session *session = copy->session;
+    size_t offset, size;
+    while (next_chunk(copy, &offset, &size)) {
+        CUresult result;
+        struct block *block = block_take(session, false, &result);
+        if (!block) {
+            note(copy, result);
+            return;
+        }
+        memcpy(block_memory(session, block), copy->host + offset, size);
+        result = remote_copy_to_device(copy->device + offset, block_name(session, block), size,
+                                       copy->stream);
+        if (result == CUDA_SUCCESS)
+            result = block_signal(session, block, copy->stream);
+        if (result == CUDA_SUCCESS)
+            block_set(session, block, BLOCK_SENT);
+        else
+            block_abandon(session, block);
+        note(copy, result);
+    }
+}
+
+struct arrival {
+    struct block *block;
+    size_t offset;
+    size_t size;
+};
+
+// Asks for the next chunk. False: there is none, or no block without waiting (TRY).
+static bool request_chunk(struct staged_copy *copy, bool try, struct arrival *arrival)
+{
+    struct session *session = copy->session;
+    CUresult result;
+    arrival->block = block_take(session, try, &result);
+    if (!arrival->block) {
+        note(copy, result);
+        return false;
+    }
+    if (!next_chunk(copy, &arrival->offset, &arrival->size)) {
+        block_set(session, arrival->block, BLOCK_FREE);
+        return false;
+    }
+    result = remote_copy_from_device(block_name(session, arrival->block),
+                                     copy->device + arrival->offset, arrival->size, copy->stream);
+    if (result == CUDA_SUCCESS)
+        result = block_signal(session, arrival->block, copy->stream);
+    if (result == CUDA_SUCCESS)
+        return true;
+    block_abandon(session, arrival->block);
+    note(copy, result);
+    return false;
+}
+
+static void chunks_from_device(void *opaque)
+{
+    struct staged_copy *copy = opaque;
+    struct session *session = copy->session;
+    struct arrival arrivals[IN_FLIGHT];
+    unsigned int first = 0, count = 0;
+    for (;;) {
+        while (count < IN_FLIGHT &&
+               request_chunk(copy, count > 0, &arrivals[(first + count) % IN_FLIGHT]))
+            count++;
+        if (!count)
+            return;
+        link_flush(session->link);
+        struct arrival *arrival = &arrivals[first];
+        CUresult result = wait_flag(session, block_index(session->blocks, arrival->block),
+                                    arrival->block->use, copy->stream);
+        if (result == CUDA_SUCCESS)
+            memcpy(copy->host + arrival->offset, block_memory(session, arrival->block),
+                   arrival->size);
+        note(copy, result);
+        if (result == CUDA_SUCCESS)
+            block_set(session, arrival->block, BLOCK_FREE);
+        else
+            block_abandon(session, arrival->block);
+        first = (first + 1) % IN_FLIGHT;
+        count--;
+    }
+}
+
+// Small enough for several chunks to be on their way at once, large enough to be worth a request.
+static size_t chunk_size(const struct session *session, size_t size)
+{
+    size_t block = session->staging->block_size;
+    size_t chunk = (size / 8 + CHUNK_MIN - 1) & ~(size_t)(CHUNK_MIN - 1);
+    chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk;
+    return chunk < block ? chunk : block;
+}
+
+static void run(struct staged_copy *copy, void (*work)(void *))
+{
+    copy->chunk = chunk_size(copy->session, copy->size);
+    copy->context = (CUcontext)(uintptr_t)thread_context();
+    if (copy->size >= 4 * copy->chunk)
+        crew_run(work, copy, copy->context);
+    else
+        work(copy);
+}
+
+CUresult staged_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
+                          CUstream stream)
+{
+    struct staged_copy copy = {.session = session, .device = dst, .host = (uint8_t *)src,
+                               .size = size, .stream = stream};
+    run(&copy, chunks_to_device);
+    return (CUresult)copy.result;
+}
+
+// The data goes to its place when a later call learns that it has come.
+static CUresult owe(struct staged_copy *copy)
+{
+    struct session *session = copy->session;
+    struct staging *staging = session->blocks;
+    struct arrival arrival;
+    copy->chunk = session->staging->block_size;
+    while (request_chunk(copy, false, &arrival)) {
+        pthread_mutex_lock(&staging->lock);
+        struct block *block = arrival.block;
+        block->owed_to = copy->host + arrival.offset;
+        block->size = (uint32_t)arrival.size;
+        block->next = NULL;
+        block->state = BLOCK_OWED;
+        *staging->owed_end = block;
+        staging->owed_end = &block->next;
+        pthread_mutex_unlock(&staging->lock);
+    }
+    return (CUresult)copy->result;
+}
+
+CUresult staged_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,
+                            CUstream stream, bool wait)
+{
+    struct staged_copy copy = {.session = session, .device = src, .host = dst, .size = size,
+                               .stream = stream};
+    if (!wait)
+        return owe(&copy);
+    run(&copy, chunks_from_device);
+    return (CUresult)copy.result;
+}

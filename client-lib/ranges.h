@@ -1,0 +1,30 @@
+// A sorted set of disjoint address ranges, each with a value.
+#ifndef RGPU_CLIENT_RANGES_H
+#define RGPU_CLIENT_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct range {
+    uint64_t base;
+    uint64_t size; // bytes, not 0
+    void *value;   // the caller's
+};
+
+struct ranges {
+    struct range *rows;
+    size_t count;
+    size_t room;
+};
+
+// 0; -EEXIST where it overlaps one that is there; -ENOMEM. The caller locks.
+int ranges_add(struct ranges *ranges, uint64_t base, uint64_t size, void *value);
+// The range that holds ADDRESS, else NULL; valid until the set changes.
+struct range *ranges_find(const struct ranges *ranges, uint64_t address);
+// The first range that ends after ADDRESS, else NULL.
+struct range *ranges_at_or_after(const struct ranges *ranges, uint64_t address);
+// Removes the range that begins at BASE; its value in *VALUE.
+bool ranges_remove(struct ranges *ranges, uint64_t base, void **value);
+
+#endif

@@ -5,6 +5,7 @@
 
 #include "client-lib/copyout.h"
 #include "client-lib/exports.h"
+#include "client-lib/library.h"
 #include "client-lib/process.h"
 #include "client-lib/thread.h"
 
@@ -51,11 +52,18 @@ uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handl
 {
     if (call->result != CUDA_SUCCESS)
         return 0;
-    const struct object *object = object_find(kind, handle);
+    struct object *object = object_find(kind, handle);
     if (!object) {
         call->result = kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT
                                               : CUDA_ERROR_INVALID_HANDLE;
         return 0;
+    }
+    // Libraries and kernels are not tied to a context: each box gets its own when it is needed.
+    if ((object->kind == HANDLE_KERNEL || object->kind == HANDLE_LIBRARY) && call->session &&
+        call->session != object->session) {
+        object = library_twin(object, call->session, &call->result);
+        if (!object)
+            return 0;
     }
     adopt_session(call, object);
     return object->handle;

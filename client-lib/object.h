@@ -13,6 +13,7 @@
 #include "proto/wire.h"
 
 struct session;
+struct kept_image;
 
 struct parameter_layout {
     uint32_t count;
@@ -44,11 +45,15 @@ struct object {
             uint64_t owner; // handle of its module, library or kernel
             struct parameter_layout *layout;
             char *name;
-            struct object *sibling; // of the same owner
-        } function;             // functions and kernels
+            struct object *sibling;   // next of the same owner
+            struct object *functions; // of a kernel, one per context
+            struct object *twins;     // of a kernel: the same kernel in other sessions
+        } function;                   // functions and kernels
         struct {
-            struct object *functions;
-        } module; // modules and libraries
+            struct object *functions; // kernels of a library, functions of a module
+            struct object *twins;     // of a library: the same library in other sessions
+            struct kept_image *image; // of a library, where there are several sessions
+        } module;                     // modules and libraries
         struct {
             CUdevice device;
         } pool;

@@ -1,0 +1,201 @@
+// Launching kernels: checks that need no box, and packing the parameters into the request.
+#include <string.h>
+
+#include "client-lib/call.h"
+#include "client-lib/exports.h"
+#include "client-lib/library.h"
+#include "client-lib/object.h"
+#include "client-lib/stream.h"
+#include "client-lib/thread.h"
+
+struct launch {
+    const CUlaunchConfig *config;
+    CUfunction function;
+    void **parameters;
+    void **extra;
+    uint32_t flags;
+};
+
+// The packed parameters of the `extra` form; NULL where the form is wrong.
+static const void *extra_buffer(void **extra, size_t *size)
+{
+    const void *buffer = NULL;
+    bool sized = false;
+    while (*extra != CU_LAUNCH_PARAM_END) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+            buffer = extra[1];
+        } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1]) {
+            *size = *(const size_t *)extra[1];
+            sized = true;
+        } else {
+            return NULL;
+        }
+        extra += 2;
+    }
+    return sized ? buffer : NULL;
+}
+
+// What a GPU would refuse at once is refused here, so that the error comes from the right call.
+static CUresult check_shape(const struct launch *launch, const struct parameter_layout *layout)
+{
+    const CUlaunchConfig *c = launch->config;
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const int32_t *limit = session_device(context->ctx.device)->attributes;
+    if (!c->gridDimX || !c->gridDimY || !c->gridDimZ || !c->blockDimX || !c->blockDimY ||
+        !c->blockDimZ)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (c->gridDimX > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X] ||
+        c->gridDimY > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y] ||
+        c->gridDimZ > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] ||
+        c->blockDimX > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X] ||
+        c->blockDimY > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y] ||
+        c->blockDimZ > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z])
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t threads = (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
+    if (threads > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] ||
+        c->sharedMemBytes >
+            (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN])
+        return CUDA_ERROR_INVALID_VALUE;
+    return threads > (uint32_t)layout->max_threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+                                                   : CUDA_SUCCESS;
+}
+
+static void pack(uint8_t *to, const struct parameter_layout *layout, void **parameters)
+{
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct wire_parameter *parameter = &layout->parameters[i];
+        if (parameter->offset > end)
+            memset(to + end, 0, parameter->offset - end);
+        memcpy(to + parameter->offset, parameters[i], parameter->size);
+        end = parameter->offset + parameter->size;
+    }
+    if (layout->bytes > end)
+        memset(to + end, 0, layout->bytes - end);
+}
+
+static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
+                                 const void **buffer)
+{
+    size_t size = 0;
+    *buffer = NULL;
+    if (launch->parameters && launch->extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (launch->extra) {
+        *buffer = extra_buffer(launch->extra, &size);
+        return *buffer && size >= layout->bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (layout->count && !launch->parameters)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(const struct launch *launch, bool per_thread)
+{
+    const CUlaunchConfig *c = launch->config;
+    struct call call;
+    const void *buffer;
+    call_begin(&call, OP_launch);
+    uint64_t function = call_handle(&call, HANDLE_FUNCTION, launch->function);
+    uint64_t stream = call_stream(&call, c->hStream, per_thread);
+    if (call.result != CUDA_SUCCESS)
+        return call.result;
+    struct object *object = object_find(HANDLE_FUNCTION, (void *)(uintptr_t)function);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    const struct parameter_layout *layout = function_layout(object, &call.result);
+    if (!layout)
+        return call.result;
+    CUresult result = check_shape(launch, layout);
+    if (result == CUDA_SUCCESS)
+        result = check_parameters(launch, layout, &buffer);
+    if (result == CUDA_SUCCESS && (c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX ||
+                                   (c->numAttrs && !c->attrs)))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+
+    size_t attributes = c->numAttrs * sizeof(struct wire_launch_attribute);
+    struct args_launch *args = call_reserve(&call, sizeof(*args) + attributes + layout->bytes);
+    if (!args)
+        return call.result;
+    *args = (struct args_launch){
+        .function = function, .stream = stream,
+        .grid_x = c->gridDimX, .grid_y = c->gridDimY, .grid_z = c->gridDimZ,
+        .block_x = c->blockDimX, .block_y = c->blockDimY, .block_z = c->blockDimZ,
+        .shared_bytes = c->sharedMemBytes, .flags = launch->flags,
+        .attribute_count = c->numAttrs, .bytes = (uint32_t)(attributes + layout->bytes),
+    };
+    struct wire_launch_attribute *attribute = (void *)(args + 1);
+    for (unsigned int i = 0; i < c->numAttrs; i++, attribute++) {
+        attribute->id = (int32_t)c->attrs[i].id;
+        attribute->reserved = 0;
+        attribute->value = c->attrs[i].value;
+    }
+    if (buffer)
+        memcpy(attribute, buffer, layout->bytes);
+    else
+        pack((uint8_t *)attribute, layout, launch->parameters);
+    return call_post(&call);
+}
+
+static CUresult launch_plain(CUfunction f, const CUlaunchConfig *config, void **parameters,
+                             void **extra, uint32_t flags, bool per_thread)
+{
+    struct launch request = {config, f, parameters, extra, flags};
+    return config ? launch(&request, per_thread) : CUDA_ERROR_INVALID_VALUE;
+}
+
+#define CONFIG \
+    (&(CUlaunchConfig){.gridDimX = gridDimX, .gridDimY = gridDimY, .gridDimZ = gridDimZ, \
+                       .blockDimX = blockDimX, .blockDimY = blockDimY, .blockDimZ = blockDimZ, \
+                       .sharedMemBytes = sharedMemBytes, .hStream = hStream})
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                        void **kernelParams, void **extra)
+{
+    return launch_plain(f, CONFIG, kernelParams, extra, 0, false);
+}
+
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                             unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                             unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                             void **kernelParams, void **extra)
+{
+    return launch_plain(f, CONFIG, kernelParams, extra, 0, true);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX,
+                                   unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream,
+                                   void **kernelParams)
+{
+    return launch_plain(f, CONFIG, kernelParams, NULL, WIRE_LAUNCH_COOPERATIVE, false);
+}
+
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                        unsigned int gridDimZ, unsigned int blockDimX,
+                                        unsigned int blockDimY, unsigned int blockDimZ,
+                                        unsigned int sharedMemBytes, CUstream hStream,
+                                        void **kernelParams)
+{
+    return launch_plain(f, CONFIG, kernelParams, NULL, WIRE_LAUNCH_COOPERATIVE, true);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                          void **extra)
+{
+    return launch_plain(f, config, kernelParams, extra, 0, false);
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+                               void **extra)
+{
+    return launch_plain(f, config, kernelParams, extra, 0, true);
+}

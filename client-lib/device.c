@@ -168,7 +168,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 {
     FIND_DEVICE(device, dev);
     if (!pi || (int)attrib <= 0 || (uint32_t)attrib >= device->attribute_count ||
-        attrib >= WIRE_ATTRIBUTE_LIMIT)
+        (uint32_t)attrib >= WIRE_ATTRIBUTE_LIMIT)
         return CUDA_ERROR_INVALID_VALUE;
     if (device->attribute_results[attrib] == CUDA_SUCCESS)
         *pi = attribute_denied(attrib) ? 0 : device->attributes[attrib];

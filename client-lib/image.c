@@ -8,6 +8,7 @@
 
 #include "client-lib/exports.h"
 #include "common/driver/image.h"
+#include "proto/wire.h"
 
 CUresult image_send(const void *data, size_t size, uint32_t *image)
 {

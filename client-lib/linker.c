@@ -1,4 +1,5 @@
 // The driver's linker (cuLink*), which runs on the box.
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "client-lib/thread.h"
 #include "common/driver/context_storage.h"
 
-enum { API_VERSION_DEFAULT = 3020, API_VERSION_V4 = 13000 };
+enum { API_VERSION_DEFAULT = 3020 };
 
 // The program's references to one device's primary context.
 struct primary {

@@ -1,8 +1,9 @@
 # libcuda.so.1: the stand-in for the driver's library.
 CLIENT_SOURCES := $(wildcard client-lib/*.c) \
     $(addprefix $(B)/gen/,client_calls.c client_unsupported.c proc_table.c cuda_ops.c)
+# Statically linked where it can be, since it is loaded into every program.
 # A client must not be able to tell this library's dependencies from its own: archives are hidden.
 CLIENT_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--exclude-libs,ALL \
     -Wl,--version-script=$(B)/gen/libcuda.map
 
-$(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,$(DRIVER_LIBS),$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
+$(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,-l:libnettle.a -ldl,$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)

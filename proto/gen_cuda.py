@@ -352,18 +352,18 @@ def client_call(c):
     if tail_in:
         print(f'    if ({tail_in.name}_size)\n        memcpy(args + 1, {tail_in.name}, {tail_in.name}_size);')
     if c.cls == 'async':
-        print('    CUresult result = call_post(&call);')
+        print('    CUresult outcome = call_post(&call);')
     else:
         outs = c.outs()
         if outs:
             print(f'    struct reply_{c.symbol} reply;')
         reply = '&reply, sizeof(reply)' if outs else 'NULL, 0'
         if tail_out:
-            print(f'    CUresult result = call_wait_bytes(&call, {reply}, {tail_out.name}, {tail_out.name}_room, {tail_out.name}_used);')
+            print(f'    CUresult outcome = call_wait_bytes(&call, {reply}, {tail_out.name}, {tail_out.name}_room, {tail_out.name}_used);')
         else:
-            print(f'    CUresult result = call_wait(&call, {reply});')
+            print(f'    CUresult outcome = call_wait(&call, {reply});')
         if outs:
-            print('    if (result == CUDA_SUCCESS) {')
+            print('    if (outcome == CUDA_SUCCESS) {')
             for p in outs:
                 cast = '(void *)(uintptr_t)' if p.type == 'void' else ''
                 guard = f'if ({p.name})\n            ' if 'opt' in p.marks else ''
@@ -371,11 +371,11 @@ def client_call(c):
             print('    }')
     if new:
         p = new[0]
-        print(f'    if (result != CUDA_SUCCESS)\n        handle_retire(wire_{p.name});\n    else\n        *{p.name} = ({p.type})(uintptr_t)wire_{p.name};')
+        print(f'    if (outcome != CUDA_SUCCESS)\n        handle_retire(wire_{p.name});\n    else\n        *{p.name} = ({p.type})(uintptr_t)wire_{p.name};')
     for p in c.params:
         if 'free' in p.marks:
-            print(f'    if (result == CUDA_SUCCESS)\n        handle_retire(wire_{p.name});')
-    print('    return result;\n}\n')
+            print(f'    if (outcome == CUDA_SUCCESS)\n        handle_retire(wire_{p.name});')
+    print('    return outcome;\n}\n')
     if variants:
         args = c_args(c)
         print(f'CUresult {c.symbol}({c_params(c)})\n{{\n    return {body}({args}, false);\n}}\n')

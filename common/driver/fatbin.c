@@ -101,3 +101,33 @@ int fatbin_read(const struct fatbin_entry *entry, char **out, size_t *size)
     *size = entry->kind == IMAGE_PTX ? strnlen(bytes, entry->size) : entry->size;
     return 0;
 }
+
+int image_extract_ptx(const struct image *image, unsigned int max_arch, char **text, size_t *size)
+{
+    switch (image->kind) {
+    case IMAGE_PTX:
+        *text = malloc(image->size + 1);
+        if (!*text)
+            return -ENOMEM;
+        memcpy(*text, image->data, image->size);
+        (*text)[image->size] = '\0';
+        *size = image->size;
+        return 0;
+    case IMAGE_ELF:
+        return -ENOENT;
+    case IMAGE_FATBIN:
+        break;
+    }
+    struct fatbin_iterator iterator;
+    struct fatbin_entry entry, best = {0};
+    int result = fatbin_open(image->data, image->size, &iterator);
+    if (result < 0)
+        return result;
+    while ((result = fatbin_next(&iterator, &entry)) > 0) {
+        if (entry.kind == IMAGE_PTX && entry.arch <= max_arch && entry.arch > best.arch)
+            best = entry;
+    }
+    if (result < 0)
+        return result;
+    return best.kind ? fatbin_read(&best, text, size) : -ENOENT;
+}

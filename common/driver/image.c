@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/cursor.h"
@@ -168,34 +167,4 @@ int image_locate(const void *pointer, struct image *out)
         }
     }
     return image_parse(pointer, unbounded, out);
-}
-
-int image_extract_ptx(const struct image *image, unsigned int max_arch, char **text, size_t *size)
-{
-    switch (image->kind) {
-    case IMAGE_PTX:
-        *text = malloc(image->size + 1);
-        if (!*text)
-            return -ENOMEM;
-        memcpy(*text, image->data, image->size);
-        (*text)[image->size] = '\0';
-        *size = image->size;
-        return 0;
-    case IMAGE_ELF:
-        return -ENOENT;
-    case IMAGE_FATBIN:
-        break;
-    }
-    struct fatbin_iterator iterator;
-    struct fatbin_entry entry, best = {0};
-    int result = fatbin_open(image->data, image->size, &iterator);
-    if (result < 0)
-        return result;
-    while ((result = fatbin_next(&iterator, &entry)) > 0) {
-        if (entry.kind == IMAGE_PTX && entry.arch <= max_arch && entry.arch > best.arch)
-            best = entry;
-    }
-    if (result < 0)
-        return result;
-    return best.kind ? fatbin_read(&best, text, size) : -ENOENT;
 }

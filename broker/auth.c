@@ -304,7 +304,7 @@ static int check_key(struct auth *auth, struct evhttp_request *request, const ch
     /* What was used before a restart is not remembered, so nothing from before it is taken. */
     if (given.time <= auth->started) {
         *why = "the request is older than the broker; send it anew";
-        return -EACCES;
+        return -EAGAIN;
     }
     if (!use_nonce(auth, given.nonce, now)) {
         *why = "the request was sent before";

@@ -36,7 +36,7 @@ int auth_new(const struct settings *settings, struct auth **auth)
 void auth_free(struct auth **auth);
 
 /* Fills *who. A request without credentials gives one who is not known. -EACCES: credentials that
- * are wrong, *why says how. */
+ * are wrong, *why says how; -EAGAIN: they are from before the broker's start, others will do. */
 int auth_check(struct auth *auth, struct evhttp_request *request, struct identity *who,
                const char **why) __attribute__((warn_unused_result));
 

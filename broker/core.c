@@ -1,4 +1,4 @@
-/* The broker's state as a whole: opening, transactions with their event, and the passage of time. */
+/* The broker's state as a whole: opening, transactions with their event, the passage of time. */
 #include "broker/core.h"
 
 #include <errno.h>

@@ -83,7 +83,7 @@ int broker_acquire(struct broker *broker, const struct acquire *acquire, struct 
 int broker_end_lease(struct broker *broker, struct pool_lease **lease, const char *reason,
                      const char *actor) __attribute__((warn_unused_result));
 
-/* Remembers that a key was released before it was acquired, so that the late acquire gets nothing. */
+/* Remembers that a key was released before it was acquired: the late acquire gets nothing. */
 int broker_release_unknown(struct broker *broker, const char *key, uid_t owner, const char *actor)
     __attribute__((warn_unused_result));
 

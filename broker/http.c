@@ -219,9 +219,9 @@ static void serve(struct call *call)
     int error = auth_check(call->server->auth, call->request, &call->who, &why);
 
     snprintf(call->actor, sizeof(call->actor), "%s", call->who.name);
-    if (error == -EACCES) {
+    if (error == -EACCES || error == -EAGAIN) {
         call->server->unauthorized++;
-        call_refuse(call, 401, "unauthorized", "%s", why);
+        call_refuse(call, 401, error == -EAGAIN ? "restarted" : "unauthorized", "%s", why);
         return;
     }
     if (error) {

@@ -88,8 +88,9 @@ static bool claimed(const struct attempt *attempt, const struct pool_gpu *gpu)
         const struct request *other = &entry->request;
         if (TAILQ_FIRST(&entry->waiting)->sequence >= attempt->sequence)
             return false;
-        if (!entry->impossible && wants_mode(other, gpu->mode) && gpu->memory >= other->min_memory &&
-            matches(other->model, gpu->model) && box_matches(other, gpu->box))
+        if (!entry->impossible && wants_mode(other, gpu->mode) &&
+            gpu->memory >= other->min_memory && matches(other->model, gpu->model) &&
+            box_matches(other, gpu->box))
             return true;
     }
     return false;

@@ -1,0 +1,387 @@
+/* A blocking client of the broker: transport and authentication through libcurl and munge. */
+#include "common/broker_client.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <munge.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/api_auth.h"
+#include "common/ticket.h"
+
+#define ANSWER_MAX (64u << 20)
+
+struct broker_client {
+    CURL *curl;
+    char *address, *url, *socket_path; /* socket_path: over a unix socket */
+    char *munge_socket;
+    struct ticket_key key;
+    bool has_key;
+    unsigned timeout_ms;
+    char error[512], code[64];
+};
+
+struct buffer {
+    char *text;
+    size_t size;
+};
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+
+static void start_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+int broker_client_explain(struct broker_client *client, int error, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(client->error, sizeof(client->error), format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+const char *broker_client_error(const struct broker_client *client)
+{
+    return client->error;
+}
+
+const char *broker_client_code(const struct broker_client *client)
+{
+    return client->code;
+}
+
+const char *broker_client_address(const struct broker_client *client)
+{
+    return client->address ? client->address : "";
+}
+
+/* ---- opening ---- */
+
+static char *address_from_file(void)
+{
+    FILE *file = fopen(BROKER_ADDRESS_FILE, "re");
+    char line[256], *found = NULL;
+
+    while (file && !found && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "# \t\r\n")] = '\0';
+        if (*line)
+            found = strdup(line);
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static char *find_address(const char *option)
+{
+    const char *value = option ? option : getenv("RGPU_BROKER");
+    char *address;
+
+    if (value && *value)
+        return strdup(value);
+    address = address_from_file();
+    if (!address && access(BROKER_SOCKET, F_OK) == 0)
+        address = strdup("unix:" BROKER_SOCKET);
+    return address;
+}
+
+static int load_key(struct broker_client *client, const char *option)
+{
+    const char *path = option ? option : getenv("RGPU_BROKER_KEY");
+    struct ticket_keyring ring;
+    int error;
+
+    if (!path || !*path)
+        return 0;
+    error = ticket_keyring_load(path, &ring);
+    if (error == -EPERM)
+        return broker_client_explain(client, error, "key file %s must be yours, with mode 0600",
+                                     path);
+    if (error == -EBADMSG)
+        return broker_client_explain(client, error, "%s is not a key file: one \"ID HEX64\" line",
+                                     path);
+    if (error)
+        return broker_client_explain(client, error, "key file %s: %s", path, strerror(-error));
+    client->key = ring.keys[0];
+    client->has_key = true;
+    explicit_bzero(&ring, sizeof(ring));
+    return 0;
+}
+
+static int set_address(struct broker_client *client, const char *option)
+{
+    client->address = find_address(option);
+    if (!client->address)
+        return broker_client_explain(client, -ENOENT, "no broker is known: set RGPU_BROKER to "
+                                     "host:port or unix:/path, or write it to "
+                                     BROKER_ADDRESS_FILE);
+    if (!strncmp(client->address, "unix:", 5)) {
+        client->socket_path = strdup(client->address + 5);
+        client->url = strdup("http://broker");
+    } else if (asprintf(&client->url, "http://%s", client->address) < 0) {
+        client->url = NULL;
+    }
+    return client->url ? 0 : -ENOMEM;
+}
+
+int broker_client_open(const struct broker_client_options *options, struct broker_client **out)
+{
+    static const struct broker_client_options defaults;
+    struct broker_client *client = calloc(1, sizeof(*client));
+    int error;
+
+    if (!client)
+        return -ENOMEM;
+    *out = client;
+    options = options ? options : &defaults;
+    pthread_once(&curl_once, start_curl);
+    client->timeout_ms = options->timeout_ms ? options->timeout_ms : 10000;
+    client->munge_socket = options->munge_socket ? strdup(options->munge_socket) : NULL;
+    client->curl = curl_easy_init();
+    if (!client->curl)
+        return broker_client_explain(client, -EIO, "libcurl cannot be used");
+    error = set_address(client, options->address);
+    return error ? error : load_key(client, options->key_file);
+}
+
+void broker_client_close(struct broker_client **pointer)
+{
+    struct broker_client *client = *pointer;
+
+    if (!client)
+        return;
+    if (client->curl)
+        curl_easy_cleanup(client->curl);
+    free(client->address);
+    free(client->url);
+    free(client->socket_path);
+    free(client->munge_socket);
+    explicit_bzero(client, sizeof(*client));
+    free(client);
+    *pointer = NULL;
+}
+
+/* ---- authentication ---- */
+
+static int authorize_key(struct broker_client *client, const char *text, char **header)
+{
+    struct api_signature signature = {.time = time(NULL)};
+    uint8_t nonce[(API_NONCE_TEXT - 1) / 2];
+    char line[160];
+
+    if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
+        return broker_client_explain(client, -EIO, "no random numbers");
+    hex_encode(nonce, sizeof(nonce), signature.nonce);
+    strcpy(signature.key, client->key.id);
+    api_sign(client->key.secret, text, &signature);
+    api_signature_print(&signature, line);
+    return asprintf(header, "Authorization: Rgpu %s", line) < 0 ? -ENOMEM : 0;
+}
+
+static int authorize_munge(struct broker_client *client, const char *text, char **header)
+{
+    munge_ctx_t context = munge_ctx_create();
+    char digest[2 * SHA256_SIZE + 1], *credential = NULL;
+    munge_err_t code;
+    int error = 0;
+
+    if (!context)
+        return -ENOMEM;
+    if (client->munge_socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, client->munge_socket);
+    api_digest(text, digest);
+    code = munge_encode(&credential, context, digest, (int)strlen(digest));
+    if (code == EMUNGE_SUCCESS)
+        error = asprintf(header, "Authorization: Munge %s", credential) < 0 ? -ENOMEM : 0;
+    munge_ctx_destroy(context);
+    free(credential);
+    return error;
+}
+
+/* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned, which
+ * is enough to look; the broker says so where it is not. */
+static int authorize(struct broker_client *client, const char *method, const char *path,
+                     const char *body, struct curl_slist **headers)
+{
+    char *text, *header = NULL;
+    struct curl_slist *longer;
+    int error;
+
+    if (client->socket_path)
+        return 0;
+    text = api_signed_text(method, path, body, strlen(body));
+    if (!text)
+        return -ENOMEM;
+    error = client->has_key ? authorize_key(client, text, &header)
+                            : authorize_munge(client, text, &header);
+    free(text);
+    if (error || !header)
+        return error;
+    longer = curl_slist_append(*headers, header);
+    if (longer)
+        *headers = longer;
+    free(header);
+    return longer ? 0 : -ENOMEM;
+}
+
+/* ---- calling ---- */
+
+static size_t receive(char *data, size_t one, size_t count, void *context)
+{
+    struct buffer *buffer = context;
+    char *text;
+
+    (void)one;
+    if (buffer->size + count > ANSWER_MAX)
+        return 0;
+    text = realloc(buffer->text, buffer->size + count + 1);
+    if (!text)
+        return 0;
+    memcpy(text + buffer->size, data, count);
+    buffer->text = text;
+    buffer->size += count;
+    text[buffer->size] = '\0';
+    return count;
+}
+
+static int explain_curl(struct broker_client *client, CURLcode code)
+{
+    switch (code) {
+    case CURLE_OPERATION_TIMEDOUT:
+        return broker_client_explain(client, -ETIMEDOUT, "the broker at %s does not answer in time",
+                    client->address);
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return broker_client_explain(client, -EHOSTUNREACH,
+                                     "the host of the broker at %s is not known", client->address);
+    case CURLE_COULDNT_CONNECT:
+        return broker_client_explain(client, -ECONNREFUSED,
+                                     "no broker answers at %s; is rgpu-brokerd running there?",
+                                     client->address);
+    default:
+        return broker_client_explain(client, -EPROTO, "the broker at %s: %s", client->address,
+                    curl_easy_strerror(code));
+    }
+}
+
+static int refusal_errno(long status, const char *code)
+{
+    if (!strcmp(code, "busy"))
+        return -EAGAIN;
+    switch (status) {
+    case 400: return -EINVAL;
+    case 401: return -EACCES;
+    case 403: return -EPERM;
+    case 404: return -ENOENT;
+    case 409: return -EEXIST;
+    case 410: return -ESTALE;
+    case 422: return -E2BIG;
+    }
+    return -EREMOTEIO;
+}
+
+static int read_answer(struct broker_client *client, long status, const struct buffer *buffer,
+                       json_t **answer)
+{
+    json_t *object = buffer->text ? json_loadb(buffer->text, buffer->size, 0, NULL) : NULL;
+    const char *code, *message;
+
+    if (status < 300 && object) {
+        if (answer)
+            *answer = object;
+        else
+            json_decref(object);
+        return 0;
+    }
+    code = json_string_value(json_object_get(json_object_get(object, "error"), "code"));
+    message = json_string_value(json_object_get(json_object_get(object, "error"), "message"));
+    snprintf(client->code, sizeof(client->code), "%s", code ? code : "");
+    broker_client_explain(client, 0, "%s",
+                          message ? message : "the broker's answer is not understood");
+    json_decref(object);
+    return status < 300 ? -EPROTO : refusal_errno(status, client->code);
+}
+
+static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
+                   const char *path, const char *body, json_t **answer)
+{
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    struct buffer buffer = {0};
+    CURL *curl = client->curl;
+    char *url = NULL;
+    CURLcode code;
+    long status = 0;
+    int error = headers ? authorize(client, method, path, body, &headers) : -ENOMEM;
+
+    if (!error && asprintf(&url, "%s%s", client->url, path) < 0)
+        error = -ENOMEM;
+    if (error)
+        goto out;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+    if (client->socket_path)
+        curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+    if (*body)
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)(timeout_ms < 5000 ? timeout_ms : 5000));
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &buffer);
+    code = curl_easy_perform(curl);
+    if (code != CURLE_OK) {
+        error = explain_curl(client, code);
+    } else {
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+        error = read_answer(client, status, &buffer, answer);
+    }
+out:
+    if (buffer.text)
+        explicit_bzero(buffer.text, buffer.size);
+    free(buffer.text);
+    free(url);
+    curl_slist_free_all(headers);
+    return error;
+}
+
+int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, const char *method,
+                           const char *path, const json_t *body, json_t **answer)
+{
+    char *text = body ? json_dumps(body, JSON_COMPACT) : strdup("");
+    int error;
+
+    client->code[0] = client->error[0] = '\0';
+    if (!text)
+        return broker_client_explain(client, -ENOMEM, "no memory");
+    error = perform(client, timeout_ms, method, path, text, answer);
+    if (error == -EACCES && !strcmp(client->code, "restarted")) {
+        /* A broker takes no signature from before its own start: one of the next second will do. */
+        struct timespec pause = {.tv_sec = 1};
+        nanosleep(&pause, NULL);
+        error = perform(client, timeout_ms, method, path, text, answer);
+    }
+    free(text);
+    if (error && !*client->error)
+        broker_client_explain(client, error, "%s", strerror(-error));
+    return error;
+}
+
+int broker_client_call(struct broker_client *client, const char *method, const char *path,
+                       const json_t *body, json_t **answer)
+{
+    return broker_client_call_for(client, client->timeout_ms, method, path, body, answer);
+}

@@ -1,0 +1,180 @@
+/* The broker's client: leases and tickets, on top of broker_client_call. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/broker_client.h"
+#include "common/units.h"
+
+/* ---- constraints ---- */
+
+static int set_constraint(json_t *request, const char *name, const char *value)
+{
+    static const char *const patterns[] = {"model", "box", "locality", "policy"};
+    uint64_t bytes;
+
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+        if (!strcmp(name, patterns[i]))
+            return value && *value ? json_object_set_new(request, name, json_string(value))
+                                   : -EINVAL;
+    if (!strcmp(name, "min-memory") && value && units_parse_size(value, &bytes) == 0)
+        return json_object_set_new(request, "min_memory", json_integer((json_int_t)bytes));
+    if (!strcmp(name, "same-box") && !value)
+        return json_object_set_new(request, "same_box", json_true());
+    if (!strcmp(name, "different-boxes") && !value)
+        return json_object_set_new(request, "different_boxes", json_true());
+    return -EINVAL;
+}
+
+int broker_request_constrain(json_t *request, const char *text, char *bad, size_t size)
+{
+    char *copy = strdup(text ? text : ""), *position = NULL;
+    int error = copy ? 0 : -ENOMEM;
+
+    for (char *word = copy ? strtok_r(copy, ",", &position) : NULL; word && !error;
+         word = strtok_r(NULL, ",", &position)) {
+        char *value = strchr(word, '=');
+        if (value)
+            *value++ = '\0';
+        if (set_constraint(request, word, value) != 0) {
+            snprintf(bad, size, "%s%s%s", word, value ? "=" : "", value ? value : "");
+            error = -EINVAL;
+        }
+    }
+    free(copy);
+    return error;
+}
+
+/* ---- leases ---- */
+
+static int build_request(const struct broker_acquire *acquire, json_t **out, char *bad, size_t size)
+{
+    bool shared = acquire->mode && !strcmp(acquire->mode, "shared");
+    json_t *part = json_pack("{s:I, s:s}", "count", (json_int_t)acquire->count, "mode",
+                             acquire->mode ? acquire->mode : "exclusive");
+    json_t *request = json_pack("{s:[o]}", "gpus", part);
+    int error;
+
+    if (!request)
+        return -ENOMEM;
+    if (acquire->memory)
+        json_object_set_new(shared ? part : request, shared ? "memory" : "min_memory",
+                            json_integer((json_int_t)acquire->memory));
+    error = broker_request_constrain(request, acquire->constraint, bad, size);
+    if (error)
+        json_decref(request);
+    else
+        *out = request;
+    return error;
+}
+
+static void read_lease(const json_t *answer, struct broker_lease *lease)
+{
+    const json_t *object = json_object_get(answer, "lease");
+    const char *id = json_string_value(json_object_get(object, "id"));
+    const char *state = json_string_value(json_object_get(object, "state"));
+    const char *ticket = json_string_value(json_object_get(answer, "ticket"));
+
+    snprintf(lease->id, sizeof(lease->id), "%s", id ? id : "");
+    snprintf(lease->state, sizeof(lease->state), "%s", state ? state : "");
+    lease->ticket = ticket ? strdup(ticket) : NULL;
+}
+
+int broker_client_acquire(struct broker_client *client, const struct broker_acquire *acquire,
+                          struct broker_lease *lease)
+{
+    json_t *request, *body, *answer;
+    char bad[128];
+    int error = build_request(acquire, &request, bad, sizeof(bad));
+
+    if (error == -EINVAL)
+        return broker_client_explain(client, error, "constraint \"%s\" is not understood", bad);
+    if (error)
+        return error;
+    body = json_pack("{s:o, s:I, s:I, s:b, s:b}", "request", request, "owner",
+                     (json_int_t)acquire->owner, "lifetime", (json_int_t)acquire->lifetime,
+                     "queue", acquire->queue, "ticket", acquire->ticket);
+    if (acquire->key)
+        json_object_set_new(body, "key", json_string(acquire->key));
+    if (acquire->job)
+        json_object_set_new(body, "job", json_string(acquire->job));
+    error = broker_client_call(client, "POST", "/v1/leases", body, &answer);
+    json_decref(body);
+    if (error)
+        return error;
+    read_lease(answer, lease);
+    json_decref(answer);
+    return 0;
+}
+
+int broker_client_await(struct broker_client *client, const char *id, unsigned seconds,
+                        struct broker_lease *lease)
+{
+    char path[160];
+    json_t *answer;
+    int error;
+
+    snprintf(path, sizeof(path), "/v1/leases/%s?wait=%u", id, seconds);
+    error = broker_client_call_for(client, (seconds + 10) * 1000, "GET", path, NULL, &answer);
+    if (error)
+        return error;
+    read_lease(answer, lease);
+    json_decref(answer);
+    return 0;
+}
+
+int broker_client_ticket(struct broker_client *client, const char *id, const char *key,
+                         uint64_t seconds, char **bundle)
+{
+    json_t *body = json_pack("{s:s, s:I}", id ? "lease" : "key", id ? id : key, "lifetime",
+                             (json_int_t)seconds);
+    json_t *answer;
+    const char *ticket;
+    int error = broker_client_call(client, "POST", "/v1/tickets", body, &answer);
+
+    json_decref(body);
+    if (error)
+        return error;
+    ticket = json_string_value(json_object_get(answer, "ticket"));
+    *bundle = ticket ? strdup(ticket) : NULL;
+    json_decref(answer);
+    return *bundle ? 0 : -EPROTO;
+}
+
+int broker_client_release(struct broker_client *client, const char *id)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "/v1/leases/%s", id);
+    return broker_client_call(client, "DELETE", path, NULL, NULL);
+}
+
+int broker_client_release_key(struct broker_client *client, const char *key)
+{
+    json_t *body = json_pack("{s:s}", "key", key);
+    int error = broker_client_call(client, "POST", "/v1/leases/release", body, NULL);
+
+    json_decref(body);
+    return error;
+}
+
+int broker_client_renew(struct broker_client *client, const char *id, uint64_t seconds)
+{
+    json_t *body = json_pack("{s:I}", "lifetime", (json_int_t)seconds);
+    char path[128];
+    int error;
+
+    snprintf(path, sizeof(path), "/v1/leases/%s/renew", id);
+    error = broker_client_call(client, "POST", path, body, NULL);
+    json_decref(body);
+    return error;
+}
+
+void broker_lease_clear(struct broker_lease *lease)
+{
+    if (lease->ticket)
+        explicit_bzero(lease->ticket, strlen(lease->ticket));
+    free(lease->ticket);
+    *lease = (struct broker_lease){0};
+}

@@ -1,0 +1,226 @@
+/* Requests are placed whole or not at all, where mode, memory and constraints allow, by policy. */
+#include "tests/broker/pool_sample.h"
+
+#include "broker/request.h"
+
+static struct pool_hold holds[64];
+
+static void test_exclusive(void)
+{
+    struct pool *pool = pool_new();
+    struct request two = sample_request(2, GPU_EXCLUSIVE, 0);
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct request five = sample_request(5, GPU_EXCLUSIVE, 0);
+
+    sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    is_int(sample_take(pool, &five, holds), -ENOSPC, "more than there is can never be");
+    is_int(sample_take(pool, &one, &holds[0]), 0, "one of four is granted");
+    is_int(sample_take(pool, &two, &holds[1]), 0, "then two");
+    ok(holds[1].box == holds[2].box && holds[1].box != holds[0].box,
+       "packed onto the box that can take both");
+    is_int(sample_take(pool, &two, &holds[3]), -EAGAIN, "two more are not there now");
+    is_int(sample_take(pool, &one, &holds[3]), 0, "one is");
+    pool_give_back(&holds[1]);
+    is_int(sample_take(pool, &one, &holds[4]), 0, "what is given back is granted again");
+    ok(holds[4].gpu == holds[1].gpu, "the very GPU");
+    pool_free(&pool);
+}
+
+static void test_shares(void)
+{
+    struct pool *pool = pool_new();
+    struct request share = sample_request(1, GPU_SHARED, 30 * GB);
+    struct request exclusive = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
+
+    is_int(sample_take(pool, &exclusive, holds), -EAGAIN, "a shared GPU is not given whole");
+    for (int i = 0; i < 3; i++)
+        is_int(sample_take(pool, &share, &holds[i]), 0, "share %d of 30 of 100 GB fits", i + 1);
+    is_int(box->gpus[0]->used, 93 * GB, "each is charged with its context");
+    is_int(sample_take(pool, &share, &holds[3]), -EAGAIN, "a fourth does not");
+    share.parts[0].memory = 6 * GB;
+    is_int(sample_take(pool, &share, &holds[3]), 0, "6 GB and a context fill it to the last byte");
+    is_int(gpu_free_bytes(box->gpus[0]), 0, "nothing is left");
+    share.parts[0].memory = 1;
+    is_int(sample_take(pool, &share, &holds[4]), -EAGAIN, "not even one byte");
+    share.parts[0].memory = UINT64_MAX;
+    is_int(sample_take(pool, &share, &holds[4]), -ENOSPC, "a budget that overflows is no budget");
+    box->gpus[0]->reserved = 50 * GB;
+    pool_give_back(&holds[0]);
+    is_int(gpu_free_bytes(box->gpus[0]), 0, "reserved memory counts, without going negative");
+    pool_free(&pool);
+}
+
+static void test_distinct_gpus(void)
+{
+    struct pool *pool = pool_new();
+    struct request two = sample_request(2, GPU_SHARED, GB);
+
+    sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
+    is_int(sample_take(pool, &two, holds), -ENOSPC, "two shares of a lease are two GPUs");
+    sample_box(pool, "b", 1, "H200", 100 * GB, GPU_SHARED);
+    is_int(sample_take(pool, &two, holds), 0, "which it gets when there are two");
+    ok(holds[0].gpu != holds[1].gpu, "distinct ones");
+    pool_free(&pool);
+}
+
+static void test_constraints(void)
+{
+    struct pool *pool = pool_new();
+    struct request request = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct pool_box *a = sample_box(pool, "a1", 2, "NVIDIA H200", 140 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b1", 2, "NVIDIA A100", 80 * GB, GPU_EXCLUSIVE);
+
+    strcpy(b->locality, "rack2");
+    strcpy(request.model, "*h200*");
+    ok(!sample_take(pool, &request, holds) && holds[0].box == a, "by model, whatever the case");
+    strcpy(request.model, "*A100*");
+    ok(!sample_take(pool, &request, holds) && holds[0].box == b, "by another model");
+    strcpy(request.model, "*B200*");
+    is_int(sample_take(pool, &request, holds), -ENOSPC, "a model that is not there");
+    memset(request.model, 0, sizeof(request.model));
+    request.min_memory = 100 * GB;
+    ok(!sample_take(pool, &request, holds) && holds[0].box == a, "by memory");
+    request.min_memory = 0;
+    strcpy(request.locality, "rack2");
+    ok(!sample_take(pool, &request, holds) && holds[0].box == b, "by locality");
+    pool_free(&pool);
+}
+
+static void test_boxes(void)
+{
+    struct pool *pool = pool_new();
+    struct request request = sample_request(3, GPU_EXCLUSIVE, 0);
+    struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b", 4, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    request.same_box = true;
+    ok(!sample_take(pool, &request, holds) && holds[0].box == b && holds[2].box == b,
+       "same box: one that has them all");
+    is_int(sample_take(pool, &request, &holds[3]), -EAGAIN, "else none, though three are free");
+    request.same_box = false;
+    request.different_boxes = true;
+    is_int(sample_take(pool, &request, &holds[3]), -ENOSPC, "three boxes there never were");
+    request.parts[0].count = 2;
+    ok(!sample_take(pool, &request, &holds[3]) && holds[3].box != holds[4].box,
+       "different boxes: one on each");
+    strcpy(request.box, "a");
+    request.different_boxes = false;
+    request.parts[0].count = 1;
+    ok(!sample_take(pool, &request, &holds[5]) && holds[5].box == a, "by box");
+    pool_free(&pool);
+}
+
+static void test_mix(void)
+{
+    struct pool *pool = pool_new();
+    struct request request = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct pool_box *a = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b", 2, "H200", 100 * GB, GPU_SHARED);
+
+    request.parts[1] = (struct request_part){.count = 1, .mode = GPU_SHARED, .memory = 10 * GB};
+    request.parts[2] = (struct request_part){.count = 1, .mode = GPU_SHARED, .memory = 90 * GB};
+    request.part_count = 3;
+    b->gpus[0]->reserved = 20 * GB;
+    is_int(sample_take(pool, &request, holds), 0, "exclusive and shares of two sizes in one lease");
+    ok(holds[0].box == a && holds[1].gpu == b->gpus[0] && holds[2].gpu == b->gpus[1],
+       "each part where it fits, in the order asked for");
+    pool_free(&pool);
+}
+
+static void test_policies(void)
+{
+    struct pool *pool = pool_new();
+    struct request request = sample_request(1, GPU_SHARED, 10 * GB);
+    struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_SHARED);
+    struct pool_box *b = sample_box(pool, "b", 2, "H200", 50 * GB, GPU_SHARED);
+
+    request.policy = POLICY_BEST_FIT;
+    ok(!sample_take(pool, &request, &holds[0]) && holds[0].box == b, "best fit: the smallest");
+    ok(!sample_take(pool, &request, &holds[1]) && holds[1].gpu == holds[0].gpu,
+       "best fit: then what is left of it");
+    request.policy = POLICY_SPREAD;
+    ok(!sample_take(pool, &request, &holds[2]) && holds[2].box == a, "spread: the emptiest box");
+    ok(!sample_take(pool, &request, &holds[3]) && holds[3].box == a && holds[3].gpu != holds[2].gpu,
+       "spread: then its other GPU");
+    request.policy = POLICY_PACK;
+    ok(!sample_take(pool, &request, &holds[4]) && holds[4].gpu->holders > 1,
+       "pack: a GPU that is in use already");
+    pool_free(&pool);
+}
+
+static void test_service(void)
+{
+    struct pool *pool = pool_new();
+    struct request request = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    box->drained = true;
+    is_int(sample_take(pool, &request, holds), -EAGAIN, "nothing on a drained box");
+    box->drained = false;
+    box->gpus[0]->drained = true;
+    is_int(sample_take(pool, &request, holds), -EAGAIN, "no drained GPU");
+    box->gpus[0]->drained = false;
+    box->connected = false;
+    is_int(sample_take(pool, &request, holds), -EAGAIN, "nothing on an absent box");
+    box->connected = true;
+    box->settled = false;
+    is_int(sample_take(pool, &request, holds), -EAGAIN, "nothing where foreign sessions run");
+    box->settled = true;
+    box->gpus[0]->present = false;
+    is_int(sample_take(pool, &request, holds), -EAGAIN, "no GPU that has gone");
+    box->gpus[0]->present = true;
+    is_int(sample_take(pool, &request, holds), 0, "all in service: granted");
+    pool_free(&pool);
+}
+
+static int parse(const char *text)
+{
+    struct request request;
+    const char *why;
+    json_t *object = json_loads(text, 0, NULL);
+    int error = request_from_json(object, &request, &why);
+
+    json_decref(object);
+    return error;
+}
+
+static void test_requests(void)
+{
+    struct request request = sample_request(2, GPU_SHARED, 5 * GB), again;
+    char *text;
+
+    strcpy(request.model, "*H200*");
+    request.same_box = true;
+    request.policy = POLICY_SPREAD;
+    text = request_to_text(&request);
+    ok(!request_from_text(text, &again) && !memcmp(&request, &again, sizeof(request)),
+       "a request comes back from its text byte by byte");
+    free(text);
+    is_int(parse("{\"gpus\":[{}]}"), 0, "one exclusive GPU is the least");
+    is_int(parse("{\"gpus\":[]}"), -EINVAL, "nothing is not");
+    is_int(parse("{\"gpus\":[{\"count\":0}]}"), -EINVAL, "nor none");
+    is_int(parse("{\"gpus\":[{\"count\":-1}]}"), -EINVAL, "nor less");
+    is_int(parse("{\"gpus\":[{\"count\":1e9}]}"), -EINVAL, "nor a fraction");
+    is_int(parse("{\"gpus\":[{\"count\":100000}]}"), -EINVAL, "nor too many");
+    is_int(parse("{\"gpus\":[{\"mode\":\"shared\"}]}"), -EINVAL, "a share needs a budget");
+    is_int(parse("{\"gpus\":[{\"mode\":\"both\"}]}"), -EINVAL, "a mode is one of two");
+    is_int(parse("{\"gpus\":[{}],\"policy\":\"best\"}"), -EINVAL, "a policy is one of three");
+    is_int(parse("{\"gpus\":[{\"count\":2}],\"same_box\":true,\"different_boxes\":true}"), -EINVAL,
+           "same and different boxes exclude each other");
+}
+
+int main(void)
+{
+    test_exclusive();
+    test_shares();
+    test_distinct_gpus();
+    test_constraints();
+    test_boxes();
+    test_mix();
+    test_policies();
+    test_service();
+    test_requests();
+    return done();
+}

@@ -1,0 +1,225 @@
+/* The core over its database: idempotence, ends that boxes confirm, absence, and restarts. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "broker/core.h"
+#include "tests/broker/pool_sample.h"
+
+static char path[] = "/tmp/rgpu-pool.XXXXXX";
+static char file[64];
+static struct broker broker;
+
+static void open_broker(void)
+{
+    memset(&broker, 0, sizeof(broker));
+    broker.limits = (struct broker_limits){.away_seconds = 10, .ticket_seconds = 3600,
+                                           .history_seconds = 3600, .keep_events = 1000};
+    if (broker_open(file, false, &broker))
+        bail("the broker does not open its database");
+    if (ticket_key_generate("k1", &broker.keys.keys[0]))
+        bail("no key");
+    broker.keys.count = 1;
+}
+
+static void restart(void)
+{
+    broker_close(&broker);
+    open_broker();
+}
+
+static int register_box(const char *name, const char *instance, int gpus)
+{
+    const char *why;
+    json_t *list = json_array(), *body = json_pack("{s:s, s:s, s:o}", "instance", instance,
+                                                   "addresses", "h:1", "gpus", list);
+    char uuid[64];
+    int error;
+
+    for (int i = 0; i < gpus; i++) {
+        snprintf(uuid, sizeof(uuid), "%s-%d", name, i);
+        json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:I, s:I, s:s}", "uuid", uuid,
+                                              "index", i, "model", "H200", "memory",
+                                              (json_int_t)(100 * GB), "context", (json_int_t)GB,
+                                              "mode", i < 2 ? "exclusive" : "shared"));
+    }
+    error = broker_register(&broker, name, body, "test", &why);
+    json_decref(body);
+    return error;
+}
+
+static int hear(const char *name, const char *instance, const char *running, const char *ended)
+{
+    struct pool_box *box = pool_find_box(broker.pool, name);
+    json_t *run = running ? json_pack("[s]", running) : json_array();
+    json_t *end = ended ? json_pack("[s]", ended) : json_array();
+    int error = broker_hear(&broker, box, instance, run, end, "test");
+
+    json_decref(run);
+    json_decref(end);
+    broker_serve_queue(&broker);
+    return error;
+}
+
+static int acquire(const char *key, uint32_t count, bool wait, bool ticket,
+                   struct pool_lease **lease)
+{
+    struct acquire acquire = {.key = key, .actor = "test", .owner = 1000, .wait = wait,
+                              .with_ticket = ticket,
+                              .request = sample_request(count, GPU_EXCLUSIVE, 0)};
+
+    return broker_acquire(&broker, &acquire, lease);
+}
+
+static void test_idempotence(void)
+{
+    struct pool_lease *first, *second, *other;
+    char id[POOL_NAME_MAX];
+
+    is_int(acquire("job/1", 1, false, false, &first), 0, "a key acquires");
+    strcpy(id, first->id);
+    is_int(acquire("job/1", 1, false, false, &second), 0, "again");
+    ok(first == second, "the same lease");
+    is_int(acquire("job/1", 2, false, false, &other), -EEXIST, "but not for another request");
+    restart();
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(acquire("job/1", 1, false, false, &second), 0, "after a restart too");
+    is_str(second->id, id, "the same lease");
+    is_int(broker_end_lease(&broker, &second, "released", "test"), 0, "it is released");
+    ok(!second, "at once, for no box has heard of it");
+    is_int(acquire("job/1", 1, false, false, &second), -ESTALE, "its key gives nothing any more");
+    is_int(broker_release_unknown(&broker, "job/2", 0, "test"), 0, "a release overtakes its acquire");
+    is_int(broker_release_unknown(&broker, "job/2", 0, "test"), 0, "twice");
+    restart();
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(acquire("job/2", 1, false, false, &second), -ESTALE, "which then gets nothing");
+}
+
+static void test_confirmed_end(void)
+{
+    struct pool_lease *both, *next;
+    char id[POOL_NAME_MAX];
+    json_t *orders, *none = json_array();
+
+    is_int(acquire(NULL, 2, false, true, &both), 0, "both GPUs are granted");
+    strcpy(id, both->id);
+    is_int(hear("a", "i1", id, NULL), 0, "the box runs a session of it");
+    is_int(broker_end_lease(&broker, &both, "released", "test"), 0, "it is released");
+    ok(both && both->state == LEASE_ENDING, "but not over before the box says so");
+    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "its GPUs are not granted again");
+    orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none);
+    is_int(json_array_size(orders), 1, "the box is told");
+    is_int(hear("a", "i1", id, id), 0, "a box that still runs it");
+    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "is not believed");
+    restart();
+    register_box("a", "i1", 3);
+    hear("a", "i1", id, NULL);
+    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "nor does a restart forget it");
+    is_int(acquire("waiting", 1, true, false, &next), 0, "somebody waits");
+    ok(next->state == LEASE_QUEUED, "in the queue");
+    is_int(hear("a", "i1", NULL, id), 0, "the box has ended the sessions");
+    ok(next->state == LEASE_GRANTED, "who waited gets the GPU");
+    is_int(broker_end_lease(&broker, &next, "released", "test"), 0, "and gives it back");
+    json_decref(orders);
+    json_decref(none);
+}
+
+static void test_absence(void)
+{
+    struct pool_lease *lease, *next;
+    struct pool_box *box;
+    char id[POOL_NAME_MAX];
+
+    is_int(acquire("absent", 2, false, true, &lease), 0, "a lease");
+    strcpy(id, lease->id);
+    box = pool_find_box(broker.pool, "a");
+    box->heard -= 60;
+    broker_tick(&broker);
+    is_int(lease->state, LEASE_LOST, "its box falls silent: the lease is lost");
+    restart();
+    lease = pool_find_lease(broker.pool, id);
+    is_int(lease->state, LEASE_LOST, "also after a restart");
+    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "its GPUs stay with it");
+    is_int(register_box("a", "i2", 3), 0, "the box comes back, started anew");
+    is_int(hear("a", "i1", NULL, NULL), -ESTALE, "reports of its former self do not count");
+    is_int(hear("a", "i2", NULL, NULL), 0, "its own do");
+    is_int(lease->state, LEASE_GRANTED, "the lease is as before");
+    is_int(register_box("a", "i3", 1), 0, "it comes back with one GPU less");
+    is_int(lease->state, LEASE_ENDING, "which ends the lease");
+    is_int(hear("a", "i3", NULL, id), 0, "and the box confirms");
+    ok(!pool_find_lease(broker.pool, id), "it is over");
+    is_int(acquire(NULL, 2, false, false, &next), -EAGAIN, "the missing GPU is not granted");
+    is_int(register_box("a", "i4", 3), 0, "the GPU is back");
+    is_int(hear("a", "i4", "Lforeign", NULL), 0, "with a session that nobody knows");
+    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "nothing is granted beside that");
+    is_int(hear("a", "i4", NULL, NULL), 0, "until it has ended");
+    is_int(acquire(NULL, 2, false, true, &next), 0, "then all is");
+}
+
+static void test_gone(void)
+{
+    struct pool_box *box = pool_find_box(broker.pool, "a");
+    struct pool_lease *next;
+
+    is_int(broker_box_gone(&broker, box, "test"), -EISCONN, "a box that is there is not gone");
+    box->heard -= 60;
+    broker_tick(&broker);
+    is_int(broker_remove_box(&broker, box, "test"), -ETXTBSY, "one with leases is not removed");
+    is_int(broker_box_gone(&broker, box, "test"), 0, "an absent one is, if the administrator says");
+    is_int(broker.pool->lease_count, 0, "its leases are over");
+    is_int(register_box("a", "i5", 3), 0, "it may come back");
+    hear("a", "i5", NULL, NULL);
+    is_int(acquire(NULL, 2, false, false, &next), 0, "and be granted");
+    is_int(register_box("b", "j1", 0), 0, "another box");
+    is_int(hear("b", "j1", NULL, NULL), 0, "reports");
+    pool_find_box(broker.pool, "b")->connected = false;
+    is_int(broker_remove_box(&broker, pool_find_box(broker.pool, "b"), "test"), 0, "is removed");
+    restart();
+    ok(!pool_find_box(broker.pool, "b"), "for good");
+}
+
+static void test_time(void)
+{
+    struct pool_lease *lease;
+    struct acquire acquire_short = {.actor = "test", .owner = 1, .lifetime = 100,
+                                    .request = sample_request(1, GPU_SHARED, GB)};
+    int64_t expires;
+
+    register_box("a", "i6", 3);
+    hear("a", "i6", NULL, NULL);
+    is_int(broker_acquire(&broker, &acquire_short, &lease), 0, "a lease of 100 s");
+    expires = lease->expires;
+    broker.wall_minus_steady -= 1000;
+    broker_tick(&broker);
+    ok(lease->expires == expires + 1000 && broker.pool->lease_count == 2,
+       "the wall clock jumps forward: the lease lives on");
+    broker.wall_minus_steady += 5000;
+    broker_tick(&broker);
+    ok(lease->expires == expires - 4000 && broker.pool->lease_count == 2,
+       "backward: it ends no later");
+    is_int(broker_renew(&broker, lease, 200, "test"), 0, "it is renewed");
+    ok(lease->expires >= expires + 99, "from now on");
+    lease->deadline = broker_steady() - 1;
+    broker_tick(&broker);
+    is_int(broker.pool->lease_count, 1, "when its time is up, it ends");
+}
+
+int main(void)
+{
+    if (!mkdtemp(path))
+        bail("no temporary directory");
+    snprintf(file, sizeof(file), "%s/pool.sqlite", path);
+    open_broker();
+    if (register_box("a", "i1", 3) || hear("a", "i1", NULL, NULL))
+        bail("no box");
+    test_idempotence();
+    test_confirmed_end();
+    test_absence();
+    test_gone();
+    test_time();
+    broker_close(&broker);
+    unlink(file);
+    rmdir(path);
+    return done();
+}

@@ -1,0 +1,66 @@
+// Control packets with a descriptor over a packet socket, and what happens to those that do not fit.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/control.h"
+#include "common/fdpass.h"
+#include "tests/tap.h"
+
+static unsigned open_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+int main(void)
+{
+    static struct control_grant grant = {.session = 42, .version = 1, .client = "prog 7@host",
+                                         .devices_count = 64};
+    static struct control_grant got;
+    struct control_frame frame = {0};
+    int pair[2], pipes[2], passed;
+    char byte = 'x';
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) || pipe(pipes))
+        bail("sockets");
+    grant.devices[63].budget = 1ull << 40;
+    is_int(control_receive_packet(pair[1], &frame, &passed), -EAGAIN, "nothing there yet");
+    is_int(control_send_packet(pair[0], CONTROL_GRANT, &grant, pipes[1]), 0, "a grant with a descriptor");
+    unsigned before = open_descriptors();
+    is_int(control_receive_packet(pair[1], &frame, &passed), 0, "arrives");
+    is_int(control_decode(&frame, CONTROL_GRANT, &got), 0, "and is valid");
+    ok(got.session == 42 && got.devices_count == 64 && got.devices[63].budget == 1ull << 40 &&
+           !strcmp(got.client, "prog 7@host"), "with every field");
+    ok(write(passed, &byte, 1) == 1 && read(pipes[0], &byte, 1) == 1, "the descriptor works");
+    ok(fcntl(passed, F_GETFD) & FD_CLOEXEC, "and is close-on-exec");
+    close(passed);
+    is_int(control_decode(&frame, CONTROL_STATS, &got), -EPROTO, "another type is refused");
+
+    int two[2] = {pipes[0], pipes[1]};
+    is_int(fdpass_send(pair[0], "12345678", 8, two, 2), 0, "two descriptors where one is expected");
+    is_int(control_receive_packet(pair[1], &frame, &passed), -EMSGSIZE, "are refused");
+    is_int(fdpass_send(pair[0], "garbage!", 8, two, 1), 0, "garbage with a descriptor");
+    is_int(control_receive_packet(pair[1], &frame, &passed), -EBADMSG, "is refused");
+    is_int(fdpass_send(pair[0], "x", 1, NULL, 0), 0, "a packet shorter than a header");
+    is_int(control_receive_packet(pair[1], &frame, &passed), -EBADMSG, "is refused");
+    is_int(open_descriptors(), before, "and no descriptor is left over");
+    snprintf(grant.client, sizeof(grant.client), "two\nlines");
+    is_int(control_send_packet(pair[0], CONTROL_GRANT, &grant, -1), 0, "a text with a line break");
+    is_int(control_receive_packet(pair[1], &frame, &passed), 0, "is a whole packet");
+    is_int(control_decode(&frame, CONTROL_GRANT, &got), -EBADMSG, "and malformed");
+    grant.devices_count = 65;
+    is_int(control_send_packet(pair[0], CONTROL_GRANT, &grant, -1), -EMSGSIZE,
+           "more devices than the limit are not even sent");
+    close(pair[0]);
+    is_int(control_receive_packet(pair[1], &frame, &passed), -ECONNRESET, "the end");
+    control_frame_free(&frame);
+    return done();
+}

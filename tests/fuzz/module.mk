@@ -1,3 +1,5 @@
 # Fuzz targets as ordinary tests (tests/fuzz/runner.c says how).
 fuzz_test = $(call test_program,fuzz-$(1),tests/fuzz/$(1)_fuzz.c tests/fuzz/runner.c,$(2),$(3))
 $(call fuzz_test,image,rgpudriver rgpucommon,$(DRIVER_LIBS))
+$(call fuzz_test,control,rgpucommon)
+$(call test_helper,control-corpus,tests/fuzz/control_corpus.c,rgpucommon)

@@ -1,0 +1,35 @@
+#!/bin/bash
+# A protocol that changes without its version is caught.
+. "$(dirname "$0")/../lib.sh"
+
+generate() { python3 "$TOP/proto/gen_control.py" "$@"; }
+ok "control.spec and version.lock agree" generate "$TOP/proto/control.spec" --check
+
+cp "$TOP/proto/control.spec" "$TMP/spec"
+cp "$TOP/proto/version.lock" "$TMP/lock"
+sed -i 's/# what is wrong and what to do/# another comment/' "$TMP/spec"
+ok "a comment is not a change" generate "$TMP/spec" --check --lock-file "$TMP/lock"
+sed -i 's/position u32/position u64/' "$TMP/spec"
+fails "a changed field is" generate "$TMP/spec" --check --lock-file "$TMP/lock"
+like "$(cat "$TMP/ok.out")" 'raise the version in the spec' "and the error says what to do"
+fails "the lock does not take another text for a version it has" generate "$TMP/spec" --lock --lock-file "$TMP/lock"
+version=$(awk '/^protocol control/ { print $3 }' "$TMP/spec")
+sed -i "s/^protocol control $version/protocol control $((version + 1))/" "$TMP/spec"
+fails "a new version must be entered" generate "$TMP/spec" --check --lock-file "$TMP/lock"
+ok "entering it" generate "$TMP/spec" --lock --lock-file "$TMP/lock"
+ok "then it agrees" generate "$TMP/spec" --check --lock-file "$TMP/lock"
+ok "and the old one is kept" grep -q "^control $version " "$TMP/lock"
+
+reject() {
+    printf 'protocol control 1 1\n%b\n' "$1" >"$TMP/bad"
+    fails "$2" generate "$TMP/bad" --out "$TMP/out"
+    like "$(cat "$TMP/ok.out")" "$TMP/bad:[0-9]+: " "with file and line"
+}
+reject 'message 1 A\n    x u128' "an unknown type is refused"
+reject 'message 1 A\n    x u8\nmessage 1 B\n    y u8' "a number used twice is refused"
+reject 'message 1 A\n    x array(nothing, 3)' "an unknown struct is refused"
+reject '    x u8' "a field outside of a message is refused"
+ok "generating twice gives the same" sh -c "cd '$TOP' &&
+    python3 proto/gen_control.py proto/control.spec --out '$TMP/a' &&
+    python3 proto/gen_control.py proto/control.spec --out '$TMP/b' && diff -r '$TMP/a' '$TMP/b'"
+done_testing

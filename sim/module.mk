@@ -14,3 +14,8 @@ $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
 EXTRAS += $(B)/lib/sim/libcuda.so.1
 
 SIM_TESTS := $(wildcard tests/sim/*.c)
+SIM_TEST_LIBS := -L$(B)/lib/sim -l:libcuda.so.1 -Wl$(comma)-rpath$(comma)$(CURDIR)/$(B)/lib/sim
+$(foreach t,$(SIM_TESTS),\
+  $(call test_program,sim-$(basename $(notdir $(t))),$(t),,$(SIM_TEST_LIBS)))
+$(patsubst tests/sim/%.c,$(B)/tests/sim-%,$(SIM_TESTS)): $(B)/lib/sim/libcuda.so.1
+$(patsubst tests/sim/%.c,$(B)/obj/tests/sim/%.o,$(SIM_TESTS)): tests/programs/kernels.ptx

@@ -20,7 +20,7 @@ CUresult cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int cudaVersio
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
-    return proc_address_get(symbol, pfn, cudaVersion, flags, NULL);
+    return proc_address_get_v1(symbol, pfn, cudaVersion, flags);
 }
 
 CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)

@@ -117,7 +117,7 @@ SIM_API(cuGetProcAddress_v2, const char *name, void **function, int version, cuu
 
 SIM_API(cuGetProcAddress, const char *name, void **function, int version, cuuint64_t flags)
 {
-    return proc_address_get(name, function, version, flags, NULL);
+    return proc_address_get_v1(name, function, version, flags);
 }
 
 SIM_API(cuGetExportTable, const void **table, const CUuuid *id)

@@ -1,5 +1,5 @@
-// Walks the entries of a fat binary and decompresses them. Everything is checked against the bytes
-// that are there: the data may come from another machine.
+// Walks the entries of a fat binary, decompresses them, and finds the PTX in any image. Everything
+// is checked against the bytes that are there: the data may come from another machine.
 #include <errno.h>
 #include <lz4.h>
 #include <stdbool.h>

@@ -559,7 +559,7 @@ def emit_coverage(calls):
 
 def emit_abi_check(calls):
     """A C file that fails to compile where a prototype differs from cuda.h's."""
-    print(GENERATED, '\n#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n')
+    print(GENERATED, '\n#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n#include <cudaProfiler.h>\n')
     print('#define SAME(symbol, ...) _Static_assert(__builtin_types_compatible_p(__typeof__(symbol), CUresult(__VA_ARGS__)), #symbol)')
     for c in calls:
         if not c.is_cuda:

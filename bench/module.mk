@@ -5,6 +5,10 @@ $(eval $(call link_rule,$(B)/bench/measure,bench/measure.c,,\
   -L$(B)/lib -l:libcuda.so.1 -lm,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/measure.o: tests/programs/kernels.ptx
 
+# The transports alone.
+BENCH_PROGRAMS += $(B)/bench/transport
+$(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS)))
+
 # NVCC and the paths of its libraries are those of tests/programs/module.mk.
 $(B)/bench/sgemm: bench/sgemm.cu
 	@mkdir -p $(@D)
@@ -17,3 +21,4 @@ bench:
 bench-programs: $(BENCH_PROGRAMS) $$(if $$(NVCC),$$(B)/bench/sgemm)
 bench-built: all bench-programs
 	@bench/run --build $(B) $(BENCH_ARGS)
+	@$(B)/bench/transport > $(B)/bench/transport.jsonl

@@ -14,7 +14,7 @@ uint32_t link_default_spin_us(void)
 
     // Where both ends and the rest of the program share few processors, spinning keeps the other
     // end from running.
-    return processors <= 1 ? 0 : processors <= 2 ? 5 : processors <= 4 ? 20 : 50;
+    return processors <= 1 ? 0 : processors <= 2 ? 10 : processors <= 4 ? 20 : 50;
 }
 
 void link_init(struct link *link, const struct link_ops *ops, const char *name,

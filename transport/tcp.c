@@ -64,13 +64,13 @@ static struct tcp_link *tcp_of(struct link *link)
 
 // ---- sending ----
 
-static int sending_failed(struct tcp_link *tcp, int error)
+static int failed(struct tcp_link *tcp, int error, const char *doing)
 {
+    if (error == 0 || error == -ECONNRESET || error == -EPIPE)
+        return link_fail(&tcp->base, -EPIPE, "the peer has gone");
     if (error == -ETIMEDOUT)
         return link_fail(&tcp->base, error, "the peer does not answer");
-    if (error == -ECONNRESET)
-        error = -EPIPE;
-    return link_fail(&tcp->base, error, "sending failed: %s", strerror(-error));
+    return link_fail(&tcp->base, error, "%s failed: %s", doing, strerror(-error));
 }
 
 // Sends all of PARTS, changing them. Under wire.
@@ -89,11 +89,11 @@ static int send_parts(struct tcp_link *tcp, struct iovec *parts, int count)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
-            return sending_failed(tcp, -errno);
+            return failed(tcp, -errno, "sending");
         if (n < 0) {
             int r = tcp_socket_wait(tcp->fd, POLLOUT, -1, UINT64_MAX);
             if (r < 0)
-                return sending_failed(tcp, r);
+                return failed(tcp, r, "sending");
             if (link_failure(&tcp->base))
                 return link_failure(&tcp->base);
             continue;
@@ -242,15 +242,6 @@ static int tcp_send_bulk(struct link *link, const void *record, uint32_t size,
 
 // ---- receiving ----
 
-static int receiving_failed(struct tcp_link *tcp, int error)
-{
-    if (error == 0 || error == -ECONNRESET || error == -EPIPE)
-        return link_fail(&tcp->base, -EPIPE, "the peer has gone");
-    if (error == -ETIMEDOUT)
-        return link_fail(&tcp->base, error, "the peer does not answer");
-    return link_fail(&tcp->base, error, "receiving failed: %s", strerror(-error));
-}
-
 // Reads what is there: bytes, 0: nothing yet, or -errno.
 static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
 {
@@ -265,7 +256,7 @@ static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
     }
     if (n < 0 && errno == EAGAIN)
         return link_failure(&tcp->base);
-    return receiving_failed(tcp, n ? -errno : 0);
+    return failed(tcp, n ? -errno : 0, "receiving");
 }
 
 static bool take_kick(struct tcp_link *tcp)
@@ -296,7 +287,7 @@ static int sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t deadlin
     atomic_store_explicit(&tcp->receiver_sleeps, false, memory_order_relaxed);
     if (link_failure(&tcp->base))
         return link_failure(&tcp->base);
-    return r < 0 ? receiving_failed(tcp, r) : r > 0;
+    return r < 0 ? failed(tcp, r, "receiving") : r > 0;
 }
 
 // Reads at least a byte: how many, 0: the time has passed or a kick came, or -errno.

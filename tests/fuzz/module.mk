@@ -3,3 +3,5 @@ fuzz_test = $(call test_program,fuzz-$(1),tests/fuzz/$(1)_fuzz.c tests/fuzz/runn
 $(call fuzz_test,image,rgpudriver rgpucommon,$(DRIVER_LIBS))
 $(call fuzz_test,control,rgpucommon)
 $(call test_helper,control-corpus,tests/fuzz/control_corpus.c,rgpucommon)
+$(call fuzz_test,shm_ring,rgputransport rgpucommon,$(COMMON_LIBS))
+$(call fuzz_test,tcp_stream,rgputransport rgpucommon,$(COMMON_LIBS))

@@ -165,7 +165,7 @@ __attribute__((unused)) static struct pair pair_open(const struct pair_kind *kin
     return pair;
 }
 
-static void pair_close(struct pair *pair)
+__attribute__((unused)) static void pair_close(struct pair *pair)
 {
     link_free(&pair->worker);
     link_free(&pair->client);
@@ -271,11 +271,110 @@ __attribute__((unused)) static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// Waits until another thread of this process sleeps in the kernel in poll() or the like: its
-// voluntary context switches have come to rest.
-__attribute__((unused)) static void pause_ms(int ms)
+// ---- threads that wait ----
+
+struct waiter {
+    pthread_t thread;
+    void (*body)(struct waiter *waiter);
+    struct link *link;
+    int64_t result;
+    double ended; // when the body was done
+    _Atomic int tid;
+    _Atomic bool done;
+};
+
+__attribute__((unused)) static void *waiter_main(void *argument)
 {
-    poll(NULL, 0, ms);
+    struct waiter *waiter = argument;
+
+    atomic_store(&waiter->tid, (int)gettid());
+    waiter->body(waiter);
+    waiter->ended = seconds_now();
+    atomic_store(&waiter->done, true);
+    return NULL;
+}
+
+__attribute__((unused)) static void waiter_start(struct waiter *waiter,
+                                                 void (*body)(struct waiter *waiter),
+                                                 struct link *link)
+{
+    *waiter = (struct waiter){.body = body, .link = link};
+    if (pthread_create(&waiter->thread, NULL, waiter_main, waiter))
+        bail("no thread");
+}
+
+// The text of a file of /proc for a thread of this process.
+__attribute__((unused)) static bool read_task_file(int tid, const char *name, char *text,
+                                                   size_t room)
+{
+    char path[64];
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? -1 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return false;
+    text[n] = 0;
+    return true;
+}
+
+__attribute__((unused)) static long task_switches(int tid)
+{
+    char text[4096], *at;
+
+    if (!read_task_file(tid, "status", text, sizeof(text)))
+        return -1;
+    at = strstr(text, "\nvoluntary_ctxt_switches:");
+    return at ? atol(at + 25) : -1;
+}
+
+__attribute__((unused)) static bool task_sleeps(int tid)
+{
+    char text[1024], *at;
+
+    if (!read_task_file(tid, "stat", text, sizeof(text)))
+        return false;
+    at = strrchr(text, ')');
+    return at && at[1] && at[2] == 'S';
+}
+
+// Waits until the thread sleeps in the kernel and goes on doing so; false if it ended instead.
+__attribute__((unused)) static bool waiter_await_sleep(struct waiter *waiter)
+{
+    double deadline = seconds_now() + 20;
+    long before = -2;
+    int quiet = 0;
+
+    while (quiet < 3 && seconds_now() < deadline && !atomic_load(&waiter->done)) {
+        int tid = atomic_load(&waiter->tid);
+        long switches = tid ? task_switches(tid) : -2;
+        quiet = tid && task_sleeps(tid) && switches == before ? quiet + 1 : 0;
+        before = switches;
+        poll(NULL, 0, 2);
+    }
+    return quiet == 3;
+}
+
+__attribute__((unused)) static int64_t waiter_join(struct waiter *waiter)
+{
+    pthread_join(waiter->thread, NULL);
+    return waiter->result;
+}
+
+__attribute__((unused)) static void wait_for_value(struct waiter *waiter)
+{
+    waiter->result = receive_value(waiter->link, -1);
+}
+
+// Sends records until the link is down; the result is how many have been committed.
+__attribute__((unused)) static void send_for_ever(struct waiter *waiter)
+{
+    while (send_value(waiter->link, 4096, (uint32_t)waiter->result))
+        waiter->result++;
 }
 
 #endif

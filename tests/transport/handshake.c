@@ -87,6 +87,7 @@ static void check_worker_waits(void)
     struct accepting accepting;
     struct link *link;
     int control[2];
+    char byte;
 
     accept_start(&accepting, -1, 20);
     is_int(accept_join(&accepting), -ETIMEDOUT, "a client that never comes: time-out");
@@ -96,6 +97,8 @@ static void check_worker_waits(void)
     if (write(control[1], "x", 1) != 1)
         bail("cannot write");
     is_int(accept_join(&accepting), -ECANCELED, "a client that speaks on its control connection");
+    if (read(control[0], &byte, 1) != 1)
+        bail("cannot read");
     accept_start(&accepting, control[0], 20000);
     close(control[1]);
     is_int(accept_join(&accepting), -ECONNRESET, "a client whose control connection ends");

@@ -70,7 +70,7 @@ static bool reaches(const char *name)
     if (!length || length > sizeof(address.sun_path) - 1)
         return false;
     memcpy(address.sun_path + 1, name, length);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;
     int connected = connect(fd, (void *)&address,

@@ -1,0 +1,126 @@
+// The session's device allocations, with their exact sizes: what counts against a budget, and what
+// an address that a client names may touch. Mapped host regions are in it too, uncounted.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/worker/worker.h"
+
+struct allocation {
+    uint64_t start, size;
+    CUcontext context; // it dies with it; NULL: with nothing but itself
+    int device;
+    enum allocation_kind kind;
+};
+
+// Sorted by start, without overlaps.
+static struct allocation *list;
+static size_t count, room;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool budget_take(int ordinal, uint64_t size)
+{
+    struct device *device = &devices.list[ordinal];
+    uint64_t used = atomic_load(&device->used);
+
+    do {
+        if (used + size < used || (device->budget && used + size > device->budget))
+            return false;
+    } while (!atomic_compare_exchange_weak(&device->used, &used, used + size));
+    return true;
+}
+
+void budget_give(int ordinal, uint64_t size)
+{
+    atomic_fetch_sub(&devices.list[ordinal].used, size);
+}
+
+// The number of allocations that start at or below ADDRESS.
+static size_t below(uint64_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void drop(size_t i)
+{
+    if (list[i].kind == ALLOCATION_DEVICE)
+        budget_give(list[i].device, list[i].size);
+    memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
+}
+
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind)
+{
+    int err = 0;
+
+    pthread_mutex_lock(&lock);
+    if (count == room) {
+        size_t more = room ? room * 2 : 256;
+        struct allocation *grown = realloc(list, more * sizeof(*list));
+        if (grown) {
+            list = grown;
+            room = more;
+        } else {
+            err = -ENOMEM;
+        }
+    }
+    size_t at = below(address);
+    if (!err) {
+        memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
+        list[at] = (struct allocation){address, size, context, device, kind};
+        count++;
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+bool allocation_remove(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = below(address);
+    bool found = at && list[at - 1].start == address;
+    if (found)
+        drop(at - 1);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void allocation_remove_context(CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = count; i-- > 0;)
+        if (list[i].context == context)
+            drop(i);
+    pthread_mutex_unlock(&lock);
+}
+
+bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = below(address);
+    bool found = at && address - list[at - 1].start < list[at - 1].size;
+    if (found) {
+        *start = list[at - 1].start;
+        *end = *start + list[at - 1].size;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+uint64_t allocation_total(void)
+{
+    uint64_t total = 0;
+
+    for (int i = 0; i < devices.count; i++)
+        total += atomic_load(&devices.list[i].used);
+    return total;
+}

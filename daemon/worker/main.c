@@ -1,0 +1,246 @@
+// rgpu-worker: makes a context on its GPU before a client comes, says that it is ready, takes one
+// client from the supervisor and serves it until it ends.
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/worker/worker.h"
+
+enum { CONNECTIONS_OF_A_CONTEXT = 32 };
+
+static void usage(FILE *out)
+{
+    fprintf(out,
+            "usage: rgpu-worker --driver LIBRARY --device N --control-fd FD [options]\n"
+            "Serves one client on a GPU; started by rgpud.\n"
+            "  --driver LIBRARY    path of the GPU's driver library\n"
+            "  --device N          the device whose context is made before a client comes\n"
+            "  --control-fd FD     packet socket to the supervisor\n"
+            "  --block-size BYTES  of a staging block (524288)\n"
+            "  --block-count N     staging blocks (32)\n"
+            "  --spin-us N         how long a wait polls before it sleeps (what suits the machine)\n"
+            "  --user UID, --group GID\n"
+            "                      what to become, when started as root, once the GPU is ready\n");
+}
+
+static bool number(const char *text, int64_t max, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < 0 || value > max) {
+        fprintf(stderr, "rgpu-worker: %s is not a number from 0 to %lld\n", text, (long long)max);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static int parse(int argc, char **argv, struct worker_options *options)
+{
+    static const struct option names[] = {
+        {"driver", required_argument, NULL, 'd'},     {"device", required_argument, NULL, 'n'},
+        {"control-fd", required_argument, NULL, 'c'}, {"block-size", required_argument, NULL, 's'},
+        {"block-count", required_argument, NULL, 'b'}, {"spin-us", required_argument, NULL, 'p'},
+        {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
+        {"help", no_argument, NULL, 'h'},             {0},
+    };
+    int64_t value = 0;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (strchr("ncsbpug", c) && !number(optarg, INT32_MAX, &value))
+            return -EINVAL;
+        switch (c) {
+        case 'd': options->driver_path = optarg; break;
+        case 'n': options->device = (int)value; break;
+        case 'c': options->control_fd = (int)value; break;
+        case 's': options->block_size = (uint32_t)value; break;
+        case 'b': options->block_count = (uint32_t)value; break;
+        case 'p': options->spin_us = value; break;
+        case 'u': options->user = value; break;
+        case 'g': options->group = value; break;
+        case 'h': usage(stdout); exit(0);
+        default: return -EINVAL;
+        }
+    }
+    return options->driver_path && options->control_fd > 2 ? 0 : -EINVAL;
+}
+
+// ---- before a client comes ----
+
+static int cuda_failure(const char *step, CUresult result, struct control_failed *failed)
+{
+    failed->result = (int32_t)result;
+    snprintf(failed->text, sizeof(failed->text), "%s: %s (%d)", step, driver_error_name(result),
+             (int)result);
+    return -EIO;
+}
+
+// What a bare context takes, as the difference that a second one makes; the first one shares its
+// device with other processes whose part cannot be told apart.
+static void measure_context(struct device *device)
+{
+    size_t before = 0, after = 0, total = 0;
+    CUcontext second = NULL;
+
+    if (!driver.cuCtxCreate_v2 || !driver.cuCtxDestroy_v2 || !driver.cuMemGetInfo_v2)
+        return;
+    if (driver.cuMemGetInfo_v2(&before, &total) != CUDA_SUCCESS ||
+        driver.cuCtxCreate_v2(&second, 0, device->handle) != CUDA_SUCCESS)
+        return;
+    if (driver.cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after < before)
+        device->context_cost = before - after;
+    driver.cuCtxDestroy_v2(second);
+}
+
+static int make_context(const struct worker_options *options, struct control_failed *failed)
+{
+    CUcontext context;
+
+    if (options->device >= devices.count) {
+        failed->result = CUDA_ERROR_INVALID_DEVICE;
+        snprintf(failed->text, sizeof(failed->text), "there is no device %d, the driver has %d",
+                 options->device, devices.count);
+        return -ENODEV;
+    }
+    CUresult result = device_primary(options->device, &context);
+    if (result == CUDA_SUCCESS)
+        result = driver.cuCtxSetCurrent(context);
+    if (result != CUDA_SUCCESS)
+        return cuda_failure("cannot make a context", result, failed);
+    measure_context(&devices.list[options->device]);
+    driver.cuCtxSetCurrent(context);
+    result = pinned_register();
+    if (result != CUDA_SUCCESS)
+        return cuda_failure("cannot register host memory", result, failed);
+    snapshot_prepare();
+    driver.cuCtxSetCurrent(NULL);
+    return 0;
+}
+
+static int prepare(const struct worker_options *options, struct control_failed *failed)
+{
+    struct link_options memory = {.block_size = options->block_size,
+                                  .block_count = options->block_count};
+    char connections[16];
+
+    failed->result = CUDA_ERROR_SYSTEM_NOT_READY;
+    snprintf(connections, sizeof(connections), "%d", CONNECTIONS_OF_A_CONTEXT);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections, 1);
+    int err = print_capture();
+    if (!err)
+        err = driver_load(options->driver_path, failed->text, sizeof(failed->text));
+    if (err)
+        return err;
+    CUresult result = devices_discover();
+    if (result != CUDA_SUCCESS)
+        return cuda_failure("the driver does not start", result, failed);
+    err = shm_memory_new(&memory, &pinned.shm);
+    if (err) {
+        snprintf(failed->text, sizeof(failed->text), "no memory to share: %s", strerror(-err));
+        return err;
+    }
+    pinned.staging = shm_memory_staging(pinned.shm);
+    return make_context(options, failed);
+}
+
+static int report_ready(int control_fd)
+{
+    static struct control_ready ready;
+
+    ready.pid = (uint32_t)getpid();
+    ready.driver_version = (uint32_t)devices.driver_version;
+    ready.devices_count = (uint32_t)devices.count;
+    devices_describe(ready.devices);
+    return control_send_packet(control_fd, CONTROL_READY, &ready, -1);
+}
+
+// ---- waiting for the grant ----
+
+static int await_grant(int control_fd, struct control_grant *grant, int *client_fd)
+{
+    struct control_frame frame = {0};
+    int err;
+
+    do {
+        struct pollfd readable = {.fd = control_fd, .events = POLLIN};
+        while (poll(&readable, 1, -1) < 0 && errno == EINTR)
+            ;
+        err = control_receive_packet(control_fd, &frame, client_fd);
+    } while (err == -EAGAIN);
+    if (!err && frame.header.type == CONTROL_END)
+        err = -ECONNRESET;
+    if (!err)
+        err = control_decode(&frame, CONTROL_GRANT, grant);
+    if (!err && *client_fd < 0)
+        err = -EBADMSG;
+    control_frame_free(&frame);
+    return err;
+}
+
+static int follow_parent(void)
+{
+    pid_t parent = getppid();
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+        return -errno;
+    return getppid() == parent ? 0 : -ESRCH;
+}
+
+// Descriptors that were left open by mistake do not reach a client's worker.
+static void close_others(int control_fd)
+{
+    if (control_fd > 3)
+        close_range(3, (unsigned)control_fd - 1, 0);
+    close_range((unsigned)control_fd + 1, ~0u, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static struct control_grant grant;
+    struct worker_options options = {.spin_us = -1, .user = -1, .group = -1};
+    struct control_failed failed = {0};
+    int client_fd = -1;
+
+    log_init("rgpu-worker", LOG_LEVEL_INFO);
+    if (parse(argc, argv, &options)) {
+        usage(stderr);
+        return 2;
+    }
+    if (follow_parent())
+        return 0;
+    signal(SIGPIPE, SIG_IGN);
+    close_others(options.control_fd);
+    session.spin_us = options.spin_us < 0 ? link_default_spin_us() : (uint32_t)options.spin_us;
+    int err = prepare(&options, &failed);
+    if (err) {
+        if (!*failed.text)
+            snprintf(failed.text, sizeof(failed.text), "%s", strerror(-err));
+        log_error("device=%d error=\"%s\"", options.device, failed.text);
+        if (control_send_packet(options.control_fd, CONTROL_FAILED, &failed, -1))
+            log_debug("the failure was not taken");
+        _exit(1);
+    }
+    if (report_ready(options.control_fd))
+        _exit(1);
+    err = await_grant(options.control_fd, &grant, &client_fd);
+    if (err == -ECONNRESET)
+        _exit(0);
+    if (!err)
+        err = sandbox_enter(&options, failed.text, sizeof(failed.text));
+    if (err) {
+        log_error("cannot take a client error=\"%s\"",
+                  *failed.text ? failed.text : strerror(-err));
+        _exit(1);
+    }
+    session_run(options.control_fd, &grant, client_fd);
+}

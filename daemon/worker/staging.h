@@ -1,0 +1,42 @@
+// Staging blocks of a session on a byte stream: where a push's data waits for its copy to the GPU,
+// and a pull's for its way to the client.
+#ifndef RGPU_WORKER_STAGING_H
+#define RGPU_WORKER_STAGING_H
+
+#include "daemon/worker/worker.h"
+
+// A block is used by one thread at a time, which owns it between take and give.
+struct block {
+    uint8_t *data;
+    CUevent event; // recorded behind the copy that uses the block
+    CUcontext context; // of the event; NULL: none yet
+    struct block *next;
+};
+
+enum { STAGING_BLOCKS_MAX = 1024 };
+
+enum staging_use { STAGING_PUSH, STAGING_PULL };
+
+void staging_prepare(void);
+uint32_t staging_block_size(void);
+uint32_t staging_push_blocks(void);
+// A free block; NULL: there is none and WAIT is not wanted.
+struct block *staging_take(enum staging_use use, bool wait);
+void staging_give(struct block *block);
+// Records the block's event in STREAM of the current context CONTEXT.
+CUresult staging_mark(struct block *block, CUcontext context, CUstream stream);
+// Whether the copy behind the block is over; a failed one is.
+bool staging_done(struct block *block, CUresult *result);
+
+void staging_forget_events(CUcontext context);
+
+// How a thread waits for the GPU where no event can wake it: at once again, then ever more slowly.
+struct backoff {
+    uint64_t since_us; // 0: something has just happened
+};
+// How long to sleep now, microseconds; 0: not at all.
+uint32_t backoff_next(struct backoff *backoff);
+
+uint64_t clock_us(void);
+
+#endif

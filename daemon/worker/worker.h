@@ -1,0 +1,213 @@
+// What the files of the worker share: the process's warm state, the one session, and the threads
+// that serve it. Who may touch what is said at each field.
+#ifndef RGPU_WORKER_WORKER_H
+#define RGPU_WORKER_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/control.h"
+#include "common/handle_table.h"
+#include "daemon/worker/serve.h"
+#include "transport/link.h"
+#include "worker_driver.h"
+
+enum {
+    DEVICES_MAX = WIRE_DEVICE_MAX,
+    GATES = 1024,
+};
+
+// ---- settings of the process (main.c) ----
+
+struct worker_options {
+    const char *driver_path;
+    int device; // whose context is made before a client comes
+    int control_fd;
+    uint32_t block_size, block_count;
+    int64_t spin_us; // -1: what suits the machine
+    int64_t user, group; // -1: stay who we are
+};
+
+// ---- the driver (driver_load.c) ----
+
+// Loads the library and finds its functions; on failure -errno and TEXT says what to do.
+int driver_load(const char *path, char *text, size_t room);
+const char *driver_error_name(CUresult result);
+
+// ---- devices (device.c) ----
+
+struct device {
+    CUdevice handle;
+    CUcontext primary;      // our own reference keeps it warm; NULL: not made yet
+    uint64_t context_cost;  // bytes; 0: not known
+    unsigned retained;      // by the client
+    uint64_t budget;        // bytes; 0: the whole device
+    _Atomic uint64_t used;  // bytes that the session has allocated
+};
+
+struct devices {
+    struct device list[DEVICES_MAX]; // by the driver's ordinal
+    int count;
+    int driver_version;
+};
+extern struct devices devices;
+
+CUresult devices_discover(void);
+void devices_describe(struct control_device *out);
+// Makes the primary context of a device, or gives the one that is there, without making it current.
+CUresult device_primary(int ordinal, CUcontext *out);
+// Ends a primary context with all that it holds, and makes a fresh one.
+CUresult device_reset(int ordinal);
+// The description of the granted devices; heap, the caller's. NULL: no memory.
+void *snapshot_make(const int *ordinals, unsigned count, size_t *size);
+void snapshot_prepare(void); // asks the driver beforehand
+
+// ---- memory that the GPU and we share (pinned.c) ----
+
+// Region 0 and the gates, registered in the worker's first context; re-made after a reset.
+struct pinned {
+    CUcontext owner;                    // in which it is registered
+    struct shm_memory *shm;             // until a shm link owns it
+    const struct link_staging *staging; // region 0
+    CUdeviceptr staging_device, flags_device;
+    _Atomic uint32_t *gates;
+    CUdeviceptr gates_device;
+};
+extern struct pinned pinned;
+
+CUresult pinned_register(void); // the current context is the worker's first
+void pinned_unregister(void);
+
+// A gate holds a stream until it is opened. -1: all are in use.
+int gate_take(uint32_t *ticket);
+void gate_release(int gate);
+CUresult gate_hold(CUstream stream, int gate, uint32_t ticket);
+CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket); // by the GPU, in stream order
+void gate_open(int gate, uint32_t ticket);                           // by us
+bool gate_is_open(int gate, uint32_t ticket);
+
+// ---- allocations (allocation.c) ----
+
+enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_HOST };
+
+// Counts SIZE against the device's budget; false: over it. An allocation that is added as
+// ALLOCATION_DEVICE gives it back when it is removed.
+bool budget_take(int device, uint64_t size);
+void budget_give(int device, uint64_t size);
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind);
+bool allocation_remove(uint64_t address); // false: there is none that starts there
+void allocation_remove_context(CUcontext context);
+bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
+uint64_t allocation_total(void); // bytes of all devices
+
+// ---- host memory (host_memory.c) ----
+
+// Our address of a client's WIRE_HOST name; NULL: not all of SIZE bytes are in a mapped region.
+void *host_address(uint64_t host, uint64_t size);
+void host_memory_forget_context(CUcontext context);
+
+// ---- the session (session.c) ----
+
+struct session {
+    uint64_t id;
+    struct link *link;
+    struct handle_table *handles;
+    struct handle_note *notes; // by handle_index
+    int ordinals[DEVICES_MAX]; // the session's devices
+    unsigned device_count;
+    bool streams_bytes;        // the link shares no memory
+    uint32_t spin_us;
+    enum control_transport transport;
+    char transport_reason[256];
+    _Atomic uint64_t calls;
+    _Atomic int deferred;      // CUresult of the first async failure not yet told
+    _Atomic uint32_t context_epoch; // changes when a context goes away
+    _Atomic uint32_t memory_epoch;  // changes when device or mapped memory goes away
+    _Atomic bool prints;       // a loaded image may print
+};
+extern struct session session;
+
+// What we keep about a bound handle, beside the driver's object.
+struct handle_note {
+    uint64_t parent;          // handle of the context, module or library that it dies with
+    uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
+    uint32_t reserved;
+};
+
+// Serves one client from its grant to the end of the process.
+void session_run(int control_fd, const struct control_grant *grant, int client_fd)
+    __attribute__((noreturn));
+// Ends the process after telling the supervisor; any thread, first one wins.
+void session_end(enum control_end_reason reason, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+void session_report(void); // STATS, when something changed
+int session_device_of(CUdevice handle);
+
+// ---- serving (dispatch.c, serve.c) ----
+
+enum { SERVE_FIXED_MAX = 1024 };
+
+struct serve {
+    const struct wire_request *request;
+    const uint8_t *end;   // of the record
+    CUresult result;
+    bool reading;         // this thread is the one that reads the link
+    bool has_bytes;
+    CUcontext current;    // the driver's current context in this thread
+    uint32_t epoch;       // of session.context_epoch when that was so
+    uint32_t fixed_size, bytes_size;
+    uint64_t known_start, known_end; // last range found by serve_device_range
+    uint32_t known_epoch;
+    uint8_t fixed[SERVE_FIXED_MAX];
+    uint8_t *bytes;       // WIRE_INLINE_MAX + 1024
+    uint8_t *record;      // WIRE_RECORD_MAX
+};
+enum { SERVE_BYTES_MAX = WIRE_INLINE_MAX + 4096 };
+
+struct serve *serve_new(void);
+void serve_free(struct serve **serve);
+// Executes the record in serve->record and answers it. False: the record cannot be right.
+bool serve_record(struct serve *serve, uint32_t size);
+// Lets another thread read the link from here on; for a request that goes on to wait.
+void serve_let_others_read(struct serve *serve);
+// Waits for all work of STREAM: for a moment while reading stops, then with others reading.
+CUresult serve_wait_stream(struct serve *serve, CUstream stream);
+// How many reply bytes there is room for.
+uint32_t serve_reply_room(const struct serve *serve, uint32_t wanted);
+bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size);
+void serve_forget_children(uint64_t parent);
+void serve_note_parent(uint64_t handle, uint64_t parent);
+uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
+bool serve_require(struct serve *serve, const void *function); // the driver has that function
+
+void dispatch_start(void); // the first reading thread
+
+// Everything that a call which learned of finished GPU work must not run ahead of.
+void deliver(void);
+
+// ---- events to the client (events.c) ----
+
+void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes);
+
+// ---- printed text (print.c) ----
+
+int print_capture(void); // before the driver is loaded: standard output becomes a pipe of ours
+void print_expect(void); // an image may print: from now on text is passed on as it comes
+void print_deliver(void);
+
+// ---- transfers over a byte stream (push.c, pull.c) ----
+
+int push_start(void);
+void push_forget_context(CUcontext context);
+int pull_start(void);
+void pull_deliver(void); // until pulls whose copies are done have been sent
+void staging_streams_forget(CUcontext context); // which is current
+
+// ---- the rest ----
+
+int sandbox_enter(const struct worker_options *options, char *text, size_t room);
+
+#endif

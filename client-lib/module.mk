@@ -7,3 +7,4 @@ CLIENT_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--exclude-libs,ALL
     -Wl,--version-script=$(B)/gen/libcuda.map
 
 $(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,-l:libnettle.a -ldl,$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
+INSTALL_FILES += $(B)/lib/libcuda.so.1:$(LIBDIR)/libcuda.so.1:0755

@@ -98,6 +98,8 @@ struct box {
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
     char worker_path[4096], driver_path[4096];
     char **worker_environment;
+    uid_t worker_user; // 0: workers stay what we are
+    gid_t worker_group;
 
     struct device_choice choice;
     struct device *devices;

@@ -1,6 +1,7 @@
 // rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to a worker process
 // of its own; it touches neither CUDA nor the data.
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,22 @@ static int choose_environment(struct program *program)
         }
     }
     box->worker_environment = environ;
+    return 0;
+}
+
+static int choose_worker_user(struct box *box)
+{
+    const char *name = box->settings.worker_user;
+    struct passwd *user = name ? getpwnam(name) : NULL;
+
+    if (!name || geteuid())
+        return 0;
+    if (!user || !user->pw_uid) {
+        log_error("worker_user=%s is %s", name, user ? "root itself" : "not a user of this machine");
+        return -EINVAL;
+    }
+    box->worker_user = user->pw_uid;
+    box->worker_group = user->pw_gid;
     return 0;
 }
 
@@ -233,7 +250,9 @@ static int set_up(struct program *program)
     choose_paths(box);
     control_boot_id(box->boot_id);
     raise_descriptor_limit();
-    err = choose_environment(program);
+    err = choose_worker_user(box);
+    if (!err)
+        err = choose_environment(program);
     if (!err)
         err = watch_signals(program);
     if (!err)

@@ -15,6 +15,10 @@ struct settings {
     char *worker_program;
     char *admin_socket;
     char **transports;
+    char *worker_user;
+    uint64_t block_size;
+    int64_t block_count;
+    int64_t spin_us;
     int64_t warm_workers;
     int64_t parallel_starts;
     uint64_t worker_start_timeout; // microseconds, as all times here

@@ -237,23 +237,59 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
 
 // ---- starting ----
 
+struct worker_arguments {
+    char device[16], block_size[24], block_count[24], spin[24], user[16], group[16];
+    char *list[32];
+    size_t count;
+};
+
+static void add_argument(struct worker_arguments *arguments, const char *name, char *value)
+{
+    arguments->list[arguments->count++] = (char *)name;
+    arguments->list[arguments->count++] = value;
+}
+
+static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_arguments *out)
+{
+    const struct settings *settings = &box->settings;
+
+    *out = (struct worker_arguments){.list = {"rgpu-worker"}, .count = 1};
+    snprintf(out->device, sizeof(out->device), "%u", ordinal);
+    snprintf(out->block_size, sizeof(out->block_size), "%llu",
+             (unsigned long long)settings->block_size);
+    snprintf(out->block_count, sizeof(out->block_count), "%lld",
+             (long long)settings->block_count);
+    snprintf(out->spin, sizeof(out->spin), "%lld", (long long)settings->spin_us);
+    snprintf(out->user, sizeof(out->user), "%u", (unsigned)box->worker_user);
+    snprintf(out->group, sizeof(out->group), "%u", (unsigned)box->worker_group);
+    add_argument(out, "--driver", box->driver_path);
+    add_argument(out, "--device", out->device);
+    add_argument(out, "--control-fd", "3");
+    add_argument(out, "--block-size", out->block_size);
+    add_argument(out, "--block-count", out->block_count);
+    if (settings->spin_us >= 0)
+        add_argument(out, "--spin-us", out->spin);
+    if (box->worker_user) {
+        add_argument(out, "--user", out->user);
+        add_argument(out, "--group", out->group);
+    }
+}
+
 static int spawn_worker(struct box *box, uint32_t ordinal, int control_fd, pid_t *pid)
 {
-    char number[16];
-    snprintf(number, sizeof(number), "%u", ordinal);
-    char *arguments[] = {"rgpu-worker", "--driver", box->driver_path, "--device", number,
-                         "--control-fd", "3", NULL};
+    struct worker_arguments arguments;
     // Standard output belongs to our ready line; what a driver prints goes to the log.
     int fds[] = {-1, STDERR_FILENO, STDERR_FILENO, control_fd};
     struct spawn_request request = {
         .program = box->worker_path,
-        .arguments = arguments,
+        .arguments = arguments.list,
         .environment = box->worker_environment,
         .fds = fds,
         .fd_count = 4,
         .own_process_group = true,
     };
 
+    fill_arguments(box, ordinal, &arguments);
     return spawn_program(&request, pid);
 }
 

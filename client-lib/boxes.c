@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client-lib/copy.h"
+#include "client-lib/exports.h"
 #include "client-lib/session.h"
 #include "common/endpoint.h"
 #include "common/log.h"
@@ -149,7 +150,7 @@ static int choose_link(struct session *session, const struct session_welcome *we
 static int take_snapshot(struct session *session, const void *bytes, size_t size)
 {
     const struct wire_snapshot *head = bytes;
-    if (size < sizeof(*head) || head->version != WIRE_SNAPSHOT_VERSION || !head->devices ||
+    if (size < sizeof(*head) || head->version != CALL_PROTOCOL_VERSION || !head->devices ||
         head->devices > WIRE_DEVICE_MAX)
         return -EPROTO;
     size_t n = head->devices;

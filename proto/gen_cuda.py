@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """Generates both sides of the CUDA call stream from proto/cuda.spec (see there for the format).
 
-usage: gen_cuda.py SPEC KIND > FILE     KIND: one of the functions named emit_KIND below
+usage: gen_cuda.py SPEC KIND > FILE      KIND: one of the functions named emit_KIND below
+       gen_cuda.py SPEC check [LOCK]     compare with the lock file (default: version.lock)
+       gen_cuda.py SPEC lock [LOCK]      enter the spec's version into it
 """
+import hashlib
+import os
 import re
 import sys
+
+import version_lock
 
 HANDLES = {
     'CUcontext': 'CONTEXT', 'CUstream': 'STREAM', 'CUevent': 'EVENT', 'CUmodule': 'MODULE',
@@ -150,12 +156,26 @@ def split_params(text):
     return [p for p in re.split(r',\s*(?![^()]*\))', text) if p.strip()] if text else []
 
 
+def protocol(path):
+    """The version that the spec gives itself, and a digest of all that travels: the calls, and the
+    structures of wire.h beside it. Comments and layout do not count."""
+    with open(path) as f:
+        lines = [' '.join(line.split()) for line in f if line.strip() and not line.startswith('#')]
+    m = re.match(r'protocol calls (\d+)$', lines[0]) if lines else None
+    if not m:
+        raise SystemExit(f'{path}: the first line must be "protocol calls VERSION"')
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'wire.h')) as f:
+        wire = re.sub(r'/\*.*?\*/', '', re.sub(r'//[^\n]*', '', f.read()), flags=re.S)
+    text = '\n'.join(lines[1:]) + '\n' + ' '.join(wire.split())
+    return int(m.group(1)), hashlib.sha256(text.encode()).hexdigest()
+
+
 def read_spec(path):
     calls, numbers, names = [], set(), set()
     with open(path) as f:
         for i, line in enumerate(f, 1):
             line = line.rstrip('\n')
-            if not line.strip() or line.startswith('#'):
+            if not line.strip() or line.startswith(('#', 'protocol ')):
                 continue
             call = Call(line, f'{path}:{i}')
             if call.number in numbers or call.symbol in names:
@@ -197,7 +217,8 @@ def emit_ops_h(calls):
     print('enum cuda_op {')
     for c in calls:
         print(f'    OP_{c.symbol} = {c.number},')
-    print(f'}};\n#define CUDA_OP_LIMIT {max(c.number for c in calls) + 1}')
+    print(f'}};\n#define CALL_PROTOCOL_VERSION {protocol(sys.argv[1])[0]}')
+    print(f'#define CUDA_OP_LIMIT {max(c.number for c in calls) + 1}')
     print('const char *cuda_op_name(unsigned int op);\n')
     for c in calls:
         if not c.is_sent:
@@ -572,6 +593,13 @@ def emit_abi_check(calls):
 
 def main():
     emitters = {k[5:]: v for k, v in globals().items() if k.startswith('emit_')}
+    if len(sys.argv) in (3, 4) and sys.argv[2] in ('check', 'lock'):
+        version, digest = protocol(sys.argv[1])
+        lock = sys.argv[3] if len(sys.argv) == 4 else version_lock.LOCK
+        if sys.argv[2] == 'lock':
+            version_lock.add('calls', version, digest, lock)
+        read_spec(sys.argv[1])
+        sys.exit(version_lock.check('calls', version, digest, lock))
     if len(sys.argv) != 3 or sys.argv[2] not in emitters:
         raise SystemExit(f'{__doc__}\nkinds: {" ".join(sorted(emitters))}')
     emitters[sys.argv[2]](read_spec(sys.argv[1]))

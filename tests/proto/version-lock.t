@@ -32,4 +32,15 @@ reject '    x u8' "a field outside of a message is refused"
 ok "generating twice gives the same" sh -c "cd '$TOP' &&
     python3 proto/gen_control.py proto/control.spec --out '$TMP/a' &&
     python3 proto/gen_control.py proto/control.spec --out '$TMP/b' && diff -r '$TMP/a' '$TMP/b'"
+calls() { python3 "$TOP/proto/gen_cuda.py" "$@"; }
+ok "cuda.spec and version.lock agree" calls "$TOP/proto/cuda.spec" check
+cp "$TOP/proto/cuda.spec" "$TMP/cuda.spec"
+cp "$TOP/proto/version.lock" "$TMP/lock"
+sed -i 's/size_t \*pvalue/unsigned int *pvalue/' "$TMP/cuda.spec"
+fails "a changed call is noticed" calls "$TMP/cuda.spec" check "$TMP/lock"
+like "$(cat "$TMP/ok.out")" 'raise the version in the spec' "and the error says what to do"
+version=$(awk '/^protocol calls/ { print $3 }' "$TMP/cuda.spec")
+sed -i "s/^protocol calls $version/protocol calls $((version + 1))/" "$TMP/cuda.spec"
+ok "a raised version can be entered" calls "$TMP/cuda.spec" lock "$TMP/lock"
+ok "then it agrees" calls "$TMP/cuda.spec" check "$TMP/lock"
 done_testing

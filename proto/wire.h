@@ -114,7 +114,6 @@ struct wire_jit_outputs {
 
 // The description of a session's devices that the worker sends in its WELCOME: the header, then
 // `devices` times wire_device, then devices * devices P2P rows of wire_peer (row major).
-enum { WIRE_SNAPSHOT_VERSION = 1 };
 struct wire_snapshot {
     uint32_t version;
     uint32_t devices;

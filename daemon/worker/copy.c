@@ -35,6 +35,10 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
 
     if (args->index >= LINK_FLAGS || !link_shares_memory(session.link))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    // The flag would say that the copy before it is done; while a failure waits to be reported the
+    // client must ask, and learn of it.
+    if (atomic_load_explicit(&session.deferred, memory_order_relaxed))
+        return;
     if (serve_require(serve, driver.cuStreamWriteValue32_v2))
         serve_fail(serve, driver.cuStreamWriteValue32_v2(
                               stream, pinned.flags_device + (size_t)args->index * 4, args->value,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_ops.h"
 #include "daemon/worker/worker.h"
 
 static struct wire_device *rows;
@@ -105,7 +106,7 @@ void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
 
     if (!snapshot)
         return NULL;
-    *snapshot = (struct wire_snapshot){.version = WIRE_SNAPSHOT_VERSION, .devices = count,
+    *snapshot = (struct wire_snapshot){.version = CALL_PROTOCOL_VERSION, .devices = count,
                                        .driver_version = devices.driver_version};
     struct wire_device *device = (struct wire_device *)(snapshot + 1);
     struct wire_peer *peer = (struct wire_peer *)(device + count);

@@ -171,7 +171,9 @@ static int await_client(struct accepting *accepting)
                 continue;
             if (has_token(accepting, accepting->candidates[i]))
                 return take_candidate(accepting, i);
-            log_warn("a local process without the token was turned away");
+            // One that leaves without a word has only tried whether the socket can be reached.
+            if (!(wait[2 + i].revents & (POLLHUP | POLLRDHUP)))
+                log_warn("a local process without the token was turned away");
             drop_candidate(accepting, i);
         }
         if (watched)

@@ -224,6 +224,7 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
     box->seen = broker_wall();
     box->connected = true;
     box->recheck = true;
+    box->accepting = true;
     box->settled = false; /* until it has said what it runs */
     log_info("box=%s registered: gpus=%zu instance=%s", name, description->gpu_count,
              box->instance);
@@ -345,7 +346,7 @@ static bool lists(const json_t *list, const char *text)
 }
 
 int broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
-                const json_t *running, const json_t *ended, const char *actor)
+                const json_t *running, const json_t *ended, bool accepting, const char *actor)
 {
     bool settled;
     int error = 0;
@@ -365,6 +366,10 @@ int broker_hear(struct broker *broker, struct pool_box *box, const char *instanc
         if (lease && lease->state == LEASE_ENDING && lease_holds_on(lease, box) &&
             !lists(running, id))
             error = confirm_end(broker, box, lease, actor);
+    }
+    if (accepting != box->accepting) {
+        box->accepting = accepting;
+        broker->queue_dirty = true;
     }
     settled = is_settled(broker, box, running);
     if (settled != box->settled) {

@@ -108,9 +108,9 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
                     const char **why) __attribute__((warn_unused_result));
 
 /* What a box says of its sessions: leases (strings) that it runs, and those whose end it has
- * completed. -ESTALE: it must register first. */
+ * completed, and whether it takes new sessions. -ESTALE: it must register first. */
 int broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
-                const json_t *running, const json_t *ended, const char *actor)
+                const json_t *running, const json_t *ended, bool accepting, const char *actor)
     __attribute__((warn_unused_result));
 
 /* Leases that a box must end: [{"lease":, "until":}]. `running` as above. */

@@ -49,7 +49,8 @@ bool gpu_usable(const struct pool_gpu *gpu)
 {
     const struct pool_box *box = gpu->box;
 
-    return gpu->present && !gpu->drained && box->connected && box->settled && !box->drained;
+    return gpu->present && !gpu->drained && box->connected && box->settled &&
+           box->accepting && !box->drained;
 }
 
 static bool matches(const char *pattern, const char *text)

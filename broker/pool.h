@@ -71,6 +71,7 @@ struct pool_box {
     bool drained;
     bool connected; /* registered with this broker process and heard of in time */
     bool settled;   /* runs no session of a lease that holds nothing there */
+    bool accepting; /* takes new sessions, as far as its own administrator is concerned */
     bool known_lost; /* its leases are marked lost */
     bool recheck;    /* a lease may have been marked lost before the broker was started */
     bool has_orders; /* there is something to tell it at once */

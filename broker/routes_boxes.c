@@ -176,7 +176,8 @@ static void sync_box(struct call *call)
     running = running_leases(sessions);
     if (first) {
         error = broker_hear(server->broker, box, instance ? instance : "", running,
-                            json_object_get(call->body, "ended"), call->actor);
+                            json_object_get(call->body, "ended"),
+                            !json_is_false(json_object_get(call->body, "accepting")), call->actor);
         if (!error)
             json_object_set(server->sessions, box->name, sessions ? sessions : json_array());
     } else {

@@ -10,6 +10,8 @@ static const char *box_state(const struct pool_box *box)
         return "away";
     if (box->drained)
         return box->holders ? "draining" : "drained";
+    if (!box->accepting)
+        return "leaving";
     return box->settled ? "up" : "settling";
 }
 
@@ -35,6 +37,8 @@ static const char *gpu_state(const struct pool_gpu *gpu)
         return "away";
     if (gpu->drained || gpu->box->drained)
         return gpu->holders ? "draining" : "drained";
+    if (!gpu->box->accepting)
+        return "leaving";
     if (!gpu->box->settled)
         return "settling";
     return gpu->holders ? "used" : "free";

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "common/log.h"
+#include "daemon/broker_agent.h"
 #include "daemon/client.h"
 #include "daemon/worker.h"
 
@@ -79,6 +80,7 @@ void box_review(struct box *box)
         announce_ready(box);
     }
     client_serve_queue(box);
+    broker_agent_review(box);
     if (must_give_up(box)) {
         log_error("giving up: workers do not start, reason=\"%s\"", box->probe.last_error);
         box->exit_status = 1;

@@ -117,6 +117,7 @@ struct box {
     struct ticket_keyring keys; // none where tickets are not asked for
     struct listeners *listeners;
     struct admin *admin;
+    struct broker_agent *agent; // NULL where no broker is set
     int exit_status;
 };
 

@@ -14,6 +14,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "daemon/broker_agent.h"
 #include "daemon/worker.h"
 
 enum {
@@ -498,6 +499,8 @@ static void serve_queued(struct client *client)
     } else if (!client->resolved && auth_resolve(box, client->ticket, &client->grant, text,
                                                  sizeof(text))) {
         refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
+    } else if (broker_agent_has_revoked(box, client->grant.lease)) {
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the lease has ended");
     } else {
         client->resolved = true;
         struct device *device = client->grant.devices[0];

@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/program_path.h"
+#include "daemon/broker_agent.h"
 #include "daemon/client.h"
 #include "daemon/worker.h"
 
@@ -259,6 +260,8 @@ static int set_up(struct program *program)
         err = listeners_open(box);
     if (!err)
         err = admin_open(box);
+    if (!err)
+        err = broker_agent_open(box);
     return err;
 }
 
@@ -268,6 +271,7 @@ static void tear_down(struct program *program)
 
     notify_stop_watchdog();
     admin_close(box);
+    broker_agent_close(box);
     listeners_close(box);
     client_close_all(box);
     worker_kill_all(box);

@@ -7,6 +7,7 @@
 #include "common/log.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
+static const char *const gpu_modes[] = {"exclusive", "shared", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
 const struct config_option settings_table[] = {
@@ -66,6 +67,21 @@ const struct config_option settings_table[] = {
     CONFIG_DURATION("auth", "clock_skew", struct settings, clock_skew, "60s",
                     "tolerated difference between this clock and the broker's",
                     .reloadable = true),
+
+    CONFIG_STRING("broker", "broker", struct settings, broker, "",
+                  "host:port of the broker whose pool this box belongs to; empty: none"),
+    CONFIG_STRING("broker", "broker_key", struct settings, broker_key, "",
+                  "shared key to sign requests to the broker with; empty: munge"),
+    CONFIG_STRING("broker", "munge_socket", struct settings, munge_socket, "",
+                  "munged's socket where it is not at its usual place"),
+    CONFIG_LIST("broker", "announce", struct settings, announce, "",
+                "addresses that clients are told to use; empty: those of listen"),
+    CONFIG_STRING("broker", "locality", struct settings, locality, "",
+                  "label that requests may ask for, such as a rack or a switch"),
+    CONFIG_ENUM("broker", "gpu_mode", struct settings, gpu_mode, "exclusive", gpu_modes,
+                "mode of a GPU when the broker first hears of it; rgpuctl mode changes it"),
+    CONFIG_STRING("broker", "state_dir", struct settings, state_dir, "/var/lib/rgpu",
+                  "directory of the list of leases that have ended"),
     CONFIG_END,
 };
 

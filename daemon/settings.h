@@ -30,6 +30,13 @@ struct settings {
     int auth; // enum control_auth_method
     char *key_file;
     uint64_t clock_skew;
+    char *broker;
+    char *broker_key;
+    char *munge_socket;
+    char **announce;
+    char *locality;
+    int gpu_mode; // 0 exclusive, 1 shared
+    char *state_dir;
     int log_level; // enum log_level
 };
 

@@ -18,7 +18,7 @@ static inline struct pool_box *sample_box(struct pool *pool, const char *name, i
 
     if (!box)
         bail("no box");
-    box->connected = box->settled = true;
+    box->connected = box->settled = box->accepting = true;
     for (int i = 0; i < count; i++) {
         char uuid[POOL_NAME_MAX];
         struct pool_gpu *gpu;

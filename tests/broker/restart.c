@@ -52,7 +52,7 @@ static int hear(const char *name, const char *instance, const char *running, con
     struct pool_box *box = pool_find_box(broker.pool, name);
     json_t *run = running ? json_pack("[s]", running) : json_array();
     json_t *end = ended ? json_pack("[s]", ended) : json_array();
-    int error = broker_hear(&broker, box, instance, run, end, "test");
+    int error = broker_hear(&broker, box, instance, run, end, true, "test");
 
     json_decref(run);
     json_decref(end);

@@ -1,0 +1,199 @@
+// The persistent list of revoked leases: a text file, replaced as a whole.
+#include "daemon/revocations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+struct revocation {
+    TAILQ_ENTRY(revocation) link;
+    char lease[128];
+    int64_t until;
+};
+
+TAILQ_HEAD(revocation_list, revocation);
+
+struct revocations {
+    char *path, *temporary, *directory;
+    void *tree; // by lease
+    struct revocation_list all;
+    bool changed;
+};
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct revocation *)a)->lease, ((const struct revocation *)b)->lease);
+}
+
+static struct revocation *find(const struct revocations *list, const char *lease)
+{
+    struct revocation key, **found;
+
+    if (strlen(lease) >= sizeof(key.lease))
+        return NULL;
+    strcpy(key.lease, lease);
+    found = tfind(&key, &list->tree, compare);
+    return found ? *found : NULL;
+}
+
+int revocations_add(struct revocations *list, const char *lease, int64_t until)
+{
+    struct revocation *entry = find(list, lease);
+
+    if (strlen(lease) >= sizeof(entry->lease))
+        return -EINVAL;
+    if (entry) {
+        list->changed |= until > entry->until;
+        entry->until = until > entry->until ? until : entry->until;
+        return 0;
+    }
+    entry = calloc(1, sizeof(*entry));
+    if (!entry)
+        return -ENOMEM;
+    strcpy(entry->lease, lease);
+    entry->until = until;
+    if (!tsearch(entry, &list->tree, compare)) {
+        free(entry);
+        return -ENOMEM;
+    }
+    TAILQ_INSERT_TAIL(&list->all, entry, link);
+    list->changed = true;
+    return 0;
+}
+
+bool revocations_has(const struct revocations *list, const char *lease)
+{
+    return find(list, lease) != NULL;
+}
+
+static void forget(struct revocations *list, struct revocation *entry)
+{
+    tdelete(entry, &list->tree, compare);
+    TAILQ_REMOVE(&list->all, entry, link);
+    free(entry);
+}
+
+static int load(struct revocations *list)
+{
+    FILE *file = fopen(list->path, "re");
+    char lease[128];
+    int64_t until;
+    int err = 0;
+
+    if (!file)
+        return errno == ENOENT ? 0 : -errno;
+    while (!err && fscanf(file, "%127s %" SCNd64, lease, &until) == 2)
+        err = revocations_add(list, lease, until);
+    if (!err && !feof(file))
+        err = -EBADMSG;
+    fclose(file);
+    list->changed = false;
+    return err;
+}
+
+int revocations_open(const char *directory, struct revocations **out)
+{
+    struct revocations *list = calloc(1, sizeof(*list));
+    int err;
+
+    if (!list)
+        return -ENOMEM;
+    TAILQ_INIT(&list->all);
+    list->directory = strdup(directory);
+    if (asprintf(&list->path, "%s/revoked", directory) < 0)
+        list->path = NULL;
+    if (asprintf(&list->temporary, "%s/revoked.new", directory) < 0)
+        list->temporary = NULL;
+    err = list->directory && list->path && list->temporary ? load(list) : -ENOMEM;
+    if (err) {
+        log_error("cannot read the list of revoked leases path=%s/revoked error=\"%s\"", directory,
+                  strerror(-err));
+        revocations_close(&list);
+        return err;
+    }
+    *out = list;
+    return 0;
+}
+
+void revocations_close(struct revocations **pointer)
+{
+    struct revocations *list = *pointer;
+
+    if (!list)
+        return;
+    while (!TAILQ_EMPTY(&list->all))
+        forget(list, TAILQ_FIRST(&list->all));
+    free(list->path);
+    free(list->temporary);
+    free(list->directory);
+    free(list);
+    *pointer = NULL;
+}
+
+static int write_all(const struct revocations *list)
+{
+    const struct revocation *entry;
+    int fd = open(list->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    int err = 0;
+
+    if (!file) {
+        err = -errno;
+        if (fd >= 0)
+            close(fd);
+        return err;
+    }
+    TAILQ_FOREACH(entry, &list->all, link)
+        fprintf(file, "%s %" PRId64 "\n", entry->lease, entry->until);
+    if (fflush(file) || fsync(fd))
+        err = -errno;
+    if (fclose(file) && !err)
+        err = -errno;
+    return err;
+}
+
+// A rename is on disk only when its directory is.
+static int replace(const struct revocations *list)
+{
+    int err = 0, fd;
+
+    if (rename(list->temporary, list->path))
+        return -errno;
+    fd = open(list->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd))
+        err = -errno;
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+int revocations_save(struct revocations *list, int64_t now)
+{
+    struct revocation *entry, *next;
+    int err;
+
+    if (!list->changed)
+        return 0;
+    for (entry = TAILQ_FIRST(&list->all); entry; entry = next) {
+        next = TAILQ_NEXT(entry, link);
+        if (entry->until < now)
+            forget(list, entry);
+    }
+    err = write_all(list);
+    if (!err)
+        err = replace(list);
+    if (err)
+        log_error("cannot write the list of revoked leases path=%s error=\"%s\"", list->path,
+                  strerror(-err));
+    else
+        list->changed = false;
+    return err;
+}

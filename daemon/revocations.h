@@ -1,0 +1,25 @@
+// Leases that have ended while tickets for them may still be valid. The list outlives the daemon: a
+// lease whose end was confirmed to the broker must be refused also after a restart.
+#ifndef RGPU_DAEMON_REVOCATIONS_H
+#define RGPU_DAEMON_REVOCATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct revocations;
+
+// Reads DIRECTORY/revoked where it exists. -errno after logging.
+int revocations_open(const char *directory, struct revocations **out)
+    __attribute__((warn_unused_result));
+void revocations_close(struct revocations **list);
+
+// Refuses LEASE from now on until UNTIL (seconds since 1970), when the last ticket has expired. Not
+// on disk before revocations_save.
+int revocations_add(struct revocations *list, const char *lease, int64_t until)
+    __attribute__((warn_unused_result));
+bool revocations_has(const struct revocations *list, const char *lease);
+
+// Writes what changed, and forgets what has expired at NOW. Only after 0 may an end be confirmed.
+int revocations_save(struct revocations *list, int64_t now) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,53 @@
+#!/bin/bash
+# A box of the pool: it registers, honours tickets, ends the sessions of a lease that is over and
+# confirms that, and goes on while the broker is away.
+. "$(dirname "$0")/broker.sh"
+
+start_broker
+start_pool_box box1
+gpus=$(api GET /v1/gpus)
+is "$(at gpus.1.index <<<"$gpus")" 1 "both GPUs of the box are in the pool"
+like "$(at gpus.0.uuid <<<"$gpus")" '^GPU-a0a0' "by UUID"
+
+lease=$(api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}, "ticket": true}')
+id=$(at lease.id <<<"$lease")
+RGPU_TICKET=$(at ticket <<<"$lease")
+export RGPU_TICKET
+ok "the ticket opens a session" "$CLIENT" "$BOX" echo hi
+start worker "$CLIENT" "$BOX" closed
+await_line worker 'open session'
+reported() { [ "$(api GET /v1/sessions | at sessions.0.lease)" = "$id" ]; }
+ok "the broker hears of it with the next report" await "the session" reported
+is "$(error_code POST /v1/leases '{"request": {"gpus": [{}]}}')" busy "nothing is left to grant"
+
+waiting=$(api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}, "queue": true, "ticket": true}' | at lease.id)
+ok "somebody waits" lease_is "$waiting" queued
+ok "the lease is released with its session open" api DELETE "/v1/leases/$id"
+ok "who waited gets the GPUs" await "the grant" lease_is "$waiting" granted
+ok "the session has been ended before" await_line worker "closed by the box"
+like "$("$CLIENT" "$BOX" || true)" 'error result=800 .*the lease has ended' "its ticket opens nothing any more"
+is "$(api GET "/v1/leases/$id" | at lease.state)" ended "and it is over"
+
+RGPU_TICKET=$(api POST /v1/tickets "{\"lease\": \"$waiting\"}" | at ticket)
+hold next
+await_line next 'open session'
+kill -9 "$BROKER_PID"
+wait "$BROKER_PID" 2>/dev/null || true
+await_log 'the broker is away'
+ok "while the broker is away a ticket opens sessions" "$CLIENT" "$BOX" echo hi
+ok "and running ones go on" alive "$(hold_pid next)"
+start_broker
+ok "the broker is back and so is the box" await "the box" box_is box1 up
+ok "the lease is as it was" lease_is "$waiting" granted
+ok "and its session runs" alive "$(hold_pid next)"
+
+stop "$BOX_PID" KILL
+start_pool_box box1
+export RGPU_TICKET
+ok "after a restart of the box its lease opens sessions" "$CLIENT" "$BOX" echo hi
+RGPU_TICKET=$(at ticket <<<"$lease")
+like "$("$CLIENT" "$BOX" || true)" 'the lease has ended' "and the one that is over is still refused"
+api DELETE "/v1/leases/$waiting" >/dev/null
+ok "the rest ends" await "the end" lease_is "$waiting" ended
+ok "the invariants hold" invariants --idle
+done_testing

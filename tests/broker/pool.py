@@ -1,0 +1,116 @@
+"""A client of the broker and boxes without GPUs, for tests; standard library only."""
+import http.client
+import json
+import socket
+import threading
+import time
+import uuid
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout=30):
+        super().__init__("broker", timeout=timeout)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Refused(Exception):
+    def __init__(self, status, answer):
+        super().__init__("%d %s" % (status, answer))
+        self.status = status
+        self.code = answer.get("error", {}).get("code", "")
+
+
+class Api:
+    """Keeps its connection; one thread at a time."""
+
+    def __init__(self, path, timeout=30):
+        self.path = path
+        self.timeout = timeout
+        self.connection = None
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def raw(self, method, path, body=None):
+        if not self.connection:
+            self.connection = UnixConnection(self.path, self.timeout)
+        try:
+            self.connection.request(method, path, body,
+                                    {"Content-Type": "application/json"} if body else {})
+            response = self.connection.getresponse()
+            return response.status, response.read().decode()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+
+    def call(self, method, path, body=None):
+        status, text = self.raw(method, path, json.dumps(body) if body is not None else None)
+        answer = json.loads(text)
+        if status >= 300:
+            raise Refused(status, answer)
+        return answer
+
+
+class FakeBox(threading.Thread):
+    """Registers, reports, and confirms ends, as rgpud does; its sessions are a set of leases."""
+
+    def __init__(self, path, name, gpus=4, memory=100 << 30, shared=0):
+        super().__init__(daemon=True)
+        self.api = Api(path)
+        self.name = name
+        self.gpus = [{"uuid": "GPU-%s-%d" % (name, i), "index": i, "model": "Fake",
+                      "memory": memory, "context": 1 << 28,
+                      "mode": "shared" if i < shared else "exclusive"} for i in range(gpus)]
+        self.running = set()
+        self.revoked = set()
+        self.instance = uuid.uuid4().hex
+        self.stopping = False
+        self.ready = threading.Event()
+
+    def open_session(self, lease):
+        """What a box does when a client presents a ticket; False where it refuses."""
+        if lease in self.revoked:
+            return False
+        self.running.add(lease)
+        return True
+
+    def register(self):
+        answer = self.api.call("PUT", "/v1/boxes/" + self.name, {
+            "instance": self.instance, "addresses": "127.0.0.1:1", "gpus": self.gpus})
+        self.revoke(answer["revoked"])
+
+    def revoke(self, orders):
+        for order in orders:
+            self.revoked.add(order["lease"])
+            self.running.discard(order["lease"])
+
+    def run(self):
+        registered, ended = False, []
+        while not self.stopping:
+            try:
+                if not registered:
+                    self.register()
+                    registered = True
+                answer = self.api.call("POST", "/v1/boxes/%s/sync" % self.name, {
+                    "instance": self.instance, "ended": ended,
+                    "sessions": [{"lease": lease} for lease in list(self.running)]})
+                self.ready.set()
+                self.revoke(answer["revoke"])
+                ended = [order["lease"] for order in answer["revoke"]]
+            except Refused as error:
+                if error.code != "register":
+                    time.sleep(0.05)
+                registered, ended = False, []
+            except (OSError, http.client.HTTPException, ValueError):
+                registered, ended = False, []
+                time.sleep(0.02)
+
+    def stop(self):
+        self.stopping = True

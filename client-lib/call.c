@@ -170,13 +170,13 @@ CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *byte
     struct session *session = call->session;
     struct waiter waiter = {.reply = reply, .reply_size = size, .bytes = bytes,
                             .bytes_room = room};
-    call->record->call = session_prepare(session, &waiter);
-    if (!call->record->call) {
+    uint32_t number = session_prepare(session, &waiter);
+    call->record->call = number; // the record may be the peer's memory too: not read back
+    if (!number) {
         link_cancel(session->link);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    link_commit(session->link);
-    link_flush(session->link);
+    link_commit_flush(session->link);
     session_wait(session, &waiter);
     if (used)
         *used = waiter.bytes_used;

@@ -14,6 +14,5 @@ void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint
     *event = (struct wire_event){.size = whole, .kind = (uint16_t)kind, .bytes = bytes};
     memcpy(event + 1, body, size);
     memset((uint8_t *)(event + 1) + size, 0, -size & 7);
-    link_commit(session.link);
-    link_flush(session.link);
+    link_commit_flush(session.link);
 }

@@ -231,8 +231,7 @@ static void send_reply(struct serve *serve)
     memcpy(event + 1, serve->fixed, fixed);
     memcpy((uint8_t *)(event + 1) + fixed, serve->bytes, serve->bytes_size);
     memset((uint8_t *)(event + 1) + fixed + serve->bytes_size, 0, -serve->bytes_size & 7);
-    link_commit(session.link);
-    link_flush(session.link);
+    link_commit_flush(session.link);
 }
 
 static void keep_failure(struct serve *serve)

@@ -1,7 +1,7 @@
 # What `make install` puts where. Each module.mk says it with
 #   INSTALL_FILES += SOURCE:DESTINATION:MODE      MODE is e.g. 0755, or `config`: 0644, and an
 #                                                 existing file stays
-# Sources of @BINDIR@ and the like are templates: $(call template,SOURCE.in) -> $(B)/SOURCE
+# In a SOURCE that ends in .in, @BINDIR@ and the like are replaced on the way.
 
 BINDIR      ?= $(PREFIX)/bin
 SBINDIR     ?= $(PREFIX)/sbin
@@ -15,14 +15,8 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 INSTALL_FILES   :=
 INSTALL_TARGETS += install-files
 
-define template_rule
-EXTRAS += $(B)/$(patsubst %.in,%,$(1))
-$(B)/$(patsubst %.in,%,$(1)): $(1) mk/install.mk mk/config.mk
-	@mkdir -p $$(@D)
-	sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@SBINDIR@|$(SBINDIR)|g' \
-	    -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' $(1) > $$@
-endef
-template = $(eval $(call template_rule,$(1)))
+fill_template = sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@SBINDIR@|$(SBINDIR)|g' \
+    -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g'
 
 .PHONY: install-files
 install-files: all
@@ -32,5 +26,8 @@ install-files: all
 	        [ ! -e "$$target" ] || continue; mode=0644; \
 	    fi; \
 	    echo "install $$target"; \
-	    install -D -m "$$mode" "$$source" "$$target" || exit 1; \
+	    case "$$source" in \
+	    *.in) $(fill_template) "$$source" | install -D -m "$$mode" /dev/stdin "$$target" ;; \
+	    *) install -D -m "$$mode" "$$source" "$$target" ;; \
+	    esac || exit 1; \
 	done

@@ -1,7 +1,5 @@
-# Units and accounts of the services.
-$(call template,systemd/rgpud.service.in)
-
-INSTALL_FILES += $(B)/systemd/rgpud.service:$(UNITDIR)/rgpud.service:0644 \
+# Units and accounts of the services, their settings and manuals.
+INSTALL_FILES += systemd/rgpud.service.in:$(UNITDIR)/rgpud.service:0644 \
                  systemd/rgpu.sysusers:$(SYSUSERSDIR)/rgpu.conf:0644 \
                  config/rgpud.conf:$(SYSCONFDIR)/rgpu/rgpud.conf:config \
                  docs/man/rgpud.8:$(MANDIR)/man8/rgpud.8:0644 \

@@ -130,8 +130,14 @@ static bool has_token(const struct accepting *accepting, int fd)
     struct hello hello;
     ssize_t n = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT | MSG_TRUNC);
 
-    return n == sizeof(hello) && hello.magic == SHM_MAGIC && hello.version == SHM_VERSION &&
-           secret_equal(hello.token, accepting->token, sizeof(hello.token));
+    // Who closes without a word only looked whether the socket can be reached, as clients do.
+    if (n <= 0)
+        return false;
+    bool right = n == sizeof(hello) && hello.magic == SHM_MAGIC && hello.version == SHM_VERSION &&
+                 secret_equal(hello.token, accepting->token, sizeof(hello.token));
+    if (!right)
+        log_warn("a local process without the token was turned away");
+    return right;
 }
 
 static short wait_for(const struct accepting *accepting, struct pollfd *wait, int *error)
@@ -173,8 +179,7 @@ static int await_client(struct accepting *accepting)
                 return take_candidate(accepting, i);
             // One that leaves without a word has only tried whether the socket can be reached.
             if (!(wait[2 + i].revents & (POLLHUP | POLLRDHUP)))
-                log_warn("a local process without the token was turned away");
-            drop_candidate(accepting, i);
+                drop_candidate(accepting, i);
         }
         if (watched)
             return watch_error(watched);

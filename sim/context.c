@@ -38,7 +38,7 @@ static CUresult start_life(struct context *context, unsigned flags)
     context->legacy->legacy = true;
     context->flags = flags;
     context->peers = 0;
-    context->cancel = false;
+    atomic_store(&context->cancel, false);
     set_default_limits(context);
     atomic_store(&context->id, atomic_fetch_add(&next_context_id, 1));
     atomic_store(&context->fault, CUDA_SUCCESS);
@@ -186,7 +186,7 @@ void context_teardown(struct context *context)
 {
     if (atomic_exchange(&context->destroyed, true))
         return;
-    context->cancel = true;
+    atomic_store(&context->cancel, true);
     context_storage_drop(object_handle(&context->object));
     drain_streams(context, true);
     context_flush_print(context);

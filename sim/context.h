@@ -22,7 +22,7 @@ struct context {
     atomic_ullong id;               /* new for each life of a primary context */
     atomic_int fault;               /* CUresult that every later call returns; 0: sound */
     atomic_bool destroyed;
-    volatile bool cancel;           /* ends running kernels and waits for values */
+    atomic_bool cancel;             /* gives up waits for values */
 
     pthread_mutex_t lock;           /* guards what follows */
     struct object *objects;         /* published objects that go with the context */

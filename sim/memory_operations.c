@@ -45,7 +45,7 @@ static void wait_for_value(const CUstreamBatchMemOpParams *item, const struct co
     unsigned turn = 0;
     uint32_t sleep_ns = 2000;
     while (!condition_holds(item)) {
-        if (context->cancel || atomic_load(&context->fault))
+        if (atomic_load(&context->cancel) || atomic_load(&context->fault))
             return;
         if (turn < SPIN_TURNS) {
             turn++;

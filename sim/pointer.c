@@ -22,7 +22,7 @@ static CUresult unknown_address(void *data, CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return put_number(data, 0, sizeof(bool));
+        return put_number(data, 0, sizeof(int));
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -67,7 +67,7 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return put_number(data, 0, sizeof(bool));
+        return put_number(data, 0, sizeof(int));
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
         return CUDA_ERROR_NOT_SUPPORTED;
     }
@@ -84,6 +84,7 @@ SIM_API(cuPointerGetAttribute, void *data, CUpointer_attribute attribute, CUdevi
     return describe(data, attribute, address, &range);
 }
 
+/* Truth values are as wide as the CUDA runtime expects them, whatever "boolean" may suggest. */
 static size_t attribute_size(CUpointer_attribute attribute)
 {
     switch (attribute) {
@@ -92,12 +93,11 @@ static size_t attribute_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        return sizeof(int);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return sizeof(bool);
+        return sizeof(int);
     case CU_POINTER_ATTRIBUTE_CONTEXT:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:

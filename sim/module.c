@@ -130,20 +130,31 @@ CUresult module_unload(struct module *module)
     return result;
 }
 
+/* A variable that only its source can see is found too: the CUDA runtime asks for static ones. */
+static size_t find_variable(const struct module *module, const char *name)
+{
+    size_t hidden = SIZE_MAX;
+    for (size_t i = 0; i < module->variable_count; i++) {
+        const struct ptx_global *variable = ptx_module_global(module->code, i);
+        if (strcmp(variable->name, name))
+            continue;
+        if (variable->visible)
+            return i;
+        hidden = i;
+    }
+    return hidden;
+}
+
 CUresult module_variable(const struct module *module, const char *name, CUdeviceptr *address,
                          size_t *size)
 {
-    for (size_t i = 0; i < module->variable_count; i++) {
-        const struct ptx_global *variable = ptx_module_global(module->code, i);
-        if (!variable->visible || strcmp(variable->name, name))
-            continue;
-        if (address)
-            *address = module->variables[i];
-        if (size)
-            *size = variable->size;
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_NOT_FOUND;
+    size_t index = find_variable(module, name);
+    SIM_RETURN_IF(index == SIZE_MAX, CUDA_ERROR_NOT_FOUND);
+    if (address)
+        *address = module->variables[index];
+    if (size)
+        *size = ptx_module_global(module->code, index)->size;
+    return CUDA_SUCCESS;
 }
 
 size_t module_find_function(const struct ptx_module *code, const char *name)

@@ -115,6 +115,15 @@ SIM_API(cuGetProcAddress_v2, const char *name, void **function, int version, cuu
     return proc_address_get(name, function, version, flags, status);
 }
 
+/* What the name means to a program that was compiled for per-thread default streams. */
+SIM_API(cuGetProcAddress_v2_ptsz, const char *name, void **function, int version,
+        cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+    if (flags == CU_GET_PROC_ADDRESS_DEFAULT)
+        flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    return proc_address_get(name, function, version, flags, status);
+}
+
 SIM_API(cuGetProcAddress, const char *name, void **function, int version, cuuint64_t flags)
 {
     return proc_address_get_v1(name, function, version, flags);

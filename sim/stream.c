@@ -247,6 +247,8 @@ CUresult stream_create(struct context *context, unsigned flags, int priority, st
     stream->priority = priority;
     stream->id = atomic_fetch_add(&next_stream_id, 1);
     stream->tail = &stream->head;
+    stream->synchronization_policy = CU_SYNC_POLICY_AUTO;
+    stream->domain_map.remote = 1;
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->work, NULL);
     pthread_cond_init(&stream->progress, NULL);

@@ -37,6 +37,10 @@ struct stream {
     bool running;
     bool closing;
     bool has_thread;
+    CUaccessPolicyWindow policy_window; /* attributes: kept, and of no effect */
+    CUsynchronizationPolicy synchronization_policy;
+    CUlaunchMemSyncDomainMap domain_map;
+    CUlaunchMemSyncDomain domain;
 };
 
 /* A point that an operation waits for. Holds a reference to the stream. */

@@ -3,3 +3,6 @@ $(call test_helper,stub-worker,tests/daemon/stub_worker.c,rgpucommon,$(COMMON_LI
 $(call test_helper,probe-client,tests/daemon/probe_client.c,rgpucommon,$(COMMON_LIBS))
 $(call test_helper,hostile-client,tests/daemon/hostile_client.c,rgpucommon,$(COMMON_LIBS))
 $(call test_helper,issue-ticket,tests/daemon/issue_ticket.c,rgpucommon,$(COMMON_LIBS) -ljwt -ljansson)
+TEST_EXTRAS += $(B)/tests/hold-memory
+$(eval $(call link_rule,$(B)/tests/hold-memory,tests/daemon/hold_memory.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))

@@ -1,0 +1,28 @@
+// A CUDA program that allocates memory on its first GPU, says so, and waits to be ended.
+#include <stdio.h>
+#include <unistd.h>
+
+#include "proto/cuda_abi.h"
+#include "tests/programs/driver_calls.h"
+
+int main(void)
+{
+    CUcontext context;
+    CUdeviceptr memory;
+    CUdevice device;
+    CUresult result = cuInit(0);
+
+    if (!result)
+        result = cuDeviceGet(&device, 0);
+    if (!result)
+        result = cuDevicePrimaryCtxRetain(&context, device);
+    if (!result)
+        result = cuCtxSetCurrent(context);
+    if (!result)
+        result = cuMemAlloc(&memory, 64 << 20);
+    printf("%s %d\n", result ? "failed" : "holding", result);
+    fflush(stdout);
+    while (!result)
+        pause();
+    return 1;
+}

@@ -1,0 +1,4 @@
+# Tests of the PTX engine alone, without the driver's interface around it.
+PTX_TESTS := $(wildcard tests/ptx/*.c)
+$(foreach t,$(PTX_TESTS),\
+  $(call test_program,ptx-$(basename $(notdir $(t))),$(t),rgpuptx,-lm))

@@ -1,0 +1,191 @@
+// Bytes arrive: small ones in records, large ones in blocks, and over shared memory without us.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/worker/peer.h"
+
+static void rows(struct peer *peer)
+{
+    uint8_t sent[3000], got[3000];
+    CUdeviceptr memory = peer_alloc(peer, 64 * 1024);
+    uint32_t used = 0;
+
+    fill(sent, sizeof(sent), 1);
+    POST_TAIL(peer, write_rows, sent, sizeof(sent), .dst = memory, .pitch = 512, .width = 100,
+              .rows = 30, .bytes = sizeof(sent));
+    struct args_read_rows args = {
+        .src = memory, .pitch = 512, .width = 100, .rows = 30, .reply_room = sizeof(got)};
+    is_int(peer_ask(peer, OP_read_rows, &args, sizeof(args), NULL, 0, NULL, 0, got, sizeof(got),
+                    &used),
+           CUDA_SUCCESS, "rows that lie apart are read back");
+    is_int(used, sizeof(got), "packed, all of them");
+    is_mem(got, sent, sizeof(got), "and as they were written");
+    args = (struct args_read_rows){
+        .src = memory, .pitch = 7, .width = 7, .rows = 1, .reply_room = sizeof(got)};
+    peer_ask(peer, OP_read_rows, &args, sizeof(args), NULL, 0, NULL, 0, got, sizeof(got), &used);
+    is_int(used, 7, "a length that is no multiple of eight is told exactly");
+    is_mem(got, sent, 7, "with its bytes");
+}
+
+static void blocks(struct peer *peer)
+{
+    // More than all staging blocks hold, and no multiple of a block.
+    size_t size = (size_t)20 * 1024 * 1024 + 12345;
+    uint8_t *sent = malloc(size), *got = calloc(1, size);
+    CUdeviceptr memory = peer_alloc(peer, size);
+    uint64_t stream = peer_stream(peer);
+
+    fill(sent, size, 2);
+    peer_push(peer, 1, memory, sent, size, stream);
+    peer_pull(peer, 2, got, memory, size, stream);
+    while (!peer->jobs[2].ended)
+        peer_take_event(peer, 10000);
+    is_int(peer->jobs[2].result, CUDA_SUCCESS, "a pull of 20 MiB ends well");
+    is_int((int64_t)peer->jobs[2].received, (int64_t)size, "after all of its data");
+    ok(!memcmp(got, sent, size), "which is what was pushed");
+    free(sent);
+    free(got);
+}
+
+static void over_tcp(void)
+{
+    struct peer peer;
+
+    peer_start(&peer, &(struct peer_options){.transport = CONTROL_TRANSPORT_TCP});
+    peer_retain(&peer, 0);
+    rows(&peer);
+    blocks(&peer);
+    is_int(ASK(&peer, host_map, .address = 0x10000, .size = 4096, .region = 1),
+           CUDA_ERROR_NOT_SUPPORTED, "a byte stream maps no host memory");
+    peer_stop(&peer);
+}
+
+// The client's side of staging: fills a block, has it copied, waits for the flag behind it.
+static void staging(struct peer *peer)
+{
+    const struct link_staging *staging = link_staging(peer->link);
+    uint8_t *block = (uint8_t *)staging->base + staging->blocks_offset;
+    size_t size = staging->block_size;
+    CUdeviceptr memory = peer_alloc(peer, size);
+    uint8_t *sent = malloc(size);
+
+    fill(block, size, 3);
+    memcpy(sent, block, size);
+    POST(peer, copy_to_device, .dst = memory,
+         .host = WIRE_HOST(0, staging->blocks_offset), .size = size);
+    POST(peer, signal, .index = 5, .value = 77);
+    is_int(ASK(peer, cuStreamSynchronize), CUDA_SUCCESS, "a staged copy goes through");
+    is_int(__atomic_load_n(&staging->flags[5], __ATOMIC_ACQUIRE), 77,
+           "and the GPU has raised the flag behind it");
+    memset(block, 0, size);
+    POST(peer, copy_from_device, .host = WIRE_HOST(0, staging->blocks_offset), .src = memory,
+         .size = size);
+    ASK(peer, cuStreamSynchronize);
+    is_mem(block, sent, size, "the block comes back");
+    free(sent);
+}
+
+static int sealed_file(size_t size, unsigned seals)
+{
+    int fd = memfd_create("host", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd < 0 || ftruncate(fd, (off_t)size) || (seals && fcntl(fd, F_ADD_SEALS, seals)))
+        bail("no memory file");
+    return fd;
+}
+
+static CUresult map_region(struct peer *peer, uint32_t region, uint8_t *at, size_t size, int fd,
+                           CUdeviceptr *device)
+{
+    struct reply_host_map reply = {0};
+
+    if (link_send_region(peer->link, region, fd))
+        bail("the descriptor is not sent");
+    CUresult result = ASK_REPLY(peer, host_map, &reply, .address = (uintptr_t)at, .size = size,
+                                .region = region);
+    *device = reply.device_address;
+    return result;
+}
+
+static void host_memory(struct peer *peer)
+{
+    size_t size = 1024 * 1024;
+    int fd = sealed_file(size, F_SEAL_SHRINK), loose = sealed_file(size, 0);
+    uint8_t *host = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CUdeviceptr device = 0, memory = peer_alloc(peer, size);
+    uint8_t *sent = malloc(size);
+
+    is_int(map_region(peer, 1, host, size, loose, &device), CUDA_ERROR_INVALID_VALUE,
+           "a file that could shrink is not mapped");
+    // Far from where either process has something.
+    uint8_t *far = (uint8_t *)0x7e0000000000;
+    is_int(map_region(peer, 1, far, size, fd, &device), CUDA_SUCCESS, "a sealed file is");
+    is_int((int64_t)device, (int64_t)(uintptr_t)far, "with one address for host and device");
+    is_int(map_region(peer, 2, far + 4096, size, fd, &device), CUDA_ERROR_ALREADY_MAPPED,
+           "an address that is taken is refused");
+    fill(host, size, 4);
+    memcpy(sent, host, size);
+    POST(peer, copy_to_device, .dst = memory, .host = WIRE_HOST(1, 0), .size = size);
+    ASK(peer, cuStreamSynchronize);
+    memset(host, 0, size);
+    POST(peer, copy_from_device, .host = WIRE_HOST(1, 0), .src = memory, .size = size);
+    is_int(ASK(peer, cuStreamSynchronize), CUDA_SUCCESS, "copies reach it");
+    is_mem(host, sent, size, "without any copy of ours");
+    is_int(ASK(peer, host_unmap, .region = 1), CUDA_SUCCESS, "it can be unmapped");
+    is_int(ASK(peer, host_unmap, .region = 1), CUDA_ERROR_INVALID_VALUE, "but once");
+    POST(peer, copy_to_device, .dst = memory, .host = WIRE_HOST(1, 0), .size = 16);
+    peer->deferred = CUDA_SUCCESS;
+    ASK(peer, cuStreamSynchronize);
+    is_int(peer->deferred, CUDA_ERROR_INVALID_VALUE, "what is unmapped cannot be named");
+    free(sent);
+    munmap(host, size);
+    close(fd);
+    close(loose);
+}
+
+static void boxes(struct peer *peer)
+{
+    const struct link_staging *staging = link_staging(peer->link);
+    uint8_t *block = (uint8_t *)staging->base + staging->blocks_offset;
+    CUdeviceptr memory = peer_alloc(peer, 64 * 64);
+    CUDA_MEMCPY3D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = (void *)(uintptr_t)WIRE_HOST(0, staging->blocks_offset),
+        .srcPitch = 16, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = memory,
+        .dstPitch = 64, .WidthInBytes = 16, .Height = 8, .Depth = 1,
+    };
+
+    fill(block, 16 * 8, 5);
+    POST(peer, copy_3d, .copy = copy);
+    POST(peer, copy_from_device, .host = WIRE_HOST(0, staging->blocks_offset + 4096),
+         .src = memory + 7 * 64, .size = 16);
+    is_int(ASK(peer, cuStreamSynchronize), CUDA_SUCCESS, "a rectangle is copied");
+    is_mem(block + 4096, block + 7 * 16, 16, "its last row is where it belongs");
+    copy.Height = 1u << 30;
+    POST(peer, copy_3d, .copy = copy);
+    peer->deferred = CUDA_SUCCESS;
+    ASK(peer, cuStreamSynchronize);
+    is_int(peer->deferred, CUDA_ERROR_INVALID_VALUE, "one that leaves its memory is refused");
+}
+
+static void over_shm(void)
+{
+    struct peer peer;
+
+    peer_start(&peer, &(struct peer_options){.transport = CONTROL_TRANSPORT_SHM});
+    peer_retain(&peer, 0);
+    staging(&peer);
+    host_memory(&peer);
+    boxes(&peer);
+    peer_stop(&peer);
+}
+
+int main(void)
+{
+    over_tcp();
+    over_shm();
+    return done();
+}

@@ -1,0 +1,108 @@
+// However a session ends, the worker is gone at once and says why.
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/worker/peer.h"
+
+static int64_t await_end(struct peer *peer, struct control_ended *ended)
+{
+    int64_t start = control_now_ms();
+
+    peer_await_end(peer, ended);
+    return control_now_ms() - start;
+}
+
+// In the middle of work: a stream that is held up for ever, and a thread that waits for it.
+static void start_busy(struct peer *peer, enum control_transport transport)
+{
+    struct brake brake;
+    uint64_t stream;
+
+    peer_start(peer, &(struct peer_options){.transport = transport});
+    peer_retain(peer, 0);
+    stream = peer_stream(peer);
+    if (transport == CONTROL_TRANSPORT_TCP) {
+        brake_make(peer, &brake);
+        brake_hold(peer, &brake, stream);
+    } else {
+        POST(peer, cuStreamWaitValue32_v2, .stream = stream, .addr = peer_alloc(peer, 64),
+             .value = 1, .flags = CU_STREAM_WAIT_VALUE_EQ);
+    }
+    peer_send(peer, OP_cuStreamSynchronize, &(struct args_cuStreamSynchronize){.hStream = stream},
+              sizeof(struct args_cuStreamSynchronize), NULL, 0);
+}
+
+static void client_goes(enum control_transport transport, const char *name)
+{
+    struct control_ended ended;
+    struct peer peer;
+
+    start_busy(&peer, transport);
+    shutdown(peer.client, SHUT_RDWR);
+    int64_t took = await_end(&peer, &ended);
+    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT, "%s: a client that goes is told of", name);
+    ok(took < 1000, "%s: the worker went within a second of it", name);
+}
+
+static void supervisor_goes(void)
+{
+    struct control_ended ended;
+    struct peer peer;
+
+    start_busy(&peer, CONTROL_TRANSPORT_TCP);
+    shutdown(peer.control, SHUT_WR);
+    int64_t took = await_end(&peer, &ended);
+    ok(took < 1000, "a worker without a supervisor goes");
+}
+
+static void ordered(void)
+{
+    struct control_end order = {.reason = CONTROL_END_REASON_REVOKED, .text = "the lease is over"};
+    struct control_ended ended;
+    struct peer peer;
+
+    start_busy(&peer, CONTROL_TRANSPORT_TCP);
+    if (control_send_packet(peer.control, CONTROL_END, &order, -1))
+        bail("the order is not taken");
+    while (!*peer.ending)
+        peer_take_event(&peer, 10000);
+    is_str(peer.ending, "the lease is over", "a client is told why its session ends");
+    await_end(&peer, &ended);
+    is_int(ended.reason, CONTROL_END_REASON_REVOKED, "and the supervisor that it has");
+}
+
+static void confined(void)
+{
+    char path[64], line[256];
+    unsigned filter = 0, more_privileges = 1;
+    struct peer peer;
+    FILE *status;
+
+    peer_start(&peer, &(struct peer_options){0});
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)peer.pid);
+    status = fopen(path, "r");
+    while (status && fgets(line, sizeof(line), status)) {
+        sscanf(line, "Seccomp: %u", &filter);
+        if (sscanf(line, "NoNewPrivs: %u", &more_privileges) == 1)
+            more_privileges = !more_privileges;
+        if (!strncmp(line, "CapEff:", 7))
+            ok(strspn(line + 8, "0\n") == strlen(line + 8), "no capability is left");
+    }
+    if (status)
+        fclose(status);
+    is_int(filter, 2, "a filter of system calls is on");
+    is_int(more_privileges, 0, "no program could give more rights");
+    peer_stop(&peer);
+}
+
+int main(void)
+{
+    client_goes(CONTROL_TRANSPORT_TCP, "tcp");
+    client_goes(CONTROL_TRANSPORT_SHM, "shm");
+    supervisor_goes();
+    ordered();
+    confined();
+    return done();
+}

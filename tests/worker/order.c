@@ -1,0 +1,160 @@
+// What waits for what: data on its way holds back its own stream and no other, a wait of one client
+// thread holds up no other, and nobody learns of a copy's end before its data.
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/worker/peer.h"
+
+enum { SIZE = 3 * WIRE_BLOCK_SIZE };
+
+static void push_holds_its_stream(struct peer *peer)
+{
+    uint8_t *data = malloc(SIZE), *got = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE), copy = peer_alloc(peer, SIZE);
+    uint64_t stream = peer_stream(peer), other = peer_stream(peer);
+
+    fill(data, SIZE, 1);
+    POST(peer, push_begin, .job = 1, .dst = memory, .size = SIZE, .stream = stream);
+    POST(peer, cuMemcpyDtoDAsync_v2, .dstDevice = copy, .srcDevice = memory, .ByteCount = SIZE,
+         .hStream = stream);
+    is_int(ASK(peer, cuStreamQuery, .hStream = stream), CUDA_ERROR_NOT_READY,
+           "a stream whose data has not come yet is not through");
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS, "another one is");
+    peer_push_blocks(peer, 1, data, SIZE);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS,
+           "the data lets the stream go on");
+    peer_pull(peer, 2, got, copy, SIZE, stream);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "a pull is waited for");
+    is_int((int64_t)peer->jobs[2].received, SIZE, "its data came before the reply");
+    ok(!memcmp(got, data, SIZE), "later work of the stream saw what was pushed");
+    while (!peer->jobs[2].ended)
+        peer_take_event(peer, 10000);
+    free(data);
+    free(got);
+}
+
+static void push_waits_for_its_place(struct peer *peer, struct brake *brake)
+{
+    uint8_t *first = malloc(SIZE), *second = malloc(SIZE), *got = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE), saved = peer_alloc(peer, SIZE);
+    uint64_t stream = peer_stream(peer);
+
+    fill(first, SIZE, 2);
+    fill(second, SIZE, 3);
+    peer_push(peer, 3, memory, first, SIZE, stream);
+    brake_make(peer, brake);
+    brake_hold(peer, brake, stream);
+    POST(peer, cuMemcpyDtoDAsync_v2, .dstDevice = saved, .srcDevice = memory, .ByteCount = SIZE,
+         .hStream = stream);
+    peer_push(peer, 4, memory, second, SIZE, stream);
+    brake_release(peer, brake);
+    peer_pull(peer, 5, got, saved, SIZE, stream);
+    ASK(peer, cuStreamSynchronize, .hStream = stream);
+    ok(!memcmp(got, first, SIZE), "a push does not overtake earlier work of its stream");
+    free(first);
+    free(second);
+    free(got);
+}
+
+static void waiting_holds_up_nobody(struct peer *peer, struct brake *brake)
+{
+    uint64_t stream = peer_stream(peer), other = peer_stream(peer);
+    uint8_t *data = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE);
+
+    brake_make(peer, brake);
+    brake_hold(peer, brake, stream);
+    uint32_t call = peer_send(
+        peer, OP_cuStreamSynchronize, &(struct args_cuStreamSynchronize){.hStream = stream},
+        sizeof(struct args_cuStreamSynchronize), NULL, 0);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS,
+           "while one call waits others are answered");
+    peer_push(peer, 6, memory, data, SIZE, other);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS, "and data moves");
+    brake_release(peer, brake);
+    is_int(peer_await(peer, call, NULL, 0, NULL, 0, NULL), CUDA_SUCCESS,
+           "the one that waited is answered when it may go on");
+    free(data);
+}
+
+static void pull_waits_without_blocking(struct peer *peer, struct brake *brake)
+{
+    uint64_t stream = peer_stream(peer), other = peer_stream(peer);
+    uint8_t *slow = calloc(1, SIZE), *quick = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE);
+
+    brake_make(peer, brake);
+    brake_hold(peer, brake, stream);
+    peer_pull(peer, 7, slow, memory, SIZE, stream);
+    peer_pull(peer, 8, quick, memory, SIZE, other);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS,
+           "a pull of a stream that is held up holds up no other");
+    is_int((int64_t)peer->jobs[8].received, SIZE, "whose data comes");
+    is_int((int64_t)peer->jobs[7].received, 0, "while the first one's does not");
+    is_int(ASK(peer, cuStreamQuery, .hStream = stream), CUDA_ERROR_NOT_READY,
+           "nor does its stream pass it");
+    brake_release(peer, brake);
+    ASK(peer, cuStreamSynchronize, .hStream = stream);
+    is_int((int64_t)peer->jobs[7].received, SIZE, "until it may");
+    free(slow);
+    free(quick);
+}
+
+static void events_wait_for_data(struct peer *peer)
+{
+    uint64_t stream = peer_stream(peer), event = peer_mint(peer, HANDLE_EVENT);
+    uint8_t *data = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE);
+    CUresult result;
+
+    POST(peer, cuEventCreate, .phEvent = event);
+    peer_pull(peer, 9, data, memory, SIZE, stream);
+    POST(peer, cuEventRecord, .hEvent = event, .hStream = stream);
+    do
+        result = ASK(peer, cuEventQuery, .hEvent = event);
+    while (result == CUDA_ERROR_NOT_READY);
+    is_int(result, CUDA_SUCCESS, "an event behind a pull comes");
+    is_int((int64_t)peer->jobs[9].received, SIZE, "after the data");
+    free(data);
+}
+
+static void host_functions(struct peer *peer)
+{
+    uint64_t stream = peer_stream(peer);
+    uint8_t *data = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE);
+
+    peer_pull(peer, 10, data, memory, SIZE, stream);
+    POST(peer, host_function, .token = 41, .stream = stream);
+    POST(peer, host_function, .token = 42, .stream = stream, .is_callback = 1);
+    while (!peer->host_call_count)
+        peer_take_event(peer, 10000);
+    is_int((int64_t)peer->host_calls[0], 41, "a host function is called");
+    is_int((int64_t)peer->jobs[10].received, SIZE, "after the data in front of it");
+    is_int(ASK(peer, cuStreamQuery, .hStream = stream), CUDA_ERROR_NOT_READY,
+           "its stream waits for it");
+    POST(peer, host_function_done, .token = 41);
+    while (peer->host_call_count < 2)
+        peer_take_event(peer, 10000);
+    is_int((int64_t)peer->host_calls[1], 42, "then the next one");
+    POST(peer, host_function_done, .token = 42);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "and all is done");
+    free(data);
+}
+
+int main(void)
+{
+    struct brake brake;
+    struct peer peer;
+
+    peer_start(&peer, &(struct peer_options){0});
+    peer_retain(&peer, 0);
+    push_holds_its_stream(&peer);
+    push_waits_for_its_place(&peer, &brake);
+    waiting_holds_up_nobody(&peer, &brake);
+    pull_waits_without_blocking(&peer, &brake);
+    events_wait_for_data(&peer);
+    host_functions(&peer);
+    peer_stop(&peer);
+    return done();
+}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "admin-cli/command.h"
+#include "admin-cli/pool.h"
 #include "admin-cli/table.h"
 #include "common/endpoint.h"
 
@@ -171,6 +172,8 @@ static int query(const struct command *command, int argc, char **argv,
 
 static int run_sessions(const struct command *command, int argc, char **argv)
 {
+    if (pool_is_meant(argc, argv, true))
+        return pool_sessions(command, argc, argv);
     return query(command, argc, argv, session_columns, NULL);
 }
 
@@ -181,13 +184,19 @@ static int run_devices(const struct command *command, int argc, char **argv)
 
 static int run_state(const struct command *command, int argc, char **argv)
 {
+    if (pool_is_meant(argc, argv, false))
+        return pool_drain(command, argc, argv);
     return query(command, argc, argv, health_columns, NULL);
 }
 
 static int run_health(const struct command *command, int argc, char **argv)
 {
     json_t *rows = NULL;
-    int status = query(command, argc, argv, health_columns, &rows);
+    int status;
+
+    if (pool_is_meant(argc, argv, true))
+        return pool_health(command, argc, argv);
+    status = query(command, argc, argv, health_columns, &rows);
 
     if (rows && !json_is_true(json_object_get(json_array_get(rows, 0), "healthy")))
         status = EXIT_ANSWER_NO;
@@ -195,19 +204,37 @@ static int run_health(const struct command *command, int argc, char **argv)
     return status;
 }
 
-static const struct command_option box_options[] = {
-    {"socket", "PATH", "administration socket of rgpud [" DEFAULT_SOCKET "]"},
-    {"json", NULL, "one JSON object per line instead of a table"},
+static const struct command_option device_options[] = {
+    {"socket", "PATH", "administration socket of rgpud [" DEFAULT_SOCKET "]", 0},
+    {"json", NULL, "one JSON object per line instead of a table", 0},
+    {0},
+};
+
+static const struct command_option both_options[] = {
+    POOL_OPTIONS,
+    {"socket", "PATH", "ask the box of this machine, at its administration socket", 0},
+    {"json", NULL, "one JSON object per line instead of a table", 0},
+    {0},
+};
+
+static const struct command_option drain_options[] = {
+    POOL_OPTIONS,
+    {"wait", NULL, "return when no lease holds it any more", 0},
+    {"force", NULL, "end the leases that hold it", 0},
+    {"socket", "PATH", "administration socket of rgpud [" DEFAULT_SOCKET "]", 0},
+    {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };
 
 const struct command box_commands[] = {
-    {"sessions", "", "Lists the sessions of this box.", box_options, run_sessions},
-    {"devices", "", "Lists the GPUs that this box offers.", box_options, run_devices},
-    {"health", "", "Says how this box is; status 1 where it is not healthy.", box_options,
-     run_health},
-    {"drain", "", "Lets this box take no new sessions; running ones go on.", box_options,
-     run_state},
-    {"undrain", "", "Lets this box take sessions again.", box_options, run_state},
+    {"sessions", "", "Lists the sessions of the pool, or of the box on this machine.",
+     both_options, run_sessions},
+    {"devices", "", "Lists the GPUs that the box on this machine offers.", device_options,
+     run_devices},
+    {"health", "", "Says how the pool is, or the box on this machine; status 1 where not well.",
+     both_options, run_health},
+    {"drain", "[BOX|GPU]", "Lets a box or GPU of the pool, or the box on this machine, take nothing "
+     "new.", drain_options, run_state},
+    {"undrain", "[BOX|GPU]", "Puts it back into service.", both_options, run_state},
     {0},
 };

@@ -16,8 +16,9 @@ void command_print_help(const struct command *command)
     printf("usage: rgpuctl %s [options] %s\n\n%s\n\n", command->name, command->arguments,
            command->help);
     for (const struct command_option *o = options_of(command); o->name; o++) {
-        char left[64];
-        snprintf(left, sizeof(left), "--%s %s", o->name, o->argument ? o->argument : "");
+        char left[64], letter[6] = {'-', o->letter, ',', ' ', 0};
+        snprintf(left, sizeof(left), "%s--%s %s", o->letter ? letter : "", o->name,
+                 o->argument ? o->argument : "");
         printf("  %-28s %s\n", left, o->help);
     }
     printf("  %-28s %s\n", "--help", "this text");
@@ -35,6 +36,15 @@ static int find_option(const struct command *command, const char *word, const ch
     size_t n = strcspn(word, "=");
     const struct command_option *options = options_of(command);
 
+    // word has lost two characters: a letter stands where the second dash would be.
+    for (int i = 0; word[-1] != '-' && options[i].name; i++) {
+        if (options[i].letter == word[-1]) {
+            *value = *word ? word : NULL;
+            return i;
+        }
+    }
+    if (word[-1] != '-')
+        return -1;
     for (int i = 0; options[i].name; i++) {
         if (strlen(options[i].name) == n && !strncmp(options[i].name, word, n)) {
             *value = word[n] ? word + n + 1 : NULL;
@@ -59,7 +69,7 @@ static int take_option(const struct command *command, int argc, char **argv, int
         value = "";
     } else if (!value) {
         if (*at + 1 >= argc) {
-            fprintf(stderr, "rgpuctl %s: --%s needs %s\n", command->name, word,
+            fprintf(stderr, "rgpuctl %s: %s needs %s\n", command->name, argv[*at],
                     command->options[index].argument);
             return EXIT_USAGE;
         }
@@ -74,8 +84,8 @@ int command_parse(const struct command *command, int argc, char **argv, struct c
     int i;
 
     memset(out, 0, sizeof(*out));
-    for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-        if (!argv[i][2]) {
+    for (i = 1; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        if (!strcmp(argv[i], "--")) {
             i++;
             break;
         }
@@ -99,8 +109,10 @@ int command_parse(const struct command *command, int argc, char **argv, struct c
 const char *command_value(const struct command *command, const struct command_line *line,
                           const char *name)
 {
-    const char *unused;
-    int index = find_option(command, name, &unused);
+    const struct command_option *options = options_of(command);
 
-    return index < 0 ? NULL : line->values[index];
+    for (int i = 0; options[i].name; i++)
+        if (!strcmp(options[i].name, name))
+            return line->values[i];
+    return NULL;
 }

@@ -19,6 +19,7 @@ struct command_option {
     const char *name;     // without the dashes
     const char *argument; // NULL: a flag
     const char *help;
+    char letter;          // a short form such as -n, or 0
 };
 
 struct command {
@@ -47,5 +48,7 @@ void command_print_help(const struct command *command);
 // The groups; each ends with a row without a name.
 extern const struct command run_commands[];
 extern const struct command box_commands[];
+extern const struct command pool_list_commands[];
+extern const struct command pool_steer_commands[];
 
 #endif

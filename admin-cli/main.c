@@ -4,7 +4,8 @@
 
 #include "admin-cli/command.h"
 
-static const struct command *const groups[] = {run_commands, box_commands};
+static const struct command *const groups[] = {run_commands, box_commands,
+                                               pool_list_commands, pool_steer_commands};
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
 static void print_help(void)

@@ -1,6 +1,7 @@
 # rgpuctl; each group of commands has a file of its own, entered in main.c.
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c)
 
-$(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,-ljansson -lsmartcols)
+$(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
+    $$(COMMON_LIBS) -lcurl -ljansson -lmunge -lsmartcols)
 INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755 \
                  admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644

@@ -1,11 +1,13 @@
-// rgpuctl run: an ordinary program with our libcuda.so.1 in place of the driver's.
+// rgpuctl run: an ordinary program with our libcuda.so.1 in place of the driver's, on the GPUs of a
+// lease or on given boxes.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "admin-cli/command.h"
+#include "admin-cli/lease.h"
+#include "admin-cli/pool.h"
 #include "common/endpoint.h"
 #include "common/program_path.h"
 
@@ -66,6 +68,16 @@ static int execute(char **argv)
     return error == ENOENT ? 127 : 126;
 }
 
+static bool asks_for_lease(const struct command *command, const struct command_line *line)
+{
+    static const char *const names[] = {"gpus", "mem", "mode", "constraint", "no-wait", "broker"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (command_value(command, line, names[i]))
+            return true;
+    return false;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     struct command_line line;
@@ -74,14 +86,14 @@ static int run(const struct command *command, int argc, char **argv)
     if (status >= 0)
         return status;
     const char *boxes = command_value(command, &line, "box");
-    if (!boxes)
+    bool lease = !boxes && asks_for_lease(command, &line);
+    if (!boxes && !lease)
         boxes = getenv("RGPU_BOXES");
-    if (!boxes || !line.argc) {
-        fprintf(stderr, "rgpuctl run: %s; see rgpuctl run --help\n",
-                boxes ? "name a program after --" : "say which box with --box host:port");
+    if (!line.argc) {
+        fprintf(stderr, "rgpuctl run: name a program after --; see rgpuctl run --help\n");
         return EXIT_USAGE;
     }
-    status = check_boxes(boxes);
+    status = boxes ? check_boxes(boxes) : 0;
     if (!status)
         status = set_library_path();
     if (!status)
@@ -89,13 +101,22 @@ static int run(const struct command *command, int argc, char **argv)
                  set_variable("RGPU_TRANSPORT", command_value(command, &line, "transport")) ||
                  set_variable("RGPU_LOG", command_value(command, &line, "log"))
                      ? EXIT_USAGE : 0;
-    return status ? status : execute(line.argv);
+    if (status)
+        return status;
+    return boxes ? execute(line.argv) : lease_run(command, &line);
 }
 
 static const struct command_option run_options[] = {
-    {"box", "HOST:PORT[,...]", "boxes whose GPUs the program sees (default: RGPU_BOXES)"},
-    {"transport", "NAME", "tcp, shm or rdma instead of the automatic choice"},
-    {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace"},
+    {"gpus", "N", "how many GPUs of the pool to take a lease of [1]", 'n'},
+    {"mem", "SIZE", "a share of each with this memory budget; with --mode exclusive the least it has",
+     0},
+    {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0},
+    {"constraint", "LIST", "such as model=*H200*,same-box,policy=spread", 0},
+    {"no-wait", NULL, "end at once where no GPUs are free", 0},
+    POOL_OPTIONS,
+    {"box", "HOST:PORT[,...]", "boxes without a broker instead of a lease [RGPU_BOXES]", 0},
+    {"transport", "NAME", "tcp, shm or rdma instead of the automatic choice", 0},
+    {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0},
     {0},
 };
 

@@ -1,0 +1,49 @@
+// What the commands that ask the broker share.
+#ifndef RGPU_ADMIN_CLI_POOL_H
+#define RGPU_ADMIN_CLI_POOL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "admin-cli/command.h"
+#include "admin-cli/table.h"
+#include "common/broker_client.h"
+
+#define POOL_OPTIONS \
+    {"broker", "ADDRESS", "host:port or unix:/path [RGPU_BROKER, " BROKER_ADDRESS_FILE "]", 0}, \
+    {"key", "FILE", "shared key instead of munge [RGPU_BROKER_KEY]", 0}
+
+// One command's conversation with the broker.
+struct pool {
+    const struct command *command;
+    struct command_line line;
+    struct broker_client *client;
+};
+
+// Parses the command line and finds the broker. Negative: go on, then pool_close; else the exit
+// status. MIN and MAX: how many arguments there must be.
+int pool_open(struct pool *pool, const struct command *command, int argc, char **argv, int min,
+              int max);
+void pool_close(struct pool *pool);
+const char *pool_option(const struct pool *pool, const char *name);
+
+// A call; a failure is explained on standard error. 0, or the exit status.
+int pool_call(struct pool *pool, const char *method, const char *path, const json_t *body,
+              json_t **answer);
+// The exit status for an error of the client, which is explained on standard error.
+int pool_explain(const struct pool *pool, int error);
+// Waits at most SECONDS until the event log has grown beyond *last, and sets *last.
+int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last);
+
+// Prints the list MEMBER of ANSWER as a table, or one JSON object per line with --json.
+int pool_print(const struct pool *pool, const json_t *answer, const char *member,
+               const struct table_column *columns);
+
+// Commands that are the box's or the pool's: the pool's where a name is given, or, where WITHOUT_NAME
+// allows, a broker is known; never with --socket.
+bool pool_is_meant(int argc, char **argv, bool without_name);
+int pool_sessions(const struct command *command, int argc, char **argv);
+int pool_health(const struct command *command, int argc, char **argv);
+int pool_drain(const struct command *command, int argc, char **argv);
+
+#endif

@@ -1,0 +1,72 @@
+#!/bin/bash
+# rgpuctl shows the pool and steers it: drain, mode, revoke, gone, events, and exit statuses.
+. "$(dirname "$0")/broker.sh"
+
+start_broker --away-after 3s
+start_pool_box box1
+ctl=$BUILD/bin/rgpuctl
+export RGPU_BROKER=unix:$BROKER_SOCKET
+status_of() { local status=0; "$@" >"$TMP/out" 2>&1 || status=$?; echo $status; }
+take() { api POST /v1/leases "{\"request\": {\"gpus\": [$1]}, \"ticket\": true, \"job\": \"a job\"}" | at lease.id; }
+
+like "$("$ctl" boxes)" '^box1 +up +2 +0 ' "boxes"
+like "$("$ctl" gpus)" '^box1 +0 .* free +exclusive' "gpus"
+lease=$(take '{"count": 2}')
+like "$("$ctl" leases)" "^$lease +granted +0 +a job +box1:0,1 " "leases"
+is "$("$ctl" leases --json | at id)" "$lease" "leases as JSON"
+like "$("$ctl" top)" "$lease" "top prints one screen where there is no terminal"
+ok "health" "$ctl" health
+
+ok "drain a box" "$ctl" drain box1
+like "$("$ctl" boxes)" '^box1 +draining' "which shows"
+"$ctl" drain --wait box1 &
+drainer=$!
+ok "revoke" "$ctl" revoke "$lease"
+ok "drain --wait returns when the box is idle" wait "$drainer"
+like "$("$ctl" boxes)" '^box1 +drained' "drained"
+is "$(error_code POST /v1/leases '{"request": {"gpus": [{}]}}')" busy "nothing is granted there"
+ok "undrain" "$ctl" undrain box1
+lease=$(take '{}')
+ok "drain --force --wait ends what holds it" "$ctl" drain --force --wait box1
+like "$("$ctl" leases --state ended)" "^$lease +ended .* drained by force" "and the lease says why"
+"$ctl" undrain box1
+
+gpu=$("$ctl" gpus --json | head -1 | at uuid)
+ok "mode by UUID" "$ctl" mode "$gpu" shared
+lease=$(take '{"mode": "shared", "memory": 1000000}')
+like "$("$ctl" leases)" "^$lease +granted .* box1:0\\*0.0G" "a share is granted"
+is "$(status_of "$ctl" mode box1:0 exclusive)" 1 "the mode of a GPU in use stays"
+like "$(cat "$TMP/out")" 'drain it first' "and one is told what to do"
+"$ctl" mode --wait box1:0 exclusive &
+changer=$!
+await "the drain" sh -c "'$ctl' gpus | grep -q draining"
+"$ctl" revoke "$lease"
+ok "mode --wait changes it once idle" wait "$changer"
+like "$("$ctl" gpus)" '^box1 +0 .* free +exclusive' "and puts it back into service"
+
+"$ctl" events --lines 100 >"$TMP/events"
+like "$(cat "$TMP/events")" 'gpu.mode .*by="admin uid=0" \{"mode":"shared"\}' "events"
+start follower "$ctl" events --follow --lines 1
+await_line follower gpu.undrained
+lease=$(take '{}')
+ok "events --follow" await_line follower "lease.granted .*lease=$lease"
+"$ctl" revoke "$lease"
+
+is "$("$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "box-key"
+is "$(status_of "$ctl" gone box1)" 1 "a box that is there is not gone"
+lease=$(take '{}')
+stop "$BOX_PID" KILL
+await "the box's absence" sh -c "'$ctl' boxes | grep -q 'box1 *away'"
+is "$(status_of "$ctl" health)" 1 "health says no while a box is away"
+await "the loss" lease_is "$lease" lost
+like "$("$ctl" leases)" "^$lease +lost" "its lease is lost"
+ok "gone --remove" "$ctl" gone --remove box1
+is "$("$ctl" boxes --json)" "" "the box is forgotten"
+ok "and its lease is over" lease_is "$lease" ended
+
+is "$(status_of "$ctl" revoke Lnone)" 1 "an unknown lease is 1"
+is "$(status_of "$ctl" boxes --colour)" 2 "an unknown option is 2"
+is "$(status_of "$ctl" mode box1:0)" 2 "a missing argument is 2"
+is "$(status_of "$ctl" boxes --broker "unix:$TMP/nobody")" 3 "nobody there is 3"
+ok "the invariants hold" invariants --idle
+done_testing

@@ -1,0 +1,41 @@
+#!/bin/bash
+# rgpuctl run takes a lease, gives the program its ticket, and the lease ends however that does.
+. "$(dirname "$0")/broker.sh"
+
+start_broker
+start_pool_box box1
+ctl=$BUILD/bin/rgpuctl
+export RGPU_BROKER=$BROKER RGPU_BROKER_KEY=$TMP/admin.key
+leases() { "$ctl" leases --json | wc -l; }
+none_left() { [ "$(leases)" = 0 ]; }
+status_of() { local status=0; "$@" >"$TMP/out" 2>&1 || status=$?; echo $status; }
+
+ok "a program runs under a lease" "$ctl" run -- "$CLIENT" "$BOX" echo hi
+ok "which is over afterwards" await "the end" none_left
+is "$(status_of "$ctl" run -n 2 -- sh -c 'exit 7')" 7 "the program's status is rgpuctl's"
+is "$(status_of "$ctl" run -- sh -c 'kill -TERM $$')" 143 "and its signal"
+is "$(status_of "$ctl" run -- /no/such/program)" 127 "a program that does not exist"
+ok "all leases are over" await "the end" none_left
+is "$(status_of "$ctl" run -n 3 --no-wait -- true)" 1 "more GPUs than there are"
+like "$(cat "$TMP/out")" 'could ever satisfy' "is refused with the reason"
+is "$(status_of "$ctl" run --mode shared -- true)" 2 "a share needs a budget"
+is "$(status_of "$ctl" run --constraint colour=red -- true)" 1 "an unknown constraint"
+like "$(cat "$TMP/out")" '"colour=red" is not understood' "is named"
+
+start first "$ctl" run -n 2 -- sh -c 'echo started; exec tail -f /dev/null'
+first=$PID
+await_line first started
+is "$(status_of "$ctl" run --no-wait -- true)" 1 "--no-wait ends at once where all is taken"
+start second "$ctl" run -- sh -c 'echo started; exec tail -f /dev/null'
+second=$PID
+waits() { "$ctl" leases | grep -q ' queued '; }
+ok "else it waits" await "the queue" waits
+kill -TERM "$first"
+ok "TERM ends the program and the lease, and who waited starts" await_line second started
+kill -KILL "$second"
+one_left() { [ "$(leases)" = 1 ]; }
+ok "one lease is left" one_left
+remains=$("$ctl" leases --json | at expires)
+ok "which ends by itself within two minutes" [ $((remains - $(date +%s))) -le 120 ]
+ok "the invariants hold" invariants
+done_testing

@@ -100,7 +100,7 @@ static int choose_environment(struct program *program)
 
     if (box->choice.software) {
         snprintf(count, sizeof(count), "%u", box->choice.count);
-        if (setenv("RGPU_SIM_DEVICES", count, 1))
+        if (setenv("RGPU_SIM_DEVICES", count, 1) || setenv("RGPU_SIM_HOST", box->name, 0))
             return -ENOMEM;
         if (!getenv("RGPU_SIM_STATE")) {
             // The workers of one box share its software GPUs, and no other box does.

@@ -63,11 +63,25 @@ void device_uncharge(struct device *device, size_t bytes)
     shared_state_release(device->ordinal, bytes);
 }
 
+/* Boxes with software GPUs must not offer the same UUIDs to one pool: a name tells them apart. */
+static uint64_t host_number(void)
+{
+    const char *name = getenv("RGPU_SIM_HOST");
+    uint64_t hash = 0xcbf29ce484222325;
+    if (!name || !*name)
+        return 0;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
+    return hash;
+}
+
 void device_uuid(int ordinal, unsigned char out[16])
 {
     static const unsigned char pattern[16] = {0x72, 0x67, 0x70, 0x75, 0x73, 0x69, 0x4d, 0x30,
                                               0x80, 0, 0, 0, 0, 0, 0, 0};
+    uint64_t host = host_number();
     memcpy(out, pattern, 16);
+    memcpy(out + 9, &host, 6);
     out[15] = (unsigned char)(ordinal + 1);
 }
 

@@ -36,6 +36,8 @@ ok "beside another" wait "$two"
 ok "and an exclusive GPU on the same box" "$ctl" run -- "$BUILD/tests/programs/saxpy"
 start_cuda_box box2
 ok "a program on the other box" "$ctl" run --constraint box=box2 -- "$BUILD/tests/programs/saxpy"
+like "$("$ctl" run -n 2 --constraint different-boxes -- "$BUILD/tests/programs/devices" || true)" \
+    '^ok .* both devices computed at once' "one program computes on GPUs of two boxes"
 ok "all leases are over" await "the end" none_left
 ok "the invariants hold" invariants --idle
 done_testing

@@ -1,6 +1,7 @@
 // The steps of a driver call (see call.h).
 #include "client-lib/call.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "client-lib/copyout.h"
@@ -24,7 +25,7 @@ void call_begin(struct call *call, uint16_t op)
         return;
     }
     call->session = context->session;
-    call->context = handle;
+    call->context = context;
 }
 
 static CUresult no_session(const struct call *call)
@@ -40,12 +41,14 @@ void call_fail(struct call *call, CUresult result)
 
 // The call goes to the session that its objects belong to, in their context where the thread has
 // none there.
-static void adopt_session(struct call *call, const struct object *object)
+static void adopt_session(struct call *call, struct object *object)
 {
     if (call->session == object->session)
         return;
     call->session = object->session;
-    call->context = object->kind == HANDLE_CONTEXT ? object->handle : object->context;
+    call->context = object->kind == HANDLE_CONTEXT
+                        ? object
+                        : object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
 }
 
 uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handle)
@@ -66,7 +69,12 @@ uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handl
             return 0;
     }
     adopt_session(call, object);
-    return object->handle;
+    if (kind != HANDLE_CONTEXT)
+        return object->handle;
+    uint64_t wire = object->ctx.wire;
+    if (!wire)
+        call->result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return wire;
 }
 
 uint64_t call_stream(struct call *call, CUstream stream, bool per_thread)
@@ -99,7 +107,7 @@ int32_t call_device(struct call *call, CUdevice device)
     }
     if (call->session != session) {
         call->session = session;
-        call->context = 0;
+        call->context = NULL;
     }
     return device - session->first_device;
 }
@@ -112,7 +120,8 @@ uint64_t call_mint(struct call *call, enum handle_kind kind)
         call->result = no_session(call);
         return 0;
     }
-    struct object *object = object_new(kind, call->session, call->context);
+    struct object *object = object_new(kind, call->session,
+                                       call->context ? call->context->handle : 0);
     if (!object) {
         call->result = CUDA_ERROR_OUT_OF_MEMORY;
         return 0;
@@ -150,7 +159,8 @@ void *call_reserve(struct call *call, size_t size)
         return NULL;
     }
     *record = (struct wire_request){
-        .size = (uint32_t)whole, .op = call->op, .context = call->context};
+        .size = (uint32_t)whole, .op = call->op,
+        .context = call->context ? call->context->ctx.wire : 0};
     // What pads the record must not tell the box anything of this process's memory.
     if (whole != sizeof(*record) + size)
         memset((uint8_t *)record + whole - 8, 0, 8);
@@ -158,8 +168,45 @@ void *call_reserve(struct call *call, size_t size)
     return record + 1;
 }
 
+// Errors after which the context is of no more use, as the driver's manual lists them.
+static bool is_sticky(CUresult result)
+{
+    switch ((int)result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static CUresult note_sticky(const struct call *call, CUresult result)
+{
+    if (__builtin_expect(is_sticky(result), 0) && call->context)
+        atomic_store_explicit(&call->context->ctx.sticky, (int)result, memory_order_relaxed);
+    return result;
+}
+
 CUresult call_post(struct call *call)
 {
+    // What is sent to a context that has failed is lost, and the caller is told so.
+    CUresult sticky = call->context ? (CUresult)atomic_load_explicit(&call->context->ctx.sticky,
+                                                                     memory_order_relaxed)
+                                    : CUDA_SUCCESS;
+    if (__builtin_expect(sticky != CUDA_SUCCESS, 0)) {
+        link_cancel(call->session->link);
+        return sticky;
+    }
     link_commit(call->session->link);
     return CUDA_SUCCESS;
 }
@@ -182,7 +229,7 @@ CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *byte
         *used = waiter.bytes_used;
     if (waiter.result == CUDA_SUCCESS)
         copyout_deliver(session);
-    return waiter.result != CUDA_SUCCESS ? waiter.result : waiter.deferred;
+    return note_sticky(call, waiter.result != CUDA_SUCCESS ? waiter.result : waiter.deferred);
 }
 
 CUresult call_wait(struct call *call, void *reply, size_t size)

@@ -20,7 +20,7 @@ struct call {
     uint16_t op;
     bool stale; // the thread's current context has been destroyed
     struct session *session; // of the current context until a handle or device says otherwise
-    uint64_t context;
+    struct object *context; // NULL: none, or none in that session
     struct wire_request *record; // reserved; NULL before and after
 };
 

@@ -2,18 +2,20 @@
 #include <stdlib.h>
 
 #include "client-lib/exports.h"
+#include "client-lib/library.h"
 #include "client-lib/memory.h"
 #include "client-lib/object.h"
 #include "client-lib/process.h"
 #include "client-lib/session.h"
 #include "client-lib/thread.h"
 #include "common/driver/context_storage.h"
+#include "common/driver/export_tables.h"
 
 enum { API_VERSION_DEFAULT = 3020 };
 
-// The program's references to one device's primary context.
+// One device's primary context and the program's references to it.
 struct primary {
-    CUcontext context; // minted at the first retain after a reset
+    struct object *context; // made on first sight, never retired
     unsigned int references;
     unsigned int flags;
 };
@@ -27,33 +29,66 @@ static struct object *find(CUcontext context)
     return object_find(HANDLE_CONTEXT, context);
 }
 
-static CUresult find_primary(CUdevice dev, struct primary **primary)
+static void adopt(struct object *object, CUdevice dev, unsigned int flags, bool primary)
 {
-    CUresult ready = process_ready();
-    if (ready != CUDA_SUCCESS)
-        return ready;
-    if (!session_of_device(dev))
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (!primaries)
-        primaries = calloc((size_t)session_device_count, sizeof(*primaries));
-    *primary = primaries ? &primaries[dev] : NULL;
-    return primaries ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-static void adopt(CUcontext context, CUdevice dev, unsigned int flags, bool primary)
-{
-    struct object *object = find(context);
     object->ctx.device = dev;
     object->ctx.flags = flags;
     object->ctx.primary = primary;
+    object->ctx.wire = primary ? 0 : object->handle;
     object->ctx.api_version = API_VERSION_DEFAULT;
     object->ctx.id = atomic_fetch_add(&next_id, 1);
     object->context = object->handle;
 }
 
+static CUresult find_primary(CUdevice dev, struct primary **primary)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    struct session *session = session_of_device(dev);
+    if (!session)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!primaries)
+        primaries = calloc((size_t)session_device_count, sizeof(*primaries));
+    if (!primaries)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!primaries[dev].context) {
+        primaries[dev].context = object_new(HANDLE_CONTEXT, session, 0);
+        if (!primaries[dev].context)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        adopt(primaries[dev].context, dev, 0, true);
+    }
+    *primary = &primaries[dev];
+    return CUDA_SUCCESS;
+}
+
+// For the private tables: the handle, whether the context is active or not.
+CUresult export_table_primary_context(CUcontext *context, CUdevice device)
+{
+    struct primary *primary;
+    pthread_mutex_lock(&lock);
+    CUresult result = find_primary(device, &primary);
+    if (result == CUDA_SUCCESS)
+        *context = (CUcontext)(uintptr_t)primary->context->handle;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static void retire_child(void *opaque, struct object *object)
+{
+    if (object->context == *(const uint64_t *)opaque)
+        object_retire(object->kind, object->handle);
+}
+
 // What a context owned has gone with it on the box.
 static void context_gone(CUcontext context)
 {
+    static const enum handle_kind owned[] = {HANDLE_STREAM, HANDLE_EVENT, HANDLE_MODULE,
+                                             HANDLE_LINK};
+    uint64_t handle = (uintptr_t)context;
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        object_each(owned[i], retire_child, &handle);
+    code_forget_context(handle);
     context_storage_drop(context);
     memory_forget_context((uintptr_t)context);
 }
@@ -65,45 +100,47 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     CUresult result = find_primary(dev, &primary);
-    if (result == CUDA_SUCCESS && !primary->context) {
-        CUcontext context;
-        result = remote_cuDevicePrimaryCtxRetain(&context, dev);
-        if (result == CUDA_SUCCESS) {
-            adopt(context, dev, primary->flags, true);
-            primary->context = context;
-        }
+    if (result == CUDA_SUCCESS && !primary->context->ctx.wire) {
+        CUcontext wire;
+        result = remote_cuDevicePrimaryCtxRetain(&wire, dev);
+        if (result == CUDA_SUCCESS)
+            primary->context->ctx.wire = (uintptr_t)wire;
     }
     if (result == CUDA_SUCCESS) {
         primary->references++;
-        *pctx = primary->context;
+        *pctx = (CUcontext)(uintptr_t)primary->context->handle;
     }
     pthread_mutex_unlock(&lock);
     return result;
 }
 
-// Tells the box to destroy what the primary context holds.
+// The last release, and every reset, ends what the context holds. Its handle stays.
 static CUresult drop_primary(CUdevice dev, bool reset)
 {
     struct primary *primary;
-    CUcontext gone = NULL;
+    uint64_t wire = 0;
     pthread_mutex_lock(&lock);
     CUresult result = find_primary(dev, &primary);
     if (result == CUDA_SUCCESS && !reset && !primary->references)
         result = CUDA_ERROR_INVALID_CONTEXT;
-    if (result == CUDA_SUCCESS && primary->context && (reset || primary->references == 1)) {
-        gone = primary->context;
-        result = reset ? remote_cuDevicePrimaryCtxReset_v2(dev)
-                       : remote_cuDevicePrimaryCtxRelease_v2(dev);
+    if (result == CUDA_SUCCESS && (reset || primary->references == 1)) {
+        wire = primary->context->ctx.wire;
+        if (wire)
+            result = reset ? remote_cuDevicePrimaryCtxReset_v2(dev)
+                           : remote_cuDevicePrimaryCtxRelease_v2(dev);
     }
-    if (result == CUDA_SUCCESS && !reset)
-        primary->references--;
-    // A reset leaves the references and the handle valid: the context is empty, not gone.
-    if (result == CUDA_SUCCESS && gone && !reset) {
-        primary->context = NULL;
-        object_retire(HANDLE_CONTEXT, (uintptr_t)gone);
+    CUcontext gone = NULL;
+    if (result == CUDA_SUCCESS) {
+        primary->references = reset ? 0 : primary->references - 1;
+        if (wire) {
+            primary->context->ctx.wire = 0;
+            primary->context->ctx.sticky = 0;
+            object_retire(HANDLE_CONTEXT, wire);
+            gone = (CUcontext)(uintptr_t)primary->context->handle;
+        }
     }
     pthread_mutex_unlock(&lock);
-    if (gone && result == CUDA_SUCCESS)
+    if (gone)
         context_gone(gone);
     return result;
 }
@@ -137,9 +174,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
         result = remote_cuDevicePrimaryCtxSetFlags_v2(dev, flags);
     if (result == CUDA_SUCCESS) {
         primary->flags = flags;
-        struct object *object = find(primary->context);
-        if (object)
-            object->ctx.flags = flags;
+        primary->context->ctx.flags = flags;
     }
     pthread_mutex_unlock(&lock);
     return result;
@@ -159,7 +194,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     CUresult result = find_primary(dev, &primary);
     if (result == CUDA_SUCCESS) {
         *flags = primary->flags;
-        *active = primary->context != NULL;
+        *active = primary->context->ctx.wire != 0;
     }
     pthread_mutex_unlock(&lock);
     return result;
@@ -178,7 +213,7 @@ CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *params, unsigned int
     CUresult result = remote_cuCtxCreate_v4(&context, NULL, flags, dev);
     if (result != CUDA_SUCCESS)
         return result;
-    adopt(context, dev, flags, false);
+    adopt(find(context), dev, flags, false);
     thread->contexts[thread->depth++] = (uintptr_t)context;
     *pctx = context;
     return CUDA_SUCCESS;

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "client-lib/call.h"
+#include "client-lib/copyout.h"
 #include "client-lib/exports.h"
+#include "client-lib/late_push.h"
 #include "client-lib/memory.h"
 #include "client-lib/stream.h"
 #include "client-lib/thread.h"
@@ -39,11 +41,28 @@ CUresult copy_host_to_device(struct session *session, CUdeviceptr dst, const voi
         CUresult result = remote_copy_to_device(dst, name, size, stream);
         return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
     }
-    // The data leaves the program's memory before these return, so there is nothing to wait for.
+    // Page-locked memory is read when the stream comes to the copy, if anything may write to it
+    // until then.
+    struct allocation found;
+    if ((session_expecting(session) || copyout_owed(session)) &&
+        memory_find((uintptr_t)src, &found) && found.host) {
+        CUresult result = wait || session->staging ? CUDA_ERROR_NOT_READY
+                                                   : late_push(session, dst, src, size, stream);
+        if (result == CUDA_ERROR_NOT_READY)
+            result = copy_fence(session, stream);
+        else
+            return result;
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    // The data leaves the program's memory before these return. A small copy needs no more; after a
+    // large one programs expect, as the driver has it, that streams which do not wait for the
+    // default one see it too.
     if (size <= WIRE_INLINE_MAX)
         return remote_write_rows(dst, size, size, 1, stream, src, size);
-    return session->staging ? staged_to_device(session, dst, src, size, stream)
-                            : streamed_to_device(session, dst, src, size, stream);
+    CUresult result = session->staging ? staged_to_device(session, dst, src, size, stream)
+                                       : streamed_to_device(session, dst, src, size, stream);
+    return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
 }
 
 CUresult copy_device_to_host(struct session *session, void *dst, CUdeviceptr src, size_t size,

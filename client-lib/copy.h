@@ -34,6 +34,7 @@ CUresult staged_from_device(struct session *session, void *dst, CUdeviceptr src,
 // Over the link's byte stream (copy_streamed.c).
 CUresult streamed_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
                             CUstream stream);
+CUresult streamed_blocks(struct session *session, uint32_t job, const void *src, size_t size);
 CUresult streamed_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,
                               CUstream stream, bool wait);
 

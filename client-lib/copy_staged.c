@@ -147,10 +147,15 @@ static void settle(struct session *session, struct block *block)
     block->state = BLOCK_FREE;
 }
 
+bool copyout_owed(const struct session *session)
+{
+    return session->blocks && __atomic_load_n(&session->blocks->owed, __ATOMIC_ACQUIRE);
+}
+
 void copyout_deliver(struct session *session)
 {
     struct staging *staging = session->blocks;
-    if (!staging || !__atomic_load_n(&staging->owed, __ATOMIC_ACQUIRE))
+    if (!copyout_owed(session))
         return;
     pthread_mutex_lock(&staging->lock);
     struct block **at = &staging->owed;

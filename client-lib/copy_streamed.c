@@ -28,19 +28,23 @@ static CUresult push_block(struct session *session, uint32_t job, const uint8_t 
     return CUDA_SUCCESS;
 }
 
-CUresult streamed_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
-                            CUstream stream)
+CUresult streamed_blocks(struct session *session, uint32_t job, const void *src, size_t size)
 {
-    pthread_mutex_lock(&session->lock);
-    uint32_t job = ++session->next_job;
-    pthread_mutex_unlock(&session->lock);
-    CUresult result = remote_push_begin(job, dst, size, stream);
+    CUresult result = CUDA_SUCCESS;
     for (uint64_t offset = 0; result == CUDA_SUCCESS && offset < size; offset += WIRE_BLOCK_SIZE) {
         uint64_t left = size - offset;
         uint32_t block = left < WIRE_BLOCK_SIZE ? (uint32_t)left : WIRE_BLOCK_SIZE;
         result = push_block(session, job, src, offset, block);
     }
     return result;
+}
+
+CUresult streamed_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
+                            CUstream stream)
+{
+    uint32_t job = session_new_job(session);
+    CUresult result = remote_push_begin(job, dst, size, stream, false);
+    return result == CUDA_SUCCESS ? streamed_blocks(session, job, src, size) : result;
 }
 
 CUresult streamed_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,

@@ -8,4 +8,7 @@
 // Moves what has arrived. Called whenever a call has learnt that work of the GPU is complete.
 void copyout_deliver(struct session *session);
 
+// Whether any are outstanding.
+bool copyout_owed(const struct session *session);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client-lib/host_function.h"
+#include "client-lib/late_push.h"
 #include "common/log.h"
 
 static void malformed(struct session *session, const char *what)
@@ -144,6 +145,13 @@ void events_handle(struct session *session, uint32_t size)
         needed = sizeof(struct wire_job_end);
         if (size >= needed) {
             handle_pulled(session, (const void *)body);
+            return;
+        }
+        break;
+    case EVENT_WANTED:
+        needed = sizeof(struct wire_wanted);
+        if (size >= needed) {
+            late_push_due(session, ((const struct wire_wanted *)(const void *)body)->job);
             return;
         }
         break;

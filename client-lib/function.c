@@ -8,7 +8,10 @@
 #include "client-lib/process.h"
 #include "client-lib/session.h"
 
-enum { PARAMETERS_MAX = 4096 };
+enum {
+    PARAMETERS_MAX = 4096,
+    SHARED_DEFAULT = 48 * 1024, // bytes that any launch may have
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -29,6 +32,10 @@ static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size)
     layout->count = head.parameter_count;
     layout->bytes = head.parameter_bytes;
     layout->max_threads = head.max_threads;
+    layout->static_shared = head.static_shared;
+    layout->shared_allowed = (uint32_t)head.static_shared < SHARED_DEFAULT
+                                 ? SHARED_DEFAULT - (uint32_t)head.static_shared
+                                 : 0;
     memcpy(layout->parameters, bytes + sizeof(head),
            head.parameter_count * sizeof(layout->parameters[0]));
     for (uint32_t i = 0; i < layout->count; i++) {
@@ -42,7 +49,7 @@ static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size)
     return layout;
 }
 
-const struct parameter_layout *function_layout(struct object *function, CUresult *result)
+struct parameter_layout *function_layout(struct object *function, CUresult *result)
 {
     *result = CUDA_SUCCESS;
     struct parameter_layout *known = __atomic_load_n(&function->function.layout, __ATOMIC_ACQUIRE);

@@ -1,4 +1,5 @@
 // Launching kernels: checks that need no box, and packing the parameters into the request.
+#include <stdatomic.h>
 #include <string.h>
 
 #include "client-lib/call.h"
@@ -106,7 +107,7 @@ static CUresult launch(const struct launch *launch, bool per_thread)
     struct object *object = object_find(HANDLE_FUNCTION, (void *)(uintptr_t)function);
     if (!object)
         return CUDA_ERROR_INVALID_HANDLE;
-    const struct parameter_layout *layout = function_layout(object, &call.result);
+    struct parameter_layout *layout = function_layout(object, &call.result);
     if (!layout)
         return call.result;
     CUresult result = check_shape(launch, layout);
@@ -139,7 +140,16 @@ static CUresult launch(const struct launch *launch, bool per_thread)
         memcpy(attribute, buffer, layout->bytes);
     else
         pack((uint8_t *)attribute, layout, launch->parameters);
-    return call_post(&call);
+
+    // What the GPU may well refuse is awaited, so that the error comes from this call.
+    bool doubtful = c->sharedMemBytes >
+                    atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
+    if (!doubtful && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
+        return call_post(&call);
+    result = call_wait(&call, NULL, 0);
+    if (result == CUDA_SUCCESS && doubtful)
+        atomic_store_explicit(&layout->shared_allowed, c->sharedMemBytes, memory_order_relaxed);
+    return result;
 }
 
 static CUresult launch_plain(CUfunction f, const CUlaunchConfig *config, void **parameters,

@@ -354,3 +354,28 @@ CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
     *pLib = (CUlibrary)(uintptr_t)object->function.owner;
     return CUDA_SUCCESS;
 }
+
+static void unlink_functions(void *opaque, struct object *kernel)
+{
+    struct object **at = &kernel->function.functions;
+    while (*at) {
+        if ((*at)->context == *(const uint64_t *)opaque)
+            *at = (*at)->function.sibling;
+        else
+            at = &(*at)->function.sibling;
+    }
+}
+
+static void retire_function(void *opaque, struct object *function)
+{
+    if (function->context == *(const uint64_t *)opaque)
+        object_retire(HANDLE_FUNCTION, function->handle);
+}
+
+void code_forget_context(uint64_t context)
+{
+    pthread_mutex_lock(&lock);
+    object_each(HANDLE_KERNEL, unlink_functions, &context);
+    object_each(HANDLE_FUNCTION, retire_function, &context);
+    pthread_mutex_unlock(&lock);
+}

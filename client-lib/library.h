@@ -8,6 +8,10 @@
 struct object *library_twin(struct object *object, struct session *session, CUresult *result);
 
 // The parameter layout of a function or kernel, asked for once; NULL with *RESULT.
-const struct parameter_layout *function_layout(struct object *function, CUresult *result);
+struct parameter_layout *function_layout(struct object *function, CUresult *result);
+
+// Forgets the functions of a context that has gone: those of its modules, and those that kernels
+// had there.
+void code_forget_context(uint64_t context);
 
 #endif

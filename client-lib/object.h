@@ -19,6 +19,8 @@ struct parameter_layout {
     uint32_t count;
     uint32_t bytes; // of the packed parameters
     int32_t max_threads;
+    int32_t static_shared;           // bytes
+    _Atomic uint32_t shared_allowed; // dynamic bytes that the GPU has accepted, or is known to
     struct wire_parameter parameters[];
 };
 
@@ -34,7 +36,12 @@ struct object {
             unsigned int flags;
             unsigned int api_version;
             bool primary;
+            // Its handle on the wire. A primary context keeps its own handle for the life of the
+            // process, as programs expect, and gets another one here each time it is made; 0: it
+            // is not active.
+            _Atomic uint64_t wire;
             uint64_t id;
+            _Atomic int sticky; // CUresult after which nothing can be done in it; 0: none
         } ctx;
         struct {
             unsigned int flags;

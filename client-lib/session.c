@@ -156,6 +156,19 @@ void session_add_pull(struct session *session, struct pull *pull)
     pthread_mutex_unlock(&session->lock);
 }
 
+uint32_t session_new_job(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    uint32_t job = ++session->next_job;
+    pthread_mutex_unlock(&session->lock);
+    return job;
+}
+
+bool session_expecting(struct session *session)
+{
+    return __atomic_load_n(&session->expecting, __ATOMIC_RELAXED) != 0;
+}
+
 void session_drop_pull(struct session *session, struct pull *pull)
 {
     pthread_mutex_lock(&session->lock);

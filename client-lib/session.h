@@ -99,9 +99,12 @@ void session_forget(struct session *session, uint32_t call, struct waiter *waite
 bool session_take_credit(struct session *session);
 // Pulls: announce before the request goes out; end when data is complete or the request failed.
 void session_add_pull(struct session *session, struct pull *pull);
+uint32_t session_new_job(struct session *session);
 void session_drop_pull(struct session *session, struct pull *pull);
 // Says that events will come which no caller waits for (+1), or have come (-1).
 void session_expect(struct session *session, int change);
+// Whether work is under way that may write to this process's memory on its own account.
+bool session_expecting(struct session *session);
 
 // After fork, in the child: closes what it inherited without a word to the box.
 void sessions_abandon(void);

@@ -90,6 +90,44 @@ CUresult cuEventDestroy(CUevent hEvent)
     return cuEventDestroy_v2(hEvent);
 }
 
+// An event can be recorded only in streams of its own context.
+static CUresult check_event_stream(CUevent event, CUstream stream)
+{
+    const struct object *recorded = object_find(HANDLE_EVENT, event);
+    const struct object *in = object_find(HANDLE_STREAM, stream);
+    uint64_t context = in ? in->context : thread_context();
+    return !recorded || recorded->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult record(CUevent event, CUstream stream, unsigned int flags)
+{
+    CUresult result = check_event_stream(event, stream);
+    if (result == CUDA_SUCCESS)
+        result = flags ? remote_cuEventRecordWithFlags(event, stream, flags)
+                       : remote_cuEventRecord(event, stream);
+    return result;
+}
+
+CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+    return record(hEvent, hStream, 0);
+}
+
+CUresult cuEventRecord_ptsz(CUevent hEvent, CUstream hStream)
+{
+    return record(hEvent, stream_per_thread(hStream), 0);
+}
+
+CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return record(hEvent, hStream, flags);
+}
+
+CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return record(hEvent, stream_per_thread(hStream), flags);
+}
+
 // A stream and its context. Default streams belong to the current context and have no object.
 struct found_stream {
     const struct object *stream;

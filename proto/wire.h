@@ -34,6 +34,7 @@ enum wire_event_kind {
     EVENT_REPLY = 1,     // outputs of a sync request (struct reply_*), then reply_bytes
     EVENT_DATA,          // struct wire_data; `size` bytes of payload follow the record (bulk)
     EVENT_CREDIT,        // struct wire_credit: blocks of a push that may be sent
+    EVENT_WANTED,        // struct wire_wanted: a late push's data is to be sent now
     EVENT_PULLED,        // struct wire_job_end: a pull's last byte has been sent, or it failed
     EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
     EVENT_PRINT,         // text that kernels printed follows the header
@@ -58,6 +59,11 @@ struct wire_data {
 
 struct wire_credit {
     uint32_t blocks;
+    uint32_t reserved;
+};
+
+struct wire_wanted {
+    uint32_t job;
     uint32_t reserved;
 };
 

@@ -216,8 +216,6 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
 
-    if (!session.streams_bytes)
-        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
     if (serve_failed(serve) ||
         !rows_valid(serve, args->src, args->pitch, args->width, args->rows))
         return;
@@ -225,15 +223,18 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    struct block *block = staging_take(STAGING_PULL, false);
-    if (!block) {
+    // Where memory is shared the staging blocks are the client's: the reply's buffer has to do.
+    struct block *block = session.streams_bytes ? staging_take(STAGING_PULL, false) : NULL;
+    if (!block)
         serve_let_others_read(serve);
+    if (!block && session.streams_bytes)
         block = staging_take(STAGING_PULL, true);
-    }
-    serve_fail(serve, copy_rows(args, block->data, stream));
+    void *data = block ? block->data : serve->bytes;
+    serve_fail(serve, copy_rows(args, data, stream));
     if (!serve_failed(serve))
         serve_fail(serve, serve_wait_stream(serve, stream));
     if (!serve_failed(serve))
-        serve_reply_bytes(serve, block->data, args->width * args->rows);
-    staging_give(block);
+        serve_reply_bytes(serve, data, args->width * args->rows);
+    if (block)
+        staging_give(block);
 }

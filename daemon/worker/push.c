@@ -229,6 +229,16 @@ static CUresult place(struct push *job, CUcontext context, CUstream stream)
     return result;
 }
 
+// The driver calls this when the lane has come to its start: what was to write to the client's
+// memory before has done so, and the data may be read from there.
+static void CUDA_CB want_data(void *job)
+{
+    struct wire_wanted wanted = {.job = (uint32_t)(uintptr_t)job};
+
+    deliver();
+    event_send(EVENT_WANTED, &wanted, sizeof(wanted), 0);
+}
+
 void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
@@ -247,6 +257,15 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
     job->size = args->size;
     if (!serve_failed(serve) && serve_device_range(serve, args->dst, args->size))
         serve_fail(serve, place(job, serve->current, stream));
+    if (!args->late)
+        return;
+    if (job->lane)
+        serve_fail(serve, driver.cuLaunchHostFunc
+                              ? driver.cuLaunchHostFunc(job->lane->stream, want_data,
+                                                        (void *)(uintptr_t)job->id)
+                              : CUDA_ERROR_NOT_SUPPORTED);
+    if (serve_failed(serve)) // its data is asked for all the same, to be swallowed
+        want_data((void *)(uintptr_t)job->id);
 }
 
 static void drop_block(struct block *block)

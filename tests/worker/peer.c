@@ -249,6 +249,8 @@ static void take_event(struct peer *peer, const struct wire_event *event)
     case EVENT_CREDIT:
         peer->credits += ((const struct wire_credit *)body)->blocks;
         return;
+    case EVENT_WANTED:
+        bail("data was wanted that is not there");
     case EVENT_PULLED: {
         const struct wire_job_end *end = body;
         peer->jobs[end->job % PEER_JOBS].ended = true;

@@ -504,8 +504,9 @@ int link_tcp_open(int fd, const struct link_options *options, struct link **out)
     link_init(&tcp->base, &tcp_ops, "tcp", options);
     tcp->fd = -1;
     tcp->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    tcp->leaving = malloc(SEND_ROOM);
-    tcp->gathering = malloc(SEND_ROOM);
+    // Cleared, so that what a caller leaves unwritten tells the peer nothing of this process.
+    tcp->leaving = calloc(1, SEND_ROOM);
+    tcp->gathering = calloc(1, SEND_ROOM);
     tcp->buffer = malloc(RECEIVE_ROOM);
     tcp->read_size = RECEIVE_ROOM;
     pthread_mutexattr_init(&adaptive);

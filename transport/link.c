@@ -30,6 +30,8 @@ int link_fail(struct link *link, int error, const char *format, ...)
 {
     va_list arguments;
 
+    if (link_failure(link))
+        return link_failure(link);
     pthread_mutex_lock(&link->failure_lock);
     if (!link_failure(link)) {
         va_start(arguments, format);
@@ -180,6 +182,5 @@ void link_free(struct link **link)
     if (!old)
         return;
     *link = NULL;
-    pthread_mutex_destroy(&old->failure_lock);
     old->ops->free(old);
 }

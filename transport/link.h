@@ -83,7 +83,7 @@ void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
 // Makes every call on the link fail from now on; any thread may call. Frees nothing.
 void link_shutdown(struct link *link);
 // In the child of a fork: closes and unmaps this process's copies without disturbing the parent's
-// link. Takes no lock and sends nothing; later calls fail. Frees nothing.
+// link. Takes no lock and sends nothing; later calls fail, link_free() may follow.
 void link_abandon(struct link *link);
 // When no other thread uses the link any more. Sends nothing: link_flush() first.
 void link_free(struct link **link);

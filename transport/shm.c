@@ -445,8 +445,6 @@ static void shm_free(struct link *link)
 
     shm_close(link);
     shm_memory_free(&shm->memory);
-    pthread_mutex_destroy(&shm->send_lock);
-    pthread_mutex_destroy(&shm->region_lock);
     free(shm);
 }
 

@@ -455,6 +455,7 @@ static void tcp_close(struct link *link)
     if (tcp->kick >= 0)
         close(tcp->kick);
     tcp->fd = tcp->kick = -1;
+    tcp->flusher_runs = false; // a forked child has no such thread
 }
 
 static void tcp_free(struct link *link)
@@ -469,9 +470,8 @@ static void tcp_free(struct link *link)
         pthread_join(tcp->flusher, NULL);
     }
     tcp_close(link);
-    pthread_mutex_destroy(&tcp->lock);
-    pthread_mutex_destroy(&tcp->wire);
-    pthread_cond_destroy(&tcp->work);
+    // Locks and the condition hold nothing to give back, and in a forked child destroying them
+    // could wait for threads that are not there.
     free(tcp->gathering);
     free(tcp->leaving);
     free(tcp->buffer);

@@ -19,7 +19,12 @@ static int abandon(const struct pair *pair)
         return 1;
     if (link_receive(pair->client, buffer, sizeof(buffer), 0) != -EPIPE)
         return 2;
-    return strstr(link_error(pair->client), "parent") ? 0 : 3;
+    if (!strstr(link_error(pair->client), "parent"))
+        return 3;
+    struct link *mine = pair->client;
+    link_shutdown(mine);
+    link_free(&mine);
+    return 0;
 }
 
 static int status_of(pid_t pid)

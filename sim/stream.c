@@ -7,6 +7,8 @@
 #include "common/log.h"
 #include "sim/default_stream.h"
 
+enum { QUEUE_DEPTH = 1020 };
+
 static atomic_ullong next_stream_id = 1;
 
 void *operation_create(size_t size, CUresult (*run)(struct operation *, struct stream *),
@@ -194,6 +196,9 @@ CUresult stream_submit(struct stream *stream, struct operation *operation, uint6
         return result;
     }
     pthread_mutex_lock(&stream->lock);
+    /* The real driver queues about as many; whoever comes then waits for the GPU. */
+    while (stream->submitted - atomic_load(&stream->completed) >= QUEUE_DEPTH && !stream->closing)
+        pthread_cond_wait(&stream->progress, &stream->lock);
     if (stream->closing) {
         pthread_mutex_unlock(&stream->lock);
         operation_discard(operation);

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "cuda_ops.h"
+#include "daemon/worker/relief.h"
 #include "daemon/worker/worker.h"
 
 enum { THREADS_MAX = 1024 };
@@ -27,7 +28,7 @@ static void await_turn(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void end_for(const struct serve *serve, int err)
+void dispatch_link_down(int err)
 {
     if (err == -EPROTO || err == -EBADMSG || err == -EMSGSIZE)
         session_end(CONTROL_END_REASON_CLIENT_ERROR, "malformed record: %s",
@@ -35,19 +36,40 @@ static void end_for(const struct serve *serve, int err)
     session_end(CONTROL_END_REASON_CLIENT_LEFT, "%s", link_error(session.link));
 }
 
-static void read_link(struct serve *serve)
+void dispatch_malformed(const struct serve *serve, int size)
+{
+    const struct wire_request *request = (const void *)serve->record;
+
+    session_end(CONTROL_END_REASON_CLIENT_ERROR,
+                "request that cannot be right: op=%u (%s) size=%u of a record of %d", request->op,
+                cuda_op_name(request->op), request->size, size);
+}
+
+// Requests that take more from the link themselves: nobody else may read meanwhile.
+static bool reads_on(const struct serve *serve)
+{
+    const struct wire_request *request = (const void *)serve->record;
+
+    return request->op == OP_push_block || request->op == OP_host_map;
+}
+
+static void take_requests(struct serve *serve)
 {
     serve->reading = true;
     while (serve->reading) {
-        int size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, -1);
+        int size = (int)relief_take(serve);
+        if (!size)
+            size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, -1);
         if (size < 0)
-            end_for(serve, size);
-        if (size && !serve_record(serve, (uint32_t)size)) {
-            const struct wire_request *request = (const void *)serve->record;
-            session_end(CONTROL_END_REASON_CLIENT_ERROR,
-                        "request that cannot be right: op=%u (%s) size=%u of a record of %d",
-                        request->op, cuda_op_name(request->op), request->size, size);
-        }
+            dispatch_link_down(size);
+        if (!size)
+            continue;
+        if (!reads_on(serve))
+            relief_executing();
+        if (!serve_record(serve, (uint32_t)size))
+            dispatch_malformed(serve, size);
+        if (serve->reading)
+            relief_executed();
     }
 }
 
@@ -62,7 +84,7 @@ static void *thread_main(void *opaque)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
     for (;;) {
         await_turn();
-        read_link(serve);
+        take_requests(serve);
     }
     return NULL;
 }
@@ -100,13 +122,18 @@ static bool promote(void)
 
 void serve_let_others_read(struct serve *serve)
 {
+    if (!serve->reading)
+        return;
+    relief_executed();
     // Without another thread the wait holds up the link, which is slow but right.
-    if (serve->reading && promote())
+    if (promote())
         serve->reading = false;
+    else
+        relief_executing();
 }
 
 void dispatch_start(void)
 {
-    if (!promote())
+    if (relief_start() || !promote())
         session_end(CONTROL_END_REASON_INTERNAL, "no thread to serve the session");
 }

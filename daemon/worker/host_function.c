@@ -2,7 +2,7 @@
 // client and hold the stream until it says that it is done.
 #include <stdlib.h>
 
-#include "daemon/worker/worker.h"
+#include "daemon/worker/relief.h"
 #include "worker_serve.h"
 
 struct call {
@@ -54,6 +54,8 @@ void serve_host_function(struct serve *serve, const struct args_host_function *a
 
     if (!call)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    // Before the driver may call: the end must not be counted before the beginning.
+    relief_expect();
     if (!serve_failed(serve)) {
         *call = (struct call){.token = args->token, .is_callback = args->is_callback};
         if (args->is_callback)
@@ -65,8 +67,10 @@ void serve_host_function(struct serve *serve, const struct args_host_function *a
                                   ? driver.cuLaunchHostFunc(stream, host_function, call)
                                   : CUDA_ERROR_NOT_SUPPORTED);
     }
-    if (serve_failed(serve))
+    if (serve_failed(serve)) {
+        relief_came();
         free(call);
+    }
 }
 
 void serve_host_function_done(struct serve *serve, const struct args_host_function_done *args)
@@ -79,9 +83,11 @@ void serve_host_function_done(struct serve *serve, const struct args_host_functi
             call->done = found = true;
             break;
         }
-    if (found)
+    if (found) {
         pthread_cond_broadcast(&done);
-    else
+        relief_came();
+    } else {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    }
     pthread_mutex_unlock(&lock);
 }

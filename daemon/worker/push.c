@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "daemon/worker/relief.h"
 #include "daemon/worker/staging.h"
 #include "worker_serve.h"
 
@@ -35,11 +36,12 @@ struct flight {
     int gate;          // likewise, -1: none
 };
 
-static struct push jobs[JOBS_MAX];     // the reading thread's alone
+static struct push jobs[JOBS_MAX];     // under jobs_lock
 static struct lane lanes[LANES_MAX];   // under lock
 static struct flight flights[STAGING_BLOCKS_MAX]; // under lock; a block is in at most one
 static unsigned flight_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before lock
 static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
 
 // ---- lanes ----
@@ -184,6 +186,7 @@ int push_start(void)
 
 // ---- requests ----
 
+// jobs_lock is held.
 static struct push *find_job(uint32_t id)
 {
     for (unsigned i = 0; i < JOBS_MAX; i++)
@@ -192,14 +195,34 @@ static struct push *find_job(uint32_t id)
     return NULL;
 }
 
-static struct push *new_job(uint32_t id)
+static bool add_job(const struct push *job)
 {
     for (unsigned i = 0; i < JOBS_MAX; i++)
         if (!jobs[i].used) {
-            jobs[i] = (struct push){.used = true, .id = id, .gate = -1};
-            return &jobs[i];
+            jobs[i] = *job;
+            return true;
         }
-    return NULL;
+    return false;
+}
+
+static const struct args_push_block *block_args(const struct serve *serve)
+{
+    return (const void *)(serve->request + 1);
+}
+
+bool push_block_broken(const struct serve *serve)
+{
+    uint32_t size = block_args(serve)->size;
+
+    return !session.streams_bytes || !size || size > staging_block_size();
+}
+
+bool push_has_begun(const struct serve *serve)
+{
+    pthread_mutex_lock(&jobs_lock);
+    bool begun = find_job(block_args(serve)->job);
+    pthread_mutex_unlock(&jobs_lock);
+    return begun;
 }
 
 // The lane starts where the client's stream is now, and the client's stream stops behind that.
@@ -229,6 +252,22 @@ static CUresult place(struct push *job, CUcontext context, CUstream stream)
     return result;
 }
 
+// Nothing is to wait for data that will not come.
+static void give_up(struct push *job)
+{
+    if (job->gate >= 0) {
+        gate_open(job->gate, job->ticket);
+        gate_release(job->gate);
+        job->gate = -1;
+    }
+    if (job->lane) {
+        pthread_mutex_lock(&lock);
+        job->lane->busy = false;
+        pthread_mutex_unlock(&lock);
+        job->lane = NULL;
+    }
+}
+
 // The driver calls this when the lane has come to its start: what was to write to the client's
 // memory before has done so, and the data may be read from there.
 static void CUDA_CB want_data(void *job)
@@ -239,33 +278,43 @@ static void CUDA_CB want_data(void *job)
     event_send(EVENT_WANTED, &wanted, sizeof(wanted), 0);
 }
 
+static CUresult ask_when_due(const struct push *job)
+{
+    return driver.cuLaunchHostFunc ? driver.cuLaunchHostFunc(job->lane->stream, want_data,
+                                                             (void *)(uintptr_t)job->id)
+                                   : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    struct push job = {
+        .used = true, .id = args->job, .dst = args->dst, .size = args->size, .gate = -1};
 
-    if (!session.streams_bytes || !args->size || find_job(args->job)) {
+    pthread_mutex_lock(&jobs_lock);
+    bool known = find_job(args->job);
+    pthread_mutex_unlock(&jobs_lock);
+    if (!session.streams_bytes || !args->size || known) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
+    relief_expect();
     // A push that fails from the start still has to swallow its blocks.
-    struct push *job = new_job(args->job);
-    if (!job) {
-        serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-        return;
-    }
-    job->dst = args->dst;
-    job->size = args->size;
     if (!serve_failed(serve) && serve_device_range(serve, args->dst, args->size))
-        serve_fail(serve, place(job, serve->current, stream));
-    if (!args->late)
-        return;
-    if (job->lane)
-        serve_fail(serve, driver.cuLaunchHostFunc
-                              ? driver.cuLaunchHostFunc(job->lane->stream, want_data,
-                                                        (void *)(uintptr_t)job->id)
-                              : CUDA_ERROR_NOT_SUPPORTED);
-    if (serve_failed(serve)) // its data is asked for all the same, to be swallowed
-        want_data((void *)(uintptr_t)job->id);
+        serve_fail(serve, place(&job, serve->current, stream));
+    pthread_mutex_lock(&jobs_lock);
+    bool added_job = add_job(&job);
+    pthread_mutex_unlock(&jobs_lock);
+    if (!added_job) {
+        give_up(&job);
+        relief_came();
+        serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    } else if (args->late) {
+        if (job.lane)
+            serve_fail(serve, ask_when_due(&job));
+        if (serve_failed(serve)) // its data is asked for all the same, to be swallowed
+            want_data((void *)(uintptr_t)job.id);
+    }
 }
 
 static void drop_block(struct block *block)
@@ -305,36 +354,19 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
     return CUDA_SUCCESS;
 }
 
-// Nothing is to wait for data that will not come.
-static void give_up(struct push *job)
+static bool fits(const struct push *job, const struct args_push_block *args)
 {
-    if (job->gate >= 0) {
-        gate_open(job->gate, job->ticket);
-        gate_release(job->gate);
-        job->gate = -1;
-    }
-    if (job->lane) {
-        pthread_mutex_lock(&lock);
-        job->lane->busy = false;
-        pthread_mutex_unlock(&lock);
-        job->lane = NULL;
-    }
+    return args->size <= job->size - job->received && args->offset <= job->size &&
+           args->size <= job->size - args->offset;
 }
 
-void serve_push_block(struct serve *serve, const struct args_push_block *args)
+// The block goes to the GPU, or back where the push is not what it should be; jobs_lock is held.
+static void take_block(struct serve *serve, struct block *block,
+                       const struct args_push_block *args)
 {
     struct push *job = find_job(args->job);
 
-    if (!session.streams_bytes || !args->size || args->size > staging_block_size())
-        session_end(CONTROL_END_REASON_CLIENT_ERROR, "block of %u bytes of push %u", args->size,
-                    args->job);
-    struct block *block = staging_take(STAGING_PUSH, true);
-    if (link_receive_bulk(session.link, block->data, args->size)) {
-        staging_give(block);
-        return; // the reading thread ends the session
-    }
-    if (!job || args->size > job->size - job->received || args->offset > job->size ||
-        args->size > job->size - args->offset) {
+    if (!job || !fits(job, args)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         drop_block(block);
         return;
@@ -349,6 +381,23 @@ void serve_push_block(struct serve *serve, const struct args_push_block *args)
         give_up(job);
         drop_block(block);
     }
-    if (job->received == job->size)
+    if (job->received == job->size) {
         job->used = false;
+        relief_came();
+    }
+}
+
+void serve_push_block(struct serve *serve, const struct args_push_block *args)
+{
+    struct block *block = staging_take(STAGING_PUSH, true);
+
+    if (serve->payload) {
+        memcpy(block->data, serve->payload, args->size);
+    } else if (link_receive_bulk(session.link, block->data, args->size)) {
+        staging_give(block);
+        return; // the reading thread ends the session
+    }
+    pthread_mutex_lock(&jobs_lock);
+    take_block(serve, block, args);
+    pthread_mutex_unlock(&jobs_lock);
 }

@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "cuda_ops.h"
+#include "daemon/worker/relief.h"
 #include "daemon/worker/worker.h"
 
 struct serve *serve_new(void)
@@ -392,8 +393,10 @@ void deliver(void)
 
 // ---- one record ----
 
-static const struct serve_entry *check(const struct wire_request *request, uint32_t size)
+static const struct serve_entry *check(const struct serve *serve, uint32_t size)
 {
+    const struct wire_request *request = serve->request;
+
     if (size < sizeof(*request) || request->size != size || request->flags ||
         request->op >= CUDA_OP_LIMIT)
         return NULL;
@@ -401,16 +404,25 @@ static const struct serve_entry *check(const struct wire_request *request, uint3
     uint32_t body = size - (uint32_t)sizeof(*request);
     if (!entry->handle || (entry->tail ? body < entry->args_size : body != entry->args_size))
         return NULL;
+    if (request->op == OP_push_block && push_block_broken(serve))
+        return NULL;
     return entry;
+}
+
+bool serve_check(struct serve *serve, uint32_t size)
+{
+    serve->request = (const void *)serve->record;
+    return check(serve, size);
 }
 
 bool serve_record(struct serve *serve, uint32_t size)
 {
-    const struct serve_entry *entry = check((const void *)serve->record, size);
+    const struct serve_entry *entry;
 
+    serve->request = (const void *)serve->record;
+    entry = check(serve, size);
     if (!entry)
         return false;
-    serve->request = (const void *)serve->record;
     serve->end = serve->record + size;
     serve->result = CUDA_SUCCESS;
     serve->fixed_size = serve->bytes_size = 0;
@@ -427,5 +439,7 @@ bool serve_record(struct serve *serve, uint32_t size)
         send_reply(serve);
     else if (serve_failed(serve))
         keep_failure(serve);
+    free(serve->payload);
+    serve->payload = NULL;
     return true;
 }

@@ -19,6 +19,7 @@ enum {
     SHM_TIMEOUT_MS = 5000,
     REPORT_INTERVAL_MS = 1000,
     FAREWELL_MS = 100,         // for the last words to a client
+    LAST_WORD_MS = 20,
 };
 
 struct session session;
@@ -297,8 +298,11 @@ static void watch(int client_fd)
         int n = poll(fds, 2, REPORT_INTERVAL_MS);
         if (n < 0 && errno != EINTR)
             session_end(CONTROL_END_REASON_INTERNAL, "poll: %s", strerror(errno));
-        if (n > 0 && fds[1].revents)
+        if (n > 0 && fds[1].revents) {
+            // The thread that reads may know better why the connection is down.
+            poll(NULL, 0, LAST_WORD_MS);
             session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client is gone");
+        }
         if (n > 0 && fds[0].revents)
             take_order();
         session_report();

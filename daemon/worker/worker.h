@@ -164,6 +164,7 @@ struct serve {
     uint8_t fixed[SERVE_FIXED_MAX];
     uint8_t *bytes;       // WIRE_INLINE_MAX + 1024
     uint8_t *record;      // WIRE_RECORD_MAX
+    uint8_t *payload;     // heap, of a push block that was read before its turn; else NULL
 };
 enum { SERVE_BYTES_MAX = WIRE_INLINE_MAX + 4096 };
 
@@ -171,6 +172,8 @@ struct serve *serve_new(void);
 void serve_free(struct serve **serve);
 // Executes the record in serve->record and answers it. False: the record cannot be right.
 bool serve_record(struct serve *serve, uint32_t size);
+// Whether it can be right, without executing it.
+bool serve_check(struct serve *serve, uint32_t size);
 // Lets another thread read the link from here on; for a request that goes on to wait.
 void serve_let_others_read(struct serve *serve);
 // Waits for all work of STREAM: for a moment while reading stops, then with others reading.
@@ -184,6 +187,8 @@ uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
 bool serve_require(struct serve *serve, const void *function); // the driver has that function
 
 void dispatch_start(void); // the first reading thread
+void dispatch_malformed(const struct serve *serve, int size) __attribute__((noreturn));
+void dispatch_link_down(int err) __attribute__((noreturn));
 
 // Everything that a call which learned of finished GPU work must not run ahead of.
 void deliver(void);

@@ -142,6 +142,53 @@ static void host_functions(struct peer *peer)
     free(data);
 }
 
+// More work than a stream takes makes the worker's thread wait in the driver; what lets the stream
+// go on must be read all the same.
+static void full_queue_waits_for_push(struct peer *peer)
+{
+    uint64_t stream = peer_stream(peer), marker = peer_mint(peer, HANDLE_EVENT);
+    uint8_t *data = malloc(SIZE), *got = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE), word = peer_alloc(peer, 256);
+
+    fill(data, SIZE, 9);
+    POST(peer, cuEventCreate, .phEvent = marker);
+    POST(peer, push_begin, .job = 20, .dst = memory, .size = SIZE, .stream = stream);
+    for (int i = 0; i < 3000; i++)
+        POST(peer, cuMemsetD32Async, .dstDevice = word, .ui = (uint32_t)i, .N = 1,
+             .hStream = stream);
+    POST(peer, push_begin, .job = 21, .dst = memory, .size = SIZE, .stream = stream);
+    peer_push_blocks(peer, 20, got, SIZE);
+    peer_push_blocks(peer, 21, data, SIZE);
+    POST(peer, cuEventRecord, .hEvent = marker, .hStream = stream);
+    peer_pull(peer, 22, got, memory, SIZE, stream);
+    peer->deferred = CUDA_SUCCESS;
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS,
+           "3000 operations behind a push do not keep its data from being read");
+    is_int(peer->deferred, CUDA_SUCCESS, "nothing failed");
+    ok(!memcmp(got, data, SIZE), "and all happened in order");
+    is_int(ASK(peer, cuEventQuery, .hEvent = marker), CUDA_SUCCESS, "up to the last");
+    free(data);
+    free(got);
+}
+
+static void full_queue_waits_for_host_function(struct peer *peer)
+{
+    uint64_t stream = peer_stream(peer), other = peer_stream(peer);
+    CUdeviceptr word = peer_alloc(peer, 256);
+
+    peer->host_call_count = 0;
+    POST(peer, host_function, .token = 51, .stream = stream);
+    for (int i = 0; i < 3000; i++)
+        POST(peer, cuMemsetD32Async, .dstDevice = word, .ui = (uint32_t)i, .N = 1,
+             .hStream = stream);
+    while (!peer->host_call_count)
+        peer_take_event(peer, 10000);
+    POST(peer, host_function_done, .token = 51);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS,
+           "nor do 3000 behind a host function keep its end from being heard");
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS, "all goes on after it");
+}
+
 int main(void)
 {
     struct brake brake;
@@ -155,6 +202,8 @@ int main(void)
     pull_waits_without_blocking(&peer, &brake);
     events_wait_for_data(&peer);
     host_functions(&peer);
+    full_queue_waits_for_push(&peer);
+    full_queue_waits_for_host_function(&peer);
     peer_stop(&peer);
     return done();
 }

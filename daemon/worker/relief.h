@@ -1,0 +1,22 @@
+// Reading on while the thread that reads is stuck in the driver. See relief.c.
+#ifndef RGPU_WORKER_RELIEF_H
+#define RGPU_WORKER_RELIEF_H
+
+#include "daemon/worker/worker.h"
+
+int relief_start(void);
+// Something that the GPU waits for will come over the link (a push's data, a host function's end), and
+// has come.
+void relief_expect(void);
+void relief_came(void);
+// Around the execution of a request by the thread that takes them.
+void relief_executing(void);
+void relief_executed(void);
+// The next request of those that were read for that thread; 0: the link is its to read.
+uint32_t relief_take(struct serve *serve);
+
+// Of push.c: whether the block in SERVE's request cannot be right, and whether its push has begun.
+bool push_block_broken(const struct serve *serve);
+bool push_has_begun(const struct serve *serve);
+
+#endif

@@ -1,10 +1,9 @@
 # The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
 # directly from build/lib/sim, where it goes by the driver's own name.
-SIM_ENGINE  := $(if $(wildcard sim/ptx/module.mk),rgpuptx)
-SIM_SOURCES := $(filter-out $(if $(SIM_ENGINE),sim/no_engine.c),$(wildcard sim/*.c)) \
+SIM_SOURCES := $(wildcard sim/*.c) \
                $(B)/gen/weak_unsupported.c $(B)/gen/proc_table.c
 
-$(call shared_library,libcuda-sim.so,$(SIM_SOURCES),$(SIM_ENGINE) rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\
+$(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\
     -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \
     -Wl$(comma)--version-script=$(B)/gen/libcuda.map,$(B)/gen/libcuda.map)
 

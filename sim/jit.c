@@ -106,10 +106,9 @@ static CUresult compile_result(int error)
     switch (error) {
     case 0: return CUDA_SUCCESS;
     case -ENOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
-    case -ENOTSUP: return CUDA_ERROR_NOT_SUPPORTED;
     case -ENOEXEC: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
-    return CUDA_ERROR_INVALID_PTX;
+    return CUDA_ERROR_INVALID_PTX; /* also for what the engine does not execute, which the log names */
 }
 
 static size_t count_parts(const char *text)

@@ -31,7 +31,8 @@ CUresult jit_extract(struct jit *jit, const void *image, char **text, size_t *si
 
 /*
  * Compiles a text, which may be several with JIT_PART_MARKER between them, as the linker makes.
- * INVALID_PTX, UNSUPPORTED_PTX_VERSION, NOT_SUPPORTED (an instruction that the log names).
+ * INVALID_PTX (also for an instruction that is not known; the log names it),
+ * UNSUPPORTED_PTX_VERSION.
  */
 CUresult jit_compile(struct jit *jit, const char *text, size_t size, struct ptx_module **out);
 #define JIT_PART_MARKER "\n// linked by the software GPU: the next part follows\n"

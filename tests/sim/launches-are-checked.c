@@ -19,9 +19,9 @@ static void check_parameters(CUdeviceptr memory)
     struct {
         CUdeviceptr memory;
         uint32_t a, b;
-    } buffer = {memory, n, value};
-    uint32_t plain = run_add(memory, (void *[]){&memory, &n, &value}, NULL);
-    ok(plain != 100, "a kernel runs");
+    } buffer = {memory, value, n};
+    uint32_t plain = run_add(memory, (void *[]){&memory, &value, &n}, NULL);
+    is_int(plain, 105, "a kernel runs");
     size_t size = sizeof(buffer);
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                      CU_LAUNCH_PARAM_END};
@@ -55,7 +55,7 @@ static void check_shapes(void)
 static void check_attributes(CUdeviceptr memory)
 {
     uint32_t n = 8, value = 1;
-    void *parameters[] = {&memory, &n, &value};
+    void *parameters[] = {&memory, &value, &n};
     CUlaunchAttribute attributes[2] = {
         {.id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value = {.priority = -1}},
         {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}},

@@ -20,8 +20,13 @@ static bool find_range(struct worker *worker, uint64_t address, uint64_t *base, 
             return true;
         }
     }
-    if (!memory->find || !memory->find(memory->opaque, address, base, end))
+    uint64_t words = worker->grid->sync_address;
+    if (worker->grid->launch->cooperative && address - words < sizeof(worker->grid->sync_words)) {
+        *base = words; /* the grid-wide barrier lies in memory of the engine's own */
+        *end = words + sizeof(worker->grid->sync_words);
+    } else if (!memory->find || !memory->find(memory->opaque, address, base, end)) {
         return false;
+    }
     worker->range_at = (worker->range_at + CACHED_RANGES - 1) % CACHED_RANGES;
     worker->ranges[worker->range_at] = (struct range_cache){ *base, *end };
     return true;

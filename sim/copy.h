@@ -44,4 +44,7 @@ CUresult copy_submit(CUstream stream, const struct copy_box *box, enum copy_mann
 /* Both contexts (NULL: the current one) exist and are sound. */
 CUresult copy_check_peers(CUcontext destination, CUcontext source);
 
+/* Waits for all work of both: a copy between contexts is serial with it. */
+CUresult copy_settle_peers(CUcontext destination, CUcontext source);
+
 #endif

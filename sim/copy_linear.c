@@ -37,19 +37,35 @@ SIM_STREAM_API(cuMemcpyDtoDAsync_v2,
                (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
                linear(to, DEVICE, from, DEVICE, size, stream, COPY_ASYNCHRONOUS))
 
-CUresult copy_check_peers(CUcontext destination, CUcontext source)
+static CUresult with_both(CUcontext destination, CUcontext source,
+                          CUresult (*check)(struct context *))
 {
     struct context *a, *b;
     SIM_TRY(context_get(destination, &a));
     CUresult result = context_get(source, &b);
     if (!result) {
-        result = context_status(a);
+        result = check(a);
         if (!result)
-            result = context_status(b);
+            result = check(b);
         object_put(&b->object);
     }
     object_put(&a->object);
     return result;
+}
+
+static CUresult status_of(struct context *context)
+{
+    return context_status(context);
+}
+
+CUresult copy_check_peers(CUcontext destination, CUcontext source)
+{
+    return with_both(destination, source, status_of);
+}
+
+CUresult copy_settle_peers(CUcontext destination, CUcontext source)
+{
+    return with_both(destination, source, context_synchronize);
 }
 
 static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -57,7 +73,10 @@ static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                      enum copy_manner manner)
 {
     SIM_TRY(copy_check_peers(to_context, from_context));
-    return linear(to, DEVICE, from, DEVICE, size, stream, manner);
+    if (manner == COPY_SYNCHRONOUS)
+        SIM_TRY(copy_settle_peers(to_context, from_context));
+    SIM_TRY(linear(to, DEVICE, from, DEVICE, size, stream, manner));
+    return manner == COPY_SYNCHRONOUS ? copy_settle_peers(NULL, NULL) : CUDA_SUCCESS;
 }
 
 SIM_DEFAULT_STREAM_API(cuMemcpyPeer,

@@ -100,12 +100,15 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream,
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!p || p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(copy_check_peers(p->dstContext, p->srcContext));
+    if (manner == COPY_SYNCHRONOUS)
+        SIM_TRY(copy_settle_peers(p->dstContext, p->srcContext));
     struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
                               p->dstY, p->dstZ, p->dstPitch, p->dstHeight};
     struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
                                 p->srcY, p->srcZ, p->srcPitch, p->srcHeight};
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
-    return submit(&to, &from, &box, stream, manner);
+    SIM_TRY(submit(&to, &from, &box, stream, manner));
+    return manner == COPY_SYNCHRONOUS ? copy_settle_peers(NULL, NULL) : CUDA_SUCCESS;
 }
 
 SIM_DEFAULT_STREAM_API(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *copy),

@@ -79,12 +79,22 @@ static void broken_images(void)
     void *values[] = {errors, (void *)sizeof errors};
     CUmodule module;
     static const char wrong[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                                ".visible .entry k()\n{\n    nonsense.u32 %r1, 5;\n    ret;\n}\n";
+                                ".visible .entry k()\n{\n    add.u32 %%r1 5;\n    ret;\n}\n";
+    static const char unknown[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                                  ".visible .entry k()\n{\n    .reg .u32 %r<2>;\n"
+                                  "    nonsense.u32 %r1, 5;\n    ret;\n}\n";
     gives(cuModuleLoadDataEx(&module, wrong, 2, options, values), CUDA_ERROR_INVALID_PTX,
-          "PTX with an unknown instruction");
+          "PTX with a wrong line");
+    diag("log: %s", errors);
+    ok(strstr(errors, "line 6") != NULL, "the log names the line");
+    ok((size_t)values[1] > 0 && (size_t)values[1] <= sizeof errors, "and its size comes back");
+
+    values[1] = (void *)sizeof errors;
+    CUresult result = cuModuleLoadDataEx(&module, unknown, 2, options, values);
+    ok(result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_NOT_SUPPORTED,
+       "PTX with an instruction that nobody knows: %s", result_name(result));
     ok(strstr(errors, "nonsense") != NULL, "the log names it");
     diag("log: %s", errors);
-    ok((size_t)values[1] > 0 && (size_t)values[1] <= sizeof errors, "and its size comes back");
 
     errors[0] = 0;
     values[1] = (void *)(size_t)16;
@@ -94,7 +104,7 @@ static void broken_images(void)
     gives(cuModuleLoadData(&module, "This is a sentence."), CUDA_ERROR_INVALID_IMAGE,
           "text that is no PTX");
     static const unsigned char elf[128] = {0x7F, 'E', 'L', 'F', 2, 1, 1};
-    CUresult result = cuModuleLoadData(&module, elf);
+    result = cuModuleLoadData(&module, elf);
     ok(result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
            result == CUDA_ERROR_INVALID_SOURCE || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
        "an ELF that holds nothing gives %s", result_name(result));

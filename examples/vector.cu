@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #define CHECK(call)                                                                        \
@@ -24,10 +25,14 @@ __global__ void saxpy(float *y, const float *x, float a, int n)
 
 template <typename F> static double rate(size_t bytes, F copy)
 {
-    auto start = std::chrono::steady_clock::now();
-    copy();
-    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    return bytes / spent.count() / 1e9;
+    double best = 0; // of three: the first touches new memory
+    for (int i = 0; i < 3; i++) {
+        auto start = std::chrono::steady_clock::now();
+        copy();
+        std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        best = std::fmax(best, bytes / spent.count() / 1e9);
+    }
+    return best;
 }
 
 int main()
@@ -59,6 +64,7 @@ int main()
         double from = rate(size, [&] {
             CHECK(cudaMemcpy(result.data(), dy, size, cudaMemcpyDeviceToHost));
         });
+        memset(pinned, 1, size);
         double pinned_to = rate(size, [&] {
             CHECK(cudaMemcpy(dx, pinned, size, cudaMemcpyHostToDevice));
         });

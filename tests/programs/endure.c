@@ -2,7 +2,7 @@
  *                           rounds), printing "round N" after each. At the first error it prints
  *                           "error NAME", then "sticky" if later calls fail too, and ends with 3.
  *        endure --free      prints how many MiB of the device are free
- *        endure --hold MIB  allocates, prints "holding", and waits for the end of its input */
+ *        endure --hold MIB  allocates, prints "holding", and waits to be killed */
 #include <unistd.h>
 
 #include "tests/programs/driver.h"
@@ -58,15 +58,13 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc > 2 && !strcmp(argv[1], "--hold")) {
-        char byte;
         struct gpu gpu = open_gpu(0);
         device_alloc(strtoull(argv[2], NULL, 0) << 20);
         launch(kernel(&gpu, "empty"), 1, 1, NULL, NULL);
         CHECK(cuCtxSynchronize());
         printf("holding\n");
-        while (read(0, &byte, 1) > 0)
-            ;
-        return 0;
+        for (;;)
+            pause();
     }
     rounds(argc > 1 ? (unsigned)atoi(argv[1]) : 0);
     printf("done\n");

@@ -7,7 +7,7 @@ chosen() { on_box RGPU_LOG=info "$@" "$program" 2>&1 >/dev/null | grep -o 'sessi
 start_box
 like "$(chosen)" 'transport=shm reason=".+"' "on one host shared memory is chosen"
 like "$(chosen RGPU_TRANSPORT=auto)" 'transport=shm' "auto is the same"
-like "$(chosen RGPU_TRANSPORT=tcp)" 'transport=tcp reason=".*RGPU_TRANSPORT.*"' \
+like "$(chosen RGPU_TRANSPORT=tcp)" 'transport=tcp reason=".*asked for.*"' \
     "RGPU_TRANSPORT forces another"
 status=0
 on_box RGPU_TRANSPORT=pigeon "$program" >"$TMP/out" 2>"$TMP/err" || status=$?

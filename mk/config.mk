@@ -20,7 +20,7 @@ CC      ?= gcc
 PYTHON  ?= python3
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
-           -Wno-unused-parameter $(if $(WERROR),-Werror)
+           -Wno-unused-parameter $(if $(filter thread,$(SAN)),-Wno-tsan) $(if $(WERROR),-Werror)
 ALL_CPPFLAGS = -D_GNU_SOURCE -DRGPU_VERSION='"$(VERSION)"' -I. -I$(B)/gen $(CPPFLAGS)
 ALL_CFLAGS   = -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) \
                $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)

@@ -105,7 +105,7 @@ static int choose_link(struct session *session, const struct session_welcome *we
 {
     struct link_options options = link_settings();
     session->spin_us = options.spin_us;
-    const char *obstacle = wanted == CONTROL_TRANSPORT_TCP ? "RGPU_TRANSPORT=tcp"
+    const char *obstacle = wanted == CONTROL_TRANSPORT_TCP ? "asked for by RGPU_TRANSPORT=tcp"
                                                            : shm_obstacle(welcome);
     char reason[200];
     if (!obstacle) {

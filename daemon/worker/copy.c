@@ -174,11 +174,30 @@ static bool rows_valid(struct serve *serve, uint64_t address, uint64_t pitch, ui
     return serve_device_range(serve, address, bytes);
 }
 
-// The driver takes pageable memory, as the record is, before the call returns.
+static CUresult spread_rows(const struct args_write_rows *args, const void *data, CUstream stream)
+{
+    if (args->rows == 1 || args->pitch == args->width)
+        return driver.cuMemcpyHtoDAsync_v2(args->dst, data, args->bytes, stream);
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = data,
+                          .srcPitch = args->width, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = args->dst, .dstPitch = args->pitch,
+                          .WidthInBytes = args->width, .Height = args->rows};
+    if (!driver.cuMemcpy2DAsync_v2)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuMemcpy2DAsync_v2(&copy, stream);
+}
+
+// Few bytes in one piece the driver takes from pageable memory, as the record is, at once. With more,
+// or with rows, it waits until the stream is there (seen on an H200), so they go through a block.
+static bool driver_takes_at_once(const struct args_write_rows *args)
+{
+    return args->bytes <= 16 * 1024 && (args->rows == 1 || args->pitch == args->width);
+}
+
 void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    const void *data = args + 1;
+    struct block *block = NULL;
 
     if (serve_failed(serve) ||
         !rows_valid(serve, args->dst, args->pitch, args->width, args->rows))
@@ -187,16 +206,20 @@ void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    if (args->rows == 1 || args->pitch == args->width) {
-        serve_fail(serve, driver.cuMemcpyHtoDAsync_v2(args->dst, data, args->bytes, stream));
+    if (session.streams_bytes && !driver_takes_at_once(args))
+        block = staging_take(STAGING_WRITE, false);
+    if (!block) {
+        serve_fail(serve, spread_rows(args, args + 1, stream));
         return;
     }
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = data,
-                          .srcPitch = args->width, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = args->dst, .dstPitch = args->pitch,
-                          .WidthInBytes = args->width, .Height = args->rows};
-    if (serve_require(serve, driver.cuMemcpy2DAsync_v2))
-        serve_fail(serve, driver.cuMemcpy2DAsync_v2(&copy, stream));
+    memcpy(block->data, args + 1, args->bytes);
+    serve_fail(serve, spread_rows(args, block->data, stream));
+    if (!serve_failed(serve))
+        serve_fail(serve, staging_mark(block, serve->current, stream));
+    if (serve_failed(serve))
+        staging_give(block);
+    else
+        staging_see_off(block);
 }
 
 static CUresult copy_rows(const struct args_read_rows *args, void *data, CUstream stream)

@@ -34,6 +34,7 @@ struct flight {
     struct block *block;
     struct lane *lane; // not NULL with the last block: free from then on
     int gate;          // likewise, -1: none
+    bool credit;       // the client may send another one for it
 };
 
 static struct push jobs[JOBS_MAX];     // under jobs_lock
@@ -106,7 +107,8 @@ static void finish(const struct flight *flight)
     staging_give(flight->block);
     if (flight->gate >= 0)
         gate_release(flight->gate);
-    event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
+    if (flight->credit)
+        event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
 }
 
 // Takes every flight that is over out of the list; the lock is held on entry and on return.
@@ -182,6 +184,19 @@ int push_start(void)
     pthread_detach(thread);
     event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
     return 0;
+}
+
+static void add_flight(struct flight flight)
+{
+    pthread_mutex_lock(&lock);
+    flights[flight_count++] = flight;
+    pthread_cond_signal(&added);
+    pthread_mutex_unlock(&lock);
+}
+
+void staging_see_off(struct block *block)
+{
+    add_flight((struct flight){.block = block, .gate = -1});
 }
 
 // ---- requests ----
@@ -319,7 +334,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 
 static void drop_block(struct block *block)
 {
-    const struct flight nothing_else = {.block = block, .gate = -1};
+    const struct flight nothing_else = {.block = block, .gate = -1, .credit = true};
 
     finish(&nothing_else);
 }
@@ -346,11 +361,8 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
         result = staging_mark(block, context, job->lane->stream);
     if (result != CUDA_SUCCESS)
         return result;
-    pthread_mutex_lock(&lock);
-    flights[flight_count++] = (struct flight){
-        .block = block, .lane = last ? job->lane : NULL, .gate = last ? job->gate : -1};
-    pthread_cond_signal(&added);
-    pthread_mutex_unlock(&lock);
+    add_flight((struct flight){.block = block, .lane = last ? job->lane : NULL,
+                               .gate = last ? job->gate : -1, .credit = true});
     return CUDA_SUCCESS;
 }
 

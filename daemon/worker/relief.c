@@ -54,7 +54,8 @@ void relief_executing(void)
 {
     int taking = TAKING;
 
-    atomic_compare_exchange_strong_explicit(&state, &taking, EXECUTING, memory_order_relaxed,
+    // Whoever takes over sees the link as this thread left it.
+    atomic_compare_exchange_strong_explicit(&state, &taking, EXECUTING, memory_order_release,
                                             memory_order_relaxed);
 }
 

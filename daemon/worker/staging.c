@@ -4,31 +4,46 @@
 
 #include <time.h>
 
-enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000 };
+enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, WRITE_SHARE = 16 };
 
 static struct block blocks[STAGING_BLOCKS_MAX];
-static struct block *idle[2];
-static uint32_t first_pull; // blocks from here on are for pulls
+static struct block *idle[STAGING_USES];
+static uint32_t first_pull, first_write; // blocks are for pushes, then pulls, then writes
 static uint32_t block_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
 
 static enum staging_use use_of(const struct block *block)
 {
-    return block - blocks < (ptrdiff_t)first_pull ? STAGING_PUSH : STAGING_PULL;
+    uint32_t index = (uint32_t)(block - blocks);
+
+    return index < first_pull ? STAGING_PUSH : index < first_write ? STAGING_PULL : STAGING_WRITE;
 }
 
+static void add(uint8_t *data)
+{
+    blocks[block_count].data = data;
+    staging_give(&blocks[block_count++]);
+}
+
+// A quarter of the blocks is for pulls, a sixteenth, cut small, for writes.
 void staging_prepare(void)
 {
     const struct link_staging *staging = pinned.staging;
+    uint32_t whole = staging->block_count;
+    uint8_t *data = (uint8_t *)staging->base + staging->blocks_offset;
 
-    block_count = staging->block_count < STAGING_BLOCKS_MAX ? staging->block_count : STAGING_BLOCKS_MAX;
-    first_pull = block_count - (block_count > 8 ? block_count / 4 : 1);
-    for (uint32_t i = 0; i < block_count; i++) {
-        blocks[i].data = (uint8_t *)staging->base + staging->blocks_offset +
-                         (size_t)i * staging->block_size;
-        staging_give(&blocks[i]);
-    }
+    if (whole > STAGING_BLOCKS_MAX / 2)
+        whole = STAGING_BLOCKS_MAX / 2;
+    first_write = whole - whole / WRITE_SHARE;
+    first_pull = first_write - (whole > 8 ? whole / 4 : 1);
+    for (uint32_t i = 0; i < first_write; i++)
+        add(data + (size_t)i * staging->block_size);
+    for (size_t at = (size_t)first_write * staging->block_size;
+         block_count < STAGING_BLOCKS_MAX &&
+         at + WIRE_INLINE_MAX <= (size_t)whole * staging->block_size;
+         at += WIRE_INLINE_MAX)
+        add(data + at);
 }
 
 uint32_t staging_push_blocks(void)

@@ -15,11 +15,12 @@ struct block {
 
 enum { STAGING_BLOCKS_MAX = 1024 };
 
-enum staging_use { STAGING_PUSH, STAGING_PULL };
+// Writes are the small copies whose data came inside a record.
+enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_WRITE, STAGING_USES };
 
 void staging_prepare(void);
 uint32_t staging_block_size(void);
-uint32_t staging_push_blocks(void);
+uint32_t staging_push_blocks(void); // how many there are for pushes
 // A free block; NULL: there is none and WAIT is not wanted.
 struct block *staging_take(enum staging_use use, bool wait);
 void staging_give(struct block *block);
@@ -28,6 +29,8 @@ CUresult staging_mark(struct block *block, CUcontext context, CUstream stream);
 // Whether the copy behind the block is over; a failed one is.
 bool staging_done(struct block *block, CUresult *result);
 
+// Gives a marked block back once its copy is over (push.c).
+void staging_see_off(struct block *block);
 void staging_forget_events(CUcontext context);
 
 // How a thread waits for the GPU where no event can wake it: at once again, then ever more slowly.

@@ -110,6 +110,21 @@ static CUresult map_region(struct peer *peer, uint32_t region, uint8_t *at, size
     return result;
 }
 
+// At an address that is free in both processes, as the client library looks for one.
+static uint8_t *map_somewhere(struct peer *peer, uint32_t region, size_t size, int fd,
+                              CUdeviceptr *device)
+{
+    for (int tries = 0; tries < 64; tries++) {
+        uint8_t *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CUresult result = map_region(peer, region, at, size, fd, device);
+        if (result == CUDA_SUCCESS)
+            return at;
+        if (result != CUDA_ERROR_ALREADY_MAPPED)
+            bail("a region is not mapped: %d", result);
+    }
+    bail("no address is free in both processes");
+}
+
 static void host_memory(struct peer *peer)
 {
     size_t size = 1024 * 1024;
@@ -120,10 +135,9 @@ static void host_memory(struct peer *peer)
 
     is_int(map_region(peer, 1, host, size, loose, &device), CUDA_ERROR_INVALID_VALUE,
            "a file that could shrink is not mapped");
-    // Far from where either process has something.
-    uint8_t *far = (uint8_t *)0x7e0000000000;
-    is_int(map_region(peer, 1, far, size, fd, &device), CUDA_SUCCESS, "a sealed file is");
-    is_int((int64_t)device, (int64_t)(uintptr_t)far, "with one address for host and device");
+    uint8_t *far = map_somewhere(peer, 1, size, fd, &device);
+    is_int((int64_t)device, (int64_t)(uintptr_t)far,
+           "a sealed file is, with one address for host and device");
     is_int(map_region(peer, 2, far + 4096, size, fd, &device), CUDA_ERROR_ALREADY_MAPPED,
            "an address that is taken is refused");
     fill(host, size, 4);

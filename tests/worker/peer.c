@@ -443,7 +443,7 @@ void brake_hold(struct peer *peer, const struct brake *brake, uint64_t stream)
 
 void brake_release(struct peer *peer, const struct brake *brake)
 {
-    write_word(peer, brake->word, 1, brake->stream);
+    POST(peer, cuStreamWriteValue32_v2, .stream = brake->stream, .addr = brake->word, .value = 1);
 }
 
 void fill(uint8_t *data, size_t size, unsigned seed)

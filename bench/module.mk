@@ -19,6 +19,12 @@ bench:
 	@scripts/install-deps build bench
 	@+$(MAKE) $(jobs) --no-print-directory bench-built
 bench-programs: $(BENCH_PROGRAMS) $$(if $$(NVCC),$$(B)/bench/sgemm)
-bench-built: all bench-programs
+bench-built: all bench-programs bench-broker
 	@bench/run --build $(B) $(BENCH_ARGS)
 	@$(B)/bench/transport > $(B)/bench/transport.jsonl
+
+# The broker alone, with simulated boxes.
+.PHONY: bench-broker
+bench-broker: $(B)/bin/rgpu-brokerd
+	@mkdir -p $(B)/bench
+	@bench/broker.py $(B) > $(B)/bench/broker.jsonl

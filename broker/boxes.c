@@ -144,7 +144,7 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
         gpu = pool_add_gpu(broker->pool, said->uuid);
         if (!gpu)
             abort();
-        gpu->mode = said->mode;
+        gpu->mode = (uint8_t)said->mode;
     }
     gpu->index = said->index;
     gpu->model = said->model;
@@ -319,7 +319,7 @@ static int find_box(struct broker *broker, struct pool_box *box, const char *act
     box->known_lost = false;
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         if (lease->state == LEASE_LOST && lease_holds_on(lease, box) && boxes_are_there(lease))
-            lease->state = LEASE_GRANTED;
+            pool_move_lease(broker->pool, lease, LEASE_GRANTED);
     return 0;
 }
 
@@ -386,8 +386,8 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
     json_t *list = json_array();
     const struct pool_lease *lease;
 
-    TAILQ_FOREACH(lease, &broker->pool->leases, all)
-        if (lease->state == LEASE_ENDING && lease_holds_on(lease, box))
+    TAILQ_FOREACH(lease, &broker->pool->ending, ending)
+        if (lease_holds_on(lease, box))
             json_array_append_new(list, json_pack("{s:s, s:I}", "lease", lease->id, "until",
                                                   (json_int_t)lease->ticket_until));
     for (size_t i = 0; i < json_array_size(running); i++) {
@@ -433,7 +433,6 @@ int broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, 
         return error;
     fault_point("drain.committed");
     box->drained = drained;
-    box->has_orders = true;
     broker->queue_dirty = true;
     return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor) : 0;
 }

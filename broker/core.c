@@ -175,7 +175,7 @@ static void lose_box(struct broker *broker, struct pool_box *box)
     box->known_lost = true;
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         if (lease->state == LEASE_GRANTED && lease_holds_on(lease, box))
-            lease->state = LEASE_LOST;
+            pool_move_lease(broker->pool, lease, LEASE_LOST);
 }
 
 static void watch_boxes(struct broker *broker)

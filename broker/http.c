@@ -10,8 +10,18 @@
 
 static void call_end(struct call *call)
 {
-    if (call->waits)
+    struct pool_box *box;
+
+    if (call->waits && call->ready)
         TAILQ_REMOVE(&call->server->calls, call, waiting);
+    if (call->waits && !call->ready) {
+        TAILQ_REMOVE(&call->server->box_calls, call, waiting);
+        box = pool_find_box(call->server->broker->pool, call->arguments[0]);
+        if (box && box->peer == call)
+            box->peer = NULL;
+    }
+    if (call->timer)
+        event_free(call->timer);
     evhttp_clear_headers(&call->query);
     json_decref(call->body);
     free(call->path);
@@ -94,19 +104,42 @@ void call_fail(struct call *call, int error)
     call_refuse(call, 503, "failed", "the change could not be made: %s", strerror(-error));
 }
 
-void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
+static void on_deadline(evutil_socket_t fd, short events, void *context)
 {
-    call->ready = ready;
+    struct call *call = context;
+    struct server *server = call->server;
+
+    (void)fd;
+    (void)events;
+    call->expired = true;
+    call->route->handle(call);
+    server_changed(server);
+}
+
+bool call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
+{
+    struct timeval limit = {.tv_sec = (time_t)seconds,
+                            .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
+
     if (call->waits)
-        return;
-    call->deadline = broker_steady() + seconds;
+        return true;
+    call->timer = evtimer_new(call->server->base, on_deadline, call);
+    if (!call->timer || event_add(call->timer, &limit) < 0) {
+        call_refuse(call, 503, "failed", "out of memory");
+        return false;
+    }
+    call->ready = ready;
     call->waits = true;
-    TAILQ_INSERT_TAIL(&call->server->calls, call, waiting);
+    if (ready)
+        TAILQ_INSERT_TAIL(&call->server->calls, call, waiting);
+    else
+        TAILQ_INSERT_TAIL(&call->server->box_calls, call, waiting);
+    return true;
 }
 
 bool call_expired(const struct call *call)
 {
-    return call->waits && call->deadline <= broker_steady();
+    return call->expired;
 }
 
 const char *call_query(const struct call *call, const char *name)
@@ -283,7 +316,21 @@ static void retry_waiting(struct server *server)
 
     for (call = TAILQ_FIRST(&server->calls); call; call = next) {
         next = TAILQ_NEXT(call, waiting);
-        if (call_expired(call) || call->ready(call))
+        if (call->ready(call))
+            call->route->handle(call);
+    }
+}
+
+static void give_orders(struct server *server)
+{
+    struct pool *pool = server->broker->pool;
+    struct pool_box *box;
+
+    while ((box = TAILQ_FIRST(&pool->orders))) {
+        struct call *call = box->peer;
+        TAILQ_REMOVE(&pool->orders, box, orders);
+        box->has_orders = false;
+        if (call)
             call->route->handle(call);
     }
 }
@@ -291,6 +338,7 @@ static void retry_waiting(struct server *server)
 void server_changed(struct server *server)
 {
     broker_serve_queue(server->broker);
+    give_orders(server);
     retry_waiting(server);
 }
 
@@ -301,7 +349,7 @@ static void on_tick(evutil_socket_t fd, short events, void *context)
     (void)fd;
     (void)events;
     broker_tick(server->broker);
-    retry_waiting(server);
+    server_changed(server);
 }
 
 int server_start(struct server *server)
@@ -309,6 +357,7 @@ int server_start(struct server *server)
     struct timeval second = {.tv_sec = 1};
 
     TAILQ_INIT(&server->calls);
+    TAILQ_INIT(&server->box_calls);
     server->started = broker_steady();
     server->sessions = json_object();
     server->http = evhttp_new(server->base);
@@ -328,7 +377,7 @@ void server_stop(struct server *server)
 {
     struct call *call;
 
-    while ((call = TAILQ_FIRST(&server->calls)))
+    while ((call = TAILQ_FIRST(&server->calls)) || (call = TAILQ_FIRST(&server->box_calls)))
         call_refuse(call, 503, "stopping", "the broker stops");
     if (server->tick)
         event_free(server->tick);

@@ -21,7 +21,7 @@
 struct server;
 
 struct call {
-    TAILQ_ENTRY(call) waiting;
+    TAILQ_ENTRY(call) waiting; /* in server->calls, where `ready` is set */
     struct server *server;
     struct evhttp_request *request; /* NULL once the other side has gone */
     const struct route *route;
@@ -34,8 +34,8 @@ struct call {
     json_t *body; /* NULL without one */
     bool (*ready)(const struct call *call); /* while it waits: cheap, asked after every change */
     int64_t mark;                           /* for `ready` */
-    double deadline;
-    bool waits;
+    struct event *timer;
+    bool waits, expired;
 };
 
 TAILQ_HEAD(call_list, call);
@@ -64,7 +64,7 @@ struct server {
     struct auth *auth;
     struct evhttp *http;
     struct event *tick;
-    struct call_list calls; /* that wait */
+    struct call_list calls, box_calls; /* that wait */
     json_t *sessions;       /* by box: what it reported last */
     uint64_t requests, unauthorized;
     double started;
@@ -81,9 +81,10 @@ void call_refuse(struct call *call, int status, const char *code, const char *fo
 /* The answer to a failure of the core: -errno of core.h and store.h. */
 void call_fail(struct call *call, int error);
 
-/* Leaves the call waiting for at most `seconds`; its handler runs again once `ready` holds, or when
- * the time is up: then `call_expired` holds, and the handler must answer. */
-void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call));
+/* Leaves the call waiting for at most `seconds`; its handler runs again once `ready` holds (NULL: a
+ * box's, which runs again when the box has orders), or when the time is up: then `call_expired`
+ * holds, and the handler must answer. False: it could not, and the call has been refused. */
+bool call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call));
 bool call_expired(const struct call *call);
 
 /* ---- reading ---- */

@@ -345,11 +345,11 @@ int broker_end_lease(struct broker *broker, struct pool_lease **pointer, const c
         *pointer = NULL;
         return 0;
     }
-    lease->state = LEASE_ENDING;
+    pool_move_lease(broker->pool, lease, LEASE_ENDING);
     free(lease->reason);
     lease->reason = strdup(reason);
     for (size_t i = 0; i < lease->hold_count; i++)
-        lease->holds[i].box->has_orders = true;
+        pool_order(broker->pool, lease->holds[i].box);
     return 0;
 }
 

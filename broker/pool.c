@@ -64,6 +64,8 @@ struct pool *pool_new(void)
     if (!pool)
         return NULL;
     TAILQ_INIT(&pool->leases);
+    TAILQ_INIT(&pool->ending);
+    TAILQ_INIT(&pool->orders);
     pool->queue = queue_new();
     if (!pool->queue) {
         free(pool);
@@ -157,10 +159,11 @@ drop:
 
 struct pool_gpu *pool_add_gpu(struct pool *pool, const char *uuid)
 {
-    struct pool_gpu *gpu = calloc(1, sizeof(*gpu));
+    struct pool_gpu *gpu = aligned_alloc(_Alignof(struct pool_gpu), sizeof(*gpu));
 
     if (!gpu || strlen(uuid) >= sizeof(gpu->uuid))
         goto drop;
+    memset(gpu, 0, sizeof(*gpu));
     strcpy(gpu->uuid, uuid);
     gpu->model = "";
     if (!tsearch(gpu, &pool->gpus_by_uuid, compare_gpus))
@@ -225,6 +228,8 @@ void pool_remove_box(struct pool *pool, struct pool_box *box)
         free(gpu);
     }
     tdelete(box, &pool->boxes_by_name, compare_boxes);
+    if (box->has_orders)
+        TAILQ_REMOVE(&pool->orders, box, orders);
     for (size_t i = 0; i < pool->box_count; i++) {
         if (pool->boxes[i] == box) {
             memmove(&pool->boxes[i], &pool->boxes[i + 1],
@@ -261,13 +266,33 @@ int pool_add_lease(struct pool *pool, struct pool_lease *lease)
         return -ENOMEM;
     }
     TAILQ_INSERT_TAIL(&pool->leases, lease, all);
+    if (lease->state == LEASE_ENDING)
+        TAILQ_INSERT_TAIL(&pool->ending, lease, ending);
     pool->lease_count++;
     return 0;
+}
+
+void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_state state)
+{
+    if (lease->state == LEASE_ENDING && state != LEASE_ENDING)
+        TAILQ_REMOVE(&pool->ending, lease, ending);
+    if (lease->state != LEASE_ENDING && state == LEASE_ENDING)
+        TAILQ_INSERT_TAIL(&pool->ending, lease, ending);
+    lease->state = state;
+}
+
+void pool_order(struct pool *pool, struct pool_box *box)
+{
+    if (box->has_orders)
+        return;
+    box->has_orders = true;
+    TAILQ_INSERT_TAIL(&pool->orders, box, orders);
 }
 
 void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
 {
     queue_leave(pool->queue, lease);
+    pool_move_lease(pool, lease, LEASE_ENDED);
     for (size_t i = 0; i < lease->hold_count; i++)
         pool_give_back(&lease->holds[i]);
     tdelete(lease, &pool->leases_by_id, compare_leases);

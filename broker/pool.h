@@ -47,21 +47,23 @@ struct request {
     char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
 };
 
+/* What placement looks at fills one cache line, for it looks at every GPU of the pool. */
 struct pool_gpu {
-    char uuid[POOL_NAME_MAX];
     struct pool_box *box;
-    uint32_t index;
     const char *model; /* interned: equal models are equal pointers */
     uint64_t memory;   /* all of it */
     uint64_t reserved; /* what the box's own warm workers take */
     uint64_t context;  /* measured cost of one context, charged to each share */
-    enum gpu_mode mode;
+    uint64_t used;     /* of `memory`, by shares and their contexts */
+    uint32_t holders;  /* leases that hold it */
+    uint32_t index;
+    uint8_t mode; /* enum gpu_mode */
     bool drained, present;
-    uint32_t holders; /* leases that hold it */
-    uint64_t used;    /* of `memory`, by shares and their contexts */
-};
+    char uuid[POOL_NAME_MAX];
+} __attribute__((aligned(64)));
 
 struct pool_box {
+    TAILQ_ENTRY(pool_box) orders;
     char name[POOL_NAME_MAX];
     char addresses[512];
     char locality[POOL_NAME_MAX];
@@ -74,7 +76,8 @@ struct pool_box {
     bool accepting; /* takes new sessions, as far as its own administrator is concerned */
     bool known_lost; /* its leases are marked lost */
     bool recheck;    /* a lease may have been marked lost before the broker was started */
-    bool has_orders; /* there is something to tell it at once */
+    bool has_orders; /* there is something to tell it at once; then it is in pool->orders */
+    void *peer;      /* of the HTTP side: the call with which the box waits for orders */
     double heard;   /* monotonic seconds */
     int64_t seen;   /* seconds since 1970, for people */
     uint32_t gpu_count, holders;
@@ -94,7 +97,7 @@ struct pool_hold {
 };
 
 struct pool_lease {
-    TAILQ_ENTRY(pool_lease) all, waiting;
+    TAILQ_ENTRY(pool_lease) all, waiting, ending;
     struct queue_class *queue_class; /* while queued */
     char id[POOL_NAME_MAX];
     char *key; /* the caller's, or NULL */
@@ -113,6 +116,7 @@ struct pool_lease {
 };
 
 TAILQ_HEAD(lease_list, pool_lease);
+TAILQ_HEAD(box_list, pool_box);
 
 struct queue;
 
@@ -122,6 +126,8 @@ struct pool {
     size_t gpu_count;
     void *boxes_by_name, *gpus_by_uuid, *leases_by_id, *leases_by_key, *models;
     struct lease_list leases; /* all that have not ended */
+    struct lease_list ending; /* those of state LEASE_ENDING */
+    struct box_list orders;
     size_t lease_count;
     struct queue *queue;
 };
@@ -148,6 +154,11 @@ void pool_remove_lease(struct pool *pool, struct pool_lease *lease);
 
 struct pool_lease *lease_new(void);
 void lease_free(struct pool_lease **lease);
+
+/* The one place where a lease that is in the pool changes its state. */
+void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_state state);
+/* Notes that a box has something to hear. */
+void pool_order(struct pool *pool, struct pool_box *box);
 
 /* Marks a hold as held or not and keeps the counts of GPU and box. */
 void pool_take(struct pool_hold *hold);

@@ -153,13 +153,6 @@ static json_t *running_leases(const json_t *sessions)
     return list;
 }
 
-static bool box_has_orders(const struct call *call)
-{
-    const struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
-
-    return !box || box->has_orders;
-}
-
 /* The report counts when it arrives; the answer waits for a command or for the next heartbeat. */
 static void sync_box(struct call *call)
 {
@@ -191,12 +184,12 @@ static void sync_box(struct call *call)
         json_decref(running);
         return;
     }
-    box->has_orders = false;
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
     if (json_array_size(revoke) == 0 && !call_expired(call)) {
         json_decref(revoke);
-        call_wait(call, (double)server->settings->heartbeat * 1e-6, box_has_orders);
+        if (call_wait(call, (double)server->settings->heartbeat * 1e-6, NULL))
+            box->peer = call;
         return;
     }
     call_answer(call, 200, json_pack("{s:o, s:b}", "revoke", revoke, "drained", box->drained));

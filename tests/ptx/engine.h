@@ -5,6 +5,7 @@
 #ifndef RGPU_TESTS_PTX_ENGINE_H
 #define RGPU_TESTS_PTX_ENGINE_H
 
+#include <errno.h>
 #include <math.h>
 
 #include "sim/ptx/ptx.h"

@@ -167,8 +167,14 @@ static uint64_t to_real(struct value v, enum type from, enum type to, enum round
         v.real = v.real > 0 ? (v.real < 1 ? v.real : 1) : 0;
     if (v.is_float && flags & CONVERT_RELU && v.real < 0)
         v.real = 0;
-    if (to == TY_F64)
-        return double_bits(to_double(v));
+    if (to == TY_F64) {
+        double r;
+
+        fesetround(fe_modes[mode]);
+        r = to_double(v);
+        fesetround(FE_TONEAREST);
+        return double_bits(r);
+    }
     if (to == TY_F32) {
         float f;
 

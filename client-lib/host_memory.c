@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "client-lib/copy.h"
@@ -38,6 +39,27 @@ static int sealed_memory(size_t size)
     return fd;
 }
 
+// Maps SIZE bytes in the middle of the address space, far from where kernels put libraries, heaps
+// and drivers' reservations, so that the worker finds the place free as well; anywhere, if that
+// fails.
+static void *map_apart(int fd, size_t size)
+{
+    const uint64_t low = UINT64_C(0x200000000000), places = 0xc0000; // of 64 MiB, 48 TiB in all
+    uint64_t random = 0;
+    for (int tries = 0; tries < 4; tries++) {
+        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+            break;
+        void *place = (void *)(low + random % places * (UINT64_C(64) << 20));
+        void *at = mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd,
+                        0);
+        if (at == place)
+            return at;
+        if (at != MAP_FAILED) // a kernel that takes the address for a hint
+            munmap(at, size);
+    }
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
 // Maps the file where the worker can map it too. The worker says when it cannot; then another
 // place is tried while the refused ones are held.
 static CUresult map_shared(struct session *session, int fd, size_t size, unsigned int flags,
@@ -47,7 +69,7 @@ static CUresult map_shared(struct session *session, int fd, size_t size, unsigne
     int refusals = 0;
     CUresult result = CUDA_ERROR_ALREADY_MAPPED;
     while (result == CUDA_ERROR_ALREADY_MAPPED && refusals < PLACE_RETRIES) {
-        void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *at = map_apart(fd, size);
         if (at == MAP_FAILED) {
             result = CUDA_ERROR_OUT_OF_MEMORY;
             break;

@@ -10,6 +10,7 @@ static void forget_context(CUcontext context)
     host_memory_forget_context(context);
     allocation_remove_context(context);
     atomic_fetch_add(&session.memory_epoch, 1);
+    atomic_store(&session.deferred, 0); // failures of what was under way there go with it
 }
 
 static void forget_primary_handles(struct serve *serve, CUcontext primary)

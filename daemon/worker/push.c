@@ -387,8 +387,9 @@ static void take_block(struct serve *serve, struct block *block,
     CUresult result =
         job->lane ? fly(serve, job, block, args->offset, args->size) : CUDA_ERROR_NOT_READY;
     if (result != CUDA_SUCCESS) {
-        // The first failure of this push has been told; the rest of its data is only swallowed.
-        if (job->lane)
+        // The first failure of this push has been told; the rest of its data is only swallowed. Data
+        // for a context that the client has ended is nobody's failure.
+        if (job->lane && result != CUDA_ERROR_CONTEXT_IS_DESTROYED)
             serve_fail(serve, result);
         give_up(job);
         drop_block(block);

@@ -40,6 +40,17 @@ static CUresult add(struct jit *jit, uint32_t option, uint32_t group, uint64_t v
     return CUDA_SUCCESS;
 }
 
+// The box has buffers of its own, of the same sizes.
+static CUresult add_logs(struct jit *jit)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (jit->info.buffer && jit->info.size)
+        result = add(jit, CU_JIT_INFO_LOG_BUFFER, 0, jit->info.size);
+    if (result == CUDA_SUCCESS && jit->error.buffer && jit->error.size)
+        result = add(jit, CU_JIT_ERROR_LOG_BUFFER, 0, jit->error.size);
+    return result;
+}
+
 CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *options,
                   void *const *values)
 {
@@ -63,11 +74,11 @@ CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *optio
         case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
             jit->info.size = (uint32_t)value;
             jit->info.used = slot;
-            break;
+            continue;
         case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
             jit->error.size = (uint32_t)value;
             jit->error.used = slot;
-            break;
+            continue;
         case CU_JIT_WALL_TIME:
             jit->wall_time = slot;
             break;
@@ -88,7 +99,7 @@ CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *optio
         if (result != CUDA_SUCCESS)
             return result;
     }
-    return CUDA_SUCCESS;
+    return add_logs(jit);
 }
 
 CUresult jit_add_library_options(struct jit *jit, unsigned int count,

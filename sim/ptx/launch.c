@@ -408,7 +408,7 @@ static int check_launch(const struct ptx_launch *l, uint64_t *shared)
 
 static unsigned thread_count(const struct ptx_launch *l, uint64_t blocks)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = l->threads ? 0 : sysconf(_SC_NPROCESSORS_ONLN); /* which reads a file */
     uint64_t n = l->threads ? l->threads : cores > 0 ? (uint64_t)cores : 1;
 
     return (unsigned)(n > blocks ? blocks : n > 1024 ? 1024 : n);

@@ -162,6 +162,14 @@ CUresult context_synchronize(struct context *context)
     return context_status(context);
 }
 
+size_t context_limit(struct context *context, CUlimit limit)
+{
+    pthread_mutex_lock(&context->lock);
+    size_t value = context->limits[limit];
+    pthread_mutex_unlock(&context->lock);
+    return value;
+}
+
 static void release_objects(struct context *context)
 {
     for (;;) {

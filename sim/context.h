@@ -17,11 +17,12 @@ struct context {
     struct object object;
     struct device *device;
     bool primary;
-    unsigned flags;
+    atomic_uint flags;
     unsigned api_version;
     atomic_ullong id;               /* new for each life of a primary context */
     atomic_int fault;               /* CUresult that every later call returns; 0: sound */
     atomic_bool destroyed;
+    atomic_uint peers;              /* bit per device: peer access enabled */
     atomic_bool cancel;             /* gives up waits for values */
 
     pthread_mutex_t lock;           /* guards what follows */
@@ -31,7 +32,6 @@ struct context {
     size_t limits[CU_LIMIT_MAX];
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
-    uint32_t peers;                 /* bit per device: peer access enabled */
 
     pthread_mutex_t print_lock;     /* guards the text that kernels have printed */
     char *print_text;
@@ -64,6 +64,8 @@ void context_teardown(struct context *context);
 
 /* Waits for all work in the context and shows what kernels printed; its fault, if any. */
 CUresult context_synchronize(struct context *context);
+
+size_t context_limit(struct context *context, CUlimit limit);
 
 /* The context's list of objects; used by handle.c. */
 void context_adopt(struct context *context, struct object *object);

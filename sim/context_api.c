@@ -247,9 +247,7 @@ SIM_API(cuCtxGetLimit, size_t *value, CUlimit limit)
     SIM_RETURN_IF(!value || (unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(limit >= CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH,
                   CUDA_ERROR_UNSUPPORTED_LIMIT);
-    pthread_mutex_lock(&context->lock);
-    *value = context->limits[limit];
-    pthread_mutex_unlock(&context->lock);
+    *value = context_limit(context, limit);
     return CUDA_SUCCESS;
 }
 
@@ -335,16 +333,17 @@ static CUresult change_peer(CUcontext handle, bool enable)
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_CONTEXT);
     SIM_TRY(context_get(handle, &peer));
     CUresult result = CUDA_SUCCESS;
-    uint32_t bit = 1u << peer->device->index;
+    unsigned bit = 1u << peer->device->index;
+    unsigned peers = atomic_load(&context->peers);
     pthread_mutex_lock(&context->lock);
     if (peer->device == context->device)
         result = enable ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-    else if (enable && context->peers & bit)
+    else if (enable && peers & bit)
         result = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-    else if (!enable && !(context->peers & bit))
+    else if (!enable && !(peers & bit))
         result = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     else
-        context->peers ^= bit;
+        atomic_store(&context->peers, peers ^ bit);
     pthread_mutex_unlock(&context->lock);
     object_put(&peer->object);
     return result;

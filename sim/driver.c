@@ -1,4 +1,4 @@
-/* Start of the driver: cuInit, versions, error texts, and the checks that every call begins with. */
+/* Start of the driver: cuInit, versions, error texts, the checks that calls begin with. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

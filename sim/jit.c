@@ -79,12 +79,13 @@ void jit_error(struct jit *jit, const char *format, ...)
         log->used += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-CUresult jit_extract(struct jit *jit, const void *pointer, char **text, size_t *size)
+CUresult jit_extract(struct jit *jit, const void *pointer, size_t length, char **text, size_t *size)
 {
     struct image image;
     SIM_RETURN_IF(!pointer, CUDA_ERROR_INVALID_VALUE);
-    if (image_locate(pointer, &image)) {
-        jit_error(jit, "the image is neither PTX nor a fat binary nor an ELF object\n");
+    if (length == JIT_UNBOUNDED ? image_locate(pointer, &image)
+                                : image_parse(pointer, length, &image)) {
+        jit_error(jit, "the image is not a whole PTX text, fat binary or ELF object\n");
         return CUDA_ERROR_INVALID_IMAGE;
     }
     switch (image_extract_ptx(&image, ARCHITECTURE, text, size)) {
@@ -108,7 +109,7 @@ static CUresult compile_result(int error)
     case -ENOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
     case -ENOEXEC: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
-    return CUDA_ERROR_INVALID_PTX; /* also for what the engine does not execute, which the log names */
+    return CUDA_ERROR_INVALID_PTX; /* also for what the engine cannot execute: the log names it */
 }
 
 static size_t count_parts(const char *text)

@@ -24,10 +24,12 @@ void jit_finish(struct jit *jit, CUresult result);
 void jit_error(struct jit *jit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The PTX text of an image (text, fat binary or its wrapper); the caller frees it.
- * INVALID_VALUE, INVALID_IMAGE, NO_BINARY_FOR_GPU, OUT_OF_MEMORY.
+ * The PTX text of an image (text, fat binary or its wrapper); the caller frees it. A length of
+ * JIT_UNBOUNDED stands for memory of the program's, of which only the image itself says how long
+ * it is. INVALID_VALUE, INVALID_IMAGE, NO_BINARY_FOR_GPU, OUT_OF_MEMORY.
  */
-CUresult jit_extract(struct jit *jit, const void *image, char **text, size_t *size);
+#define JIT_UNBOUNDED SIZE_MAX
+CUresult jit_extract(struct jit *jit, const void *image, size_t length, char **text, size_t *size);
 
 /*
  * Compiles a text, which may be several with JIT_PART_MARKER between them, as the linker makes.

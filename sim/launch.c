@@ -176,7 +176,7 @@ static CUresult submit(struct function *function, struct stream *stream,
     object_hold(&function->object);
     launch->function = function;
     launch->request = *request;
-    launch->stack_bytes = stream->context->limits[CU_LIMIT_STACK_SIZE];
+    launch->stack_bytes = context_limit(stream->context, CU_LIMIT_STACK_SIZE);
     CUresult result = pack(function->info, request, launch->parameters);
     if (result) {
         operation_discard(&launch->operation);

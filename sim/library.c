@@ -108,13 +108,13 @@ static CUresult add_kernels(struct library *library)
     return CUDA_SUCCESS;
 }
 
-static CUresult create(struct jit *jit, const void *image, CUlibrary *out)
+static CUresult create(struct jit *jit, const void *image, size_t length, CUlibrary *out)
 {
     struct library *library = calloc(1, sizeof(*library));
     SIM_RETURN_IF(!library, CUDA_ERROR_OUT_OF_MEMORY);
     object_init(&library->object, OBJECT_LIBRARY, NULL, library_destroy);
     pthread_mutex_init(&library->lock, NULL);
-    CUresult result = jit_extract(jit, image, &library->text, &library->size);
+    CUresult result = jit_extract(jit, image, length, &library->text, &library->size);
     if (!result)
         result = jit_compile(jit, library->text, library->size, &library->code);
     if (!result)
@@ -130,8 +130,9 @@ static CUresult create(struct jit *jit, const void *image, CUlibrary *out)
     return result;
 }
 
-static CUresult load(CUlibrary *out, const void *image, CUjit_option *options, void **values,
-                     unsigned count, CUlibraryOption *library_options, unsigned library_count)
+static CUresult load(CUlibrary *out, const void *image, size_t length, CUjit_option *options,
+                     void **values, unsigned count, CUlibraryOption *library_options,
+                     unsigned library_count)
 {
     struct jit jit;
     SIM_TRY(sim_check_ready());
@@ -141,7 +142,7 @@ static CUresult load(CUlibrary *out, const void *image, CUjit_option *options, v
         SIM_RETURN_IF((unsigned)library_options[i] >= CU_LIBRARY_NUM_OPTIONS,
                       CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(jit_begin(&jit, count, options, values));
-    CUresult result = create(&jit, image, out);
+    CUresult result = create(&jit, image, length, out);
     jit_finish(&jit, result);
     return result;
 }
@@ -150,7 +151,8 @@ SIM_API(cuLibraryLoadData, CUlibrary *out, const void *image, CUjit_option *opti
         void **values, unsigned int count, CUlibraryOption *library_options,
         void **library_values, unsigned int library_count)
 {
-    return load(out, image, options, values, count, library_options, library_count);
+    return load(out, image, JIT_UNBOUNDED, options, values, count, library_options,
+                library_count);
 }
 
 SIM_API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *options,
@@ -161,7 +163,8 @@ SIM_API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *o
     size_t size;
     SIM_TRY(sim_check_ready());
     SIM_TRY(jit_read_file(path, &text, &size));
-    CUresult result = load(out, text, options, values, count, library_options, library_count);
+    CUresult result = load(out, text, size, options, values, count, library_options,
+                           library_count);
     free(text);
     return result;
 }

@@ -245,24 +245,29 @@ void memory_set_sync_copies(uint64_t address, bool sync)
     pthread_rwlock_unlock(&table.lock);
 }
 
-/* Memory of another context is out of reach, but for peers; pinned host memory is portable. */
+/* Memory of another context is out of reach, but for peers and for what its pool opens; pinned host
+ * memory is portable. Under the lock, which keeps the pool alive. */
 static bool kernel_may_touch(struct context *context, const struct memory_range *range)
 {
     if (memory_is_host(range) || range->context == context)
         return true;
-    if (range->device == context->device)
-        return range->pool != NULL;
-    return context->peers & 1u << range->device->index;
+    if (range->pool && pool_is_open_to(range->pool, context->device))
+        return true;
+    return range->device != context->device &&
+           atomic_load(&context->peers) & 1u << range->device->index;
 }
 
 bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint64_t *end)
 {
-    struct memory_range range;
-    if (!memory_lookup(address, &range) || !kernel_may_touch(opaque, &range))
-        return false;
-    *base = range.base;
-    *end = range.base + range.size;
-    return true;
+    pthread_rwlock_rdlock(&table.lock);
+    const struct memory_range *range = find(address);
+    bool found = range && kernel_may_touch(opaque, range);
+    if (found) {
+        *base = range->base;
+        *end = range->base + range->size;
+    }
+    pthread_rwlock_unlock(&table.lock);
+    return found;
 }
 
 uint64_t memory_heap_allocate(void *opaque, size_t size)

@@ -19,12 +19,12 @@ static CUresult module_get(CUmodule handle, struct module **out)
 }
 
 static CUresult load_image(struct context *context, struct jit *jit, const void *image,
-                           CUmodule *out)
+                           size_t length, CUmodule *out)
 {
     char *text;
     size_t size;
     struct module *module;
-    SIM_TRY(jit_extract(jit, image, &text, &size));
+    SIM_TRY(jit_extract(jit, image, length, &text, &size));
     CUresult result = module_load(context, jit, text, size, &module);
     free(text);
     if (!result)
@@ -32,8 +32,8 @@ static CUresult load_image(struct context *context, struct jit *jit, const void 
     return result;
 }
 
-static CUresult load(CUmodule *out, const void *image, unsigned count, CUjit_option *options,
-                     void **values)
+static CUresult load(CUmodule *out, const void *image, size_t length, unsigned count,
+                     CUjit_option *options, void **values)
 {
     struct context *context;
     struct jit jit;
@@ -41,25 +41,25 @@ static CUresult load(CUmodule *out, const void *image, unsigned count, CUjit_opt
     SIM_RETURN_IF(!out || !image, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(jit_begin(&jit, count, options, values));
     context_flush_print(context);
-    CUresult result = load_image(context, &jit, image, out);
+    CUresult result = load_image(context, &jit, image, length, out);
     jit_finish(&jit, result);
     return result;
 }
 
 SIM_API(cuModuleLoadData, CUmodule *out, const void *image)
 {
-    return load(out, image, 0, NULL, NULL);
+    return load(out, image, JIT_UNBOUNDED, 0, NULL, NULL);
 }
 
 SIM_API(cuModuleLoadDataEx, CUmodule *out, const void *image, unsigned int count,
         CUjit_option *options, void **values)
 {
-    return load(out, image, count, options, values);
+    return load(out, image, JIT_UNBOUNDED, count, options, values);
 }
 
 SIM_API(cuModuleLoadFatBinary, CUmodule *out, const void *image)
 {
-    return load(out, image, 0, NULL, NULL);
+    return load(out, image, JIT_UNBOUNDED, 0, NULL, NULL);
 }
 
 SIM_API(cuModuleLoad, CUmodule *out, const char *path)
@@ -70,7 +70,7 @@ SIM_API(cuModuleLoad, CUmodule *out, const char *path)
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!out || !path, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(jit_read_file(path, &text, &size));
-    CUresult result = load(out, text, 0, NULL, NULL);
+    CUresult result = load(out, text, size, 0, NULL, NULL);
     free(text);
     return result;
 }

@@ -90,6 +90,14 @@ void pool_uncharge(struct pool *pool, size_t bytes)
     object_put(&pool->object);
 }
 
+bool pool_is_open_to(struct pool *pool, const struct device *device)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool open = pool->access[device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    pthread_mutex_unlock(&pool->lock);
+    return open;
+}
+
 bool pool_trim_device(struct device *device)
 {
     bool trimmed = false;

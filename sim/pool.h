@@ -13,6 +13,9 @@ struct device *pool_device(const struct pool *pool);
 CUresult pool_charge(struct pool *pool, size_t bytes);
 void pool_uncharge(struct pool *pool, size_t bytes);
 
+/* Whether kernels on a device may touch the pool's memory. */
+bool pool_is_open_to(struct pool *pool, const struct device *device);
+
 /* Gives the device back what its pools keep unused; whether that was anything. */
 bool pool_trim_device(struct device *device);
 

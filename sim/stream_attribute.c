@@ -1,4 +1,4 @@
-/* Attributes of streams. They tune caches and waiting on a GPU; here they are kept and given back. */
+/* Attributes of streams. They tune caches and waiting on a GPU; here they are only kept. */
 #include <string.h>
 
 #include "sim/stream.h"

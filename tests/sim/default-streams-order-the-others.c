@@ -36,7 +36,7 @@ int main(void)
     ok(!runs_meanwhile(blocking, NULL), "the default stream waits for a blocking stream");
     ok(!runs_meanwhile(NULL, blocking), "a blocking stream waits for the default stream");
     ok(runs_meanwhile(blocking, second), "blocking streams do not wait for each other");
-    ok(runs_meanwhile(free_stream, NULL), "the default stream does not wait for a non-blocking one");
+    ok(runs_meanwhile(free_stream, NULL), "the default stream does not wait for non-blocking ones");
     ok(runs_meanwhile(NULL, free_stream), "nor the other way round");
     ok(!runs_meanwhile(NULL, CU_STREAM_LEGACY), "NULL and the legacy handle are one stream");
     ok(!runs_meanwhile(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD),

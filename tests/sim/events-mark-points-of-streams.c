@@ -6,7 +6,8 @@ int main(void)
     sim_isolate("1", "1G");
     sim_context(0);
     uint32_t *gate = sim_word();
-    CUstream first = sim_stream(CU_STREAM_NON_BLOCKING), second = sim_stream(CU_STREAM_NON_BLOCKING);
+    CUstream first = sim_stream(CU_STREAM_NON_BLOCKING);
+    CUstream second = sim_stream(CU_STREAM_NON_BLOCKING);
     CUevent start, end, untimed;
     float milliseconds = -1;
     CHECK(cuEventCreate(&start, CU_EVENT_DEFAULT));

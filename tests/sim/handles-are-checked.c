@@ -30,8 +30,8 @@ static void check_code(void *bad, const char *what)
     CUdeviceptr address;
     size_t size;
     int value;
-    gives(cuModuleGetFunction(&function, bad, "f"), CUDA_ERROR_INVALID_HANDLE, "%s module: function",
-          what);
+    gives(cuModuleGetFunction(&function, bad, "f"), CUDA_ERROR_INVALID_HANDLE,
+          "%s module: function", what);
     gives(cuModuleGetGlobal(&address, &size, bad, "f"), CUDA_ERROR_INVALID_HANDLE,
           "%s module: variable", what);
     gives(cuModuleUnload(bad), CUDA_ERROR_INVALID_HANDLE, "%s module: unload", what);

@@ -80,7 +80,8 @@ static void check_attributes(CUdeviceptr memory)
 
 static void check_concurrency(CUdeviceptr memory)
 {
-    CUstream waiting = sim_stream(CU_STREAM_NON_BLOCKING), other = sim_stream(CU_STREAM_NON_BLOCKING);
+    CUstream waiting = sim_stream(CU_STREAM_NON_BLOCKING);
+    CUstream other = sim_stream(CU_STREAM_NON_BLOCKING);
     CUdeviceptr flag = memory + 64;
     CHECK(cuMemsetD32(flag, 0, 1));
     CHECK(cuCtxSynchronize());

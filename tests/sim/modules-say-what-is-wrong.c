@@ -39,7 +39,8 @@ static void check_refusals(void)
     CUmodule module;
     refused(HEADER ".visible .entry f()\n{\n  add.s32 %r1, %r2;\n}\n", CUDA_ERROR_INVALID_PTX, "%r",
             "PTX with an error");
-    refused(HEADER ".visible .entry f()\n{\n  .reg .b32 %r<2>;\n  frobnicate.b32 %r1, 1;\n  ret;\n}\n",
+    refused(HEADER ".visible .entry f()\n{\n  .reg .b32 %r<2>;\n"
+                   "  frobnicate.b32 %r1, 1;\n  ret;\n}\n",
             CUDA_ERROR_INVALID_PTX, "frobnicate", "an instruction that does not exist");
     refused(".version 42.0\n.target sm_90\n.address_size 64\n",
             CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "42", "PTX of the future");

@@ -109,7 +109,8 @@ int main(void)
             bail("no threads");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    is_int(atomic_load(&failures), 0, "%d threads of %d rounds each had no trouble", THREADS, ROUNDS);
+    is_int(atomic_load(&failures), 0, "%d threads of %d rounds had no trouble",
+           THREADS, ROUNDS);
     gives(cuCtxSynchronize(), CUDA_SUCCESS, "the context is sound");
     CHECK(cuMemGetInfo(&after, &total));
     is_int(after, before, "and no memory is missing");

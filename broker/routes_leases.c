@@ -91,9 +91,9 @@ static void answer_acquire(struct call *call, struct pool_lease *lease, bool wit
 
     if (with_ticket && lease->state == LEASE_GRANTED) {
         if (lease->ticket_until > broker_wall())
-            error = broker_write_ticket(broker, lease, lease->ticket_until, &bundle);
+            error = broker_write_ticket(broker, lease, NULL, lease->ticket_until, &bundle);
         else
-            error = broker_issue_ticket(broker, lease, 0, call->actor, &bundle);
+            error = broker_issue_ticket(broker, lease, NULL, 0, call->actor, &bundle);
         if (error) {
             json_decref(body);
             call_fail(call, error);
@@ -127,9 +127,16 @@ static void acquire_lease(struct call *call)
 
 /* ---- looking ---- */
 
+static bool key_begins(const struct call *call, const struct pool_lease *lease, const char *prefix)
+{
+    return lease->key && may_steer(call, lease) && !strncmp(lease->key, prefix, strlen(prefix));
+}
+
+/* Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose. */
 static void list_leases(struct call *call)
 {
     const char *state = call_query(call, "state");
+    const char *prefix = call_query(call, "key_prefix");
     int64_t owner = call_query_number(call, "owner", -1);
     const struct pool_lease *lease;
     json_t *list;
@@ -143,7 +150,8 @@ static void list_leases(struct call *call)
     list = json_array();
     TAILQ_FOREACH(lease, &call->server->broker->pool->leases, all)
         if ((owner < 0 || lease->owner == (uid_t)owner) &&
-            (!state || !strcmp(state, lease_state_names[lease->state])))
+            (!state || !strcmp(state, lease_state_names[lease->state])) &&
+            (!prefix || key_begins(call, lease, prefix)))
             json_array_append_new(list, view_lease(lease, may_steer(call, lease)));
     call_answer(call, 200, json_pack("{s:o}", "leases", list));
 }
@@ -290,8 +298,30 @@ static void renew_lease(struct call *call)
 
 /* ---- tickets ---- */
 
+/* "gpus": places in the lease, for a ticket that opens some of its GPUs only. */
+static bool read_places(struct call *call, const struct pool_lease *lease, bool *chosen)
+{
+    const json_t *list = json_object_get(call->body, "gpus"), *place;
+    size_t i;
+
+    if (!list)
+        return true;
+    json_array_foreach(list, i, place) {
+        json_int_t number = json_is_integer(place) ? json_integer_value(place) : -1;
+        if (number < 0 || (size_t)number >= lease->hold_count)
+            break;
+        chosen[number] = true;
+    }
+    if (json_array_size(list) > 0 && i == json_array_size(list))
+        return true;
+    call_refuse(call, 400, "bad-request", "\"gpus\" are places from 0 in the lease's %zu GPUs",
+                lease->hold_count);
+    return false;
+}
+
 static void issue_ticket(struct call *call)
 {
+    bool chosen[REQUEST_GPUS_MAX] = {false};
     struct broker *broker = call->server->broker;
     const char *id = json_string_value(json_object_get(call->body, "lease"));
     const char *key = json_string_value(json_object_get(call->body, "key"));
@@ -315,7 +345,10 @@ static void issue_ticket(struct call *call)
         call_refuse(call, 409, "queued", "lease %s still waits for GPUs", lease->id);
         return;
     }
-    error = broker_issue_ticket(broker, lease, seconds, call->actor, &bundle);
+    if (!read_places(call, lease, chosen))
+        return;
+    error = broker_issue_ticket(broker, lease, json_object_get(call->body, "gpus") ? chosen : NULL,
+                                seconds, call->actor, &bundle);
     if (error) {
         call_fail(call, error);
         return;

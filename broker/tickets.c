@@ -7,16 +7,21 @@
 
 #include "broker/core.h"
 
-static bool seen_before(const struct pool_lease *lease, size_t i)
+static bool opens(const struct pool_lease *lease, const bool *chosen, size_t i)
+{
+    return lease->holds[i].held && (!chosen || chosen[lease->holds[i].ordinal]);
+}
+
+static bool seen_before(const struct pool_lease *lease, const bool *chosen, size_t i)
 {
     for (size_t j = 0; j < i; j++)
-        if (lease->holds[j].held && lease->holds[j].box == lease->holds[i].box)
+        if (opens(lease, chosen, j) && lease->holds[j].box == lease->holds[i].box)
             return true;
     return false;
 }
 
-static void fill_ticket(const struct pool_lease *lease, const struct pool_box *box, int64_t until,
-                        struct ticket *ticket)
+static void fill_ticket(const struct pool_lease *lease, const bool *chosen,
+                        const struct pool_box *box, int64_t until, struct ticket *ticket)
 {
     uint64_t number = 0;
 
@@ -35,7 +40,7 @@ static void fill_ticket(const struct pool_lease *lease, const struct pool_box *b
     for (size_t i = 0; i < lease->hold_count; i++) {
         const struct pool_hold *hold = &lease->holds[i];
         struct ticket_gpu *gpu = &ticket->gpus[ticket->gpu_count];
-        if (hold->box != box || !hold->held)
+        if (hold->box != box || !opens(lease, chosen, i))
             continue;
         strcpy(gpu->uuid, hold->gpu->uuid);
         gpu->index = hold->gpu->index;
@@ -46,7 +51,7 @@ static void fill_ticket(const struct pool_lease *lease, const struct pool_box *b
     }
 }
 
-static int add_line(struct broker *broker, const struct pool_lease *lease,
+static int add_line(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
                     const struct pool_box *box, int64_t until, FILE *out)
 {
     struct ticket_keyring ring;
@@ -54,7 +59,7 @@ static int add_line(struct broker *broker, const struct pool_lease *lease,
     char *token;
     int error;
 
-    fill_ticket(lease, box, until, &ticket);
+    fill_ticket(lease, chosen, box, until, &ticket);
     ticket_keyring_derive(&broker->keys, box->name, &ring);
     error = ticket_issue(&ring, &ticket, &token);
     explicit_bzero(&ring, sizeof(ring));
@@ -65,8 +70,8 @@ static int add_line(struct broker *broker, const struct pool_lease *lease,
     return 0;
 }
 
-int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, int64_t until,
-                        char **bundle)
+int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
+                        int64_t until, char **bundle)
 {
     char *text = NULL;
     size_t size = 0;
@@ -79,8 +84,8 @@ int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, i
     if (!out)
         return -ENOMEM;
     for (size_t i = 0; !error && i < lease->hold_count; i++)
-        if (lease->holds[i].held && !seen_before(lease, i))
-            error = add_line(broker, lease, lease->holds[i].box, until, out);
+        if (opens(lease, chosen, i) && !seen_before(lease, chosen, i))
+            error = add_line(broker, lease, chosen, lease->holds[i].box, until, out);
     if (fclose(out) != 0 && !error)
         error = -ENOMEM;
     if (error) {
@@ -91,8 +96,8 @@ int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, i
     return 0;
 }
 
-int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, int64_t seconds,
-                        const char *actor, char **bundle)
+int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const bool *chosen,
+                        int64_t seconds, const char *actor, char **bundle)
 {
     struct change change = {.kind = "ticket.issued", .actor = actor, .lease = lease};
     int64_t before = lease->ticket_until;
@@ -120,5 +125,5 @@ int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, int64_t
         return error;
     }
     broker->counters.tickets++;
-    return broker_write_ticket(broker, lease, until, bundle);
+    return broker_write_ticket(broker, lease, chosen, until, bundle);
 }

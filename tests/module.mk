@@ -1,5 +1,6 @@
 # Running the tests.
 #   make check                 every test, TAP under prove
+#   make check-slurm           those with a real Slurm cluster
 #   make check T=name          the tests whose name or path contains this
 #   make check VALGRIND=1      compiled tests under valgrind
 #   make check SAN=thread      the same tests on a sanitized build
@@ -15,10 +16,14 @@ matching     = $(if $(T),$(foreach t,$(1),$(if $(findstring $(test_pattern),$(ca
 
 test_scripts  = $(sort $(wildcard tests/*/*.t))
 
-.PHONY: check check-built tests
+.PHONY: check check-slurm check-built tests
 check:
 	@scripts/install-deps build test
+	@scripts/slurm-headers --fetch >/dev/null
 	@+$(MAKE) $(jobs) --no-print-directory check-built
+
+check-slurm:
+	@+$(MAKE) --no-print-directory check T=slurm
 
 tests: all $$(TEST_PROGRAMS) $$(TEST_EXTRAS)
 

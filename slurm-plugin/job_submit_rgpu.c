@@ -1,0 +1,208 @@
+/*
+ * job_submit/rgpu: counts remote GPUs over the whole cluster. A node cannot count what is in no
+ * node, so --gres=rgpu:N becomes licences here, at submission and at every change of the job, and
+ * requests that could not work are refused with what to do instead.
+ */
+#include <stdlib.h>
+
+#include "slurm-plugin/slurm_headers.h"
+
+#include "slurm-plugin/request.h"
+
+PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
+
+PLUGIN_EXPORT int init(void);
+PLUGIN_EXPORT FINI_TYPE fini(void);
+PLUGIN_EXPORT int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid,
+                             char **message);
+#else
+PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid);
+#endif
+
+int init(void)
+{
+    return SLURM_SUCCESS;
+}
+
+FINI_TYPE fini(void)
+{
+    FINI_RETURN;
+}
+
+static int refuse(char **message, const char *why)
+{
+    info("job_submit/rgpu: refused: %s", why);
+    if (message)
+        *message = xstrdup(why);
+    return ESLURM_INVALID_GRES;
+}
+
+static int set_licenses(char **licenses, const char *ours)
+{
+    char *text = licenses_replace(*licenses, ours);
+
+    if (!text)
+        return ENOMEM;
+    xfree(*licenses);
+    *licenses = xstrdup(text);
+    free(text);
+    return SLURM_SUCCESS;
+}
+
+/* Only --gres counts per node; what asks for rgpu in other ways would not be counted. */
+static bool asks_elsewhere(const job_desc_msg_t *job)
+{
+    const char *const fields[] = {job->tres_per_job, job->tres_per_socket, job->tres_per_task};
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (fields[i] && strstr(fields[i], "rgpu"))
+            return true;
+    return false;
+}
+
+/* Licences are counted before nodes are chosen, so their number must be known: without -N it is
+ * one, as it is for most jobs. A job whose tasks fit no node would then wait for ever. */
+static const char *pin_nodes(job_desc_msg_t *job)
+{
+    bool no_minimum = job->min_nodes == NO_VAL || job->min_nodes == 0;
+    bool no_maximum = job->max_nodes == NO_VAL || job->max_nodes == 0;
+
+    if (no_minimum && no_maximum) {
+        job->min_nodes = job->max_nodes = 1;
+        return NULL;
+    }
+    if (no_minimum)
+        job->min_nodes = job->max_nodes;
+    if (no_maximum)
+        job->max_nodes = job->min_nodes;
+    return job->min_nodes == job->max_nodes
+               ? NULL
+               : "rgpu: a job with --gres=rgpu needs a fixed number of nodes: -N 4 rather than -N 2-4";
+}
+
+static uint32_t largest_node(void)
+{
+    uint32_t cpus = 0;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
+    node_record_t *node;
+
+    for (int i = 0; (node = next_node(&i)); i++)
+        if (node->cpus > cpus)
+            cpus = node->cpus;
+#endif
+    return cpus;
+}
+
+static const char *check_size(const job_desc_msg_t *job)
+{
+    static _Thread_local char text[160];
+    uint32_t tasks = job->num_tasks == NO_VAL ? 1 : job->num_tasks;
+    uint32_t per_task = job->cpus_per_task == NO_VAL16 || !job->cpus_per_task ? 1
+                                                                              : job->cpus_per_task;
+    uint32_t largest = largest_node();
+
+    if (largest == 0 || job->overcommit == 1 ||
+        (uint64_t)tasks * per_task <= (uint64_t)largest * job->min_nodes)
+        return NULL;
+    snprintf(text, sizeof(text), "rgpu: %u tasks do not fit on %u node%s (the largest has %u CPUs); "
+             "say how many nodes with -N", tasks, job->min_nodes, job->min_nodes == 1 ? "" : "s",
+             largest);
+    return text;
+}
+
+int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
+{
+    struct gpu_request request;
+    char ours[64];
+    const char *why;
+
+    if (licenses_name_ours(job->licenses))
+        return refuse(message, "rgpu: licences rgpu and rgpu_mem come with --gres=rgpu:N; leave "
+                               "them out of -L");
+    if (asks_elsewhere(job))
+        return refuse(message, "rgpu: remote GPUs are asked for with --gres=rgpu:N");
+    if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
+                          &why) < 0)
+        return refuse(message, why);
+    if (request.per_node == 0)
+        return SLURM_SUCCESS;
+    why = pin_nodes(job);
+    if (!why)
+        why = check_size(job);
+    if (!why && gpu_request_licenses(&request, job->min_nodes, ours, sizeof(ours)) < 0)
+        why = "rgpu: more than any pool has";
+    return why ? refuse(message, why) : set_licenses(&job->licenses, ours);
+}
+
+/* ---- changes ---- */
+
+/* A job that has its GPUs keeps the licences that it has, whatever else changes. */
+static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
+{
+    char *ours;
+    int status;
+
+    if (!change->licenses)
+        return SLURM_SUCCESS;
+    ours = licenses_select_ours(job->licenses);
+    if (!ours)
+        return ENOMEM;
+    status = set_licenses(&change->licenses, ours);
+    free(ours);
+    return status;
+}
+
+static uint32_t changed_nodes(const job_desc_msg_t *change, const job_record_t *job,
+                              const char **why)
+{
+    uint32_t low = job->details ? job->details->min_nodes : 1;
+    uint32_t high = job->details && job->details->max_nodes ? job->details->max_nodes : low;
+
+    if (change->min_nodes != NO_VAL && change->min_nodes)
+        low = high = change->min_nodes;
+    if (change->max_nodes != NO_VAL && change->max_nodes)
+        high = change->max_nodes;
+    if (low != high)
+        *why = "rgpu: a job with --gres=rgpu needs a fixed number of nodes";
+    return low;
+}
+
+static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
+{
+    const char *gres = change->tres_per_node ? change->tres_per_node : job->tres_per_node;
+    struct gpu_request request;
+    char ours[64];
+    const char *why;
+
+    if (asks_elsewhere(change))
+        return refuse(message, "rgpu: remote GPUs are asked for with --gres=rgpu:N");
+    if (!IS_JOB_PENDING(job))
+        return keep_licenses(change, job);
+    if (gpu_request_parse(gres, job->spank_job_env, job->spank_job_env_size, &request, &why) < 0)
+        return refuse(message, why);
+    if (request.per_node == 0 && !licenses_name_ours(job->licenses) &&
+        !licenses_name_ours(change->licenses))
+        return SLURM_SUCCESS;
+    if (gpu_request_licenses(&request, request.per_node ? changed_nodes(change, job, &why) : 1, ours,
+                             sizeof(ours)) < 0)
+        why = "rgpu: more than any pool has";
+    if (why)
+        return refuse(message, why);
+    if (!change->licenses)
+        change->licenses = xstrdup(job->licenses ? job->licenses : "");
+    return set_licenses(&change->licenses, ours);
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid, char **message)
+{
+    return modify(change, job, message);
+}
+#else
+int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid)
+{
+    return modify(change, job, NULL);
+}
+#endif

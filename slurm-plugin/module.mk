@@ -1,0 +1,35 @@
+# rgpu in Slurm. What knows nothing of Slurm is an archive with tests of its own; the plugins need
+# the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
+# version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c step.c))
+
+SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
+SLURM_LIBS     = $$(COMMON_LIBS) -lcurl -ljansson -lmunge
+SLURM_PLUGINS :=
+
+# Slurm's daemons have the symbols that a plugin leaves undefined.
+define slurm_plugin_rule
+SLURM_PLUGINS += $(B)/lib/slurm/$(1).so
+$(call link_rule,$(B)/lib/slurm/$(1).so,slurm-plugin/$(1).c,rgpuslurm rgpucommon,\
+    $(SLURM_LIBS) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL)
+$(B)/obj/slurm-plugin/$(1).o: EXTRA_CPPFLAGS := -I$(B)/gen/slurm -isystem $(SLURM_HEADERS)
+INSTALL_FILES += $(B)/lib/slurm/$(1).so:$(LIBDIR)/slurm/$(1).so:0755
+endef
+
+ifneq ($(SLURM_HEADERS),)
+GENERATED += $(B)/gen/slurm/config.h
+$(foreach p,gres_rgpu job_submit_rgpu prep_rgpu spank_rgpu,$(eval $(call slurm_plugin_rule,$(p))))
+EXTRAS += $(SLURM_PLUGINS)
+
+# What Slurm's configure would find that its headers ask for.
+$(B)/gen/slurm/config.h:
+	@mkdir -p $(@D)
+	printf '#define USE_ALIAS 1\n#define NDEBUG 1\n' >$@
+endif
+
+.PHONY: slurm-plugins
+slurm-plugins: $$(SLURM_PLUGINS)
+ifeq ($(SLURM_HEADERS),)
+	@echo "no plugins for Slurm: its headers are missing;"
+	@echo "install libslurm-dev and run scripts/slurm-headers --fetch, or set SLURM_SOURCE"
+endif

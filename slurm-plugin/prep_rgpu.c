@@ -1,0 +1,257 @@
+/*
+ * prep/rgpu: takes a job's GPUs from the broker when the job starts and gives them back when it
+ * ends, however it ends. slurmctld calls with its job lock held, so the talking is done by threads
+ * that take a copy of what they need; until they report, the job is configuring or completing.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "slurm-plugin/slurm_headers.h"
+
+#include "slurm-plugin/lease.h"
+
+PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
+
+PLUGIN_EXPORT int init(void);
+PLUGIN_EXPORT FINI_TYPE fini(void);
+PLUGIN_EXPORT void prep_p_register_callbacks(prep_callbacks_t *given);
+PLUGIN_EXPORT int prep_p_prolog(job_env_t *job_env, slurm_cred_t *cred);
+PLUGIN_EXPORT int prep_p_epilog(job_env_t *job_env, slurm_cred_t *cred);
+PLUGIN_EXPORT int prep_p_prolog_slurmctld(job_record_t *job, bool *async);
+PLUGIN_EXPORT int prep_p_epilog_slurmctld(job_record_t *job, bool *async);
+PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
+
+/* slurmd loads this plugin too, and has none of these. */
+#pragma weak find_job_record
+#pragma weak last_job_update
+#pragma weak lock_slurmctld
+#pragma weak unlock_slurmctld
+
+static prep_callbacks_t callbacks;
+static struct slurm_settings settings;
+static int settings_error = -ENOENT;
+static atomic_bool stopping;
+
+/* Threads of ours that are at work: the plugin must not be unloaded under them. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t all_done = PTHREAD_COND_INITIALIZER;
+static unsigned at_work;
+
+struct task {
+    struct job_lease job;
+    bool acquire;
+    char why[320];
+};
+
+int init(void)
+{
+    atomic_store(&stopping, false);
+    if (!running_in_slurmctld())
+        return SLURM_SUCCESS;
+    settings_error = slurm_settings_load(&settings);
+    if (settings_error)
+        error("%s: the settings of rgpu cannot be read: no job gets remote GPUs", plugin_type);
+    return SLURM_SUCCESS;
+}
+
+FINI_TYPE fini(void)
+{
+    atomic_store(&stopping, true);
+    pthread_mutex_lock(&lock);
+    while (at_work > 0)
+        pthread_cond_wait(&all_done, &lock);
+    pthread_mutex_unlock(&lock);
+    if (!settings_error)
+        slurm_settings_clear(&settings);
+    settings_error = -ENOENT;
+    FINI_RETURN;
+}
+
+void prep_p_register_callbacks(prep_callbacks_t *given)
+{
+    callbacks = *given;
+}
+
+int prep_p_prolog(job_env_t *job_env, slurm_cred_t *cred)
+{
+    return SLURM_SUCCESS;
+}
+
+int prep_p_epilog(job_env_t *job_env, slurm_cred_t *cred)
+{
+    return SLURM_SUCCESS;
+}
+
+void prep_p_required(prep_call_type_t type, bool *required)
+{
+    *required = running_in_slurmctld() &&
+                (type == PREP_PROLOG_SLURMCTLD || type == PREP_EPILOG_SLURMCTLD);
+}
+
+/* ---- what a job holds ---- */
+
+/* 0: the job asks for no remote GPUs. */
+static int read_job(const job_record_t *job, struct job_lease *lease)
+{
+    const char *why;
+
+    memset(lease, 0, sizeof(*lease));
+    lease->job = job->job_id;
+    lease->start = job->start_time;
+    lease->owner = job->user_id;
+    lease->nodes = job->node_cnt ? job->node_cnt : 1;
+    lease->can_requeue = job->batch_flag && job->details && job->details->requeue;
+    if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size,
+                          &lease->request, &why) == 0)
+        return lease->request.per_node > 0;
+    error("%s: JobId=%u: %s", plugin_type, job->job_id, why);
+    return -EINVAL;
+}
+
+/* ---- telling the user ---- */
+
+/* Runs after the job was sent back into the queue: what squeue and scontrol show of it. A request
+ * that no pool could satisfy is held, else it would be tried for ever. */
+static void tell_user(const struct task *task, bool hold)
+{
+    slurmctld_lock_t job_write = {.job = WRITE_LOCK};
+    job_record_t *job;
+
+    lock_slurmctld(job_write);
+    job = find_job_record(task->job.job);
+    if (job) {
+        if (!job->system_comment || !xstrncmp(job->system_comment, "rgpu: ", 6)) {
+            xfree(job->system_comment);
+            job->system_comment = xstrdup(task->why);
+        }
+        if (hold && task->job.can_requeue) {
+            job->priority = 0;
+            job->state_reason = WAIT_HELD;
+        }
+        xfree(job->state_desc);
+        job->state_desc = xstrdup(task->why);
+        last_job_update = time(NULL);
+    }
+    unlock_slurmctld(job_write);
+}
+
+static void clear_comment(uint32_t number)
+{
+    slurmctld_lock_t job_write = {.job = WRITE_LOCK};
+    job_record_t *job;
+
+    lock_slurmctld(job_write);
+    job = find_job_record(number);
+    if (job && job->system_comment && !xstrncmp(job->system_comment, "rgpu: ", 6))
+        xfree(job->system_comment);
+    unlock_slurmctld(job_write);
+}
+
+/* ---- the threads ---- */
+
+static void run_acquire(struct task *task)
+{
+    int result = settings_error ? settings_error
+                                : lease_acquire(&settings, &task->job, &stopping, task->why,
+                                                sizeof(task->why));
+    bool hold = result == -E2BIG || result == -EINVAL;
+
+    if (result == -ENOMEM || settings_error)
+        snprintf(task->why, sizeof(task->why), "rgpu: slurmctld cannot ask the broker");
+    if (!result) {
+        clear_comment(task->job.job);
+        callbacks.prolog_slurmctld(0, task->job.job, false);
+        return;
+    }
+    info("%s: JobId=%u: %s", plugin_type, task->job.job, task->why);
+    /* A slurmctld that stops takes up the job's start again when it is back. */
+    if (atomic_load(&stopping))
+        return;
+    tell_user(task, false);
+    callbacks.prolog_slurmctld(W_EXITCODE(1, 0), task->job.job, false);
+    tell_user(task, hold);
+}
+
+static void run_release(struct task *task)
+{
+    int result = settings_error ? settings_error
+                                : lease_release(&settings, &task->job, &stopping, task->why,
+                                                sizeof(task->why));
+
+    if (result)
+        info("%s: JobId=%u: not released yet, rgpu-slurm-sync will see to it: %s", plugin_type,
+             task->job.job, task->why);
+    if (!atomic_load(&stopping))
+        callbacks.epilog_slurmctld(0, task->job.job, false);
+}
+
+static void *run(void *context)
+{
+    struct task *task = context;
+
+    if (task->acquire)
+        run_acquire(task);
+    else
+        run_release(task);
+    free(task);
+    pthread_mutex_lock(&lock);
+    if (--at_work == 0)
+        pthread_cond_broadcast(&all_done);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static int start_thread(struct task *task)
+{
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    pthread_t thread;
+    int result;
+
+    /* Signals are for slurmctld's own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_mutex_lock(&lock);
+    result = pthread_create(&thread, &attributes, run, task);
+    if (!result)
+        at_work++;
+    pthread_mutex_unlock(&lock);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return result;
+}
+
+static int begin(job_record_t *job, bool acquire, bool *async)
+{
+    struct task *task = calloc(1, sizeof(*task));
+    int wanted = task ? read_job(job, &task->job) : -ENOMEM;
+
+    *async = false;
+    if (wanted > 0) {
+        task->acquire = acquire;
+        *async = start_thread(task) == 0;
+        if (*async)
+            return SLURM_SUCCESS;
+        wanted = -EAGAIN;
+    }
+    free(task);
+    if (wanted < 0)
+        error("%s: JobId=%u: %s failed", plugin_type, job->job_id, acquire ? "acquire" : "release");
+    /* slurmctld goes on whatever is returned here. A job that has no lease gets no ticket, and ends
+     * with its first task; a lease that was not released falls to rgpu-slurm-sync. */
+    return wanted < 0 ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+int prep_p_prolog_slurmctld(job_record_t *job, bool *async)
+{
+    return begin(job, true, async);
+}
+
+int prep_p_epilog_slurmctld(job_record_t *job, bool *async)
+{
+    return begin(job, false, async);
+}

@@ -1,0 +1,215 @@
+/* What a job asks for. */
+#include "slurm-plugin/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/units.h"
+
+#define OPTION_PREFIX "_SLURM_SPANK_OPTION_rgpu_"
+/* One lease cannot have more. */
+#define GPUS_PER_NODE_MAX 1024
+
+/* ---- --gres ---- */
+
+/* One entry such as "gres:rgpu:2": 0 and its count, -ENOENT where it is of another kind. */
+static int parse_entry(const char *entry, size_t size, uint64_t *count, const char **why)
+{
+    char text[128], *end;
+
+    if (size > 5 && (!strncmp(entry, "gres:", 5) || !strncmp(entry, "gres/", 5)))
+        entry += 5, size -= 5;
+    if (size < 4 || strncmp(entry, "rgpu", 4) || (size > 4 && entry[4] != ':' && entry[4] != '='))
+        return -ENOENT;
+    entry += 4, size -= 4;
+    *count = 1;
+    if (size == 0)
+        return 0;
+    if (size >= sizeof(text)) {
+        *why = "rgpu: the count in --gres is not a number";
+        return -EINVAL;
+    }
+    snprintf(text, sizeof(text), "%.*s", (int)size - 1, entry + 1);
+    *count = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end) {
+        *why = "rgpu: --gres=rgpu takes a count only; ask for a model with "
+               "--rgpu-constraint=model=PATTERN";
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int parse_gres(const char *gres, uint64_t *total, const char **why)
+{
+    *total = 0;
+    while (gres && *gres) {
+        size_t size = strcspn(gres, ",;");
+        uint64_t count;
+        int error = parse_entry(gres, size, &count, why);
+
+        if (error == -EINVAL)
+            return error;
+        if (!error)
+            *total += count;
+        gres += size + (gres[size] != '\0');
+    }
+    if (*total > GPUS_PER_NODE_MAX) {
+        *why = "rgpu: no job can have that many GPUs";
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* ---- the options ---- */
+
+static const char *find_option(char *const *environment, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < size; i++) {
+        const char *entry = environment[i];
+        if (!strncmp(entry, "SPANK_", 6))
+            entry += 6;
+        if (strncmp(entry, OPTION_PREFIX, strlen(OPTION_PREFIX)))
+            continue;
+        entry += strlen(OPTION_PREFIX);
+        if (!strncmp(entry, name, length) && entry[length] == '=')
+            return entry + length + 1;
+    }
+    return NULL;
+}
+
+static int parse_mode(const char *mode, struct gpu_request *request, const char **why)
+{
+    if (!mode)
+        request->shared = request->memory > 0;
+    else if (!strcmp(mode, "shared"))
+        request->shared = true;
+    else if (!strcmp(mode, "exclusive"))
+        request->shared = false;
+    else
+        *why = "rgpu: --rgpu-mode is exclusive or shared";
+    if (!*why && request->shared && request->memory == 0)
+        *why = "rgpu: a share needs a memory budget: --rgpu-mem=SIZE, such as 10G";
+    return *why ? -EINVAL : 0;
+}
+
+/* What a constraint may consist of is the broker's to say; here only what could not be passed on. */
+static int parse_constraint(const char *text, struct gpu_request *request, const char **why)
+{
+    if (!text)
+        return 0;
+    if (strlen(text) >= sizeof(request->constraint))
+        *why = "rgpu: --rgpu-constraint is too long";
+    for (const char *c = text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *why = "rgpu: --rgpu-constraint takes printable characters only";
+    if (*why)
+        return -EINVAL;
+    strcpy(request->constraint, text);
+    return 0;
+}
+
+int gpu_request_parse(const char *gres, char *const *environment, size_t size,
+                      struct gpu_request *request, const char **why)
+{
+    const char *memory = find_option(environment, size, "rgpu_mem");
+    uint64_t count;
+    int error;
+
+    memset(request, 0, sizeof(*request));
+    *why = NULL;
+    error = parse_gres(gres, &count, why);
+    if (error || count == 0)
+        return error;
+    request->per_node = (uint32_t)count;
+    if (memory && (units_parse_size(memory, &request->memory) < 0 || request->memory == 0)) {
+        *why = "rgpu: --rgpu-mem is a size such as 10G";
+        return -EINVAL;
+    }
+    error = parse_mode(find_option(environment, size, "rgpu_mode"), request, why);
+    return error ? error
+                 : parse_constraint(find_option(environment, size, "rgpu_constraint"), request, why);
+}
+
+/* ---- licences ---- */
+
+int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char *text, size_t size)
+{
+    uint64_t units = 1, total;
+
+    if (request->per_node == 0) {
+        *text = '\0';
+        return 0;
+    }
+    if (request->shared)
+        units = request->memory / GPU_SHARE_UNIT + (request->memory % GPU_SHARE_UNIT != 0);
+    if (__builtin_mul_overflow(units, (uint64_t)request->per_node * nodes, &total) ||
+        total > INT32_MAX)
+        return -ERANGE;
+    snprintf(text, size, "%s:%llu", request->shared ? "rgpu_mem" : "rgpu",
+             (unsigned long long)total);
+    return 0;
+}
+
+/* Entries are NAME[@SERVER][:COUNT], in newer versions also NAME=COUNT, and `|` between choices. */
+static bool entry_is_ours(const char *entry, size_t size)
+{
+    size_t name = 0;
+
+    while (size && (*entry == ' ' || *entry == '(' || *entry == '"'))
+        entry++, size--;
+    while (name < size && !strchr(":=@*() ", entry[name]))
+        name++;
+    return (name == 4 && !strncasecmp(entry, "rgpu", 4)) ||
+           (name == 8 && !strncasecmp(entry, "rgpu_mem", 8));
+}
+
+/* Copies the entries that are ours, or those that are not. */
+static char *filter(const char *licenses, bool ours, const char *more)
+{
+    size_t room = (licenses ? strlen(licenses) : 0) + strlen(more) + 2;
+    char *out = malloc(room), *at = out;
+
+    if (!out)
+        return NULL;
+    while (licenses && *licenses) {
+        size_t size = strcspn(licenses, ",;|");
+        if (size && entry_is_ours(licenses, size) == ours) {
+            if (at != out)
+                *at++ = ',';
+            memcpy(at, licenses, size);
+            at += size;
+        }
+        licenses += size + (licenses[size] != '\0');
+    }
+    if (*more && at != out)
+        *at++ = ',';
+    strcpy(at, more);
+    return out;
+}
+
+bool licenses_name_ours(const char *licenses)
+{
+    while (licenses && *licenses) {
+        size_t size = strcspn(licenses, ",;|");
+        if (entry_is_ours(licenses, size))
+            return true;
+        licenses += size + (licenses[size] != '\0');
+    }
+    return false;
+}
+
+char *licenses_replace(const char *licenses, const char *ours)
+{
+    /* Choices ("a|b") of other licences keep their form. */
+    return licenses_name_ours(licenses) || *ours ? filter(licenses, false, ours)
+                                                 : strdup(licenses ? licenses : "");
+}
+
+char *licenses_select_ours(const char *licenses)
+{
+    return filter(licenses, true, "");
+}

@@ -1,0 +1,38 @@
+/* The settings that all parts of rgpu in Slurm share: /etc/rgpu/slurm.conf on every node. */
+#ifndef RGPU_SLURM_SETTINGS_H
+#define RGPU_SLURM_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/broker_client.h"
+#include "common/config.h"
+
+#define SLURM_SETTINGS_FILE "/etc/rgpu/slurm.conf"
+
+struct slurm_settings {
+    char *cluster;
+    char *broker, *broker_key, *munge_socket;
+    uint64_t acquire_wait, interactive_wait, release_wait;
+    char *library, *ticket_dir;
+    int ranks;
+    uint64_t interval;
+    char *reservation;
+};
+
+enum { RANKS_ALL, RANKS_LOCAL };
+
+extern const struct config_option slurm_settings_table[];
+
+/*
+ * From the file that RGPU_SLURM_CONF names in the daemon's own environment, else from /etc; without
+ * a file the defaults hold. -errno after logging.
+ */
+int slurm_settings_load(struct slurm_settings *settings) __attribute__((warn_unused_result));
+void slurm_settings_clear(struct slurm_settings *settings);
+
+/* As broker_client_open; `timeout_ms` of each call. */
+int slurm_settings_open(const struct slurm_settings *settings, unsigned timeout_ms,
+                        struct broker_client **client) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * Slurm's own headers, and what differs between its versions 21.08 to 25.11. Included by the
+ * plugins that run inside Slurm's daemons and nowhere else.
+ */
+#ifndef RGPU_SLURM_HEADERS_H
+#define RGPU_SLURM_HEADERS_H
+
+/* Slurm's headers are not written for our warnings. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#pragma GCC diagnostic ignored "-Wundef"
+
+#include <slurm/slurm_version.h>
+
+#include "src/common/slurm_xlator.h"
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#include "src/interfaces/gres.h"
+#include "src/interfaces/prep.h"
+#else
+#include "src/common/gres.h"
+#include "src/common/prep.h"
+#endif
+#include "src/common/env.h"
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/slurmctld.h"
+
+#pragma GCC diagnostic pop
+
+/* Our own log would write to the daemon's standard error: its functions are Slurm's to speak. */
+#undef log_init
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+typedef list_t *slurm_list;
+#else
+typedef List slurm_list;
+#endif
+
+/* fini() of a plugin. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+#define FINI_TYPE void
+#define FINI_RETURN return
+#else
+#define FINI_TYPE int
+#define FINI_RETURN return SLURM_SUCCESS
+#endif
+
+#define PLUGIN_EXPORT __attribute__((visibility("default")))
+
+/* What every plugin says of itself; Slurm loads those of its own version only. */
+#define PLUGIN_IDENTITY(name, type) \
+    PLUGIN_EXPORT const char plugin_name[] = name; \
+    PLUGIN_EXPORT const char plugin_type[] = type; \
+    PLUGIN_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * The SPANK part: the --rgpu-... options of sbatch, srun and salloc, and in slurmstepd a ticket for
+ * each step that has remote GPUs. A step's job is what slurmstepd says it is, never what the
+ * environment says. An error on the way is kept until the first task: failing earlier would drain
+ * the node.
+ */
+#include <errno.h>
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "slurm-plugin/lease.h"
+#include "slurm-plugin/step.h"
+
+#pragma GCC visibility push(default)
+SPANK_PLUGIN(rgpu, 1)
+int slurm_spank_init(spank_t spank, int argc, char **argv);
+int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv);
+int slurm_spank_task_init(spank_t spank, int argc, char **argv);
+int slurm_spank_exit(spank_t spank, int argc, char **argv);
+#pragma GCC visibility pop
+
+static struct step step;
+static bool has_gpus;
+static char problem[400];
+
+/* ---- options ---- */
+
+/* job_submit/rgpu checks the values: it also sees those of clients other than ours. */
+static int take_option(int value, const char *text, int remote)
+{
+    return 0;
+}
+
+static struct spank_option options[] = {
+    {"rgpu-mem", "SIZE", "share of each remote GPU with this memory budget, such as 10G; with "
+     "--rgpu-mode=exclusive the least that each has", 1, 0, take_option},
+    {"rgpu-mode", "MODE", "remote GPUs as exclusive or shared [shared with --rgpu-mem]", 1, 0,
+     take_option},
+    {"rgpu-constraint", "LIST", "what remote GPUs must be like, such as model=*H200*,same-box", 1, 0,
+     take_option},
+};
+
+int slurm_spank_init(spank_t spank, int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (spank_option_register(spank, &options[i]) != ESPANK_SUCCESS)
+            return -1;
+    return 0;
+}
+
+/* ---- the environment of a step ---- */
+
+static uint32_t gpu_count(spank_t spank)
+{
+    char text[16];
+
+    return spank_getenv(spank, "RGPU_COUNT", text, sizeof(text)) == ESPANK_SUCCESS
+               ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+static void prepend_library(spank_t spank, const char *directory)
+{
+    char old[8192], value[8192 + 512];
+
+    if (!directory)
+        return;
+    if (spank_getenv(spank, "LD_LIBRARY_PATH", old, sizeof(old)) != ESPANK_SUCCESS)
+        *old = '\0';
+    snprintf(value, sizeof(value), "%.500s%s%s", directory, *old ? ":" : "", old);
+    spank_setenv(spank, "LD_LIBRARY_PATH", value, 1);
+}
+
+/* Where this node stands among the nodes of the job; a step may run on some of them only. */
+static void find_place(spank_t spank, struct step_place *place)
+{
+    char nodes[16384], name[256];
+    uint32_t count = 1, index = 0;
+    hostlist_t list;
+    int found;
+
+    spank_get_item(spank, S_JOB_NNODES, &count);
+    spank_get_item(spank, S_JOB_NODEID, &index);
+    place->node = index;
+    place->nodes = count;
+    if (spank_getenv(spank, "SLURM_JOB_NODELIST", nodes, sizeof(nodes)) != ESPANK_SUCCESS ||
+        spank_getenv(spank, "SLURMD_NODENAME", name, sizeof(name)) != ESPANK_SUCCESS)
+        return;
+    list = slurm_hostlist_create(nodes);
+    found = list ? slurm_hostlist_find(list, name) : -1;
+    if (found >= 0) {
+        place->node = (uint32_t)found;
+        place->nodes = (uint32_t)slurm_hostlist_count(list);
+    }
+    if (list)
+        slurm_hostlist_destroy(list);
+}
+
+static void identify(spank_t spank, struct step_place *place)
+{
+    memset(place, 0, sizeof(*place));
+    spank_get_item(spank, S_JOB_ID, &place->job);
+    spank_get_item(spank, S_JOB_STEPID, &place->step);
+    spank_get_item(spank, S_JOB_UID, &place->uid);
+    spank_get_item(spank, S_JOB_GID, &place->gid);
+    spank_get_item(spank, S_JOB_NODEID, &place->step_node);
+    place->count = gpu_count(spank);
+    /* Steps that srun starts divide the job's GPUs; the batch script sees all of its node. */
+    place->divides = place->step < SLURM_MAX_NORMAL_STEP_ID;
+    find_place(spank, place);
+}
+
+int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
+{
+    struct step_place place;
+
+    if (!spank_remote(spank))
+        return 0;
+    /* Tickets that came with the environment of the submission are of something else. */
+    spank_unsetenv(spank, "RGPU_TICKET");
+    spank_unsetenv(spank, "RGPU_TICKET_FILE");
+    identify(spank, &place);
+    has_gpus = place.count > 0 && place.step != SLURM_EXTERN_CONT;
+    if (!has_gpus)
+        return 0;
+    if (step_begin(&place, &step, problem, sizeof(problem)) < 0)
+        return 0;
+    prepend_library(spank, step.settings.library);
+    if (step.file_count > 0)
+        spank_setenv(spank, "RGPU_TICKET_FILE", step.files[0], 1);
+    return 0;
+}
+
+int slurm_spank_task_init(spank_t spank, int argc, char **argv)
+{
+    int task = 0;
+
+    if (!has_gpus || !spank_remote(spank))
+        return 0;
+    if (*problem) {
+        slurm_error("rgpu: this job's remote GPUs cannot be used: %s", problem);
+        return -1;
+    }
+    if (step.file_count > 1) {
+        spank_get_item(spank, S_TASK_ID, &task);
+        spank_setenv(spank, "RGPU_TICKET_FILE", step.files[(unsigned)task % step.file_count], 1);
+        spank_setenv(spank, "RGPU_COUNT", "1", 1);
+    }
+    return 0;
+}
+
+int slurm_spank_exit(spank_t spank, int argc, char **argv)
+{
+    if (has_gpus && spank_remote(spank))
+        step_end(&step);
+    return 0;
+}

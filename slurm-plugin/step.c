@@ -1,0 +1,211 @@
+/* A step's tickets on one node. */
+#include "slurm-plugin/step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "slurm-plugin/lease.h"
+
+enum { CALL_TIMEOUT_MS = 10000 };
+
+static const char *directory_of(const struct step *step)
+{
+    return step->settings.ticket_dir ? step->settings.ticket_dir : "/run/rgpu-slurm";
+}
+
+/* Everybody may pass through it to his own ticket, nobody else may write in it. */
+static int make_directory(const char *path)
+{
+    struct stat status;
+
+    if (mkdir(path, 0711) < 0 && errno != EEXIST)
+        return -errno;
+    if (lstat(path, &status) < 0)
+        return -errno;
+    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022) ? 0
+                                                                                          : -EPERM;
+}
+
+/* ---- choosing GPUs ---- */
+
+/* The lock's file goes with its holder: one that was removed meanwhile is not worth having. */
+static int try_lock(const char *path)
+{
+    struct stat status;
+    int fd;
+
+    for (;;) {
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+            return -errno;
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+            close(fd);
+            return -EWOULDBLOCK;
+        }
+        if (fstat(fd, &status) == 0 && status.st_nlink > 0)
+            return fd;
+        close(fd);
+    }
+}
+
+static bool lock_gpu(struct step *step, uint32_t job, uint32_t gpu)
+{
+    char *path;
+    int fd;
+
+    if (asprintf(&path, "%s/%" PRIu32 ".gpu.%" PRIu32, directory_of(step), job, gpu) < 0)
+        return false;
+    fd = try_lock(path);
+    if (fd < 0) {
+        free(path);
+        return false;
+    }
+    step->locks[step->lock_count] = fd;
+    step->lock_paths[step->lock_count++] = path;
+    return true;
+}
+
+/* The node's part of the job's GPUs, of which free ones come first. Returns how many. */
+static uint32_t choose_gpus(struct step *step, const struct step_place *place, uint32_t total,
+                            uint32_t *gpus)
+{
+    uint32_t per_node = place->nodes ? total / place->nodes : total;
+    uint32_t first = place->node * per_node, wanted, count = 0;
+    bool taken[STEP_GPUS_MAX] = {false};
+
+    if (per_node > STEP_GPUS_MAX)
+        per_node = STEP_GPUS_MAX;
+    if (first + per_node > total)
+        first = 0;
+    wanted = place->count < per_node ? place->count : per_node;
+    for (uint32_t i = 0; place->divides && i < per_node && count < wanted; i++)
+        if (lock_gpu(step, place->job, first + i)) {
+            taken[i] = true;
+            gpus[count++] = first + i;
+        }
+    for (uint32_t i = 0; i < per_node && count < wanted; i++)
+        if (!taken[i])
+            gpus[count++] = first + i;
+    return count;
+}
+
+/* ---- ticket files ---- */
+
+static int write_all(int fd, const char *text)
+{
+    size_t size = strlen(text);
+
+    while (size > 0) {
+        ssize_t n = write(fd, text, size);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0)
+            text += n, size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_ticket(struct step *step, const struct step_place *place, const char *bundle)
+{
+    char *path;
+    int fd, error = 0;
+
+    if (asprintf(&path, "%s/%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".ticket.%u", directory_of(step),
+                 place->job, place->step, place->step_node, step->file_count) < 0)
+        return -ENOMEM;
+    unlink(path); /* of a step that was killed with its slurmstepd */
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        error = -errno;
+        free(path);
+        return error;
+    }
+    step->files[step->file_count++] = path;
+    error = write_all(fd, bundle);
+    if (!error && fchown(fd, place->uid, place->gid) < 0)
+        error = -errno;
+    close(fd);
+    return error;
+}
+
+static int add_ticket(struct step *step, const struct step_place *place,
+                      struct broker_client *client, const struct step_lease *lease,
+                      const uint32_t *gpus, uint32_t count)
+{
+    char *bundle;
+    int error = lease_ticket(client, lease, gpus, count, &bundle);
+
+    if (error)
+        return error;
+    error = write_ticket(step, place, bundle);
+    explicit_bzero(bundle, strlen(bundle));
+    free(bundle);
+    return error ? broker_client_explain(client, error, "the ticket cannot be written in %s: %s",
+                                         directory_of(step), strerror(-error))
+                 : 0;
+}
+
+static int get_tickets(struct step *step, const struct step_place *place,
+                       struct broker_client *client)
+{
+    struct step_lease lease;
+    uint32_t gpus[STEP_GPUS_MAX], count;
+    int error = lease_find(client, &step->settings, place->job, &lease);
+
+    if (error)
+        return error;
+    count = choose_gpus(step, place, lease.gpus, gpus);
+    if (step->settings.ranks == RANKS_ALL || !place->divides)
+        return add_ticket(step, place, client, &lease, gpus, count);
+    for (uint32_t i = 0; !error && i < count; i++)
+        error = add_ticket(step, place, client, &lease, &gpus[i], 1);
+    return error;
+}
+
+int step_begin(const struct step_place *place, struct step *step, char *why, size_t size)
+{
+    struct broker_client *client = NULL;
+    int error;
+
+    memset(step, 0, sizeof(*step));
+    error = slurm_settings_load(&step->settings);
+    if (error) {
+        snprintf(why, size, "the settings of rgpu on this node cannot be read");
+        return error;
+    }
+    error = make_directory(directory_of(step));
+    if (error) {
+        snprintf(why, size, "%s is not a directory of root's that nobody else can write in",
+                 directory_of(step));
+        return error;
+    }
+    error = slurm_settings_open(&step->settings, CALL_TIMEOUT_MS, &client);
+    if (!error)
+        error = get_tickets(step, place, client);
+    if (error)
+        snprintf(why, size, "%s", client ? broker_client_error(client) : strerror(-error));
+    broker_client_close(&client);
+    return error;
+}
+
+void step_end(struct step *step)
+{
+    for (unsigned i = 0; i < step->file_count; i++) {
+        unlink(step->files[i]);
+        free(step->files[i]);
+    }
+    for (unsigned i = 0; i < step->lock_count; i++) {
+        unlink(step->lock_paths[i]);
+        close(step->locks[i]);
+        free(step->lock_paths[i]);
+    }
+    slurm_settings_clear(&step->settings);
+    memset(step, 0, sizeof(*step));
+}

@@ -1,0 +1,43 @@
+/*
+ * A step's tickets on one node: which of the job's GPUs the step gets, and the files that hold the
+ * tickets. Knows nothing of Slurm's headers.
+ *
+ * Steps of a job that run side by side get different GPUs as long as there are enough: a step locks
+ * one file per GPU for as long as its slurmstepd lives, and the kernel unlocks it however that ends.
+ */
+#ifndef RGPU_SLURM_STEP_H
+#define RGPU_SLURM_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "slurm-plugin/settings.h"
+
+#define STEP_GPUS_MAX 64
+
+struct step_place {
+    uint32_t job, step;
+    uid_t uid;
+    gid_t gid;
+    uint32_t count;       /* GPUs of the step on this node */
+    uint32_t node, nodes; /* of the job */
+    uint32_t step_node;   /* this node's number in the step */
+    bool divides;         /* takes GPUs that other steps do not have */
+};
+
+struct step {
+    struct slurm_settings settings;
+    char *files[STEP_GPUS_MAX]; /* one for all ranks, or one for each rank in turn */
+    unsigned file_count;
+    int locks[STEP_GPUS_MAX];
+    char *lock_paths[STEP_GPUS_MAX];
+    unsigned lock_count;
+};
+
+/* As root. -errno, with a sentence for the user in why; step_end in any case. */
+int step_begin(const struct step_place *place, struct step *step, char *why, size_t size)
+    __attribute__((warn_unused_result));
+void step_end(struct step *step);
+
+#endif

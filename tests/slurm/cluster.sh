@@ -1,0 +1,212 @@
+# A real Slurm cluster in the test's directory: munged, slurmctld and three slurmds on this host,
+# and, for tests of rgpu in it, a broker with two boxes of two software GPUs each.
+. "$(dirname "${BASH_SOURCE[0]}")/../broker/broker.sh"
+
+# Debian keeps daemons where users have no path to.
+PATH=$PATH:/usr/sbin:/sbin
+SLURM_DIR=$TMP/slurm
+SLURM_NODES=(n1 n2 n3)
+PLUGINS=$BUILD/lib/slurm
+# Two ordinary users, whom every Debian has.
+ALICE=daemon BOB=games
+
+require_slurm() {
+    requires munged slurmctld slurmd sbatch srun salloc scancel setpriv
+    [ "$(id -u)" = 0 ] || skip_all "jobs of several users need root"
+    [ -z "${SAN:-}" ] || skip_all "a sanitized plugin cannot be loaded into Slurm's daemons"
+}
+
+require_plugins() {
+    require_slurm
+    [ -e "$PLUGINS/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
+}
+
+# free_ports N: prints N TCP ports that nobody listens on just now.
+free_ports() {
+    python3 -c '
+import socket, sys
+held = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*[s.getsockname()[1] for s in held])' "$1"
+}
+
+start_munged() {
+    local dir=$SLURM_DIR/munge
+    mkdir -p "$dir"
+    chmod 711 "$TMP" "$SLURM_DIR" "$dir"
+    MUNGE_SOCKET=$dir/socket
+    head -c 128 /dev/urandom >"$dir/key"
+    chmod 600 "$dir/key"
+    start munged munged --foreground --force --key-file="$dir/key" --socket="$MUNGE_SOCKET" \
+        --pid-file="$dir/pid" --log-file="$dir/log" --seed-file="$dir/seed"
+    await "munged" munge -n -S "$MUNGE_SOCKET"
+}
+
+# slurm_settings [LINE...]: writes slurm.conf; lines given here end it.
+slurm_settings() {
+    local host ports node i=1
+    host=$(hostname -s)
+    read -ra ports <<<"$(free_ports $((${#SLURM_NODES[@]} + 1)))"
+    mkdir -p "$SLURM_DIR/state"
+    {
+        cat <<END
+ClusterName=test
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=${ports[0]}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$MUNGE_SOCKET,cred_expire=5
+CredType=cred/munge
+StateSaveLocation=$SLURM_DIR/state
+SlurmdSpoolDir=$SLURM_DIR/spool-%n
+SlurmctldPidFile=$SLURM_DIR/slurmctld.pid
+SlurmdPidFile=$SLURM_DIR/slurmd-%n.pid
+SlurmctldLogFile=$SLURM_DIR/slurmctld.log
+SlurmdLogFile=$SLURM_DIR/slurmd-%n.log
+PlugStackConfig=$SLURM_DIR/plugstack.conf
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+SchedulerParameters=bf_licenses,sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=10000
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=1
+MailProg=/bin/true
+END
+        for node in "${SLURM_NODES[@]}"; do
+            echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[$i]} CPUs=8" \
+                "RealMemory=1000 ${NODE_EXTRA:-}"
+            i=$((i + 1))
+        done
+        echo "PartitionName=p Nodes=ALL Default=YES State=UP OverSubscribe=NO"
+        printf '%s\n' "$@"
+    } >"$SLURM_DIR/slurm.conf"
+    [ -e "$SLURM_DIR/plugstack.conf" ] || : >"$SLURM_DIR/plugstack.conf"
+    chmod 644 "$SLURM_DIR/slurm.conf" "$SLURM_DIR/plugstack.conf"
+    export SLURM_CONF=$SLURM_DIR/slurm.conf
+}
+
+# Both take variables for the daemon's environment.
+start_slurmctld() {
+    start slurmctld env "${DAEMON_ENV[@]}" slurmctld -D "$@"
+    SLURMCTLD_PID=$PID
+    await "slurmctld" scontrol_ping
+}
+start_slurmd() {
+    mkdir -p "$SLURM_DIR/spool-$1"
+    start "slurmd-$1" env "${DAEMON_ENV[@]}" slurmd -D -N "$1"
+    SLURMD_PID[$1]=$PID
+}
+DAEMON_ENV=()
+declare -A SLURMD_PID=()
+
+scontrol_ping() { scontrol ping | grep -q 'UP$'; }
+node_is() { [ "$(sinfo -h -n "$1" -N -o %T)" = "$2" ]; }
+nodes_idle() { [ "$(sinfo -h -N -o %T | sort | uniq -c | xargs)" = "${#SLURM_NODES[@]} idle" ]; }
+
+start_slurm() {
+    local node
+    start_slurmctld -c
+    for node in "${SLURM_NODES[@]}"; do start_slurmd "$node"; done
+    await "idle nodes" nodes_idle || {
+        tail -n 20 "$SLURM_DIR"/*.log | sed 's/^/#   /' >&2
+        bail "the cluster did not start"
+    }
+}
+
+# Steps outlive their slurmd: whatever has this cluster's configuration in its environment goes.
+end_steps() {
+    local pid
+    [ -n "${SLURM_CONF:-}" ] || return 0
+    for pid in /proc/[0-9]*; do
+        pid=${pid#/proc/}
+        [ "$pid" != $$ ] || continue
+        if tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qxF "SLURM_CONF=$SLURM_CONF" &&
+            grep -qE '^(slurmstepd|sleep|slurm_script|sh|bash|cat)' "/proc/$pid/comm" 2>/dev/null &&
+            [ "$(ps -o sid= -p "$pid" | xargs)" != "$(ps -o sid= -p $$ | xargs)" ]; then
+            kill -KILL "$pid" 2>/dev/null || true
+        fi
+    done
+}
+eval "$(declare -f stop_all | sed '1s/stop_all/stop_started/')"
+stop_all() {
+    stop_started
+    end_steps
+}
+
+# as USER COMMAND...: as that user, with an environment of one's own.
+as() {
+    local user=$1
+    shift
+    setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups \
+        env HOME=/ USER="$user" LOGNAME="$user" "$@"
+}
+
+job_state() { scontrol show job "$1" | sed -n 's/^ *JobState=\([A-Z_]*\).*/\1/p'; }
+job_is() { [ "$(job_state "$1")" = "$2" ]; }
+job_field() { scontrol show job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }
+
+# ---- rgpu in the cluster ----
+
+# start_cuda_box NAME [rgpud arguments]: a box of the pool with two software GPUs.
+start_cuda_box() {
+    local name=$1
+    shift
+    mkdir -p "$TMP/box-$name"
+    [ -e "$TMP/$name.boxkey" ] || {
+        api GET "/v1/boxes/$name/key" | at keys >"$TMP/$name.boxkey"
+        chmod 600 "$TMP/$name.boxkey"
+    }
+    start_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" --broker "$BROKER" \
+        --broker-key "$TMP/box.key" --state-dir "$TMP/box-$name" "$@"
+    declare -g "BOX_PID_$name=$PID"
+    await "box $name in the pool" box_is "$name" up
+}
+
+# What jobs of other users need, where they can read it.
+share_programs() {
+    mkdir -p "$TMP/share/lib"
+    cp "$BUILD/lib/libcuda.so.1" "$TMP/share/lib/"
+    cp "$BUILD"/tests/programs/{saxpy,matmul,devices,endure} "$TMP/share/"
+    SAXPY=$TMP/share/saxpy DEVICES=$TMP/share/devices
+    chmod -R a+rX "$TMP/share"
+    mkdir -p -m 1777 "$TMP/work"
+}
+
+# rgpu_settings [LINE...]: the settings of the plugins; lines given here stand in [jobs].
+rgpu_settings() {
+    printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" 'cluster = test' \
+        '[sync]' 'interval = 300ms' '[jobs]' "library = $TMP/share/lib" \
+        "ticket_dir = $TMP/tickets" 'acquire_wait = 3s' 'interactive_wait = 10s' "$@" \
+        >"$SLURM_DIR/rgpu.conf"
+}
+
+# start_pool_cluster: munged, the broker, two boxes, Slurm with the plugins. LICENSES and
+# GRES_ON_NODE may be set before.
+start_pool_cluster() {
+    require_plugins
+    start_munged
+    start_broker --munge yes --munge-socket "$MUNGE_SOCKET"
+    start_cuda_box box1
+    start_cuda_box box2
+    share_programs
+    rgpu_settings
+    DAEMON_ENV=(RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf")
+    export RGPU_SLURM_CONF=$SLURM_DIR/rgpu.conf
+    echo "required $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
+    NODE_EXTRA="Gres=rgpu:64" slurm_settings \
+        "PluginDir=$PLUGINS:$(slurm_plugin_dir)" GresTypes=rgpu JobSubmitPlugins=rgpu \
+        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:4,rgpu_mem:64}" "$@"
+    start_slurm
+    cd "$TMP/work"
+    unset RGPU_SLURM_CONF
+}
+
+slurm_plugin_dir() { dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so 2>/dev/null | head -n 1)"; }
+leases() { api GET "/v1/leases${1:+?$1}" | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["leases"]))'; }
+no_leases() { [ "$(leases)" = 0 ]; }
+leases_are() { [ "$(leases)" = "$1" ]; }
+license_field() { scontrol show license "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }

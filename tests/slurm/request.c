@@ -1,0 +1,116 @@
+/* What a job asks for is read from Slurm's texts strictly, and becomes the right licences. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm-plugin/lease.h"
+#include "slurm-plugin/request.h"
+#include "tests/tap.h"
+
+#define OPTION(name, value) (char *)"_SLURM_SPANK_OPTION_rgpu_rgpu_" name "=" value
+
+static struct gpu_request request;
+static const char *why;
+
+static int parse(const char *gres, char *first, char *second)
+{
+    char *environment[] = {(char *)"PATH=/bin", first ? first : (char *)"A=b",
+                           second ? second : (char *)"C"};
+
+    return gpu_request_parse(gres, environment, 3, &request, &why);
+}
+
+static const char *licenses(uint32_t nodes)
+{
+    static char text[64];
+
+    return gpu_request_licenses(&request, nodes, text, sizeof(text)) < 0 ? "too many" : text;
+}
+
+static void counts(void)
+{
+    is_int(parse(NULL, NULL, NULL), 0, "no --gres");
+    is_int(request.per_node, 0, "asks for nothing");
+    is_str(licenses(3), "", "and takes no licence");
+    is_int(parse("gres:rgpu:2", NULL, NULL), 0, "the form of 22.05");
+    is_int(request.per_node, 2, "and its count");
+    is_str(licenses(3), "rgpu:6", "on three nodes");
+    is_int(parse("gres/gpu:1,gres/rgpu:3", NULL, NULL), 0, "the form of 23.11, among others");
+    is_int(request.per_node, 3, "and its count");
+    is_int(parse("gres:rgpu", NULL, NULL), 0, "no count");
+    is_int(request.per_node, 1, "is one");
+    is_int(parse("gres:rgpux:2,gpu:rgpu:1", NULL, NULL), 0, "names that only look alike");
+    is_int(request.per_node, 0, "are of others");
+    ok(parse("gres:rgpu:a100:2", NULL, NULL) < 0 && why, "a type: %s", why);
+    ok(parse("gres:rgpu:-1", NULL, NULL) < 0, "a negative count");
+    ok(parse("gres:rgpu:99999999999999999999", NULL, NULL) < 0, "an immense count");
+    ok(parse("gres:rgpu:", NULL, NULL) < 0, "an empty count");
+}
+
+static void modes(void)
+{
+    is_int(parse("gres:rgpu:2", OPTION("mem", "1500M"), NULL), 0, "memory");
+    ok(request.shared, "makes it shares");
+    is_str(licenses(2), "rgpu_mem:8", "counted in whole GiB for each share");
+    is_int(parse("gres:rgpu:1", OPTION("mem", "10G"), OPTION("mode", "exclusive")), 0,
+           "an exclusive GPU with that much memory");
+    ok(!request.shared && request.memory == 10ull << 30, "keeps the least memory");
+    is_str(licenses(1), "rgpu:1", "and is counted as one");
+    ok(parse("gres:rgpu:1", OPTION("mode", "shared"), NULL) < 0 && why, "no budget: %s", why);
+    ok(parse("gres:rgpu:1", OPTION("mode", "both"), NULL) < 0, "an unknown mode");
+    ok(parse("gres:rgpu:1", OPTION("mem", "much"), NULL) < 0, "memory that is no size");
+    ok(parse("gres:rgpu:1", OPTION("mem", "0"), NULL) < 0, "no memory");
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "model=*H200*,same-box"), NULL), 0,
+           "a constraint");
+    is_str(request.constraint, "model=*H200*,same-box", "is passed on");
+    ok(parse("gres:rgpu:1", OPTION("constraint", "a\nb"), NULL) < 0, "not with control characters");
+    is_int(parse("gres:rgpu:1024", OPTION("mem", "16T"), NULL), 0, "very much");
+    is_str(licenses(4000), "too many", "is refused where it cannot be counted");
+    is_int(parse("gres:gpu:1", OPTION("mode", "both"), NULL), 0, "options without --gres=rgpu");
+}
+
+static void is_freed(char *text, const char *want, const char *what)
+{
+    is_str(text ? text : "(no memory)", want, "%s", what);
+    free(text);
+}
+
+static void licence_texts(void)
+{
+    ok(licenses_name_ours("matlab:1,rgpu:8"), "ours among others");
+    ok(licenses_name_ours("RGPU_MEM@db=3"), "in another case, with a server");
+    ok(licenses_name_ours("a|rgpu:1"), "as a choice");
+    ok(!licenses_name_ours("rgpus:1,xrgpu") && !licenses_name_ours(NULL), "names that look alike");
+    is_freed(licenses_replace("matlab:1,rgpu:8", "rgpu:2"), "matlab:1,rgpu:2", "replaced");
+    is_freed(licenses_replace("rgpu:8", ""), "", "removed");
+    is_freed(licenses_replace(NULL, "rgpu:1"), "rgpu:1", "added");
+    is_freed(licenses_replace("a:1|b:1", ""), "a:1|b:1", "others are left as they are");
+    is_freed(licenses_select_ours("a:1,rgpu:2,rgpu_mem:4"), "rgpu:2,rgpu_mem:4", "selected");
+}
+
+static void keys(void)
+{
+    struct slurm_settings settings = {.cluster = (char *)"c"};
+    char key[LEASE_KEY_MAX];
+    uint32_t job = 0;
+    time_t start = 0;
+
+    lease_key(&settings, 42, 1700000000, key);
+    is_str(key, "slurm/c/42/1700000000", "a key");
+    ok(lease_key_parse(&settings, key, &job, &start) && job == 42 && start == 1700000000,
+       "and back");
+    lease_key_prefix(&settings, 4, key);
+    is_str(key, "slurm/c/4/", "job 4 is not the beginning of job 42");
+    ok(!lease_key_parse(&settings, "slurm/d/42/1", &job, &start), "another cluster's");
+    ok(!lease_key_parse(&settings, "slurm/c/x/1", &job, &start) &&
+       !lease_key_parse(&settings, "slurm/c/1", &job, &start) &&
+       !lease_key_parse(&settings, NULL, &job, &start), "others' keys");
+}
+
+int main(void)
+{
+    counts();
+    modes();
+    licence_texts();
+    keys();
+    return done();
+}

@@ -131,8 +131,12 @@ static int take_ready(struct worker *worker, const struct control_ready *ready)
         return 0;
     }
     struct device *device = worker->device;
-    if (device->ordinal < ready->devices_count)
-        device->info.context_cost = ready->devices[device->ordinal].context_cost;
+    uint64_t cost = device->ordinal < ready->devices_count
+                        ? ready->devices[device->ordinal].context_cost
+                        : 0;
+    // Whoever starts at the same time can only add to what is measured.
+    if (cost && (!device->info.context_cost || cost < device->info.context_cost))
+        device->info.context_cost = cost;
     evtimer_del(worker->deadline);
     worker_move(worker, WORKER_WARM);
     log_info("worker ready pid=%d device=%u took_ms=%lld context_cost=%llu", (int)worker->pid,
@@ -238,7 +242,7 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
 // ---- starting ----
 
 struct worker_arguments {
-    char device[16], block_size[24], block_count[24], spin[24], user[16], group[16];
+    char device[16], block_size[24], block_count[24], spin[24], user[16], group[16], cost[24];
     char *list[32];
     size_t count;
 };
@@ -247,6 +251,14 @@ static void add_argument(struct worker_arguments *arguments, const char *name, c
 {
     arguments->list[arguments->count++] = (char *)name;
     arguments->list[arguments->count++] = value;
+}
+
+static uint64_t known_context_cost(const struct box *box, uint32_t ordinal)
+{
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (box->devices[i].ordinal == ordinal)
+            return box->devices[i].info.context_cost;
+    return 0;
 }
 
 static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_arguments *out)
@@ -269,6 +281,12 @@ static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_argu
     add_argument(out, "--block-count", out->block_count);
     if (settings->spin_us >= 0)
         add_argument(out, "--spin-us", out->spin);
+    // One worker measures it while nothing else happens on the device; others could not.
+    uint64_t cost = known_context_cost(box, ordinal);
+    if (cost) {
+        snprintf(out->cost, sizeof(out->cost), "%llu", (unsigned long long)cost);
+        add_argument(out, "--context-cost", out->cost);
+    }
     if (box->worker_user) {
         add_argument(out, "--user", out->user);
         add_argument(out, "--group", out->group);

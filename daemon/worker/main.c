@@ -26,6 +26,8 @@ static void usage(FILE *out)
             "  --block-size BYTES  of a staging block (524288)\n"
             "  --block-count N     staging blocks (32)\n"
             "  --spin-us N         how long a wait polls before it sleeps (what suits the machine)\n"
+            "  --context-cost BYTES\n"
+            "                      what a context takes of the device, where that is known\n"
             "  --user UID, --group GID\n"
             "                      what to become, when started as root, once the GPU is ready\n");
 }
@@ -50,6 +52,7 @@ static int parse(int argc, char **argv, struct worker_options *options)
         {"driver", required_argument, NULL, 'd'},     {"device", required_argument, NULL, 'n'},
         {"control-fd", required_argument, NULL, 'c'}, {"block-size", required_argument, NULL, 's'},
         {"block-count", required_argument, NULL, 'b'}, {"spin-us", required_argument, NULL, 'p'},
+        {"context-cost", required_argument, NULL, 'x'},
         {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
         {"help", no_argument, NULL, 'h'},             {0},
     };
@@ -57,7 +60,8 @@ static int parse(int argc, char **argv, struct worker_options *options)
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (strchr("ncsbpug", c) && !number(optarg, INT32_MAX, &value))
+        if (strchr("ncsbpugx", c) &&
+            !number(optarg, c == 'x' ? INT64_MAX : INT32_MAX, &value))
             return -EINVAL;
         switch (c) {
         case 'd': options->driver_path = optarg; break;
@@ -66,6 +70,7 @@ static int parse(int argc, char **argv, struct worker_options *options)
         case 's': options->block_size = (uint32_t)value; break;
         case 'b': options->block_count = (uint32_t)value; break;
         case 'p': options->spin_us = value; break;
+        case 'x': options->context_cost = value; break;
         case 'u': options->user = value; break;
         case 'g': options->group = value; break;
         case 'h': usage(stdout); exit(0);
@@ -86,12 +91,17 @@ static int cuda_failure(const char *step, CUresult result, struct control_failed
 }
 
 // What a bare context takes, as the difference that a second one makes; the first one shares its
-// device with other processes whose part cannot be told apart.
-static void measure_context(struct device *device)
+// device with other processes whose part cannot be told apart. Workers that start at the same time
+// disturb the measurement, so the supervisor has it made by its first one only.
+static void measure_context(const struct worker_options *options, struct device *device)
 {
     size_t before = 0, after = 0, total = 0;
     CUcontext second = NULL;
 
+    if (options->context_cost >= 0) {
+        device->context_cost = (uint64_t)options->context_cost;
+        return;
+    }
     if (!driver.cuCtxCreate_v2 || !driver.cuCtxDestroy_v2 || !driver.cuMemGetInfo_v2)
         return;
     if (driver.cuMemGetInfo_v2(&before, &total) != CUDA_SUCCESS ||
@@ -117,7 +127,7 @@ static int make_context(const struct worker_options *options, struct control_fai
         result = driver.cuCtxSetCurrent(context);
     if (result != CUDA_SUCCESS)
         return cuda_failure("cannot make a context", result, failed);
-    measure_context(&devices.list[options->device]);
+    measure_context(options, &devices.list[options->device]);
     driver.cuCtxSetCurrent(context);
     result = pinned_register();
     if (result != CUDA_SUCCESS)
@@ -207,7 +217,8 @@ static void close_others(int control_fd)
 int main(int argc, char **argv)
 {
     static struct control_grant grant;
-    struct worker_options options = {.spin_us = -1, .user = -1, .group = -1};
+    struct worker_options options = {.spin_us = -1, .user = -1, .group = -1,
+                                     .context_cost = -1};
     struct control_failed failed = {0};
     int client_fd = -1;
 
@@ -219,6 +230,7 @@ int main(int argc, char **argv)
     if (follow_parent())
         return 0;
     signal(SIGPIPE, SIG_IGN);
+    crash_report_start();
     close_others(options.control_fd);
     session.spin_us = options.spin_us < 0 ? link_default_spin_us() : (uint32_t)options.spin_us;
     int err = prepare(&options, &failed);

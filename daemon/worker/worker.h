@@ -28,6 +28,7 @@ struct worker_options {
     uint32_t block_size, block_count;
     int64_t spin_us; // -1: what suits the machine
     int64_t user, group; // -1: stay who we are
+    int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
 };
 
 // ---- the driver (driver_load.c) ----
@@ -213,6 +214,7 @@ void staging_streams_forget(CUcontext context); // which is current
 
 // ---- the rest ----
 
+void crash_report_start(void); // crash.c
 int sandbox_enter(const struct worker_options *options, char *text, size_t room);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/default_stream.h"
 #include "sim/memory.h"
 
 /* Up to this size a copy is quicker done than handed to the stream's thread. */
@@ -139,7 +140,7 @@ static CUresult submit(struct stream *stream, const struct copy_box *box, enum c
     bool wait = sync || must_wait(manner, destination, source);
     if (!wait && manner == COPY_ASYNCHRONOUS && source == PLACE_PAGEABLE) {
         /* With nothing before it the copy itself is the shortest way to read the source. */
-        wait = stream_reached(stream, stream_submitted(stream)) || !stage(copy);
+        wait = default_stream_clear(stream) || !stage(copy);
     }
     copy->operation.brief = wait || box_bytes(box) <= BRIEF_BYTES;
     if (wait)

@@ -52,6 +52,15 @@ bool default_stream_idle(struct stream *stream)
     return idle;
 }
 
+bool default_stream_clear(struct stream *stream)
+{
+    struct stream *legacy = stream->context->legacy;
+    if (!default_stream_idle(stream))
+        return false;
+    return stream->legacy || stream->flags & CU_STREAM_NON_BLOCKING ||
+           stream_reached(legacy, stream_submitted(legacy));
+}
+
 void default_stream_drain(struct stream *stream)
 {
     struct operation *marker = NULL;

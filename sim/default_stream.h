@@ -17,6 +17,9 @@ CUresult default_stream_order(struct stream *stream, struct operation *operation
 bool default_stream_idle(struct stream *stream);
 void default_stream_drain(struct stream *stream);
 
+/* Whether an operation that is submitted now has nothing to wait for. */
+bool default_stream_clear(struct stream *stream);
+
 /* The calling thread's default stream in a context, made at first use; borrowed. */
 CUresult default_stream_of_thread(struct context *context, struct stream **out);
 

@@ -26,6 +26,23 @@ static void check_source(CUdeviceptr device, unsigned char *source, size_t size,
     free(back);
 }
 
+/* The copy's own stream is idle, but has to wait for another one by the default stream's rules. */
+static void check_default_stream(CUdeviceptr device, unsigned char *source)
+{
+    CUstream held = sim_stream(CU_STREAM_DEFAULT);
+    unsigned char byte = 0;
+    __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
+    sim_close_gate(held, gate);
+    memset(source, 5, LARGE);
+    CHECK(cuMemcpyHtoDAsync(device, source, LARGE, NULL));
+    pass("a copy in the default stream returns while a blocking stream is held");
+    memset(source, 6, LARGE);
+    sim_open_gate(gate);
+    CHECK(cuMemcpyDtoH(&byte, device + LARGE - 1, 1));
+    is_int(byte, 5, "with its source read at the call");
+    CHECK(cuStreamDestroy(held));
+}
+
 static void check_destination(CUdeviceptr device, uint32_t *pinned)
 {
     CUstream stream = sim_stream(CU_STREAM_NON_BLOCKING);
@@ -107,6 +124,7 @@ int main(void)
     CHECK(cuMemAllocHost(&pinned, LARGE));
     check_source(device, pageable, SMALL, false);
     check_source(device, pageable, LARGE, false);
+    check_default_stream(device, pageable);
     check_source(device, pinned, SMALL, true);
     check_source(device, pinned, LARGE, true);
     CHECK(cuMemHostRegister(pageable, LARGE, 0));

@@ -37,7 +37,8 @@ static CUresult start_life(struct context *context, unsigned flags)
     }
     context->legacy->legacy = true;
     context->flags = flags;
-    context->peers = 0;
+    atomic_store(&context->peers, 0);
+    atomic_store(&context->heap_used, 0);
     atomic_store(&context->cancel, false);
     set_default_limits(context);
     atomic_store(&context->id, atomic_fetch_add(&next_context_id, 1));

@@ -22,6 +22,7 @@ struct context {
     atomic_ullong id;               /* new for each life of a primary context */
     atomic_int fault;               /* CUresult that every later call returns; 0: sound */
     atomic_bool destroyed;
+    atomic_size_t heap_used;        /* bytes that kernels have from malloc */
     atomic_uint peers;              /* bit per device: peer access enabled */
     atomic_bool cancel;             /* gives up waits for values */
 

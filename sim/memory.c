@@ -272,9 +272,16 @@ bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint
 
 uint64_t memory_heap_allocate(void *opaque, size_t size)
 {
+    struct context *context = opaque;
     uint64_t address;
-    if (!size || memory_allocate(opaque, size, MEMORY_HEAP, NULL, &address))
+    size_t limit = context_limit(context, CU_LIMIT_MALLOC_HEAP_SIZE), taken = memory_rounded(size);
+    if (!size || size > limit)
         return 0;
+    if (atomic_fetch_add(&context->heap_used, taken) + taken > limit ||
+        memory_allocate(context, size, MEMORY_HEAP, NULL, &address)) {
+        atomic_fetch_sub(&context->heap_used, taken);
+        return 0;
+    }
     return address;
 }
 
@@ -285,7 +292,10 @@ static bool is_heap(const struct memory_range *range)
 
 void memory_heap_release(void *opaque, uint64_t address)
 {
-    (void)memory_release(address, is_heap, NULL);
+    struct context *context = opaque;
+    struct memory_range old;
+    if (!memory_release(address, is_heap, &old))
+        atomic_fetch_sub(&context->heap_used, memory_rounded(old.size));
 }
 
 CUresult memory_synchronize_owner(const struct memory_range *range)

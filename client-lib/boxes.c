@@ -15,7 +15,12 @@
 #include "common/log.h"
 #include "common/ticket.h"
 
-enum { BOXES_MAX = 64, TRANSPORT_TIMEOUT_MS = 5000 };
+enum {
+    BOXES_MAX = 64,
+    TRANSPORT_TIMEOUT_MS = 5000,
+    SPIN_PROCESSORS = 8,
+    SPIN_FOR_GPU_US = 2000,
+};
 
 struct session *sessions[BOXES_MAX];
 unsigned int session_count;
@@ -51,6 +56,10 @@ int transport_choice(enum control_transport *choice)
 static struct link_options link_settings(void)
 {
     struct link_options options = {.spin_us = link_default_spin_us()};
+    // A thread that waits for the GPU spins, as it would with a local one, where there are
+    // processors for it; the wake-up from sleep costs tens of microseconds.
+    if (sysconf(_SC_NPROCESSORS_ONLN) >= SPIN_PROCESSORS)
+        options.spin_us = SPIN_FOR_GPU_US;
     const char *text = getenv("RGPU_SPIN_US");
     if (text && *text) {
         char *end;

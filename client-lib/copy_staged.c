@@ -17,7 +17,12 @@
 #include "client-lib/exports.h"
 #include "client-lib/thread.h"
 
-enum { CHUNK_MIN = 64 * 1024, IN_FLIGHT = 4, FENCE_FLAGS = 512 };
+enum {
+    CHUNK_MIN = 128 * 1024,
+    CREW_MIN = 2 * 1024 * 1024, // below, waking helpers takes longer than they save
+    IN_FLIGHT = 4,
+    FENCE_FLAGS = 512,
+};
 
 struct block {
     enum { BLOCK_FREE, BLOCK_FILLING, BLOCK_SENT, BLOCK_OWED } state;
@@ -360,7 +365,7 @@ static void run(struct staged_copy *copy, void (*work)(void *))
 {
     copy->chunk = chunk_size(copy->session, copy->size);
     copy->context = (CUcontext)(uintptr_t)thread_context();
-    if (copy->size >= 4 * copy->chunk)
+    if (copy->size >= CREW_MIN)
         crew_run(work, copy, copy->context);
     else
         work(copy);

@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "daemon/worker/worker.h"
 
-enum { CONNECTIONS_OF_A_CONTEXT = 32 };
 
 static void usage(FILE *out)
 {
@@ -141,11 +140,8 @@ static int prepare(const struct worker_options *options, struct control_failed *
 {
     struct link_options memory = {.block_size = options->block_size,
                                   .block_count = options->block_count};
-    char connections[16];
 
     failed->result = CUDA_ERROR_SYSTEM_NOT_READY;
-    snprintf(connections, sizeof(connections), "%d", CONNECTIONS_OF_A_CONTEXT);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections, 1);
     int err = print_capture();
     if (!err)
         err = driver_load(options->driver_path, failed->text, sizeof(failed->text));

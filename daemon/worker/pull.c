@@ -68,7 +68,7 @@ static CUresult carrier_of(CUcontext context, CUstream *out)
     }
     if (!unmade)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = driver.cuStreamCreate(&unmade->stream, CU_STREAM_NON_BLOCKING);
+    CUresult result = own_stream_create(&unmade->stream);
     if (result == CUDA_SUCCESS) {
         unmade->context = context;
         *out = unmade->stream;

@@ -49,7 +49,7 @@ static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
 
 static CUresult make_lane(struct lane *lane, CUcontext context)
 {
-    CUresult result = driver.cuStreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING);
+    CUresult result = own_stream_create(&lane->stream);
 
     if (result != CUDA_SUCCESS)
         return result;

@@ -133,3 +133,13 @@ uint32_t backoff_next(struct backoff *backoff)
         sleep = BACKOFF_SLEEP_MIN_US;
     return sleep < BACKOFF_SLEEP_MAX_US ? (uint32_t)sleep : BACKOFF_SLEEP_MAX_US;
 }
+
+CUresult own_stream_create(CUstream *out)
+{
+    int least = 0, greatest = 0;
+    CUresult result = driver.cuCtxGetStreamPriorityRange(&least, &greatest);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    return driver.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, greatest);
+}

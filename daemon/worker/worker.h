@@ -210,6 +210,9 @@ int push_start(void);
 void push_forget_context(CUcontext context);
 int pull_start(void);
 void pull_deliver(void); // until pulls whose copies are done have been sent
+// A stream of the worker's own. It has the highest priority, since streams of one priority may share a
+// queue of the hardware, in which one that waits at a gate would hold up the copy that opens it.
+CUresult own_stream_create(CUstream *out);
 void staging_streams_forget(CUcontext context); // which is current
 
 // ---- the rest ----

@@ -89,7 +89,7 @@ programs() {
 }
 
 if [[ $parts == *" programs "* ]]; then
-    programs native
+    [ "${NATIVE:-yes}" = no ] || programs native
     if start_box; then
         for column in ${TRANSPORTS:-shm tcp}; do programs "$column"; done
         kill -0 "$box_pid" 2>/dev/null && say "box: alive after all programs" || say "box: GONE"

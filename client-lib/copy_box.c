@@ -322,15 +322,29 @@ static CUresult copy_peer_box(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     return result;
 }
 
+// The calls without "Async" are serial with all work of both contexts, which a copy on a stream of
+// one of them is not.
+static CUresult copy_peer_serial(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
+{
+    CUresult result;
+    if (!c)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((result = cuCtxSynchronize_v2(c->srcContext)) != CUDA_SUCCESS ||
+        (result = cuCtxSynchronize_v2(c->dstContext)) != CUDA_SUCCESS ||
+        (result = copy_peer_box(c, stream)) != CUDA_SUCCESS)
+        return result;
+    return cuStreamSynchronize(stream);
+}
+
 static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
-                          size_t size, CUstream stream)
+                          size_t size, CUstream stream, bool serial)
 {
     CUDA_MEMCPY3D_PEER copy = {
         .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src, .srcContext = src_ctx,
         .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst, .dstContext = dst_ctx,
         .WidthInBytes = size, .Height = 1, .Depth = 1,
     };
-    return copy_peer_box(&copy, stream);
+    return serial ? copy_peer_serial(&copy, stream) : copy_peer_box(&copy, stream);
 }
 
 #define BOX_CALLS(name, suffix, parameters, stream, does) \
@@ -346,17 +360,17 @@ BOX_CALLS(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *pCopy), NULL, copy_3d(pCop
 BOX_CALLS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), hStream,
           copy_3d(pCopy, used, false))
 BOX_CALLS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *pCopy), NULL,
-          copy_peer_box(pCopy, used))
+          copy_peer_serial(pCopy, used))
 BOX_CALLS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), hStream,
           copy_peer_box(pCopy, used))
 BOX_CALLS(cuMemcpyPeer, _ptds,
           (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
            CUcontext srcContext, size_t ByteCount),
-          NULL, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used))
+          NULL, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, true))
 BOX_CALLS(cuMemcpyPeerAsync, _ptsz,
           (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
            CUcontext srcContext, size_t ByteCount, CUstream hStream),
-          hStream, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used))
+          hStream, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, false))
 
 static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
                            size_t *failed, CUstream stream)

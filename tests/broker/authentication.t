@@ -1,0 +1,67 @@
+#!/bin/bash
+# Who may do what: roles, shared keys with their time and nonce, users and their own leases.
+. "$(dirname "$0")/broker.sh"
+
+start_broker --user-leases=yes
+start_pool_box box1
+ctl=$BUILD/bin/rgpuctl
+ask() { python3 "$TOP/tests/broker/signed.py" "$BROKER" "$@"; }
+status_of() { ask "$@" | sed -n 1p; }
+
+is "$(status_of none GET /v1/boxes)" 200 "anybody may look"
+is "$(status_of none POST /v1/leases '{}')" 401 "nobody unknown may take"
+is "$(status_of none POST /v1/boxes/box1/drain '{}')" 401 "or steer"
+is "$(status_of none PUT /v1/boxes/evil '{}')" 401 "or register"
+is "$(status_of "$TMP/admin.key" POST /v1/boxes/box1/drain '{}')" 200 "the admin's key steers"
+is "$(status_of "$TMP/admin.key" POST /v1/boxes/box1/undrain '{}')" 200 "both ways"
+is "$(status_of "$TMP/scheduler.key" POST /v1/boxes/box1/drain '{}')" 403 "the scheduler's does not"
+is "$(status_of "$TMP/scheduler.key" PUT /v1/boxes/evil '{}')" 403 "nor registers"
+is "$(status_of "$TMP/scheduler.key" GET /v1/boxes/box1/key)" 403 "nor reads a box's keys"
+is "$(status_of "$TMP/box.key" POST /v1/leases '{"owner": 1, "request": {"gpus": [{}]}}')" 403 "a box takes no leases"
+is "$(status_of "$TMP/scheduler.key" POST /v1/leases '{"owner": 1, "key": "k", "request": {"gpus": [{}]}}')" 200 "the scheduler takes leases for others"
+is "$(status_of "$TMP/scheduler.key" POST /v1/leases/release '{"key": "k"}')" 200 "and gives them back"
+
+is "$(status_of "$TMP/admin.key" --time -120 POST /v1/boxes/box1/drain '{}')" 401 "a request of two minutes ago is refused"
+is "$(status_of "$TMP/admin.key" --time +120 POST /v1/boxes/box1/drain '{}')" 401 "and one of the future"
+like "$(ask "$TMP/admin.key" --twice POST /v1/boxes/box1/undrain '{}')" 'the request was sent before' "a request counts once"
+is "$(status_of "$TMP/admin.key" --sign-body '{"force": false}' POST /v1/boxes/box1/drain '{"force": true}')" 401 "another body is refused"
+is "$(status_of "$TMP/admin.key" --sign-path /v1/boxes/box1/undrain POST /v1/boxes/box1/drain '{}')" 401 "another path is refused"
+is "$(status_of "$TMP/admin.key" --sign-method GET POST /v1/boxes/box1/drain '{}')" 401 "another method is refused"
+printf 'admin %064d\n' 99 >"$TMP/wrong.key"
+is "$(status_of "$TMP/wrong.key" GET /v1/whoami)" 401 "a wrong key is refused"
+printf 'root %064d\n' 99 >"$TMP/wrong.key"
+is "$(status_of "$TMP/wrong.key" GET /v1/whoami)" 401 "an unknown key is refused"
+is "$(status_of none --header 'Rgpu admin' GET /v1/whoami)" 401 "half a signature is refused"
+is "$(status_of none --header 'Basic YWRtaW46' GET /v1/whoami)" 401 "another scheme is refused"
+
+if [ "$(id -u)" = 0 ]; then
+    chmod 711 "$TMP"
+    as_user() { setpriv --reuid 12345 --regid 12345 --clear-groups python3 "$TOP/tests/broker/api.py" "$BROKER_SOCKET" "$@"; }
+    user_code() { (as_user "$@" || true) | at error.code; }
+    mine=$(as_user POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}' | at lease.id)
+    is "$(api GET "/v1/leases/$mine" | at lease.owner)" 12345 "a user takes a lease for himself"
+    is "$(user_code POST /v1/leases '{"owner": 0, "request": {"gpus": [{}]}}')" forbidden "but for nobody else"
+    theirs=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "key": "secret key"}' | at lease.id)
+    is "$(user_code DELETE "/v1/leases/$theirs")" forbidden "he does not end others'"
+    is "$(user_code POST /v1/tickets "{\"lease\": \"$theirs\"}")" forbidden "nor gets their tickets"
+    is "$(user_code POST "/v1/leases/$theirs/renew" '{}')" forbidden "nor renews them"
+    unlike "$(as_user GET /v1/leases)" 'secret key' "nor sees their keys"
+    is "$(user_code POST /v1/boxes/box1/drain '{}')" forbidden "he steers nothing"
+    is "$(user_code POST "/v1/leases/$mine/revoke" '{}')" forbidden "he revokes nothing"
+    is "$(user_code PUT /v1/boxes/box9 '{}')" forbidden "he is no box"
+    ok "he gets his ticket" as_user POST /v1/tickets "{\"lease\": \"$mine\"}"
+    ok "and ends his own" as_user DELETE "/v1/leases/$mine"
+else
+    skip "only root can be several users"
+fi
+is "$(api GET /v1/whoami | at name)" "$( [ "$(id -u)" = 0 ] && echo admin || echo user) uid=$(id -u)" "on the unix socket the kernel tells who asks"
+
+stop "$BROKER_PID"
+start_broker --anonymous-read=no
+is "$(status_of none GET /v1/boxes)" 401 "where the administrator says so, nobody unknown sees anything"
+is "$(status_of none GET /healthz)" 200 "but that the broker is well"
+is "$(error_code POST /v1/leases '[1]')" bad-json "a body is an object"
+is "$(error_code POST /v1/leases '{"request": {}}')" bad-request "which says what is wanted"
+is "$(error_code GET /v1/nothing)" not-found "an unknown path"
+is "$(error_code PUT /v1/leases '{}')" method "an unknown method"
+done_testing

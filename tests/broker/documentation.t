@@ -1,0 +1,34 @@
+#!/bin/bash
+# The broker's sample file, manual, unit and API description say what the program does.
+. "$(dirname "$0")/../lib.sh"
+
+brokerd=$BUILD/bin/rgpu-brokerd
+ok "the sample file is what the broker prints" diff "$TOP/config/rgpu-brokerd.conf" <("$brokerd" --print-config)
+settings=$("$brokerd" --print-config | sed -n 's/^#\([a-z_]*\) =.*/\1/p')
+documented=$(sed -n '/^\.Sh SETTINGS/,/^\.Sh SIGNALS/s/^\.It Cm //p' "$TOP/docs/man/rgpu-brokerd.8" | sort)
+is "$documented" "$(sort <<<"$settings")" "rgpu-brokerd.8 has every setting and no other"
+sed 's/^#\([a-z_]* =\)/\1/' "$TOP/config/rgpu-brokerd.conf" >"$TMP/all.conf"
+start broker "$brokerd" --config "$TMP/all.conf" --listen 127.0.0.1:0 --socket "$TMP/s" --state-dir "$TMP" --cluster-key ""
+ok "the sample file with every line in force is accepted" await_line broker ready
+fails "an unknown setting is refused" "$brokerd" --config <(echo '[broker]'; echo 'colour = red')
+
+undocumented=
+for kind in $(grep -oh '\.kind = [^,]*"[a-z.]*"' "$TOP"/broker/*.c | grep -o '"[a-z.]*"' | tr -d '"' | sort -u); do
+    grep -q "\`$kind\`" "$TOP/docs/broker-api.md" || undocumented+=" $kind"
+done
+is "$undocumented" "" "every kind of event is in the API's description"
+undocumented=
+for code in $(grep -Eoh 'call_refuse\([^"]*"[a-z-]+"' "$TOP"/broker/*.c | grep -o '"[a-z-]*"' | tr -d '"' | sort -u); do
+    grep -q "\`$code\`" "$TOP/docs/broker-api.md" || undocumented+=" $code"
+done
+is "$undocumented" "" "every error code is in the API's description"
+
+if command -v systemd-analyze >/dev/null; then
+    sed 's|^ExecStart=.*|ExecStart=/bin/true|; /^Documentation=/d; s|@[A-Z]*@||' \
+        "$TOP/systemd/rgpu-brokerd.service.in" >"$TMP/rgpu-brokerd.service"
+    is "$(systemd-analyze verify "$TMP/rgpu-brokerd.service" 2>&1)" "" "systemd finds nothing wrong with the unit"
+    ok "and its exposure is low" systemd-analyze security --offline=true --threshold=15 "$TMP/rgpu-brokerd.service"
+else
+    skip "systemd-analyze is not there"
+fi
+done_testing

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Over TCP munge tells the broker who asks: the user, not what he says; each credential once.
+. "$(dirname "$0")/broker.sh"
+requires munged munge
+[ "$(id -u)" = 0 ] || skip_all "several users need root"
+
+mkdir -m 711 "$TMP/munge"
+chmod 711 "$TMP"
+dd if=/dev/urandom of="$TMP/munge/key" bs=128 count=1 status=none
+chmod 600 "$TMP/munge/key"
+start munged /usr/sbin/munged --foreground --force --key-file="$TMP/munge/key" \
+    --socket="$TMP/munge/s" --pid-file="$TMP/munge/pid" --log-file="$TMP/munge/log" \
+    --seed-file="$TMP/munge/seed"
+await "munged" munge -n -S "$TMP/munge/s"
+start_broker --munge yes --munge-socket "$TMP/munge/s" --schedulers 12346
+start_pool_box box1
+
+# ask UID METHOD PATH [BODY] [BODY SENT INSTEAD]: prints the answer.
+credential_for() {
+    local digest
+    digest=$(printf '%s %s\n%s\n' "$2" "$3" "$(printf %s "${4:-}" | sha256sum | cut -d' ' -f1)" | sha256sum | cut -d' ' -f1)
+    setpriv --reuid "$1" --regid "$1" --clear-groups munge -S "$TMP/munge/s" -s "$digest"
+}
+send() { python3 "$TOP/tests/broker/signed.py" "$BROKER" none --header "Munge $1" "$2" "$3" "${4:-}"; }
+ask() { send "$(credential_for "$1" "$2" "$3" "${4:-}")" "$2" "$3" "${4:-}"; }
+status_of() { ask "$@" | sed -n 1p; }
+
+like "$(ask 0 GET /v1/whoami)" '"name":"admin uid=0"' "root is the administrator"
+like "$(ask 12345 GET /v1/whoami)" '"name":"user uid=12345"' "a user is himself"
+is "$(status_of 0 POST /v1/boxes/box1/undrain '{}')" 200 "the administrator steers"
+is "$(status_of 12345 POST /v1/boxes/box1/drain '{}')" 403 "a user does not"
+is "$(status_of 12346 POST /v1/leases '{"owner": 12345, "key": "k", "request": {"gpus": [{}]}, "ticket": true}')" 200 "the scheduler takes a lease for him"
+is "$(status_of 12345 POST /v1/tickets '{"key": "k"}')" 200 "he gets its ticket"
+is "$(status_of 12347 POST /v1/tickets '{"key": "k"}')" 403 "another user does not"
+is "$(status_of 12346 POST /v1/leases/release '{"key": "k"}')" 200 "the scheduler releases it"
+once=$(credential_for 0 POST /v1/boxes/box1/undrain '{}')
+is "$(send "$once" POST /v1/boxes/box1/undrain '{}' | sed -n 1p)" 200 "a credential serves"
+like "$(send "$once" POST /v1/boxes/box1/undrain '{}')" '^401|[Rr]eplay' "once"
+is "$(send "$(credential_for 0 POST /v1/boxes/box1/drain '{}')" POST /v1/boxes/box1/drain '{"force": true}' | sed -n 1p)" 401 "for the body it was made for"
+is "$(send "$(credential_for 0 GET /v1/whoami)" POST /v1/boxes/box1/drain '{}' | sed -n 1p)" 401 "and the request"
+is "$(send "MUNGE:forged:" GET /v1/whoami | sed -n 1p)" 401 "a forged one never"
+
+"$BUILD/bin/rgpu-brokerd" --state-dir "$TMP" --socket "" --listen 127.0.0.1:0 --munge yes \
+    --munge-socket "$TMP/nothing" >"$TMP/out" 2>&1 && fail "started without munge" || pass "munge = yes needs munged"
+like "$(cat "$TMP/out")" 'start munged, or set munge = no' "and says what to do"
+done_testing

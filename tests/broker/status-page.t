@@ -1,0 +1,27 @@
+#!/bin/bash
+# The status page: one file without anything from elsewhere, which a browser fills and keeps live.
+. "$(dirname "$0")/broker.sh"
+
+start_broker
+start_pool_box box1
+lease=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "job": "<b>bold</b>"}' | at lease.id)
+page=$(python3 -c 'import sys, urllib.request; r = urllib.request.urlopen(sys.argv[1]); print(r.headers["Content-Security-Policy"]); print(r.read().decode())' "http://$BROKER/")
+like "$page" "^default-src 'none'" "nothing may be loaded from elsewhere"
+unlike "$page" '(src|href)=|https?://|@import' "and nothing is asked for"
+command -v chromium >/dev/null || { skip "chromium is not there"; done_testing; }
+
+start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROKER/" \
+    '>live</span>' '2 GPUs (1 free), 1 leases, 0 waiting' '<td>box1</td><td>up</td>' \
+    'gpu exclusive used' "<code>$lease</code></td><td>granted</td>" \
+    '&lt;b&gt;bold&lt;/b&gt;' '<td>lease.granted</td>' '1 leases, 1 waiting'
+seen() { await_line browser "^seen .*$1"; }
+ok "the page follows the broker" seen live
+ok "figures" seen 'GPUs'
+ok "boxes" seen 'box1'
+ok "GPUs" seen 'gpu exclusive used'
+ok "leases" seen "$lease"
+ok "names are text, whatever they contain" seen 'bold'
+ok "events" seen 'lease.granted'
+api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}, "queue": true}' >/dev/null
+ok "what happens is shown at once" seen '1 waiting'
+done_testing

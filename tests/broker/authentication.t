@@ -36,7 +36,10 @@ is "$(status_of none --header 'Basic YWRtaW46' GET /v1/whoami)" 401 "another sch
 
 if [ "$(id -u)" = 0 ]; then
     chmod 711 "$TMP"
-    as_user() { setpriv --reuid 12345 --regid 12345 --clear-groups python3 "$TOP/tests/broker/api.py" "$BROKER_SOCKET" "$@"; }
+    # A python3 of root's own is not for everybody to run.
+    PLAIN_PYTHON=/usr/bin/python3
+    [ -x "$PLAIN_PYTHON" ] || PLAIN_PYTHON=python3
+    as_user() { setpriv --reuid 12345 --regid 12345 --clear-groups "$PLAIN_PYTHON" "$TOP/tests/broker/api.py" "$BROKER_SOCKET" "$@"; }
     user_code() { (as_user "$@" || true) | at error.code; }
     mine=$(as_user POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}' | at lease.id)
     is "$(api GET "/v1/leases/$mine" | at lease.owner)" 12345 "a user takes a lease for himself"

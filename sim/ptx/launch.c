@@ -235,7 +235,7 @@ static bool block_turn(struct block *b)
     struct grid *g = b->grid;
     bool ran = false;
 
-    if (g->launch->cancel && *g->launch->cancel) {
+    if (g->launch->cancel && __atomic_load_n(g->launch->cancel, __ATOMIC_RELAXED)) {
         atomic_store(&g->stop, true);
         return false;
     }

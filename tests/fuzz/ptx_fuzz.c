@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char buffer[BUFFER] __attribute__((aligned(256)));
 static volatile bool cancel;
-static volatile uint64_t deadline;
+static uint64_t deadline;
 
 static bool find(void *opaque, uint64_t address, uint64_t *base, uint64_t *end)
 {
@@ -38,8 +38,10 @@ static void *watch(void *unused)
 {
     for (;;) {
         nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
-        if (deadline && now_ms() > deadline)
-            cancel = true;
+        uint64_t end = __atomic_load_n(&deadline, __ATOMIC_RELAXED);
+
+        if (end && now_ms() > end)
+            __atomic_store_n(&cancel, true, __ATOMIC_RELAXED);
     }
     return NULL;
 }
@@ -69,10 +71,10 @@ static void launch(struct ptx_module *m, struct ptx_function *f)
             memcpy(params + info->params[i].offset, &address, 8);
     if (info->required_block[0])
         memcpy(l.block, info->required_block, sizeof(l.block));
-    cancel = false;
-    deadline = now_ms() + RUN_MS;
+    __atomic_store_n(&cancel, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&deadline, now_ms() + RUN_MS, __ATOMIC_RELAXED);
     (void)!ptx_launch_run(&l, &fault);
-    deadline = 0;
+    __atomic_store_n(&deadline, 0, __ATOMIC_RELAXED);
 }
 
 // Variables share one buffer: whether they fit is not what is tested.

@@ -18,6 +18,11 @@ static struct allocation *list;
 static size_t count, room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+void budget_give(int ordinal, uint64_t size)
+{
+    atomic_fetch_sub(&devices.list[ordinal].used, size);
+}
+
 bool budget_take(int ordinal, uint64_t size)
 {
     struct device *device = &devices.list[ordinal];
@@ -27,12 +32,10 @@ bool budget_take(int ordinal, uint64_t size)
         if (used + size < used || (device->budget && used + size > device->budget))
             return false;
     } while (!atomic_compare_exchange_weak(&device->used, &used, used + size));
-    return true;
-}
-
-void budget_give(int ordinal, uint64_t size)
-{
-    atomic_fetch_sub(&devices.list[ordinal].used, size);
+    if (!session.lease_budget || allocation_total() <= session.lease_budget)
+        return true;
+    budget_give(ordinal, size);
+    return false;
 }
 
 // The number of allocations that start at or below ADDRESS.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/worker/image.h"
+#include "daemon/worker/linker_thread.h"
 #include "worker_serve.h"
 
 struct link_state {
@@ -16,6 +17,76 @@ struct link_state {
 
 static struct link_state *states;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// One step in the linker's thread.
+struct step {
+    struct link_state *link;
+    struct jit *jit;
+    const struct image *input;
+    CUjitInputType type;
+    void *image;
+    size_t size;
+    CUresult result;
+};
+
+static CUresult take_step(struct serve *serve, void (*run)(void *step), struct step *step)
+{
+    // The thread may be in the middle of another client thread's step.
+    serve_let_others_read(serve);
+    CUresult result = linker_run(serve->current, run, step);
+    return result == CUDA_SUCCESS ? step->result : result;
+}
+
+static void create(void *argument)
+{
+    struct step *step = argument;
+
+    step->result = driver.cuLinkCreate_v2(step->jit->count, step->jit->names, step->jit->values,
+                                          &step->link->state);
+}
+
+static void add(void *argument)
+{
+    struct step *step = argument;
+    const struct image *input = step->input;
+    // Text is counted with its NUL, which stands behind every image.
+    size_t size = input->size + (step->type == CU_JIT_INPUT_PTX &&
+                                 input->data[input->size - 1] != '\0');
+
+    step->result = driver.cuLinkAddData_v2(step->link->state, step->type, input->data, size,
+                                           "input", step->jit->count, step->jit->names,
+                                           step->jit->values);
+}
+
+static void complete(void *argument)
+{
+    struct step *step = argument;
+
+    step->result = driver.cuLinkComplete(step->link->state, &step->image, &step->size);
+}
+
+static CUresult (*destroy_now)(CUlinkState state);
+
+static void destroy(void *state)
+{
+    destroy_now(state);
+}
+
+// In place of the driver's own function, which the generated handler calls.
+static CUresult destroy_later(CUlinkState state)
+{
+    CUcontext context = NULL;
+
+    driver.cuCtxGetCurrent(&context);
+    return linker_post(context, destroy, state);
+}
+
+void linker_prepare(void)
+{
+    destroy_now = driver.cuLinkDestroy;
+    if (destroy_now)
+        driver.cuLinkDestroy = destroy_later;
+}
 
 static void remember(struct link_state *fresh)
 {
@@ -64,8 +135,8 @@ void serve_link_create(struct serve *serve, const struct args_link_create *args)
         return;
     }
     if (jit_parse(serve, args + 1, args->bytes, &fresh->jit))
-        serve_fail(serve, driver.cuLinkCreate_v2(fresh->jit.count, fresh->jit.names,
-                                                 fresh->jit.values, &fresh->state));
+        serve_fail(serve, take_step(serve, create,
+                                    &(struct step){.link = fresh, .jit = &fresh->jit}));
     if (!serve_failed(serve)) {
         serve_bind(serve, HANDLE_LINK, args->state, fresh->state);
         if (serve_failed(serve))
@@ -91,12 +162,9 @@ void serve_link_add(struct serve *serve, const struct args_link_add *args)
     if (!image)
         return;
     if (jit_parse(serve, args + 1, args->bytes, &jit)) {
-        // Text is counted with its NUL, which stands behind every image.
-        size_t size = image->size + (args->type == CU_JIT_INPUT_PTX &&
-                                     image->data[image->size - 1] != '\0');
-        serve_fail(serve, driver.cuLinkAddData_v2(link->state, (CUjitInputType)args->type,
-                                                  image->data, size, "input", jit.count,
-                                                  jit.names, jit.values));
+        serve_fail(serve, take_step(serve, add,
+                                    &(struct step){.link = link, .jit = &jit, .input = image,
+                                                   .type = (CUjitInputType)args->type}));
         jit_reply(serve, &link->jit, args->reply_room);
     }
     jit_free(&jit);
@@ -109,18 +177,17 @@ void serve_link_complete(struct serve *serve, const struct args_link_complete *a
                          struct reply_link_complete *reply)
 {
     struct link_state *link = find(serve, args->state);
-    void *image = NULL;
-    size_t size = 0;
+    struct step step = {.link = link};
 
     if (!link || !serve_require(serve, driver.cuLinkComplete))
         return;
-    serve_fail(serve, driver.cuLinkComplete(link->state, &image, &size));
+    serve_fail(serve, take_step(serve, complete, &step));
     jit_reply(serve, &link->jit, args->reply_room);
     if (serve_failed(serve))
         return;
-    link->image = image;
-    link->size = size;
-    reply->size = size;
+    link->image = step.image;
+    link->size = step.size;
+    reply->size = step.size;
 }
 
 void serve_link_read(struct serve *serve, const struct args_link_read *args)

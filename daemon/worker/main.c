@@ -147,6 +147,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
         err = driver_load(options->driver_path, failed->text, sizeof(failed->text));
     if (err)
         return err;
+    linker_prepare();
     CUresult result = devices_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);

@@ -122,6 +122,7 @@ int session_device_of(CUdevice handle)
 static int take_grant(const struct control_grant *grant)
 {
     session.id = grant->session;
+    session.lease_budget = grant->lease_budget;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;
         if (ordinal >= (uint32_t)devices.count)

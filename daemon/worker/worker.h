@@ -119,6 +119,7 @@ struct session {
     struct handle_note *notes; // by handle_index
     int ordinals[DEVICES_MAX]; // the session's devices
     unsigned device_count;
+    uint64_t lease_budget;     // bytes of all devices together; 0: none
     bool streams_bytes;        // the link shares no memory
     uint32_t spin_us;
     enum control_transport transport;
@@ -218,6 +219,7 @@ void staging_streams_forget(CUcontext context); // which is current
 // ---- the rest ----
 
 void crash_report_start(void); // crash.c
+void linker_prepare(void);     // linker.c, once the driver is loaded
 int sandbox_enter(const struct worker_options *options, char *text, size_t room);
 
 #endif

@@ -190,8 +190,6 @@ static bool block_start(struct block *b, uint64_t number)
         broadcast32(b->launch_special + LAUNCH_CTAID + WORDS(i), b->id[i]);
     memset(b->barriers, 0, sizeof(b->barriers));
     b->running = g->warps;
-    for (uint32_t i = 0; i < g->warps; i++)
-        b->warps[i].split_count = 0;
     for (uint32_t i = 0; i < g->warps; i++) {
         struct frame *f = frame_take(b->worker, g->function);
         uint32_t threads = g->threads - i * LANES;
@@ -235,7 +233,7 @@ static bool block_turn(struct block *b)
     struct grid *g = b->grid;
     bool ran = false;
 
-    if (g->launch->cancel && __atomic_load_n(g->launch->cancel, __ATOMIC_RELAXED)) {
+    if (g->launch->cancel && *g->launch->cancel) {
         atomic_store(&g->stop, true);
         return false;
     }
@@ -307,7 +305,6 @@ static void run_blocks(struct worker *worker, struct grid *g)
         if (number >= g->block_total || atomic_load(&g->stop))
             break;
         if (!block_start(b, number)) {
-            block_abandon(b);
             out_of_memory(g);
             break;
         }
@@ -338,17 +335,13 @@ static void run_cooperative(struct worker *worker, struct grid *g)
         if (more) {
             struct block *b = block_take(worker);
 
-            if (!b) {
+            if (!b || !block_start(b, number)) {
                 out_of_memory(g);
                 break;
             }
             b->next = taken;
             taken = b;
             left++;
-            if (!block_start(b, number)) {
-                out_of_memory(g);
-                break;
-            }
         }
         for (struct block *b = taken; b && !atomic_load(&g->stop); b = b->next) {
             if (!b->running)

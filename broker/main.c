@@ -341,6 +341,7 @@ int main(int argc, char **argv)
     log_init("rgpu-brokerd", LOG_LEVEL_INFO);
     fault_init();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error to report, not a reason to die */
     umask(077);
     if (argc == 2 && !strcmp(argv[1], "--help"))
         return usage();

@@ -114,15 +114,27 @@ static int to_errno(int code)
     return -EIO;
 }
 
-/* A write that fails for want of space comes back as an I/O error from some layers. */
+/* Why the last write to the log failed, which SQLite does not say where it is no plain ENOSPC. */
+static int log_errno(struct store *store)
+{
+    sqlite3_file *file = NULL;
+    int number = 0;
+
+    sqlite3_file_control(store->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    if (file && file->pMethods)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+/* Over a quota or a limit is as full as full. */
 static int report(struct store *store, const char *what)
 {
     int code = sqlite3_extended_errcode(store->database);
     int error = to_errno(code);
 
-    if (error == -EIO && sqlite3_system_errno(store->database) == ENOSPC)
-        error = -ENOSPC;
-    if (error == -EIO && sqlite3_system_errno(store->database) == EFBIG)
+    int number = error == -EIO ? log_errno(store) : 0;
+
+    if (number == ENOSPC || number == EFBIG || number == EDQUOT)
         error = -ENOSPC;
     log_error("database: %s: code=%d %s", what, code, sqlite3_errmsg(store->database));
     return error ? error : -EIO;

@@ -5,7 +5,7 @@ brokers=0
 
 # start_broker [VARIABLE=value...] [rgpu-brokerd arguments]: sets BROKER (host:port), BROKER_PID,
 # BROKER_LOG and BROKER_SOCKET. State and keys stay in $TMP, so a second call goes on where the
-# first was killed, at the same address.
+# first was killed, at the same address. BROKER_PREFIX is a command in front, such as nsenter.
 start_broker() {
     launch_broker "$@"
     await_broker
@@ -20,7 +20,7 @@ launch_broker() {
     [ -e "$TMP/cluster.key" ] || "$BUILD/bin/rgpu-brokerd" --make-key "$TMP/cluster.key" >/dev/null
     make_shared_keys
     BROKER_LOG=$TMP/$BROKER_NAME.log
-    start "$BROKER_NAME" env "${variables[@]}" "$BUILD/bin/rgpu-brokerd" \
+    start "$BROKER_NAME" env "${variables[@]}" ${BROKER_PREFIX:-} "$BUILD/bin/rgpu-brokerd" \
         --listen "${BROKER:-127.0.0.1:0}" --socket "$BROKER_SOCKET" --state-dir "$BROKER_DIR" \
         --cluster-key "$TMP/cluster.key" --key-file "$TMP/api.keys" --munge no \
         --synchronous normal --heartbeat 1s "$@"

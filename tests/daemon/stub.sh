@@ -14,7 +14,7 @@ launch_stub_box() {
     while [[ ${1:-} == [A-Z]*=* ]]; do variables+=("$1"); shift; done
     boxes=$((boxes + 1)) BOX_NAME=stub$boxes
     ADMIN=$TMP/$BOX_NAME.sock BOX_LOG=$TMP/$BOX_NAME.log
-    start "$BOX_NAME" env RGPU_SIM_DEVICES=2 "${variables[@]}" "$BUILD/bin/rgpud" --standalone \
+    start "$BOX_NAME" env RGPU_SIM_DEVICES=2 "${variables[@]}" ${BOX_PREFIX:-} "$BUILD/bin/rgpud" --standalone \
         --devices sim:2 --driver stub --worker-program "$BUILD/tests/stub-worker" \
         --listen 127.0.0.1:0 --admin-socket "$ADMIN" "$@"
     BOX_PID=$PID

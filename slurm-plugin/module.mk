@@ -1,7 +1,7 @@
 # rgpu in Slurm. What knows nothing of Slurm is an archive with tests of its own; the plugins need
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
-$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c step.c))
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c step.c sync_plan.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
 SLURM_LIBS     = $$(COMMON_LIBS) -lcurl -ljansson -lmunge
@@ -25,6 +25,13 @@ EXTRAS += $(SLURM_PLUGINS)
 $(B)/gen/slurm/config.h:
 	@mkdir -p $(@D)
 	printf '#define USE_ALIAS 1\n#define NDEBUG 1\n' >$@
+endif
+
+# libslurm's own interface is stable enough to need no sources.
+ifneq ($(wildcard /usr/include/slurm/slurm.h),)
+$(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c,rgpuslurm rgpucommon,\
+    $(SLURM_LIBS) -lslurm -lsystemd)
+INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755
 endif
 
 .PHONY: slurm-plugins

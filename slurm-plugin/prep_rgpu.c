@@ -27,6 +27,7 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 #pragma weak find_job_record
 #pragma weak last_job_update
 #pragma weak lock_slurmctld
+#pragma weak srun_user_message
 #pragma weak unlock_slurmctld
 
 static prep_callbacks_t callbacks;
@@ -114,7 +115,7 @@ static int read_job(const job_record_t *job, struct job_lease *lease)
 
 /* Runs after the job was sent back into the queue: what squeue and scontrol show of it. A request
  * that no pool could satisfy is held, else it would be tried for ever. */
-static void tell_user(const struct task *task, bool hold)
+static void tell_user(struct task *task, bool hold)
 {
     slurmctld_lock_t job_write = {.job = WRITE_LOCK};
     job_record_t *job;
@@ -133,6 +134,8 @@ static void tell_user(const struct task *task, bool hold)
         xfree(job->state_desc);
         job->state_desc = xstrdup(task->why);
         last_job_update = time(NULL);
+        if (!task->job.can_requeue && !hold)
+            srun_user_message(job, task->why);
     }
     unlock_slurmctld(job_write);
 }

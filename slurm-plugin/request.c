@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/broker_client.h"
 #include "common/units.h"
 
 #define OPTION_PREFIX "_SLURM_SPANK_OPTION_rgpu_"
@@ -96,20 +97,30 @@ static int parse_mode(const char *mode, struct gpu_request *request, const char 
     return *why ? -EINVAL : 0;
 }
 
-/* What a constraint may consist of is the broker's to say; here only what could not be passed on. */
 static int parse_constraint(const char *text, struct gpu_request *request, const char **why)
 {
+    static _Thread_local char sentence[256];
+    json_t *scratch;
+    char bad[96];
+    int error;
+
     if (!text)
         return 0;
-    if (strlen(text) >= sizeof(request->constraint))
+    if (strlen(text) >= sizeof(request->constraint)) {
         *why = "rgpu: --rgpu-constraint is too long";
-    for (const char *c = text; *c; c++)
-        if (*c < ' ' || *c > '~')
-            *why = "rgpu: --rgpu-constraint takes printable characters only";
-    if (*why)
         return -EINVAL;
+    }
+    scratch = json_object();
+    error = broker_request_constrain(scratch, text, bad, sizeof(bad));
+    json_decref(scratch);
+    if (error == -EINVAL) {
+        snprintf(sentence, sizeof(sentence), "rgpu: \"%s\" in --rgpu-constraint is not understood; "
+                 "it takes model=, box=, locality=, min-memory=, policy=, same-box, "
+                 "different-boxes", bad);
+        *why = sentence;
+    }
     strcpy(request->constraint, text);
-    return 0;
+    return error;
 }
 
 int gpu_request_parse(const char *gres, char *const *environment, size_t size,

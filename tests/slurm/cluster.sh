@@ -199,14 +199,30 @@ start_pool_cluster() {
     echo "required $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
     NODE_EXTRA="Gres=rgpu:64" slurm_settings \
         "PluginDir=$PLUGINS:$(slurm_plugin_dir)" GresTypes=rgpu JobSubmitPlugins=rgpu \
-        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:4,rgpu_mem:64}" "$@"
+        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:16,rgpu_mem:256}" "$@"
     start_slurm
     cd "$TMP/work"
     unset RGPU_SLURM_CONF
+}
+
+# rgpu-slurm-sync, as on the host of slurmctld.
+start_sync() {
+    start sync env RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf" "$BUILD/bin/rgpu-slurm-sync"
+    SYNC_PID=$PID
+    await_line sync 'is ready' || bail "rgpu-slurm-sync did not start"
 }
 
 slurm_plugin_dir() { dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so 2>/dev/null | head -n 1)"; }
 leases() { api GET "/v1/leases${1:+?$1}" | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["leases"]))'; }
 no_leases() { [ "$(leases)" = 0 ]; }
 leases_are() { [ "$(leases)" = "$1" ]; }
+# What Slurm would still give to jobs: its licences less those in use and those parked.
+free_licenses() {
+    scontrol show license "$1" | tr ' ' '\n' | awk -F= '
+        $1 == "Total" { t = $2 } $1 == "Used" { u = $2 } $1 == "Reserved" { r = $2 }
+        END { print t - u - r }'
+}
+free_licenses_are() { [ "$(free_licenses "$1")" = "$2" ]; }
+pending_reason() { squeue -h -j "$1" -o %r; }
+pending_for() { [ "$(pending_reason "$1")" = "$2" ]; }
 license_field() { scontrol show license "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }

@@ -1,0 +1,262 @@
+/*
+ * rgpu-slurm-sync keeps broker and Slurm in agreement, from the host of slurmctld: leases whose job
+ * is gone are released, and licences that stand for no usable GPU are parked in a reservation. It
+ * is the last word on the end of leases, for slurmctld may die without telling anybody.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "slurm-plugin/settings.h"
+#include "slurm-plugin/sync_plan.h"
+#include "slurm-plugin/sync_slurm.h"
+
+enum { CALL_TIMEOUT_MS = 10000 };
+
+struct sync {
+    struct slurm_settings settings;
+    struct broker_client *client;
+    json_t *suspects;   /* orphans of the last round */
+    char parked[128];   /* what was parked last */
+    char trouble[400];  /* what was last said to be wrong */
+    bool exceeds;       /* the pool has more than slurm.conf counts */
+};
+
+/* Says once what goes wrong, and that it is over. */
+static void tell(struct sync *sync, const char *what, const char *text)
+{
+    char line[sizeof(sync->trouble)];
+
+    snprintf(line, sizeof(line), "%s: %s", what, text);
+    if (strcmp(line, sync->trouble))
+        log_warn("%s", line);
+    strcpy(sync->trouble, line);
+}
+
+static void tell_well(struct sync *sync)
+{
+    if (*sync->trouble)
+        log_info("broker and slurmctld answer again");
+    *sync->trouble = '\0';
+}
+
+/* ---- leases without a job ---- */
+
+static bool was_suspected(const struct sync *sync, const char *id)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(sync->suspects, i, entry)
+        if (!strcmp(json_string_value(entry), id))
+            return true;
+    return false;
+}
+
+/* Twice in a row without a job: one look may have fallen between two steps of slurmctld. */
+static int release_orphans(struct sync *sync, json_t *orphans)
+{
+    const json_t *entry;
+    size_t i;
+    int error = 0;
+
+    json_array_foreach(orphans, i, entry) {
+        const char *id = json_string_value(entry);
+        if (!was_suspected(sync, id))
+            continue;
+        log_info("lease=%s has no job any more: released", id);
+        error = broker_client_release(sync->client, id);
+        if (error)
+            break;
+    }
+    json_decref(sync->suspects);
+    sync->suspects = orphans;
+    return error;
+}
+
+static void report_bare_jobs(const struct sync *sync, const json_t *leases,
+                             const struct job_table *jobs)
+{
+    json_t *bare = plan_bare_jobs(&sync->settings, leases, jobs);
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(bare, i, entry)
+        log_debug("job=%lld runs without a lease", (long long)json_integer_value(entry));
+    json_decref(bare);
+}
+
+/* ---- licences ---- */
+
+static void report_excess(struct sync *sync, const struct capacity *total,
+                          const struct capacity *usable)
+{
+    bool exceeds = usable->gpus > total->gpus || usable->memory > total->memory;
+
+    if (exceeds && !sync->exceeds)
+        log_warn("slurm.conf counts less than the pool has: Licenses=rgpu:%lld,rgpu_mem:%lld, "
+                 "usable are %lld and %lld", (long long)total->gpus, (long long)total->memory,
+                 (long long)usable->gpus, (long long)usable->memory);
+    sync->exceeds = exceeds;
+}
+
+static int park(struct sync *sync, const json_t *gpus, const json_t *leases,
+                const struct job_table *jobs)
+{
+    struct capacity usable = plan_capacity(&sync->settings, gpus, leases, jobs), total;
+    char licenses[128];
+    int error = sync_slurm_licenses(&total);
+
+    if (error == -ENOENT) {
+        tell(sync, "slurmctld", "slurm.conf has no Licenses=rgpu:N,rgpu_mem:N: nothing is counted");
+        return error;
+    }
+    if (error)
+        return error;
+    report_excess(sync, &total, &usable);
+    plan_parking(&total, &usable, licenses, sizeof(licenses));
+    error = sync_slurm_park(sync->settings.reservation, licenses);
+    if (!error && strcmp(licenses, sync->parked)) {
+        log_info("licences parked: %s", *licenses ? licenses : "none");
+        strcpy(sync->parked, licenses);
+    }
+    return error;
+}
+
+/* ---- a round ---- */
+
+static int fetch(struct sync *sync, const char *path, const char *name, json_t **list)
+{
+    json_t *answer;
+    int error = broker_client_call(sync->client, "GET", path, NULL, &answer);
+
+    if (error)
+        return error;
+    *list = json_incref(json_object_get(answer, name));
+    json_decref(answer);
+    return *list ? 0 : -EPROTO;
+}
+
+/* The leases are read before the jobs: each of them had its job by then. */
+static int compare(struct sync *sync, const json_t *leases, const json_t *gpus)
+{
+    struct job_table jobs = {0};
+    int error = sync_slurm_jobs(&jobs);
+
+    if (error) {
+        tell(sync, "slurmctld", sync_slurm_error());
+        return error;
+    }
+    report_bare_jobs(sync, leases, &jobs);
+    error = release_orphans(sync, plan_orphans(&sync->settings, leases, &jobs));
+    if (error)
+        tell(sync, "broker", broker_client_error(sync->client));
+    if (!error) {
+        error = park(sync, gpus, leases, &jobs);
+        if (error && error != -ENOENT)
+            tell(sync, "slurmctld", sync_slurm_error());
+    }
+    free(jobs.jobs);
+    return error;
+}
+
+static int run_round(struct sync *sync)
+{
+    json_t *leases = NULL, *gpus = NULL;
+    int error = 0;
+
+    if (!sync->client)
+        error = slurm_settings_open(&sync->settings, CALL_TIMEOUT_MS, &sync->client);
+    if (!error)
+        error = fetch(sync, "/v1/leases?key_prefix=slurm/", "leases", &leases);
+    if (!error)
+        error = fetch(sync, "/v1/gpus", "gpus", &gpus);
+    if (error)
+        tell(sync, "broker", sync->client ? broker_client_error(sync->client) : strerror(-error));
+    else
+        error = compare(sync, leases, gpus);
+    /* While one side cannot be seen, nothing is concluded from the other. */
+    if (error) {
+        json_decref(sync->suspects);
+        sync->suspects = NULL;
+    }
+    json_decref(leases);
+    json_decref(gpus);
+    return error;
+}
+
+static int run(struct sync *sync)
+{
+    struct timespec interval = {
+        .tv_sec = (time_t)(sync->settings.interval / 1000000),
+        .tv_nsec = (long)(sync->settings.interval % 1000000) * 1000,
+    };
+    bool ready = false;
+    sigset_t ends;
+    int error;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    sync_slurm_start();
+    do {
+        error = run_round(sync);
+        if (!error)
+            tell_well(sync);
+        if (!error && !ready) {
+            printf("rgpu-slurm-sync is ready\n");
+            fflush(stdout);
+            sd_notify(0, "READY=1");
+            ready = true;
+        }
+        sd_notify(0, "WATCHDOG=1");
+    } while (sigtimedwait(&ends, NULL, &interval) < 0);
+    return 0;
+}
+
+static int usage(void)
+{
+    printf("usage: rgpu-slurm-sync\n"
+           "       rgpu-slurm-sync --print-config    the sample file: every option, its default\n"
+           "       rgpu-slurm-sync --version\n\n"
+           "Settings are read from %s, or from the file that RGPU_SLURM_CONF names.\n",
+           SLURM_SETTINGS_FILE);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct sync sync = {0};
+    int error;
+
+    log_init("rgpu-slurm-sync", LOG_LEVEL_INFO);
+    log_level_from_environment();
+    signal(SIGPIPE, SIG_IGN);
+    if (argc == 2 && !strcmp(argv[1], "--help"))
+        return usage();
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        printf("rgpu-slurm-sync %s\n", RGPU_VERSION);
+        return 0;
+    }
+    if (argc == 2 && !strcmp(argv[1], "--print-config")) {
+        config_print_sample(slurm_settings_table, "rgpu-slurm-sync", stdout);
+        return 0;
+    }
+    if (argc > 1) {
+        log_error("not understood: %s; see --help", argv[1]);
+        return 2;
+    }
+    if (slurm_settings_load(&sync.settings) < 0)
+        return 1;
+    error = run(&sync);
+    json_decref(sync.suspects);
+    broker_client_close(&sync.client);
+    slurm_settings_clear(&sync.settings);
+    return error ? 1 : 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * What rgpu-slurm-sync decides: which leases have no job any more, and how many licences stand for
+ * GPUs that Slurm could give to jobs. Pure decisions over what the broker and Slurm said; knows
+ * nothing of Slurm's headers.
+ */
+#ifndef RGPU_SLURM_SYNC_PLAN_H
+#define RGPU_SLURM_SYNC_PLAN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "slurm-plugin/settings.h"
+
+struct live_job {
+    uint32_t id;
+    time_t start;
+    bool live; /* runs, is suspended, configures or completes */
+    bool asks; /* for remote GPUs */
+};
+
+struct job_table {
+    struct live_job *jobs; /* sorted by id */
+    size_t count;
+};
+
+void job_table_sort(struct job_table *table);
+const struct live_job *job_table_find(const struct job_table *table, uint32_t id);
+
+/*
+ * Ids (strings) of this cluster's leases whose job is gone: the caller decrefs. `leases` is the
+ * broker's list from before the jobs were read: a lease in it had its job by then.
+ *
+ * A job's start may be put off after its lease was taken (nodes that had to be powered up), so a
+ * lease of another start than the job's is over only where the job has a lease of its own start.
+ */
+json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases,
+                     const struct job_table *jobs);
+
+/* Ids of jobs that run with remote GPUs and have no lease; the caller decrefs. */
+json_t *plan_bare_jobs(const struct slurm_settings *settings, const json_t *leases,
+                       const struct job_table *jobs);
+
+/* Licences that stand for something: GPUs, and GiB of shares. */
+struct capacity {
+    int64_t gpus, memory;
+};
+
+/*
+ * What this cluster's jobs hold and what they could get. A lease that ends counts as held as long
+ * as its job completes, since the job has its licences until then; so the sum stays the same when
+ * jobs come and go, and changes only with the pool.
+ */
+struct capacity plan_capacity(const struct slurm_settings *settings, const json_t *gpus,
+                              const json_t *leases, const struct job_table *jobs);
+
+/* The licences to park out of `total`, as text for a reservation; empty: none. */
+void plan_parking(const struct capacity *total, const struct capacity *usable, char *text,
+                  size_t size);
+
+#endif

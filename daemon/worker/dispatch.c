@@ -7,25 +7,55 @@
 #include "common/log.h"
 #include "cuda_ops.h"
 #include "daemon/worker/relief.h"
+#include "daemon/worker/staging.h"
+#include "transport/spin.h"
 #include "daemon/worker/worker.h"
 
 enum { THREADS_MAX = 1024 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn = PTHREAD_COND_INITIALIZER;
-static bool vacant;      // nobody reads the link
-static unsigned waiting; // threads that could
-static unsigned threads;
+static _Atomic bool vacant;      // nobody takes requests
+static _Atomic unsigned looking; // threads that will see that without being woken
+static _Atomic unsigned idle;    // threads that look or sleep until it is their turn
+static unsigned threads;         // under lock
+
+static bool take_turn(void)
+{
+    bool is_vacant = true;
+
+    return atomic_load_explicit(&vacant, memory_order_relaxed) &&
+           atomic_compare_exchange_strong(&vacant, &is_vacant, false);
+}
+
+// Waking a thread takes longer than many a request does, so for a moment one looks for itself.
+static bool look_for_turn(void)
+{
+    uint64_t until = clock_us() + session.spin_us;
+    bool taken = false;
+
+    if (!session.spin_us || atomic_load_explicit(&looking, memory_order_relaxed))
+        return take_turn();
+    atomic_fetch_add(&looking, 1);
+    for (unsigned spins = 0; !(taken = take_turn()); spins++) {
+        cpu_relax();
+        if (spins % 64 == 63 && clock_us() >= until)
+            break;
+    }
+    atomic_fetch_sub(&looking, 1);
+    return taken;
+}
 
 static void await_turn(void)
 {
-    pthread_mutex_lock(&lock);
-    waiting++;
-    while (!vacant)
-        pthread_cond_wait(&turn, &lock);
-    waiting--;
-    vacant = false;
-    pthread_mutex_unlock(&lock);
+    atomic_fetch_add(&idle, 1);
+    if (!look_for_turn()) {
+        pthread_mutex_lock(&lock);
+        while (!take_turn())
+            pthread_cond_wait(&turn, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+    atomic_fetch_sub(&idle, 1);
 }
 
 void dispatch_link_down(int err)
@@ -105,19 +135,22 @@ static int add_thread(void)
     return err;
 }
 
+// Somebody else is to take requests from now on; false: there is nobody.
 static bool promote(void)
 {
     int err = 0;
 
+    atomic_store(&vacant, true);
+    // Whoever looks now looks once more before it sleeps.
+    if (atomic_load(&looking))
+        return true;
     pthread_mutex_lock(&lock);
-    if (!waiting)
+    if (!atomic_load(&idle))
         err = add_thread();
-    if (!err) {
-        vacant = true;
+    if (!err)
         pthread_cond_signal(&turn);
-    }
     pthread_mutex_unlock(&lock);
-    return !err;
+    return !err || !take_turn();
 }
 
 void serve_let_others_read(struct serve *serve)

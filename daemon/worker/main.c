@@ -148,6 +148,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
     if (err)
         return err;
     linker_prepare();
+    memory_prepare();
     CUresult result = devices_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);

@@ -174,6 +174,54 @@ static bool translate_location(struct serve *serve, CUmemLocation *location)
     return !serve_failed(serve);
 }
 
+// The driver's own functions, which the generated handlers call by way of these: places name devices of
+// the session there.
+static CUresult (*set_access)(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
+static CUresult (*get_access)(CUmemAccess_flags *flags, CUmemoryPool pool,
+                              CUmemLocation *location);
+
+static bool place_in_driver(CUmemLocation *location)
+{
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return true;
+    if (location->id < 0 || (unsigned)location->id >= session.device_count)
+        return false;
+    location->id = devices.list[session.ordinals[location->id]].handle;
+    return true;
+}
+
+static CUresult set_access_in_session(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+{
+    CUmemAccessDesc here[WIRE_DEVICE_MAX];
+
+    if (count > WIRE_DEVICE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        here[i] = map[i];
+        if (!place_in_driver(&here[i].location))
+            return CUDA_ERROR_INVALID_DEVICE;
+    }
+    return set_access(pool, here, count);
+}
+
+static CUresult get_access_in_session(CUmemAccess_flags *flags, CUmemoryPool pool,
+                                      CUmemLocation *location)
+{
+    CUmemLocation here = *location;
+
+    return place_in_driver(&here) ? get_access(flags, pool, &here) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+void memory_prepare(void)
+{
+    set_access = driver.cuMemPoolSetAccess;
+    get_access = driver.cuMemPoolGetAccess;
+    if (set_access)
+        driver.cuMemPoolSetAccess = set_access_in_session;
+    if (get_access)
+        driver.cuMemPoolGetAccess = get_access_in_session;
+}
+
 void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreate *args)
 {
     CUmemPoolProps props = args->poolProps;

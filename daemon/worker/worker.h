@@ -219,7 +219,9 @@ void staging_streams_forget(CUcontext context); // which is current
 // ---- the rest ----
 
 void crash_report_start(void); // crash.c
-void linker_prepare(void);     // linker.c, once the driver is loaded
+// Once the driver is loaded: what stands in front of some of its functions.
+void linker_prepare(void); // linker.c
+void memory_prepare(void); // memory.c
 int sandbox_enter(const struct worker_options *options, char *text, size_t room);
 
 #endif

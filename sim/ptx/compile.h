@@ -261,6 +261,7 @@ struct insn *emit(struct compiler *c, enum opcode op);
 struct insn *emit_alu(struct compiler *c, const char *key, uint32_t d, uint32_t a, uint32_t b,
                       uint32_t e, uint32_t imm);
 uint32_t new_reg(struct compiler *c, enum reg_class class);
+uint32_t new_temp(struct compiler *c, enum type t); /* a reference to a new register */
 enum reg_class type_class(enum type t);
 uint32_t const_ref(struct compiler *c, uint64_t value, bool wide);
 uint32_t const_reloc(struct compiler *c, bool wide, struct variable *variable,
@@ -281,8 +282,10 @@ struct lowering {
     void (*lower)(struct compiler *c);
 };
 extern const struct lowering lower_integer[], lower_float[], lower_control[], lower_memory[],
-    lower_move[];
+    lower_move[], lower_mbarriers[];
 void lower_call(struct compiler *c);
+void lower_cp_async_mbarrier(struct compiler *c);
+void lower_cp_async_bulk(struct compiler *c);
 void lower_float_add(struct compiler *c, enum type t);
 void lower_float_mul(struct compiler *c, enum type t);
 void lower_float_fma(struct compiler *c, enum type t);

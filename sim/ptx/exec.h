@@ -160,6 +160,8 @@ bool exec_load(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_store(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_atomic(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask);
+bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask);
+bool exec_cp_bulk(struct warp *w, const struct insn *in, uint32_t mask);
 void exec_isspacep(struct warp *w, const struct insn *in, uint32_t mask);
 /* Host addresses of all lanes in the mask, each good for `size` bytes. */
 bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_op *m, uint32_t ref,

@@ -84,6 +84,11 @@ uint32_t new_reg(struct compiler *c, enum reg_class class)
     return c->reg_count++;
 }
 
+uint32_t new_temp(struct compiler *c, enum type t)
+{
+    return REF(REF_REG, new_reg(c, type_class(t)));
+}
+
 static uint32_t constant_room(struct compiler *c, bool wide)
 {
     uint32_t size = wide ? LANES * 8 : LANES * 4, at = c->constant_bytes;
@@ -381,7 +386,7 @@ void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t re
 static const struct lowering *find_lowering(const char *name)
 {
     static const struct lowering *const families[] = {
-        lower_integer, lower_float, lower_control, lower_memory, lower_move,
+        lower_integer, lower_float, lower_control, lower_memory, lower_move, lower_mbarriers,
     };
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)

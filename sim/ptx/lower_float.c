@@ -7,11 +7,6 @@
 #include "sim/ptx/alu.h"
 #include "sim/ptx/small_float.h"
 
-static uint32_t temp(struct compiler *c, enum type t)
-{
-    return REF(REF_REG, new_reg(c, type_class(t)));
-}
-
 static enum rounding rounding(struct compiler *c)
 {
     static const char *const names[] = { "rn", "rz", "rm", "rp" };
@@ -38,7 +33,7 @@ struct float_op {
 
 static uint32_t unary(struct compiler *c, const char *op, enum type t, uint32_t a)
 {
-    uint32_t d = temp(c, t);
+    uint32_t d = new_temp(c, t);
     char key[32];
 
     snprintf(key, sizeof(key), "%s.%s", op, type_table[t].name);
@@ -58,7 +53,7 @@ static void float_scalar(struct compiler *c, const struct float_op *op, enum typ
 {
     bool ftz_row = op->ftz && t == TY_F32 && op->mode == ROUND_RN && has_ftz_row(op->name);
     bool flush = op->ftz && t != TY_F64 && !ftz_row;
-    uint32_t to = flush || op->sat || (op->relu && strcmp(op->name, "fma")) ? temp(c, t) : d;
+    uint32_t to = flush || op->sat || (op->relu && strcmp(op->name, "fma")) ? new_temp(c, t) : d;
     char key[48];
 
     for (unsigned i = 0; flush && i < op->sources; i++)
@@ -78,7 +73,7 @@ static void float_scalar(struct compiler *c, const struct float_op *op, enum typ
                  op->sources > 2 ? s[2] : REF_NONE, 0);
     }
     if (op->relu && strcmp(op->name, "fma")) {
-        uint32_t zero = const_ref(c, 0, false), r = flush || op->sat ? temp(c, t) : d;
+        uint32_t zero = const_ref(c, 0, false), r = flush || op->sat ? new_temp(c, t) : d;
 
         snprintf(key, sizeof(key), "max.%s", type_table[t].name);
         emit_alu(c, key, r, to, zero, REF_NONE, 0);
@@ -86,7 +81,7 @@ static void float_scalar(struct compiler *c, const struct float_op *op, enum typ
     }
     if (flush) {
         snprintf(key, sizeof(key), "ftz.%s", type_table[t].name);
-        uint32_t r = op->sat ? temp(c, t) : d;
+        uint32_t r = op->sat ? new_temp(c, t) : d;
         emit_alu(c, key, r, to, REF_NONE, REF_NONE, 0);
         to = r;
     }
@@ -106,11 +101,11 @@ static void float_pair(struct compiler *c, const struct float_op *op, enum type 
         uint32_t parts[3];
 
         for (unsigned i = 0; i < op->sources; i++) {
-            parts[i] = temp(c, TY_B32);
+            parts[i] = new_temp(c, TY_B32);
             emit_alu(c, k ? "high.b16.b32" : "low.b16.b32", parts[i], s[i], REF_NONE, REF_NONE,
                      0);
         }
-        result[k] = temp(c, half);
+        result[k] = new_temp(c, half);
         float_scalar(c, op, half, result[k], parts);
     }
     emit_alu(c, "pack.b32.b16", d, result[0], result[1], REF_NONE, 0);
@@ -325,8 +320,8 @@ static void convert_pair(struct compiler *c, struct conversion *v)
     v->to = pair_half(v->to);
     a = use(c, opd(c, 1), TY_F32);
     b = use(c, opd(c, 2), TY_F32);
-    high = temp(c, TY_B32);
-    low = temp(c, TY_B32);
+    high = new_temp(c, TY_B32);
+    low = new_temp(c, TY_B32);
     emit_conversion(c, v, high, a);
     emit_conversion(c, v, low, b);
     emit_alu(c, "pack.b32.b16", define(c, opd(c, 0), TY_B32), low, high, REF_NONE, 0);

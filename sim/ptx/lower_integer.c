@@ -41,11 +41,6 @@ static void alu(struct compiler *c, const char *key, enum type td, enum type ta,
     define_done(c, opd(c, 0), td, d);
 }
 
-static uint32_t temp(struct compiler *c, enum type t)
-{
-    return REF(REF_REG, new_reg(c, type_class(t)));
-}
-
 static uint32_t carry_flag(struct compiler *c)
 {
     if (c->carry == NO_PRED)
@@ -53,27 +48,37 @@ static uint32_t carry_flag(struct compiler *c)
     return c->carry;
 }
 
-/* d = a op b with the carry of `in` taken and, if wanted, the new one kept. */
+/*
+ * d = a op b with the carry of the condition code taken and, if wanted, the new one kept. After a
+ * subtraction the flag is set when nothing was borrowed: code that nvcc emits reads it by addc.
+ */
 static void add_with_carry(struct compiler *c, bool subtract, bool carry_in, bool carry_out,
                            enum type t, uint32_t a, uint32_t b, struct operand *to)
 {
-    uint32_t sum = temp(c, t), flag = carry_flag(c), out = REF(REF_REG, new_reg(c, CLASS_PRED));
+    uint32_t sum = new_temp(c, t), flag = carry_flag(c), in = REF_NONE;
     uint32_t d = define(c, to, t);
     char key[32];
 
+    if (carry_in)
+        in = flag;
+    if (carry_in && subtract) {
+        in = new_temp(c, TY_PRED);
+        emit_alu(c, "not.pred", in, flag, REF_NONE, REF_NONE, 0);
+    }
     snprintf(key, sizeof(key), "%s%s.b%u", subtract ? "sub" : "add", carry_in ? "c" : "",
              type_size(t) * 8);
-    emit_alu(c, key, sum, a, b, carry_in ? flag : REF_NONE, 0);
+    emit_alu(c, key, sum, a, b, in, 0);
     if (carry_out) {
+        uint32_t out = new_temp(c, TY_PRED);
+
         snprintf(key, sizeof(key), "%s%s.b%u", subtract ? "borrow" : "carry",
                  carry_in ? "c" : "", type_size(t) * 8);
-        emit_alu(c, key, out, a, b, carry_in ? flag : REF_NONE, 0);
-        emit_alu(c, "mov.pred", flag, out, REF_NONE, REF_NONE, 0);
+        emit_alu(c, key, out, a, b, in, 0);
+        emit_alu(c, subtract ? "not.pred" : "mov.pred", flag, out, REF_NONE, REF_NONE, 0);
     }
     emit_alu(c, bits_key(key, sizeof(key), "mov", t), d, sum, REF_NONE, REF_NONE, 0);
     define_done(c, to, t, d);
 }
-
 
 static void lower_add(struct compiler *c)
 {
@@ -140,7 +145,7 @@ static void lower_mul(struct compiler *c)
 /* mad.cc and madc: the product first, then an addition with carries. */
 static void mad_carry(struct compiler *c, bool high, bool carry_in, bool carry_out, enum type t)
 {
-    uint32_t product = temp(c, t), a, b, e;
+    uint32_t product = new_temp(c, t), a, b, e;
     char key[32];
 
     want_operands(c, 4, 4);
@@ -211,7 +216,7 @@ static void lower_mul24(struct compiler *c)
         return;
     }
     e = use(c, opd(c, 3), t);
-    product = temp(c, t);
+    product = new_temp(c, t);
     emit_alu(c, key, product, a, b, REF_NONE, 0);
     d = define(c, opd(c, 0), t);
     emit_alu(c, mod(c, "sat") ? "add.sat.s32" : "add.b32", d, product, e, REF_NONE, 0);
@@ -243,7 +248,7 @@ static void lower_typed(struct compiler *c)
     }
     type_key(key, sizeof(key), op, t);
     if (mod(c, "relu")) {
-        uint32_t d = define(c, opd(c, 0), t), m = temp(c, t);
+        uint32_t d = define(c, opd(c, 0), t), m = new_temp(c, t);
 
         if (t != TY_S32)
             refuse(c, "modifier .relu");
@@ -345,9 +350,9 @@ static void lower_bfi(struct compiler *c)
     base = use(c, opd(c, 2), t);
     pos = use(c, opd(c, 3), TY_U32);
     len = use(c, opd(c, 4), TY_U32);
-    mask = temp(c, t);
-    moved = temp(c, t);
-    uint32_t low = temp(c, TY_U32);
+    mask = new_temp(c, t);
+    moved = new_temp(c, t);
+    uint32_t low = new_temp(c, TY_U32);
     emit_alu(c, bits_key(key, sizeof(key), "bfimask", t), mask, pos, len, REF_NONE, 0);
     emit_alu(c, "and.b32", low, pos, const_ref(c, 0xff, false), REF_NONE, 0);
     emit_alu(c, t == TY_B32 ? "shl.u32" : "shl.u64", moved, field, low, REF_NONE, 0);
@@ -378,8 +383,8 @@ static void lower_lop3(struct compiler *c)
     if (to->kind != OPD_PAIR)
         malformed(c, "two destinations expected");
     q = use_pred(c, opd(c, 5));
-    d = temp(c, TY_B32);
-    nonzero = temp(c, TY_PRED);
+    d = new_temp(c, TY_B32);
+    nonzero = new_temp(c, TY_PRED);
     emit_alu(c, "lop3.b32", d, a, b, e, (uint32_t)table->integer);
     emit_alu(c, "setp.ne.u32", nonzero, d, const_ref(c, 0, false), REF_NONE, 0);
     p = define(c, &to->elements[1], TY_PRED);
@@ -466,7 +471,7 @@ static void lower_slct(struct compiler *c)
     b = use(c, opd(c, 2), t);
     e = use(c, opd(c, 3), s);
     if (ftz) {
-        uint32_t flushed = temp(c, TY_F32);
+        uint32_t flushed = new_temp(c, TY_F32);
 
         emit_alu(c, "ftz.f32", flushed, e, REF_NONE, REF_NONE, 0);
         e = flushed;
@@ -498,7 +503,7 @@ static const char *comparison(struct compiler *c, enum type t)
 
 static uint32_t half_of(struct compiler *c, uint32_t pair, bool high)
 {
-    uint32_t d = temp(c, TY_B32);
+    uint32_t d = new_temp(c, TY_B32);
 
     emit_alu(c, high ? "high.b16.b32" : "low.b16.b32", d, pair, REF_NONE, REF_NONE, 0);
     return d;
@@ -506,7 +511,7 @@ static uint32_t half_of(struct compiler *c, uint32_t pair, bool high)
 
 static uint32_t flush_input(struct compiler *c, uint32_t ref, enum type t)
 {
-    uint32_t d = temp(c, t);
+    uint32_t d = new_temp(c, t);
 
     emit_alu(c, t == TY_F32 ? "ftz.f32" : t == TY_F16 ? "ftz.f16" : "ftz.bf16", d, ref, REF_NONE,
              REF_NONE, 0);
@@ -517,7 +522,7 @@ static uint32_t flush_input(struct compiler *c, uint32_t ref, enum type t)
 static uint32_t compare(struct compiler *c, const char *cmp, bool ftz, enum type t, uint32_t a,
                         uint32_t b)
 {
-    uint32_t d = temp(c, TY_PRED);
+    uint32_t d = new_temp(c, TY_PRED);
     enum type k = t;
     char key[32];
 
@@ -542,7 +547,7 @@ static const char *boolean(struct compiler *c)
 static void finish_setp(struct compiler *c, uint32_t t, const char *op, uint32_t with,
                         struct operand *p, struct operand *q)
 {
-    uint32_t inverse = temp(c, TY_PRED);
+    uint32_t inverse = new_temp(c, TY_PRED);
 
     if (q)
         emit_alu(c, "not.pred", inverse, t, REF_NONE, REF_NONE, 0);
@@ -570,7 +575,7 @@ static void setp_pair(struct compiler *c, const char *cmp, const char *op, bool 
     high = compare(c, cmp, ftz, half, half_of(c, a, true), half_of(c, b, true));
     /* A copy, as the first destination may be the predicate combined with. */
     if (op) {
-        uint32_t copy = temp(c, TY_PRED);
+        uint32_t copy = new_temp(c, TY_PRED);
 
         emit_alu(c, "mov.pred", copy, with, REF_NONE, REF_NONE, 0);
         with = copy;
@@ -598,7 +603,7 @@ static void lower_setp(struct compiler *c)
     a = use(c, opd(c, 1), t);
     b = use(c, opd(c, 2), t);
     if (op) {
-        with = temp(c, TY_PRED);
+        with = new_temp(c, TY_PRED);
         emit_alu(c, "mov.pred", with, use_pred(c, opd(c, 3)), REF_NONE, REF_NONE, 0);
     } else if (to->kind == OPD_REG && to->type == TY_PRED && !(ftz && type_size(t) <= 4)) {
         char key[32];
@@ -623,7 +628,7 @@ static void set_pair(struct compiler *c, const char *cmp, bool ftz, enum type to
     for (int i = 0; i < 2; i++) {
         uint32_t p = compare(c, cmp, ftz, half, half_of(c, a, i), half_of(c, b, i));
 
-        halves[i] = temp(c, TY_B32);
+        halves[i] = new_temp(c, TY_B32);
         emit_alu(c, "selp.b32", halves[i], const_ref(c, one, false), const_ref(c, 0, false), p,
                  0);
     }
@@ -651,7 +656,7 @@ static void lower_set(struct compiler *c)
     b = use(c, opd(c, 2), t);
     p = compare(c, cmp, ftz, t, a, b);
     if (op) {
-        uint32_t combined = temp(c, TY_PRED);
+        uint32_t combined = new_temp(c, TY_PRED);
 
         emit_alu(c, op, combined, p, use_pred(c, opd(c, 3)), REF_NONE, 0);
         p = combined;

@@ -347,6 +347,14 @@ static void lower_cp(struct compiler *c)
 
     if (!mod(c, "async"))
         refuse(c, "");
+    if (mod(c, "bulk")) {
+        lower_cp_async_bulk(c);
+        return;
+    }
+    if (mod(c, "mbarrier")) {
+        lower_cp_async_mbarrier(c);
+        return;
+    }
     if (mod(c, "commit_group") || mod(c, "wait_all")) {
         want_operands(c, 0, 0);
         emit(c, OP_NOP);

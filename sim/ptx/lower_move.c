@@ -3,14 +3,9 @@
 
 #include <string.h>
 
-static uint32_t temp(struct compiler *c, enum type t)
-{
-    return REF(REF_REG, new_reg(c, type_class(t)));
-}
-
 static uint32_t take(struct compiler *c, const char *key, uint32_t from, uint32_t imm)
 {
-    uint32_t d = temp(c, TY_B32);
+    uint32_t d = new_temp(c, TY_B32);
 
     emit_alu(c, key, d, from, REF_NONE, REF_NONE, imm);
     return d;
@@ -52,7 +47,7 @@ static void unpack(struct compiler *c, struct operand *to, enum type t, uint32_t
 static uint32_t pack2(struct compiler *c, const char *key, enum type t, uint32_t low,
                       uint32_t high)
 {
-    uint32_t d = temp(c, t);
+    uint32_t d = new_temp(c, t);
 
     emit_alu(c, key, d, low, high, REF_NONE, 0);
     return d;
@@ -78,8 +73,8 @@ static uint32_t pack(struct compiler *c, struct operand *from, enum type t)
     /* bytes: masked, shifted and joined */
     uint32_t word = const_ref(c, 0, false);
     for (unsigned i = 0; i < n; i++) {
-        uint32_t byte = take(c, "cvt.u8.u8", parts[i], 0), moved = temp(c, TY_B32),
-                 joined = temp(c, TY_B32);
+        uint32_t byte = take(c, "cvt.u8.u8", parts[i], 0), moved = new_temp(c, TY_B32),
+                 joined = new_temp(c, TY_B32);
 
         emit_alu(c, "shl.u32", moved, byte, const_ref(c, 8 * i, false), REF_NONE, 0);
         emit_alu(c, "or.b32", joined, word, moved, REF_NONE, 0);

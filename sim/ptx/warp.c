@@ -383,6 +383,12 @@ static enum step step(struct run *r, const struct insn *in, uint32_t active)
     case OP_CP_ASYNC:
         good = exec_cp_async(w, in, active);
         break;
+    case OP_CP_BULK:
+        good = exec_cp_bulk(w, in, active);
+        break;
+    case OP_MBARRIER:
+        good = exec_mbarrier(w, in, active);
+        break;
     case OP_FENCE:
         atomic_thread_fence(memory_order_seq_cst);
         w->budget -= ORDERED_COST;

@@ -537,6 +537,10 @@ static int nth(uint64_t mask, int n)
       (unsigned)(((unsigned __int128)c + UINT64_MAX + (a + b < a)) >> 64)) \
     X(case_212, "mad.lo.cc.u32 %w4, %w1, %w2, %w3; madc.hi.u32 %w0, %w1, %w2, 0;", WORD, \
       ((uint64_t)(uint32_t)a * (uint32_t)b + (uint32_t)c) >> 32) \
+    X(case_borrow, "sub.cc.u32 %w4, %w1, %w2; addc.u32 %w0, 0, 0;", WORD, \
+      (uint32_t)a >= (uint32_t)b) \
+    X(case_borrow_64, "sub.cc.u64 %l4, %l1, %l2; subc.cc.u64 %l5, %l3, 0; addc.u64 %l0, 0, 0;", LONG, \
+      c >= (a < b)) \
     X(case_213, "mov.b64 {%w4, %w5}, %l1; mov.b64 %l0, {%w5, %w4};", LONG, \
       a << 32 | a >> 32) \
     X(case_214, "mov.b32 {%h4, %h5}, %w1; mov.b32 %w0, {%h5, %h4};", WORD, \

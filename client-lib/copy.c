@@ -84,21 +84,14 @@ CUresult copy_device_to_host(struct session *session, void *dst, CUdeviceptr src
     return streamed_from_device(session, dst, src, size, stream, wait);
 }
 
-// What a copy call starts with: the context, the stream in it, and device memory that exists.
-struct copy_call {
-    struct session *session;
-    CUstream stream;
-};
-
-static CUresult start(struct copy_call *copy, CUstream stream)
+CUresult copy_begin(CUstream stream, struct session **session, CUstream *resolved)
 {
     struct call call;
     call_begin(&call, 0);
     if (call.result == CUDA_SUCCESS && !call.session)
         call.result = call.stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
-    uint64_t wire = call_stream(&call, stream, false);
-    copy->session = call.session;
-    copy->stream = (CUstream)(uintptr_t)wire;
+    *resolved = (CUstream)(uintptr_t)call_stream(&call, stream, false);
+    *session = call.session;
     return call.result;
 }
 
@@ -109,40 +102,42 @@ static CUresult check_device_memory(CUdeviceptr address, size_t size, struct all
     return CUDA_SUCCESS;
 }
 
-static CUresult to_device(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait)
+// One direction of a copy between the program's memory and the GPU. Memory of another box than the
+// current context's is reached through its own context and that one's default stream.
+static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream stream, bool wait,
+                        bool to_gpu)
 {
-    struct copy_call copy;
+    struct session *session;
     struct allocation memory;
-    CUresult result = start(&copy, stream);
+    bool entered = false;
+    CUresult result = copy_begin(stream, &session, &stream);
     if (result != CUDA_SUCCESS || !size)
         return result;
-    if (!src)
+    if (!host)
         return CUDA_ERROR_INVALID_VALUE;
-    result = check_device_memory(dst, size, &memory);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return copy_host_to_device(copy.session, dst, src, size, copy.stream, wait);
+    result = check_device_memory(device, size, &memory);
+    if (result == CUDA_SUCCESS && memory.session != session) {
+        if (stream)
+            return CUDA_ERROR_INVALID_VALUE;
+        session = memory.session;
+        result = memory_enter(&memory, &entered);
+    }
+    if (result == CUDA_SUCCESS)
+        result = to_gpu ? copy_host_to_device(session, device, host, size, stream, wait)
+                        : copy_device_to_host(session, host, device, size, stream, wait);
+    memory_leave(entered);
+    return result;
+}
+
+static CUresult to_device(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait)
+{
+    return between(dst, (void *)src, size, stream, wait, true);
 }
 
 static CUresult from_device(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
-    struct copy_call copy;
-    struct allocation memory;
-    CUresult result = start(&copy, stream);
-    if (result != CUDA_SUCCESS || !size)
-        return result;
-    if (!dst)
-        return CUDA_ERROR_INVALID_VALUE;
-    result = check_device_memory(src, size, &memory);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return copy_device_to_host(copy.session, dst, src, size, copy.stream, wait);
+    return between(src, dst, size, stream, wait, false);
 }
-
-// Defines a copy call and its per-thread variant from the function that does it.
-#define COPY_CALLS(name, ptds, parameters, stream, does) \
-    CUresult name parameters { CUstream used = (stream); return does; } \
-    CUresult name##ptds parameters { CUstream used = stream_per_thread(stream); return does; }
 
 COPY_CALLS(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),
            NULL, to_device(dstDevice, srcHost, ByteCount, used, true))
@@ -176,8 +171,9 @@ COPY_CALLS(cuMemsetD2D32_v2, _ptds,
 static CUresult unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
     struct allocation to, from;
-    struct copy_call copy;
-    CUresult result = start(&copy, stream);
+    struct session *session;
+    CUstream resolved;
+    CUresult result = copy_begin(stream, &session, &resolved);
     if (result != CUDA_SUCCESS || !size)
         return result;
     bool to_gpu = memory_find(dst, &to) && !to.host;
@@ -191,7 +187,7 @@ static CUresult unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream 
         return to_device(dst, (const void *)(uintptr_t)src, size, stream, wait);
     if (from_gpu)
         return from_device((void *)(uintptr_t)dst, src, size, stream, wait);
-    result = copy_fence(copy.session, copy.stream);
+    result = copy_fence(session, resolved);
     if (result == CUDA_SUCCESS)
         memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size);
     return result;

@@ -12,6 +12,16 @@
 // Prepares a new session for copies. 0, or -1 with *error.
 int copy_start(struct session *session, struct session_error *error);
 
+// What every copy call starts with: the session of the current context, and the stream that STREAM
+// means in it.
+CUresult copy_begin(CUstream stream, struct session **session, CUstream *resolved);
+
+// Defines a copy call and its variant for per-thread default streams (SUFFIX _ptds or _ptsz) from the
+// expression that does it; `used` in it is the stream.
+#define COPY_CALLS(name, suffix, parameters, stream, does) \
+    CUresult name parameters { CUstream used = (stream); return does; } \
+    CUresult name##suffix parameters { CUstream used = stream_per_thread(stream); return does; }
+
 // Copies of one stretch of memory. STREAM is one that call_stream has resolved, in the current
 // context. WAIT: return when the copy is done, as the plain calls do; else as the Async ones.
 CUresult copy_host_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,

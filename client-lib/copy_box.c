@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/call.h"
 #include "client-lib/copy.h"
 #include "client-lib/exports.h"
 #include "client-lib/memory.h"
@@ -180,23 +179,11 @@ static CUresult copy_on_host(struct session *session, const struct box_copy *cop
     return result;
 }
 
-// What the stream means here and now, and the session that it belongs to.
-static CUresult resolve(CUstream stream, struct session **session, CUstream *resolved)
-{
-    struct call call;
-    call_begin(&call, 0);
-    if (call.result == CUDA_SUCCESS && !call.session)
-        call.result = call.stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
-    *resolved = (CUstream)(uintptr_t)call_stream(&call, stream, false);
-    *session = call.session;
-    return call.result;
-}
-
 static CUresult copy_box(struct box_copy *copy, const struct corner *from, const struct corner *to,
                          CUstream stream, bool wait)
 {
     struct session *session;
-    CUresult result = resolve(stream, &session, &stream);
+    CUresult result = copy_begin(stream, &session, &stream);
     if (result != CUDA_SUCCESS || !copy->width || !copy->height || !copy->depth)
         return result;
     if ((result = side_of(from, copy, &copy->from)) != CUDA_SUCCESS ||
@@ -285,7 +272,7 @@ static CUresult copy_peer_box(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     CUstream resolved;
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = resolve(stream, &session, &resolved);
+    CUresult result = copy_begin(stream, &session, &resolved);
     if (result != CUDA_SUCCESS)
         return result;
     struct object *from = context_or_current(c->srcContext, &result);
@@ -347,27 +334,23 @@ static CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, C
     return serial ? copy_peer_serial(&copy, stream) : copy_peer_box(&copy, stream);
 }
 
-#define BOX_CALLS(name, suffix, parameters, stream, does) \
-    CUresult name parameters { CUstream used = (stream); return does; } \
-    CUresult name##suffix parameters { CUstream used = stream_per_thread(stream); return does; }
-
-BOX_CALLS(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL, copy_2d(pCopy, used, true))
-BOX_CALLS(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL,
+COPY_CALLS(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL, copy_2d(pCopy, used, true))
+COPY_CALLS(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL,
           copy_2d(pCopy, used, true))
-BOX_CALLS(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), hStream,
+COPY_CALLS(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *pCopy, CUstream hStream), hStream,
           copy_2d(pCopy, used, false))
-BOX_CALLS(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *pCopy), NULL, copy_3d(pCopy, used, true))
-BOX_CALLS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), hStream,
+COPY_CALLS(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *pCopy), NULL, copy_3d(pCopy, used, true))
+COPY_CALLS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *pCopy, CUstream hStream), hStream,
           copy_3d(pCopy, used, false))
-BOX_CALLS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *pCopy), NULL,
+COPY_CALLS(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *pCopy), NULL,
           copy_peer_serial(pCopy, used))
-BOX_CALLS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), hStream,
+COPY_CALLS(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream), hStream,
           copy_peer_box(pCopy, used))
-BOX_CALLS(cuMemcpyPeer, _ptds,
+COPY_CALLS(cuMemcpyPeer, _ptds,
           (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
            CUcontext srcContext, size_t ByteCount),
           NULL, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, true))
-BOX_CALLS(cuMemcpyPeerAsync, _ptsz,
+COPY_CALLS(cuMemcpyPeerAsync, _ptsz,
           (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
            CUcontext srcContext, size_t ByteCount, CUstream hStream),
           hStream, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, false))
@@ -388,11 +371,11 @@ static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, 
     return CUDA_SUCCESS;
 }
 
-BOX_CALLS(cuMemcpyBatchAsync_v2, _ptsz,
+COPY_CALLS(cuMemcpyBatchAsync_v2, _ptsz,
           (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
           hStream, copy_batch(dsts, srcs, sizes, count, NULL, used))
-BOX_CALLS(cuMemcpyBatchAsync, _ptsz,
+COPY_CALLS(cuMemcpyBatchAsync, _ptsz,
           (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx,
            CUstream hStream),

@@ -138,7 +138,7 @@ CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
 
 // What a box can do is not always what can be done from here: these kinds of memory and handles
 // are not carried, so programs must not be led to rely on them.
-static bool attribute_denied(CUdevice_attribute attribute)
+static bool attribute_denied(CUdevice_attribute attribute, const struct session *session)
 {
     switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
@@ -157,8 +157,9 @@ static bool attribute_denied(CUdevice_attribute attribute)
     case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
-    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
         return true;
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+        return !session->staging;
     default:
         return false;
     }
@@ -171,7 +172,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
         (uint32_t)attrib >= WIRE_ATTRIBUTE_LIMIT)
         return CUDA_ERROR_INVALID_VALUE;
     if (device->attribute_results[attrib] == CUDA_SUCCESS)
-        *pi = attribute_denied(attrib) ? 0 : device->attributes[attrib];
+        *pi = attribute_denied(attrib, session_of_device(dev)) ? 0 : device->attributes[attrib];
     return (CUresult)device->attribute_results[attrib];
 }
 

@@ -150,15 +150,14 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
 // Ends the box's use of host memory: copies that still run are waited for.
 static CUresult stop_using(const struct allocation *allocation)
 {
-    struct object *context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context);
-    CUresult result = CUDA_SUCCESS;
-    if (context)
-        result = cuCtxPushCurrent_v2((CUcontext)(uintptr_t)context->handle);
-    if (context && result == CUDA_SUCCESS) {
+    bool entered;
+    if (!object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context))
+        return CUDA_SUCCESS; // it went with its context
+    CUresult result = memory_enter(allocation, &entered);
+    if (result == CUDA_SUCCESS)
         result = allocation->mapped ? remote_host_unmap(allocation->region)
                                     : remote_cuCtxSynchronize();
-        cuCtxPopCurrent_v2(NULL);
-    }
+    memory_leave(entered);
     return result;
 }
 

@@ -109,6 +109,23 @@ void memory_forget_context(uint64_t context)
     pthread_rwlock_unlock(&lock);
 }
 
+CUresult memory_enter(const struct allocation *allocation, bool *entered)
+{
+    struct object *current;
+    *entered = false;
+    if (thread_context_object(&current) == CUDA_SUCCESS && current->session == allocation->session)
+        return CUDA_SUCCESS;
+    CUresult result = cuCtxPushCurrent_v2((CUcontext)(uintptr_t)allocation->context);
+    *entered = result == CUDA_SUCCESS;
+    return result;
+}
+
+void memory_leave(bool entered)
+{
+    if (entered)
+        cuCtxPopCurrent_v2(NULL);
+}
+
 static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool)
 {
     struct allocation allocation = {.base = base, .size = size, .session = context->session,
@@ -212,7 +229,11 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
         return CUDA_ERROR_INVALID_VALUE;
     if (!memory_remove(dptr, &gone))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = remote_cuMemFree_v2(dptr);
+    bool entered;
+    CUresult result = memory_enter(&gone, &entered);
+    if (result == CUDA_SUCCESS)
+        result = remote_cuMemFree_v2(dptr);
+    memory_leave(entered);
     if (result == CUDA_ERROR_INVALID_VALUE)
         (void)memory_add(&gone);
     return result;

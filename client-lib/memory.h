@@ -36,4 +36,8 @@ bool memory_find(uint64_t address, struct allocation *out);
 // Forgets all device memory of a context that has gone.
 void memory_forget_context(uint64_t context);
 
+// Makes the allocation's context current if another box's is; *ENTERED goes to memory_leave.
+CUresult memory_enter(const struct allocation *allocation, bool *entered);
+void memory_leave(bool entered);
+
 #endif

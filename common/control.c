@@ -161,14 +161,20 @@ int control_receive(int fd, struct control_frame *frame, int64_t deadline_ms)
     return err;
 }
 
-int control_send_packet(int fd, enum control_message_type type, const void *message, int passed_fd)
+int control_send_packet_with(int fd, enum control_message_type type, const void *message,
+                             const int *fds, size_t count)
 {
     uint8_t frame[CONTROL_PACKET_MAX];
     int used = control_encode(type, message, frame, sizeof(frame));
 
     if (used < 0)
         return used;
-    return fdpass_send(fd, frame, (size_t)used, &passed_fd, passed_fd >= 0 ? 1 : 0);
+    return fdpass_send(fd, frame, (size_t)used, fds, count);
+}
+
+int control_send_packet(int fd, enum control_message_type type, const void *message, int passed_fd)
+{
+    return control_send_packet_with(fd, type, message, &passed_fd, passed_fd >= 0 ? 1 : 0);
 }
 
 static int take_packet(struct control_frame *frame, const uint8_t *packet, size_t size)
@@ -185,22 +191,30 @@ static int take_packet(struct control_frame *frame, const uint8_t *packet, size_
     return err;
 }
 
-int control_receive_packet(int fd, struct control_frame *frame, int *passed_fd)
+int control_receive_packet_with(int fd, struct control_frame *frame, int *fds, size_t *count)
 {
     uint8_t packet[CONTROL_PACKET_MAX];
-    size_t count = 1;
-    int received = -1;
-    ssize_t n = fdpass_receive(fd, packet, sizeof(packet), &received, &count);
+    ssize_t n = fdpass_receive(fd, packet, sizeof(packet), fds, count);
     int err = n < 0 ? (int)n : n ? take_packet(frame, packet, (size_t)n) : -ECONNRESET;
 
-    if (err) {
-        frame->header = (struct control_header){0};
-        if (received >= 0)
-            close(received);
-        return err;
-    }
-    *passed_fd = count ? received : -1;
-    return 0;
+    if (!err)
+        return 0;
+    frame->header = (struct control_header){0};
+    for (size_t i = 0; n >= 0 && i < *count; i++)
+        close(fds[i]);
+    *count = 0;
+    return err;
+}
+
+int control_receive_packet(int fd, struct control_frame *frame, int *passed_fd)
+{
+    int received = -1;
+    size_t count = 1;
+    int err = control_receive_packet_with(fd, frame, &received, &count);
+
+    if (!err)
+        *passed_fd = count ? received : -1;
+    return err;
 }
 
 int control_boot_id(uint8_t out[CONTROL_BOOT_ID_BYTES])

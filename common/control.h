@@ -65,6 +65,11 @@ int control_send_packet(int fd, enum control_message_type type, const void *mess
     __attribute__((warn_unused_result));
 int control_receive_packet(int fd, struct control_frame *frame, int *passed_fd)
     __attribute__((warn_unused_result));
+// The same with COUNT descriptors; on receiving *count is the room, and then how many came.
+int control_send_packet_with(int fd, enum control_message_type type, const void *message,
+                             const int *fds, size_t count) __attribute__((warn_unused_result));
+int control_receive_packet_with(int fd, struct control_frame *frame, int *fds, size_t *count)
+    __attribute__((warn_unused_result));
 
 // The kernel's boot id, the same for every container of a host; zeros and -errno where unknown.
 int control_boot_id(uint8_t out[CONTROL_BOOT_ID_BYTES]);

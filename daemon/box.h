@@ -88,6 +88,7 @@ enum box_state {
 
 TAILQ_HEAD(worker_list, worker);
 TAILQ_HEAD(client_list, client);
+TAILQ_HEAD(account_list, account);
 
 struct box {
     struct event_base *base;
@@ -109,6 +110,7 @@ struct box {
 
     struct worker_list workers;
     struct client_list clients;
+    struct account_list accounts; // of leases with a budget that have sessions
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;
     unsigned session_count;

@@ -14,6 +14,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "daemon/accounts.h"
 #include "daemon/broker_agent.h"
 #include "daemon/worker.h"
 
@@ -468,15 +469,24 @@ static void hand_over(struct client *client, struct worker *worker)
     struct control_granted granted = {.session = box->next_session++,
                                       .devices = client->grant.device_count};
     struct control_grant *grant = malloc(sizeof(*grant));
+    int account = accounts_join(box, &client->grant, granted.session);
 
+    if (account < 0 && account != -ENOENT) {
+        free(grant);
+        refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
+        return;
+    }
     if (!grant || reply(client, CONTROL_GRANTED, &granted)) {
+        accounts_leave(box, client->grant.lease, granted.session);
         free(grant);
         client_free(client);
         return;
     }
     fill_grant(client, granted.session, grant);
-    while (worker && worker_grant(worker, grant, client->fd))
+    while (worker && worker_grant(worker, grant, client->fd, account))
         worker = worker_find_warm(box, client->grant.devices[0]);
+    if (!worker)
+        accounts_leave(box, client->grant.lease, granted.session);
     if (worker) {
         note_session(worker, client, grant);
         client_free(client);

@@ -239,6 +239,7 @@ static int set_up(struct program *program)
 
     TAILQ_INIT(&box->workers);
     TAILQ_INIT(&box->clients);
+    TAILQ_INIT(&box->accounts);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     box->base = event_base_new();

@@ -1,4 +1,5 @@
 // Worker processes: started with one socket to us, followed until they are reaped.
+#include "daemon/accounts.h"
 #include "daemon/worker.h"
 
 #include <errno.h>
@@ -386,9 +387,12 @@ struct worker *worker_find_warm(struct box *box, const struct device *device)
     return NULL;
 }
 
-int worker_grant(struct worker *worker, const struct control_grant *grant, int client_fd)
+int worker_grant(struct worker *worker, const struct control_grant *grant, int client_fd,
+                 int account_fd)
 {
-    int err = control_send_packet(worker->control_fd, CONTROL_GRANT, grant, client_fd);
+    int fds[] = {client_fd, account_fd};
+    int err = control_send_packet_with(worker->control_fd, CONTROL_GRANT, grant, fds,
+                                       account_fd >= 0 ? 2 : 1);
 
     if (err) {
         log_warn("worker pid=%d does not take a session error=\"%s\"", (int)worker->pid,
@@ -455,8 +459,10 @@ static void bury(struct worker *worker, int status)
     write_obituary(worker, status);
     if (!worker->session.id && !worker->asked_to_end)
         count_failure(worker, status);
-    if (worker->session.id)
+    if (worker->session.id) {
         box->session_count--;
+        accounts_leave(box, worker->session.grant.lease, worker->session.id);
+    }
     worker_move(worker, WORKER_DEAD);
     TAILQ_REMOVE(&box->workers, worker, link);
     event_free(worker->readable);

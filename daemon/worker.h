@@ -44,9 +44,11 @@ const char *worker_state_name(enum worker_state state);
 // Starts a worker for DEVICE. Failures are counted against the pool. -errno after logging.
 int worker_start(struct box *box, struct device *device) __attribute__((warn_unused_result));
 
-// Hands a client's socket to a warm worker; the caller closes its own copy. On failure the worker
+// Hands a client's socket to a warm worker, and its lease's account (-1: none); the caller closes
+// its own copies. On failure the worker
 // is being ended and another may be tried.
-int worker_grant(struct worker *worker, const struct control_grant *grant, int client_fd)
+int worker_grant(struct worker *worker, const struct control_grant *grant, int client_fd,
+                 int account_fd)
     __attribute__((warn_unused_result));
 
 // Asks a worker to end, and kills it after the grace time.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ledger.h"
 #include "daemon/worker/worker.h"
 
 struct allocation {
@@ -21,6 +22,22 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void budget_give(int ordinal, uint64_t size)
 {
     atomic_fetch_sub(&devices.list[ordinal].used, size);
+    if (session.account && devices.list[ordinal].budget)
+        ledger_give(session.account, session.account_line, (unsigned)ordinal, size);
+}
+
+uint64_t budget_used(int ordinal)
+{
+    if (session.account && devices.list[ordinal].budget)
+        return ledger_used(session.account, (unsigned)ordinal);
+    return atomic_load(&devices.list[ordinal].used);
+}
+
+static bool account_take(const struct device *device, int ordinal, uint64_t size)
+{
+    return !session.account || !device->budget ||
+           ledger_take(session.account, session.account_line, (unsigned)ordinal, size,
+                       device->budget);
 }
 
 bool budget_take(int ordinal, uint64_t size)
@@ -32,6 +49,10 @@ bool budget_take(int ordinal, uint64_t size)
         if (used + size < used || (device->budget && used + size > device->budget))
             return false;
     } while (!atomic_compare_exchange_weak(&device->used, &used, used + size));
+    if (!account_take(device, ordinal, size)) {
+        atomic_fetch_sub(&device->used, size);
+        return false;
+    }
     if (!session.lease_budget || allocation_total() <= session.lease_budget)
         return true;
     budget_give(ordinal, size);

@@ -174,8 +174,11 @@ static int report_ready(int control_fd)
 
 // ---- waiting for the grant ----
 
-static int await_grant(int control_fd, struct control_grant *grant, int *client_fd)
+static int await_grant(int control_fd, struct control_grant *grant, int *client_fd,
+                       int *account_fd)
 {
+    int fds[2];
+    size_t count;
     struct control_frame frame = {0};
     int err;
 
@@ -183,14 +186,19 @@ static int await_grant(int control_fd, struct control_grant *grant, int *client_
         struct pollfd readable = {.fd = control_fd, .events = POLLIN};
         while (poll(&readable, 1, -1) < 0 && errno == EINTR)
             ;
-        err = control_receive_packet(control_fd, &frame, client_fd);
+        count = 2;
+        err = control_receive_packet_with(control_fd, &frame, fds, &count);
     } while (err == -EAGAIN);
     if (!err && frame.header.type == CONTROL_END)
         err = -ECONNRESET;
     if (!err)
         err = control_decode(&frame, CONTROL_GRANT, grant);
-    if (!err && *client_fd < 0)
+    if (!err && !count)
         err = -EBADMSG;
+    if (!err) {
+        *client_fd = fds[0];
+        *account_fd = count > 1 ? fds[1] : -1;
+    }
     control_frame_free(&frame);
     return err;
 }
@@ -218,7 +226,7 @@ int main(int argc, char **argv)
     struct worker_options options = {.spin_us = -1, .user = -1, .group = -1,
                                      .context_cost = -1};
     struct control_failed failed = {0};
-    int client_fd = -1;
+    int client_fd = -1, account_fd = -1;
 
     log_init("rgpu-worker", LOG_LEVEL_INFO);
     if (parse(argc, argv, &options)) {
@@ -242,9 +250,11 @@ int main(int argc, char **argv)
     }
     if (report_ready(options.control_fd))
         _exit(1);
-    err = await_grant(options.control_fd, &grant, &client_fd);
+    err = await_grant(options.control_fd, &grant, &client_fd, &account_fd);
     if (err == -ECONNRESET)
         _exit(0);
+    if (!err)
+        err = session_open_account(&grant, account_fd);
     if (!err)
         err = sandbox_enter(&options, failed.text, sizeof(failed.text));
     if (err) {

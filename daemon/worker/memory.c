@@ -49,7 +49,7 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
     if (serve_failed(serve))
         return;
     uint64_t budget = devices.list[ordinal].budget;
-    uint64_t used = atomic_load(&devices.list[ordinal].used);
+    uint64_t used = budget_used(ordinal);
     if (budget && budget < total) {
         uint64_t left = used < budget ? budget - used : 0;
         total = budget;

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "common/ledger.h"
 #include "common/log.h"
 #include "daemon/worker/worker.h"
 
@@ -119,6 +120,30 @@ int session_device_of(CUdevice handle)
     return 0;
 }
 
+// A share is charged with one context by the broker; those of further processes are within its
+// budget.
+static void count_context(int ordinal)
+{
+    struct device *device = &devices.list[ordinal];
+
+    if (device->budget && ledger_others(session.account, session.account_line) > 0 &&
+        !ledger_take(session.account, session.account_line, (unsigned)ordinal,
+                     device->context_cost, device->budget))
+        log_warn("the context exceeds the budget of the lease device=%d", ordinal);
+}
+
+int session_open_account(const struct control_grant *grant, int account_fd)
+{
+    if (account_fd < 0)
+        return 0;
+    int err = ledger_map(account_fd, &session.account);
+    close(account_fd);
+    if (err)
+        return err;
+    session.account_line = ledger_find_line(session.account, grant->session);
+    return session.account_line < 0 ? session.account_line : 0;
+}
+
 static int take_grant(const struct control_grant *grant)
 {
     session.id = grant->session;
@@ -129,6 +154,8 @@ static int take_grant(const struct control_grant *grant)
             return -ENODEV;
         devices.list[ordinal].budget = grant->devices[i].budget;
         session.ordinals[session.device_count++] = (int)ordinal;
+        if (session.account)
+            count_context((int)ordinal);
     }
     session.handles = handle_table_new(0);
     session.notes = mmap(NULL, HANDLE_INDEX_LIMIT * sizeof(*session.notes),

@@ -97,6 +97,8 @@ enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_HOST };
 // ALLOCATION_DEVICE gives it back when it is removed.
 bool budget_take(int device, uint64_t size);
 void budget_give(int device, uint64_t size);
+// What counts against the budget: of all processes of the lease, with their contexts.
+uint64_t budget_used(int device);
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind);
 bool allocation_remove(uint64_t address); // false: there is none that starts there
@@ -120,6 +122,8 @@ struct session {
     int ordinals[DEVICES_MAX]; // the session's devices
     unsigned device_count;
     uint64_t lease_budget;     // bytes of all devices together; 0: none
+    struct ledger *account;    // of the lease on this box; NULL: no other process counts
+    int account_line;
     bool streams_bytes;        // the link shares no memory
     uint32_t spin_us;
     enum control_transport transport;
@@ -139,6 +143,9 @@ struct handle_note {
     uint32_t reserved;
 };
 
+// Maps the account that all sessions of the lease share; -1: there is none. -errno.
+int session_open_account(const struct control_grant *grant, int account_fd)
+    __attribute__((warn_unused_result));
 // Serves one client from its grant to the end of the process.
 void session_run(int control_fd, const struct control_grant *grant, int client_fd)
     __attribute__((noreturn));

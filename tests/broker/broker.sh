@@ -72,6 +72,18 @@ start_pool_box() {
     await "box $name in the pool" box_is "$name" up
 }
 
+# start_cuda_box NAME [rgpud arguments]: a real box with two software GPUs, in the broker's pool.
+start_cuda_box() {
+    local name=$1
+    shift
+    mkdir -p "$TMP/box-$name"
+    api GET "/v1/boxes/$name/key" | at keys >"$TMP/$name.boxkey"
+    chmod 600 "$TMP/$name.boxkey"
+    start_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" --broker "$BROKER" \
+        --broker-key "$TMP/box.key" --state-dir "$TMP/box-$name" "$@"
+    await "box $name in the pool" box_is "$name" up
+}
+
 box_is() { [ "$(api GET "/v1/boxes/$1" | at box.state)" = "$2" ]; }
 lease_is() { [ "$(api GET "/v1/leases/$1" | at lease.state)" = "$2" ]; }
 invariants() { python3 "$TOP/tests/broker/check_invariants.py" "$BROKER_DIR/pool.sqlite" "$@"; }

@@ -4,17 +4,6 @@
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 start_broker
-# start_cuda_box NAME [rgpud arguments]: a box with two software GPUs in the pool.
-start_cuda_box() {
-    local name=$1
-    shift
-    mkdir -p "$TMP/box-$name"
-    api GET "/v1/boxes/$name/key" | at keys >"$TMP/$name.boxkey"
-    chmod 600 "$TMP/$name.boxkey"
-    start_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" --broker "$BROKER" \
-        --broker-key "$TMP/box.key" --state-dir "$TMP/box-$name" "$@"
-    await "box $name in the pool" box_is "$name" up
-}
 start_cuda_box box1
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET

@@ -5,3 +5,9 @@ $(call test_program,broker-queue,tests/broker/queue.c,rgpubroker rgpucommon,$(BR
 $(call test_program,broker-restart,tests/broker/restart.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-client,tests/broker/client.c,rgpucommon,\
     $$(COMMON_LIBS) -lcurl -ljansson -lmunge)
+
+# An ordinary CUDA program.
+TEST_EXTRAS += $(B)/tests/broker-hold-memory
+$(eval $(call link_rule,$(B)/tests/broker-hold-memory,tests/broker/hold_memory.c,,\
+    -L$(B)/lib -l:libcuda.so.1 -ldl,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/broker/hold_memory.o: tests/programs/kernels.ptx

@@ -81,13 +81,14 @@ static void say_ready(void)
 static int await_grant(void)
 {
     static struct control_frame frame;
-    int client = -1;
+    int fds[2];
 
     for (;;) {
-        if (control_receive_packet(CONTROL_FD, &frame, &client))
+        size_t count = 2; // the client's socket, and the lease's account where it has a budget
+        if (control_receive_packet_with(CONTROL_FD, &frame, fds, &count))
             _exit(0);
-        if (!control_decode(&frame, CONTROL_GRANT, &grant) && client >= 0)
-            return client;
+        if (!control_decode(&frame, CONTROL_GRANT, &grant) && count)
+            return fds[0];
         if (!getenv("STUB_STUBBORN"))
             _exit(0);
     }

@@ -1,0 +1,41 @@
+// The account of a lease on one box: how much device memory each of its processes' workers holds. It
+// is shared memory that the supervisor makes, one per lease, so that a worker can spoil nothing but
+// the account of its own lease. What a worker held goes with it, however it ends: the supervisor
+// clears its line.
+#ifndef RGPU_COMMON_LEDGER_H
+#define RGPU_COMMON_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LEDGER_DEVICES = 64, LEDGER_LINES = 256 };
+
+struct ledger;
+
+// A new one as a descriptor that workers may be given. -errno.
+int ledger_create(int *fd) __attribute__((warn_unused_result));
+// Maps the one behind FD, which stays the caller's. -errno.
+int ledger_map(int fd, struct ledger **out) __attribute__((warn_unused_result));
+void ledger_unmap(struct ledger **ledger);
+
+// ---- the supervisor's side; never waits for a worker ----
+
+// Opens a line for a session. -EAGAIN: the lease has as many sessions as there are lines.
+int ledger_open_line(struct ledger *ledger, uint64_t session) __attribute__((warn_unused_result));
+// Clears the line of a session whose worker has ended.
+void ledger_close_line(struct ledger *ledger, uint64_t session);
+
+// ---- the worker's side ----
+
+// The line of SESSION, or -ENOENT.
+int ledger_find_line(const struct ledger *ledger, uint64_t session)
+    __attribute__((warn_unused_result));
+// Counts SIZE on the line, unless all lines together would exceed LIMIT; false then.
+bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit);
+void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size);
+// What all lines hold.
+uint64_t ledger_used(const struct ledger *ledger, unsigned device);
+// Sessions beside that of LINE.
+unsigned ledger_others(const struct ledger *ledger, int line);
+
+#endif

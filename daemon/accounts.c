@@ -1,0 +1,97 @@
+// The accounts of leases with a budget: one ledger for each lease that has sessions on this box.
+#include "daemon/accounts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ledger.h"
+#include "common/log.h"
+
+struct account {
+    TAILQ_ENTRY(account) link;
+    char lease[128];
+    int fd;
+    struct ledger *ledger;
+    unsigned sessions;
+};
+
+static struct account *find(struct box *box, const char *lease)
+{
+    struct account *account;
+
+    TAILQ_FOREACH(account, &box->accounts, link)
+        if (!strcmp(account->lease, lease))
+            return account;
+    return NULL;
+}
+
+static void close_account(struct box *box, struct account *account)
+{
+    TAILQ_REMOVE(&box->accounts, account, link);
+    ledger_unmap(&account->ledger);
+    close(account->fd);
+    free(account);
+}
+
+static struct account *open_account(struct box *box, const char *lease)
+{
+    struct account *account = calloc(1, sizeof(*account));
+    int err = account ? ledger_create(&account->fd) : -ENOMEM;
+
+    if (!err) {
+        err = ledger_map(account->fd, &account->ledger);
+        if (err)
+            close(account->fd);
+    }
+    if (err) {
+        log_error("cannot open the account of lease=%s error=\"%s\"", lease, strerror(-err));
+        free(account);
+        return NULL;
+    }
+    snprintf(account->lease, sizeof(account->lease), "%s", lease);
+    TAILQ_INSERT_TAIL(&box->accounts, account, link);
+    return account;
+}
+
+static bool has_budget(const struct session_grant *grant)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->budgets[i])
+            return true;
+    return false;
+}
+
+int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
+{
+    struct account *account;
+    int err;
+
+    if (!*grant->lease || !has_budget(grant))
+        return -ENOENT;
+    account = find(box, grant->lease);
+    if (!account)
+        account = open_account(box, grant->lease);
+    if (!account)
+        return -ENOMEM;
+    err = ledger_open_line(account->ledger, session);
+    if (err) {
+        log_warn("lease=%s has too many sessions on this box", grant->lease);
+        return err;
+    }
+    account->sessions++;
+    return account->fd;
+}
+
+void accounts_leave(struct box *box, const char *lease, uint64_t session)
+{
+    struct account *account = *lease ? find(box, lease) : NULL;
+
+    if (!account || ledger_find_line(account->ledger, session) < 0)
+        return;
+    ledger_close_line(account->ledger, session);
+    if (!--account->sessions)
+        close_account(box, account);
+}

@@ -1,0 +1,15 @@
+// The accounts of leases with a budget, which bound all sessions of a lease on this box together.
+#ifndef RGPU_DAEMON_ACCOUNTS_H
+#define RGPU_DAEMON_ACCOUNTS_H
+
+#include "daemon/box.h"
+
+// Adds a session to its lease's account. The account's descriptor for the worker, which stays the
+// box's; -ENOENT: the grant has no budget; another -errno: it cannot be kept, so the session must not
+// begin.
+int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
+    __attribute__((warn_unused_result));
+// The session's worker has ended: what it held is given back.
+void accounts_leave(struct box *box, const char *lease, uint64_t session);
+
+#endif

@@ -1,0 +1,56 @@
+#!/bin/bash
+# A share's budget holds for all processes of its lease together, to the byte; what a process held is
+# back when it has gone, also when it was killed.
+. "$(dirname "$0")/broker.sh"
+[ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
+
+start_broker
+start_cuda_box box1 --gpu-mode shared
+export RGPU_BROKER=unix:$BROKER_SOCKET
+MIB=$((1 << 20))
+context=$(api GET /v1/gpus/box1:0 | at gpu.context)
+lease=$(api POST /v1/leases "{\"request\": {\"gpus\": [{\"mode\": \"shared\", \"memory\": $((1000 * MIB))}]}, \"ticket\": true}")
+RGPU_TICKET=$(at ticket <<<"$lease")
+export RGPU_TICKET
+
+# program NAME: one process of the lease; tell NAME WORDS: its answer to a command.
+program() {
+    mkfifo "$TMP/$1.in"
+    start "$1" env LD_LIBRARY_PATH="$BUILD/lib" sh -c 'exec "$0" <"$1"' "$BUILD/tests/broker-hold-memory" "$TMP/$1.in"
+    exec {input[$1]}<>"$TMP/$1.in"
+    await_line "$1" ready || bail "no session"
+}
+declare -A input=()
+tell() { echo "${*:2}" >&"${input[$1]}"; await_line "$1" .; echo "$LINE"; }
+OOM=CUDA_ERROR_OUT_OF_MEMORY
+
+program one
+pid_one=$PID
+is "$(tell one total)" "total $((1000 * MIB))" "cuDeviceTotalMem shows the budget"
+is "$(tell one info)" "free $((1000 * MIB)) total $((1000 * MIB))" "and cuMemGetInfo, all of it free"
+is "$(tell one take $((1001 * MIB)))" $OOM "one byte more than the budget is too much"
+is "$(tell one take $((600 * MIB)))" CUDA_SUCCESS "600 of 1000 MiB"
+program two
+is "$(tell two info)" "free $((400 * MIB - context)) total $((1000 * MIB))" "a second process sees what is left, less its own context"
+is "$(tell two take $((400 * MIB)))" $OOM "and gets no more than that"
+is "$(tell two take $((400 * MIB - context)))" CUDA_SUCCESS "but that, to the last byte"
+is "$(tell one take 1)" $OOM "then nothing is left for the first"
+is "$(tell two free)" CUDA_SUCCESS "what one frees"
+is "$(tell one take $((100 * MIB)))" CUDA_SUCCESS "the other gets"
+is "$(tell one free)" CUDA_SUCCESS "and back"
+kill -KILL -- "-$pid_one"
+regained() { [ "$(tell two info)" = "free $((1000 * MIB - context)) total $((1000 * MIB))" ]; }
+ok "a process that is killed gives everything back" await "the memory" regained
+
+other=$(api POST /v1/leases "{\"request\": {\"gpus\": [{\"mode\": \"shared\", \"memory\": $((500 * MIB))}], \"box\": \"box1\", \"policy\": \"pack\"}, \"ticket\": true}")
+is "$(at lease.gpus.0.gpu <<<"$other")" "$(at lease.gpus.0.gpu <<<"$lease")" "another lease on the same GPU"
+RGPU_TICKET=$(at ticket <<<"$other")
+program three
+is "$(tell three info)" "free $((500 * MIB)) total $((500 * MIB))" "has a budget of its own"
+is "$(tell three take $((500 * MIB)))" CUDA_SUCCESS "all of it"
+is "$(tell two take $((1000 * MIB - context)))" CUDA_SUCCESS "beside all of the first"
+api DELETE "/v1/leases/$(at lease.id <<<"$other")" >/dev/null
+ok "a lease that is released takes its sessions with it" await "the end" lease_is "$(at lease.id <<<"$other")" ended
+is "$(tell two info)" "free 0 total $((1000 * MIB))" "and leaves the others alone"
+ok "the invariants hold" invariants
+done_testing

@@ -1,0 +1,89 @@
+// The account of a lease: one limit for several processes, exact, also where one dies in the middle.
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/ledger.h"
+#include "tests/tap.h"
+
+enum { LIMIT = 1000000, STEP = 100, PROCESSES = 4 };
+
+static struct ledger *ledger;
+
+// A worker: takes what it can and gives some of it back, again and again; leaves with what it holds.
+static void work(uint64_t session)
+{
+    int line = ledger_find_line(ledger, session);
+    uint64_t held = 0;
+
+    for (int i = 0; i < 200000; i++) {
+        if (ledger_take(ledger, line, 3, STEP, LIMIT))
+            held += STEP;
+        if (i % 3 == 0 && held) {
+            ledger_give(ledger, line, 3, STEP);
+            held -= STEP;
+        }
+        if (ledger_used(ledger, 3) > LIMIT)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static void test_processes(void)
+{
+    pid_t pids[PROCESSES];
+    int wrong = 0, status;
+
+    for (int i = 0; i < PROCESSES; i++) {
+        if (ledger_open_line(ledger, 10 + (uint64_t)i))
+            bail("no line");
+        pids[i] = fork();
+        if (!pids[i])
+            work(10 + (uint64_t)i);
+    }
+    // One is killed wherever it is, perhaps while it holds the lock.
+    kill(pids[0], SIGKILL);
+    waitpid(pids[0], &status, 0);
+    ledger_close_line(ledger, 10);
+    for (int i = 1; i < PROCESSES; i++) {
+        waitpid(pids[i], &status, 0);
+        wrong += status != 0;
+    }
+    is_int(wrong, 0, "all processes together never exceed the limit, whoever is killed");
+    is_int(ledger_used(ledger, 3), LIMIT, "and use it to the last byte");
+    for (int i = 1; i < PROCESSES; i++)
+        ledger_close_line(ledger, 10 + (uint64_t)i);
+    is_int(ledger_used(ledger, 3), 0, "what they held is back when they have gone");
+}
+
+int main(void)
+{
+    int fd, lines = 0;
+
+    if (ledger_create(&fd) || ledger_map(fd, &ledger))
+        bail("no ledger");
+    is_int(ledger_find_line(ledger, 7), -ENOENT, "an unknown session has no line");
+    is_int(ledger_open_line(ledger, 7), 0, "a line is opened");
+    is_int(ledger_find_line(ledger, 7), 0, "and found");
+    is_int(ledger_others(ledger, 0), 0, "nobody else is there");
+    ok(ledger_take(ledger, 0, 0, 60, 100), "60 of 100");
+    is_int(ledger_open_line(ledger, 8), 0, "a second session");
+    ok(!ledger_take(ledger, 1, 0, 41, 100), "not 41 more by another process");
+    ok(ledger_take(ledger, 1, 0, 40, 100), "but 40");
+    ok(ledger_take(ledger, 1, 1, 100, 100), "another device has an account of its own");
+    ok(!ledger_take(ledger, 1, 0, UINT64_MAX, 100), "no overflow");
+    ok(!ledger_take(ledger, 1, LEDGER_DEVICES, 1, 100), "no device beyond the last");
+    ledger_give(ledger, 0, 0, 10);
+    is_int(ledger_used(ledger, 0), 90, "what is given back is free");
+    ledger_close_line(ledger, 8);
+    is_int(ledger_used(ledger, 0), 50, "and what a session leaves behind");
+    ledger_close_line(ledger, 7);
+    ok(ftruncate(fd, 0) < 0, "a worker cannot shrink what the supervisor maps");
+    test_processes();
+    while (!ledger_open_line(ledger, 100 + (uint64_t)lines))
+        lines++;
+    is_int(lines, LEDGER_LINES, "as many sessions as there are lines");
+    ledger_unmap(&ledger);
+    return done();
+}

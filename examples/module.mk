@@ -16,3 +16,4 @@ demo:
 	@+$(MAKE) $(jobs) --no-print-directory demo-built
 demo-built: all examples
 	@scripts/demo $(B)
+	@scripts/demo-pool $(B)

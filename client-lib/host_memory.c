@@ -44,6 +44,7 @@ static int sealed_memory(size_t size)
 // fails.
 static void *map_apart(int fd, size_t size)
 {
+#ifndef __SANITIZE_THREAD__ // which has no shadow for such addresses
     const uint64_t low = UINT64_C(0x200000000000), places = 0xc0000; // of 64 MiB, 48 TiB in all
     uint64_t random = 0;
     for (int tries = 0; tries < 4; tries++) {
@@ -57,6 +58,7 @@ static void *map_apart(int fd, size_t size)
         if (at != MAP_FAILED) // a kernel that takes the address for a hint
             munmap(at, size);
     }
+#endif
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 

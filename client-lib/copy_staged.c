@@ -39,6 +39,7 @@ struct staging {
     uint32_t size;
     uint32_t next;
     struct block *owed, **owed_end;
+    _Atomic unsigned int owed_count; // read without lock
     _Atomic uint32_t fences[FENCE_FLAGS];
     struct block blocks[];
 };
@@ -154,7 +155,8 @@ static void settle(struct session *session, struct block *block)
 
 bool copyout_owed(const struct session *session)
 {
-    return session->blocks && __atomic_load_n(&session->blocks->owed, __ATOMIC_ACQUIRE);
+    return session->blocks &&
+           atomic_load_explicit(&session->blocks->owed_count, memory_order_relaxed);
 }
 
 void copyout_deliver(struct session *session)
@@ -168,6 +170,7 @@ void copyout_deliver(struct session *session)
         struct block *block = *at;
         if (block_done(session, block)) {
             *at = block->next;
+            staging->owed_count--;
             settle(session, block);
         } else {
             at = &block->next;
@@ -396,6 +399,7 @@ static CUresult owe(struct staged_copy *copy)
         block->state = BLOCK_OWED;
         *staging->owed_end = block;
         staging->owed_end = &block->next;
+        staging->owed_count++;
         pthread_mutex_unlock(&staging->lock);
     }
     return (CUresult)copy->result;

@@ -166,7 +166,7 @@ uint32_t session_new_job(struct session *session)
 
 bool session_expecting(struct session *session)
 {
-    return __atomic_load_n(&session->expecting, __ATOMIC_RELAXED) != 0;
+    return atomic_load_explicit(&session->expecting, memory_order_relaxed) != 0;
 }
 
 void session_drop_pull(struct session *session, struct pull *pull)

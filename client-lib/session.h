@@ -66,7 +66,7 @@ struct session {
     uint32_t credits; // blocks that may be pushed
     uint32_t next_job;
     struct pull *pulls;
-    unsigned int expecting; // events that may come while nobody waits
+    _Atomic unsigned int expecting; // events that may come while nobody waits; read without lock
     bool service_started;
     pthread_cond_t service_needed;
     _Alignas(16) uint8_t record[WIRE_RECORD_MAX]; // of the thread that receives

@@ -95,11 +95,11 @@ static void take_requests(struct serve *serve)
         if (!size)
             continue;
         if (!reads_on(serve))
-            relief_executing();
+            relief_executing(serve);
         if (!serve_record(serve, (uint32_t)size))
             dispatch_malformed(serve, size);
-        if (serve->reading)
-            relief_executed();
+        if (serve->reading && !relief_executed(serve))
+            serve->reading = false;
     }
 }
 
@@ -135,34 +135,45 @@ static int add_thread(void)
     return err;
 }
 
-// Somebody else is to take requests from now on; false: there is nobody.
-static bool promote(void)
+static int offer(void)
 {
     int err = 0;
 
     atomic_store(&vacant, true);
     // Whoever looks now looks once more before it sleeps.
     if (atomic_load(&looking))
-        return true;
+        return 0;
     pthread_mutex_lock(&lock);
     if (!atomic_load(&idle))
         err = add_thread();
     if (!err)
         pthread_cond_signal(&turn);
     pthread_mutex_unlock(&lock);
-    return !err || !take_turn();
+    return err;
+}
+
+// Where no thread can be had, the one that lingers takes its turn again in the end.
+void dispatch_offer(void)
+{
+    if (offer())
+        log_warn("no thread takes requests until one is free");
+}
+
+// Somebody else is to take requests from now on; false: there is nobody.
+static bool promote(void)
+{
+    return !offer() || !take_turn();
 }
 
 void serve_let_others_read(struct serve *serve)
 {
     if (!serve->reading)
         return;
-    relief_executed();
     // Without another thread the wait holds up the link, which is slow but right.
-    if (promote())
+    if (!relief_executed(serve) || promote())
         serve->reading = false;
     else
-        relief_executing();
+        relief_executing(serve);
 }
 
 void dispatch_start(void)

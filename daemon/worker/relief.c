@@ -4,6 +4,10 @@
 // GPU. That must not keep us from reading what the GPU itself may be waiting for: the data of a push and
 // the end of a host function. These are acted on at once; all other requests are kept, in their order,
 // for the thread that is stuck.
+//
+// The same watch serves requests that hardly ever wait, though they may, such as freeing memory: the
+// thread lingers over them without handing the link to another beforehand, which costs more than they
+// take, and loses it to another when one has taken a tick.
 #include "daemon/worker/relief.h"
 
 #include <errno.h>
@@ -15,11 +19,20 @@
 #include "common/log.h"
 #include "cuda_ops.h"
 
-enum { TICK_US = 2000, BACKLOG_MAX = 64 * 1024 * 1024 };
+enum {
+    TICK_US = 1000,
+    IDLE_TICKS = 100, // without anything to watch, until the watch sleeps
+    CAUTION = 64,     // requests that do not linger after one that waited
+    BACKLOG_MAX = 64 * 1024 * 1024,
+};
 
-// Of the thread that takes requests. Only the watch makes it RELIEVED, only that thread ends it.
-enum { TAKING, EXECUTING, RELIEVED };
-static _Atomic int state;
+// Of the thread that takes requests; the low bits of `state`, above which executions are numbered.
+// Only the watch makes it RELIEVED, only that thread ends it.
+enum { TAKING, EXECUTING, LINGERING, RELIEVED, KIND = 3 };
+static _Atomic uint64_t state;
+static uint64_t executions; // of that thread
+static _Atomic bool lingered, watching;
+static _Atomic int caution;
 
 struct entry {
     struct entry *next;
@@ -36,13 +49,19 @@ static struct entry *first, **last = &first;
 static size_t backlog_bytes;
 static bool reading, stop_wanted;
 
-void relief_expect(void)
+static void wake_watch(void)
 {
-    if (atomic_fetch_add(&expected, 1))
+    if (atomic_load(&watching))
         return;
     pthread_mutex_lock(&lock);
     pthread_cond_broadcast(&needed);
     pthread_mutex_unlock(&lock);
+}
+
+void relief_expect(void)
+{
+    atomic_fetch_add(&expected, 1);
+    wake_watch();
 }
 
 void relief_came(void)
@@ -50,21 +69,41 @@ void relief_came(void)
     atomic_fetch_sub(&expected, 1);
 }
 
-void relief_executing(void)
+void relief_executing(struct serve *serve)
 {
-    int taking = TAKING;
+    uint64_t taking = TAKING, token = ++executions << 2 | EXECUTING;
 
     // Whoever takes over sees the link as this thread left it.
-    atomic_compare_exchange_strong_explicit(&state, &taking, EXECUTING, memory_order_release,
-                                            memory_order_relaxed);
+    bool set = atomic_compare_exchange_strong_explicit(&state, &taking, token,
+                                                       memory_order_release, memory_order_relaxed);
+    serve->token = set ? token : 0;
 }
 
-void relief_executed(void)
+bool relief_linger(struct serve *serve)
 {
-    int executing = EXECUTING;
+    uint64_t token = serve->token, longer = (token & ~(uint64_t)KIND) | LINGERING;
 
-    atomic_compare_exchange_strong_explicit(&state, &executing, TAKING, memory_order_acquire,
-                                            memory_order_relaxed);
+    if (!token || atomic_load(&caution) > 0) {
+        atomic_fetch_sub(&caution, atomic_load(&caution) > 0);
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&state, &token, longer))
+        return false;
+    serve->token = longer;
+    atomic_store(&lingered, true);
+    wake_watch();
+    return true;
+}
+
+bool relief_executed(struct serve *serve)
+{
+    uint64_t token = serve->token;
+
+    serve->token = 0;
+    // Who was relieved takes requests on, from the backlog; who lingered too long does not.
+    uint64_t now = token;
+    return !token || atomic_compare_exchange_strong(&state, &now, TAKING) ||
+           (token & KIND) == EXECUTING;
 }
 
 // ---- the thread that was relieved ----
@@ -182,42 +221,56 @@ static void read_for_others(struct serve *serve)
     pthread_mutex_unlock(&lock);
 }
 
-// Whether one and the same request has been executed for a tick, and the reading is ours now.
-static bool take_reading(void)
+// Acts on one and the same request having been executed since the tick before. True: the reading is
+// ours now.
+static bool take_part(uint64_t now)
 {
-    static uint64_t seen;
-    uint64_t calls = atomic_load_explicit(&session.calls, memory_order_relaxed);
-    int executing = EXECUTING;
+    bool taken = false;
 
-    if (calls != seen) {
-        seen = calls;
-        return false;
+    if ((now & KIND) == LINGERING && atomic_compare_exchange_strong(&state, &now, TAKING)) {
+        atomic_store(&caution, CAUTION);
+        dispatch_offer();
+    } else if ((now & KIND) == EXECUTING && atomic_load(&expected)) {
+        pthread_mutex_lock(&lock);
+        taken = atomic_compare_exchange_strong(&state, &now, RELIEVED);
+        if (taken) {
+            reading = true;
+            stop_wanted = false;
+        }
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_lock(&lock);
-    bool taken = atomic_compare_exchange_strong(&state, &executing, RELIEVED);
-    if (taken) {
-        reading = true;
-        stop_wanted = false;
-    }
-    pthread_mutex_unlock(&lock);
     return taken;
+}
+
+static void await_need(void)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&watching, false);
+    while (!atomic_load(&expected) && !atomic_load(&lingered))
+        pthread_cond_wait(&needed, &lock);
+    atomic_store(&watching, true);
+    pthread_mutex_unlock(&lock);
 }
 
 static void *watch_main(void *opaque)
 {
     const struct timespec tick = {.tv_nsec = TICK_US * 1000L};
     struct serve *serve = serve_new();
+    unsigned idle = IDLE_TICKS;
+    uint64_t seen = TAKING;
 
     if (!serve)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
     for (;;) {
-        pthread_mutex_lock(&lock);
-        while (!atomic_load(&expected))
-            pthread_cond_wait(&needed, &lock);
-        pthread_mutex_unlock(&lock);
+        bool needed_now = atomic_load(&expected) || atomic_exchange(&lingered, false);
+        idle = needed_now ? 0 : idle + 1;
+        if (idle >= IDLE_TICKS)
+            await_need();
         nanosleep(&tick, NULL);
-        if (take_reading())
+        uint64_t now = atomic_load(&state);
+        if (now == seen && take_part(now))
             read_for_others(serve);
+        seen = atomic_load(&state) == now ? now : TAKING;
     }
     return NULL;
 }

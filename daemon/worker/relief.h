@@ -9,9 +9,13 @@ int relief_start(void);
 // has come.
 void relief_expect(void);
 void relief_came(void);
-// Around the execution of a request by the thread that takes them.
-void relief_executing(void);
-void relief_executed(void);
+// Around the execution of a request by the thread that takes them; false at its end: another thread
+// takes them now.
+void relief_executing(struct serve *serve);
+bool relief_executed(struct serve *serve);
+// The request may wait, but hardly ever does: should it, another thread takes requests then. False: it
+// is to hand over beforehand.
+bool relief_linger(struct serve *serve);
 // The next request of those that were read for that thread; 0: the link is its to read.
 uint32_t relief_take(struct serve *serve);
 

@@ -353,6 +353,13 @@ CUresult serve_wait_stream(struct serve *serve, CUstream stream)
     return driver.cuStreamSynchronize(stream);
 }
 
+// These wait for the GPU only where it is still at work on what they end.
+static bool hardly_ever_waits(unsigned op)
+{
+    return op == OP_cuMemFree_v2 || op == OP_cuModuleUnload || op == OP_cuLibraryUnload ||
+           op == OP_cuMemPoolDestroy || op == OP_host_unmap;
+}
+
 // A wait that is over within microseconds is cheaper here than handing the link to another thread.
 // Where kernels print, only the real synchronize makes the driver bring out the text.
 static void prepare_to_block(struct serve *serve)
@@ -362,6 +369,8 @@ static void prepare_to_block(struct serve *serve)
 
     if (serve->request->op == OP_read_rows)
         return; // waits by itself
+    if (hardly_ever_waits(serve->request->op) && serve->reading && relief_linger(serve))
+        return;
     if (serve->request->op == OP_cuStreamSynchronize && driver.cuStreamQuery) {
         CUstream stream = serve_handle(
             serve, HANDLE_STREAM, ((const struct args_cuStreamSynchronize *)args)->hStream);

@@ -173,6 +173,7 @@ struct serve {
     uint8_t fixed[SERVE_FIXED_MAX];
     uint8_t *bytes;       // WIRE_INLINE_MAX + 1024
     uint8_t *record;      // WIRE_RECORD_MAX
+    uint64_t token;       // of the execution under way (relief.c); 0: none
     uint8_t *payload;     // heap, of a push block that was read before its turn; else NULL
 };
 enum { SERVE_BYTES_MAX = WIRE_INLINE_MAX + 4096 };
@@ -196,6 +197,7 @@ uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
 bool serve_require(struct serve *serve, const void *function); // the driver has that function
 
 void dispatch_start(void); // the first reading thread
+void dispatch_offer(void); // whoever is free takes requests from now on
 void dispatch_malformed(const struct serve *serve, int size) __attribute__((noreturn));
 void dispatch_link_down(int err) __attribute__((noreturn));
 

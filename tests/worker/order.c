@@ -189,6 +189,30 @@ static void full_queue_waits_for_host_function(struct peer *peer)
     is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS, "all goes on after it");
 }
 
+// Freeing is taken for quick; where it is not, it holds up nobody for long.
+static void freeing_holds_up_nobody(struct peer *peer, struct brake *brake)
+{
+    uint64_t stream = peer_stream(peer), other = peer_stream(peer);
+    CUdeviceptr memory = peer_alloc(peer, 4096);
+    struct args_cuMemFree_v2 args = {.dptr = peer_alloc(peer, 4096)};
+    bool early = true;
+
+    brake_make(peer, brake);
+    for (int round = 0; round < 3; round++) {
+        brake_hold(peer, brake, stream);
+        POST(peer, cuMemsetD32Async, .dstDevice = memory, .ui = 1, .N = 1, .hStream = stream);
+        args.dptr = round ? peer_alloc(peer, 4096) : args.dptr;
+        uint32_t call = peer_send(peer, OP_cuMemFree_v2, &args, sizeof(args), NULL, 0);
+        early &= ASK(peer, cuStreamSynchronize, .hStream = other) == CUDA_SUCCESS;
+        brake_release(peer, brake);
+        early &= peer_await(peer, call, NULL, 0, NULL, 0, NULL) == CUDA_SUCCESS;
+        early &= ASK(peer, cuStreamSynchronize, .hStream = stream) == CUDA_SUCCESS;
+        POST(peer, cuStreamWriteValue32_v2, .stream = brake->stream, .addr = brake->word);
+        ASK(peer, cuStreamSynchronize, .hStream = brake->stream);
+    }
+    ok(early, "while memory that is in use is being freed others are answered");
+}
+
 int main(void)
 {
     struct brake brake;
@@ -202,6 +226,7 @@ int main(void)
     pull_waits_without_blocking(&peer, &brake);
     events_wait_for_data(&peer);
     host_functions(&peer);
+    freeing_holds_up_nobody(&peer, &brake);
     full_queue_waits_for_push(&peer);
     full_queue_waits_for_host_function(&peer);
     peer_stop(&peer);

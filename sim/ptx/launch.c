@@ -190,6 +190,8 @@ static bool block_start(struct block *b, uint64_t number)
         broadcast32(b->launch_special + LAUNCH_CTAID + WORDS(i), b->id[i]);
     memset(b->barriers, 0, sizeof(b->barriers));
     b->running = g->warps;
+    for (uint32_t i = 0; i < g->warps; i++)
+        b->warps[i].split_count = 0;
     for (uint32_t i = 0; i < g->warps; i++) {
         struct frame *f = frame_take(b->worker, g->function);
         uint32_t threads = g->threads - i * LANES;
@@ -233,7 +235,7 @@ static bool block_turn(struct block *b)
     struct grid *g = b->grid;
     bool ran = false;
 
-    if (g->launch->cancel && *g->launch->cancel) {
+    if (g->launch->cancel && __atomic_load_n(g->launch->cancel, __ATOMIC_RELAXED)) {
         atomic_store(&g->stop, true);
         return false;
     }
@@ -305,6 +307,7 @@ static void run_blocks(struct worker *worker, struct grid *g)
         if (number >= g->block_total || atomic_load(&g->stop))
             break;
         if (!block_start(b, number)) {
+            block_abandon(b);
             out_of_memory(g);
             break;
         }
@@ -335,13 +338,17 @@ static void run_cooperative(struct worker *worker, struct grid *g)
         if (more) {
             struct block *b = block_take(worker);
 
-            if (!b || !block_start(b, number)) {
+            if (!b) {
                 out_of_memory(g);
                 break;
             }
             b->next = taken;
             taken = b;
             left++;
+            if (!block_start(b, number)) {
+                out_of_memory(g);
+                break;
+            }
         }
         for (struct block *b = taken; b && !atomic_load(&g->stop); b = b->next) {
             if (!b->running)

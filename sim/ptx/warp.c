@@ -285,8 +285,10 @@ static enum step call(struct run *r, const struct insn *in, uint32_t active)
     drop_split(r);
     if (rest)
         warp_add_split(w, frame, pc + 1, rest);
-    if (!call_enter(w, in, pc, active, &left, &entered))
+    if (!call_enter(w, in, pc, active, &left, &entered)) {
+        warp_add_split(w, frame, pc, active); /* so that its frames are found and freed */
         return STEP_STOP;
+    }
     if (left)
         warp_add_split(w, frame, pc, left);
     if (!entered)

@@ -52,7 +52,7 @@ static volatile bool cancel;
 
 static void *set_cancel(void *unused)
 {
-    cancel = true;
+    __atomic_store_n(&cancel, true, __ATOMIC_RELAXED);
     return NULL;
 }
 

@@ -403,6 +403,31 @@ static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t flags)
 #include "sim/ptx/alu_integer.def"
 #include "sim/ptx/alu_float.def"
 
+#define SCAN(name, T) \
+    FUNCTION(name) \
+    { \
+        struct address_scan *s = dv; \
+        const T *a = av; \
+        const uint64_t offset = *(const uint64_t *)cv, first = a[0] + offset; \
+        uint64_t low = UINT64_MAX, high = 0, any = 0, gaps = 0, spread = 0; \
+        LANE_LOOP { \
+            const uint64_t x = a[i] + offset; \
+            s->address[i] = x; \
+            low = x < low ? x : low; \
+            high = x > high ? x : high; \
+            any |= x; \
+            spread |= x ^ first; \
+            gaps |= x ^ (first + (uint64_t)i * imm); \
+        } \
+        s->low = low; \
+        s->high = high; \
+        s->any = any; \
+        s->gaps = gaps; \
+        s->spread = spread; \
+    }
+SCAN(scan_b64, uint64_t)
+SCAN(scan_b32, uint32_t)
+
 #undef OP1
 #undef OP2
 #undef OP3
@@ -419,5 +444,7 @@ static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t flags)
 const struct alu_row ALU_TABLE[] = {
 #include "sim/ptx/alu_integer.def"
 #include "sim/ptx/alu_float.def"
+    { "scan.b64", scan_b64, "0d00" },
+    { "scan.b32", scan_b32, "0w00" },
     { NULL, NULL, "" },
 };

@@ -20,4 +20,16 @@ enum { CONVERT_FTZ = 1, CONVERT_SAT = 2, CONVERT_RELU = 4, CONVERT_INTEGRAL = 8 
 #define CONVERT(to, from, mode, flags) \
     ((uint32_t)(to) | (uint32_t)(from) << 8 | (uint32_t)(mode) << 16 | (uint32_t)(flags) << 24)
 
+/*
+ * "scan.b64" and "scan.b32": the addresses of a warp's lanes, and what all checks need to know of
+ * them at once. c is the offset to add, imm the bytes that each lane accesses.
+ */
+struct address_scan {
+    uint64_t address[LANES];
+    uint64_t low, high;
+    uint64_t any;      /* all bits that are set in some address */
+    uint64_t gaps;     /* 0: one lane's bytes follow the other's */
+    uint64_t spread;   /* 0: all lanes have the same address */
+};
+
 #endif

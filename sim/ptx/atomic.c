@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sim/ptx/alu.h"
 #include "sim/ptx/small_float.h"
 
 /* Integers: what the host does in one instruction, and compare-and-swap loops for the rest. */
@@ -135,21 +136,23 @@ bool exec_atomic(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const struct memory_op *m = in->mem;
     const char *b = ref_at(w, in->b), *c = ref_at(w, in->c);
-    char *a[LANES], *d = m->discard ? NULL : ref_at(w, m->regs[0]);
+    char *d = m->discard ? NULL : ref_at(w, m->regs[0]);
+    struct address_scan s;
 
     w->budget -= ATOMIC_COST;
-    if (!memory_resolve(w, in, m, in->a, mask, a))
+    if (!memory_resolve(w, in, m, in->a, mask, &s))
         return false;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t i = first_lane(left);
+        void *at = (void *)(uintptr_t)s.address[i];
 
         if (m->classes[0] == CLASS_DOUBLE) {
-            uint64_t old = atom_double(m, a[i], ((const uint64_t *)b)[i],
+            uint64_t old = atom_double(m, at, ((const uint64_t *)b)[i],
                                        ((const uint64_t *)c)[i]);
             if (d)
                 ((uint64_t *)d)[i] = old;
         } else {
-            uint32_t old = atom_word(m, a[i], ((const uint32_t *)b)[i],
+            uint32_t old = atom_word(m, at, ((const uint32_t *)b)[i],
                                      ((const uint32_t *)c)[i]);
             if (d)
                 ((uint32_t *)d)[i] = old;

@@ -163,9 +163,10 @@ bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_cp_bulk(struct warp *w, const struct insn *in, uint32_t mask);
 void exec_isspacep(struct warp *w, const struct insn *in, uint32_t mask);
-/* Host addresses of all lanes in the mask, each good for `size` bytes. */
+/* Host addresses of all lanes, checked for those in the mask; the others get one of theirs. */
+struct address_scan;
 bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_op *m, uint32_t ref,
-                    uint32_t mask, char *out[LANES]);
+                    uint32_t mask, struct address_scan *addresses);
 /* A lane's generic address: what may be read or written there, up to *size; NULL if nothing. */
 char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size);
 

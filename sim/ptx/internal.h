@@ -175,6 +175,7 @@ struct memory_op {
     uint32_t regs[8];
     uint8_t classes[8];
     struct memory_op *destination; /* cp.async: in shared memory */
+    alu_fn *scan64, *scan32;       /* see address_scan */
     const char *text;    /* for faults: "ld.global.u32" */
 };
 

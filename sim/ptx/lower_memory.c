@@ -79,6 +79,8 @@ struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct ope
     m->count = 1;
     m->offset = o->offset;
     m->text = statement_text(c);
+    m->scan64 = alu_find("scan.b64")->fn;
+    m->scan32 = alu_find("scan.b32")->fn;
     /* An unnamed space with a named variable is that variable's. */
     if (space == SP_GENERIC && base && base->kind == OPD_SYMBOL)
         m->space = (uint8_t)symbol_space(base->symbol);

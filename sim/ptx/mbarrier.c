@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "sim/ptx/alu.h"
+
 #define COUNT_MASK 0xfffffu
 #define EXPECTED_SHIFT 43
 #define PENDING_SHIFT 23
@@ -101,16 +103,17 @@ bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask)
 {
     bool waits = in->imm == MBARRIER_WAIT || in->imm == MBARRIER_WAIT_PARITY;
     uint32_t done = 0;
-    char *at[LANES];
+    struct address_scan s;
 
-    if (!memory_resolve(w, in, in->mem, in->a, mask, at))
+    if (!memory_resolve(w, in, in->mem, in->a, mask, &s))
         return false;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t lane = first_lane(left);
         uint64_t word;
         struct phase p;
+        void *at = (void *)(uintptr_t)s.address[lane];
 
-        memcpy(&word, at[lane], 8);
+        memcpy(&word, at, 8);
         p = unpack(word);
         if (waits) {
             done |= waited(w, in, lane, p) ? 1u << lane : 0;
@@ -122,7 +125,7 @@ bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask)
         if (in->imm >= MBARRIER_ARRIVE && in->imm <= MBARRIER_ARRIVE_EXPECT)
             ((uint64_t *)ref_at(w, in->d))[lane] = word;
         word = pack(p);
-        memcpy(at[lane], &word, 8);
+        memcpy(at, &word, 8);
     }
     if (waits) {
         w->budget -= done == mask ? 0 : ATOMIC_COST;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "sim/ptx/alu.h"
+
 static bool find_range(struct worker *worker, uint64_t address, uint64_t *base, uint64_t *end)
 {
     const struct ptx_memory *memory = &worker->grid->launch->memory;
@@ -54,30 +56,46 @@ static bool generic_ok(struct warp *w, unsigned lane, uint64_t address, uint64_t
     return find_range(b->worker, address, &base, &end) && in_range(address, size, base, end);
 }
 
-static void raw_addresses(struct warp *w, const struct memory_op *m, uint32_t ref,
-                          uint64_t out[LANES])
+/* Negative offsets of 32-bit addresses wrap as the addresses do. */
+static void wrap_32(struct address_scan *s)
 {
-    const char *a = ref_at(w, ref);
-
-    if (m->address32)
-        for (int i = 0; i < LANES; i++)
-            out[i] = (uint64_t)((const uint32_t *)a)[i] + (uint64_t)m->offset;
-    else
-        for (int i = 0; i < LANES; i++)
-            out[i] = ((const uint64_t *)a)[i] + (uint64_t)m->offset;
-    if (m->address32 && m->offset < 0)
-        for (int i = 0; i < LANES; i++)
-            out[i] &= UINT32_MAX;
+    s->low = UINT64_MAX;
+    s->high = s->any = 0;
+    for (int i = 0; i < LANES; i++) {
+        s->address[i] &= UINT32_MAX;
+        s->low = s->address[i] < s->low ? s->address[i] : s->low;
+        s->high = s->address[i] > s->high ? s->address[i] : s->high;
+        s->any |= s->address[i];
+    }
 }
 
-/* Lanes that take no part get the address of one that does. */
-static void spread(uint64_t a[LANES], uint32_t mask)
+/* Addresses of the lanes in the mask; the others get the address of one that takes part. */
+static void scan_addresses(const struct warp *w, const struct memory_op *m, uint32_t ref,
+                           uint32_t mask, struct address_scan *s)
 {
-    uint64_t fill = a[first_lane(mask)];
+    static const uint64_t no_offset;
+    uint32_t bytes = (uint32_t)m->size * m->count;
+    const char *a = ref_at(w, ref);
 
-    if (mask != ALL_LANES)
+    if (m->frame_relative) {
+        uint64_t at = w->frame->local_base + (uint64_t)m->offset;
+
         for (int i = 0; i < LANES; i++)
-            a[i] = mask >> i & 1 ? a[i] : fill;
+            s->address[i] = at;
+        s->low = s->high = s->any = at;
+        s->gaps = 1;
+        s->spread = 0;
+        return;
+    }
+    (m->address32 ? m->scan32 : m->scan64)(s, a, NULL, &m->offset, bytes);
+    if (m->address32 && m->offset < 0)
+        wrap_32(s);
+    if (mask == ALL_LANES)
+        return;
+    uint64_t filled[LANES], fill = s->address[first_lane(mask)];
+    for (int i = 0; i < LANES; i++)
+        filled[i] = mask >> i & 1 ? s->address[i] : fill;
+    m->scan64(s, filled, NULL, &no_offset, bytes);
 }
 
 static bool misaligned(struct warp *w, const struct insn *in, const struct memory_op *m,
@@ -102,42 +120,35 @@ static bool illegal(struct warp *w, const struct insn *in, const struct memory_o
                        (unsigned long long)address, m->text);
 }
 
+/* Offsets into a state space of `limit` bytes become host addresses. */
 static bool check_offsets(struct warp *w, const struct insn *in, const struct memory_op *m,
-                          uint64_t a[LANES], uint32_t mask, uint64_t bytes, uint64_t limit,
-                          char *base, char *out[LANES])
+                          struct address_scan *s, uint32_t mask, uint64_t bytes, uint64_t limit,
+                          const char *base)
 {
-    uint64_t high = 0;
-
-    for (int i = 0; i < LANES; i++)
-        high = a[i] > high ? a[i] : high;
-    if (bytes > limit || high > limit - bytes)
+    if (bytes > limit || s->high > limit - bytes)
         for (unsigned i = 0; i < LANES; i++)
-            if (mask >> i & 1 && (bytes > limit || a[i] > limit - bytes))
-                return illegal(w, in, m, i, a[i]);
+            if (mask >> i & 1 && (bytes > limit || s->address[i] > limit - bytes))
+                return illegal(w, in, m, i, s->address[i]);
     for (int i = 0; i < LANES; i++)
-        out[i] = base + a[i];
+        s->address[i] += (uintptr_t)base;
     return true;
 }
 
 static bool check_global(struct warp *w, const struct insn *in, const struct memory_op *m,
-                         uint64_t a[LANES], uint32_t mask, uint64_t bytes, char *out[LANES])
+                         const struct address_scan *s, uint32_t mask, uint64_t bytes)
 {
-    uint64_t low = UINT64_MAX, high = 0, base, end;
+    const uint64_t *a = s->address;
+    uint64_t base, end;
+    bool good = false;
 
-    for (int i = 0; i < LANES; i++) {
-        low = a[i] < low ? a[i] : low;
-        high = a[i] > high ? a[i] : high;
-    }
     if (m->space == SP_GENERIC) {
         base = (uintptr_t)w->block->shared;
         end = base + w->block->shared_size;
-    } else {
-        base = end = 0;
+        good = in_range(s->low, bytes, base, end) && in_range(s->high, bytes, base, end);
     }
-    bool good = in_range(low, bytes, base, end) && in_range(high, bytes, base, end);
     if (!good)
-        good = find_range(w->block->worker, low, &base, &end) &&
-               in_range(high, bytes, base, end) && in_range(low, bytes, base, end);
+        good = find_range(w->block->worker, s->low, &base, &end) &&
+               in_range(s->high, bytes, base, end) && in_range(s->low, bytes, base, end);
     for (unsigned i = 0; !good && i < LANES; i++) {
         if (!(mask >> i & 1))
             continue;
@@ -146,46 +157,37 @@ static bool check_global(struct warp *w, const struct insn *in, const struct mem
                                          !in_range(a[i], bytes, base, end))
             return illegal(w, in, m, i, a[i]);
     }
-    for (int i = 0; i < LANES; i++)
-        out[i] = (char *)(uintptr_t)a[i];
     return true;
 }
 
 bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_op *m, uint32_t ref,
-                    uint32_t mask, char *out[LANES])
+                    uint32_t mask, struct address_scan *s)
 {
-    uint64_t a[LANES], bytes = (uint64_t)m->size * m->count, any = 0;
+    uint64_t bytes = (uint64_t)m->size * m->count;
     struct block *b = w->block;
 
-    if (m->frame_relative) {
-        for (int i = 0; i < LANES; i++)
-            a[i] = w->frame->local_base + (uint64_t)m->offset;
-    } else {
-        raw_addresses(w, m, ref, a);
-        spread(a, mask);
-    }
-    for (int i = 0; i < LANES; i++)
-        any |= a[i];
-    if (any & (bytes - 1) && !misaligned(w, in, m, a, mask, bytes))
+    scan_addresses(w, m, ref, mask, s);
+    if (s->any & (bytes - 1) && !misaligned(w, in, m, s->address, mask, bytes))
         return false;
     switch ((enum space)m->space) {
     case SP_SHARED:
-        return check_offsets(w, in, m, a, mask, bytes, b->shared_size, b->shared, out);
+        return check_offsets(w, in, m, s, mask, bytes, b->shared_size, b->shared);
     case SP_PARAM:
-        return check_offsets(w, in, m, a, mask, bytes, b->grid->function->info.param_bytes,
-                             (char *)(uintptr_t)b->grid->params, out);
+        return check_offsets(w, in, m, s, mask, bytes, b->grid->function->info.param_bytes,
+                             b->grid->params);
     case SP_LOCAL:
-        if (!check_offsets(w, in, m, a, mask, bytes, b->grid->lane_local, lane_local(w, 0), out))
+        if (!check_offsets(w, in, m, s, mask, bytes, b->grid->lane_local, lane_local(w, 0)))
             return false;
         for (unsigned i = 0; i < LANES; i++)
-            out[i] += i * b->grid->lane_local;
+            s->address[i] += i * b->grid->lane_local;
+        s->gaps = s->spread = 1;
         return true;
     case SP_GENERIC:
     case SP_GLOBAL:
     case SP_CONST:
         break;
     }
-    return check_global(w, in, m, a, mask, bytes, out);
+    return check_global(w, in, m, s, mask, bytes);
 }
 
 char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size)
@@ -207,19 +209,26 @@ char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size)
 #define FOR_LANES(mask) \
     for (uint32_t left_ = (mask), i; left_ && (i = first_lane(left_), true); left_ &= left_ - 1)
 
+#define AT(T, a) ((T *)(uintptr_t)(a))
+
 #define LOAD(SLOT, T) \
     do { \
         SLOT *d_ = (SLOT *)d; \
-        if (mask == ALL_LANES) \
+        if (s->spread == 0 && mask == ALL_LANES) { \
+            SLOT all_ = (SLOT)__atomic_load_n(AT(const T, s->address[0] + at), __ATOMIC_RELAXED); \
             for (int i = 0; i < LANES; i++) \
-                d_[i] = (SLOT)__atomic_load_n((const T *)(a[i] + at), __ATOMIC_RELAXED); \
-        else \
+                d_[i] = all_; \
+        } else if (mask == ALL_LANES) { \
+            for (int i = 0; i < LANES; i++) \
+                d_[i] = (SLOT)__atomic_load_n(AT(const T, s->address[i] + at), __ATOMIC_RELAXED); \
+        } else { \
             FOR_LANES(mask) \
-                d_[i] = (SLOT)__atomic_load_n((const T *)(a[i] + at), __ATOMIC_RELAXED); \
+                d_[i] = (SLOT)__atomic_load_n(AT(const T, s->address[i] + at), __ATOMIC_RELAXED); \
+        } \
     } while (0)
 
-static void load_word(char *d, char *const a[LANES], uint32_t mask, unsigned size, unsigned at,
-                      bool sign)
+static void load_word(char *d, const struct address_scan *s, uint32_t mask, unsigned size,
+                      unsigned at, bool sign)
 {
     if (size == 4)
         LOAD(uint32_t, uint32_t);
@@ -233,8 +242,8 @@ static void load_word(char *d, char *const a[LANES], uint32_t mask, unsigned siz
         LOAD(uint32_t, uint8_t);
 }
 
-static void load_double(char *d, char *const a[LANES], uint32_t mask, unsigned size, unsigned at,
-                        bool sign)
+static void load_double(char *d, const struct address_scan *s, uint32_t mask, unsigned size,
+                        unsigned at, bool sign)
 {
     if (size == 8)
         LOAD(uint64_t, uint64_t);
@@ -253,7 +262,8 @@ static void load_double(char *d, char *const a[LANES], uint32_t mask, unsigned s
 }
 
 /* Parameters of an entry are the same for all lanes. */
-static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref, char *out[LANES])
+static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref,
+                       struct address_scan *s)
 {
     uint64_t address = *(const uint64_t *)ref_at(w, ref) + (uint64_t)m->offset;
     uint64_t bytes = (uint64_t)m->size * m->count;
@@ -263,29 +273,42 @@ static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref, 
         address & (bytes - 1) || m->address32)
         return false;
     for (int i = 0; i < LANES; i++)
-        out[i] = (char *)(uintptr_t)w->block->grid->params + address;
+        s->address[i] = (uintptr_t)w->block->grid->params + address;
+    s->gaps = 1;
+    s->spread = 0;
     return true;
+}
+
+/* All lanes at once, one behind the other, as wide as the register. */
+static bool is_plain(const struct memory_op *m, const struct address_scan *s, uint32_t mask)
+{
+    return !s->gaps && mask == ALL_LANES && m->count == 1 && !m->ordered &&
+           m->size == (m->classes[0] == CLASS_DOUBLE ? 8 : 4);
 }
 
 bool exec_load(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const struct memory_op *m = in->mem;
-    char *a[LANES];
+    struct address_scan s;
 
     if (m->ordered)
         w->budget -= ORDERED_COST;
-    if (!(m->space == SP_PARAM && load_param(w, m, in->a, a)) &&
-        !memory_resolve(w, in, m, in->a, mask, a))
+    if (!(m->space == SP_PARAM && load_param(w, m, in->a, &s)) &&
+        !memory_resolve(w, in, m, in->a, mask, &s))
         return false;
-    if (mask == w->frame->lanes)
+    if (mask == w->frame->lanes && s.gaps)
         mask = ALL_LANES; /* the others have a good address as well, and nobody's register */
+    if (is_plain(m, &s, mask)) {
+        memcpy(ref_at(w, m->regs[0]), AT(char, s.address[0]), (size_t)m->size * LANES);
+        return true;
+    }
     for (unsigned k = 0; k < m->count; k++) {
         char *d = ref_at(w, m->regs[k]);
 
         if (m->classes[k] == CLASS_DOUBLE)
-            load_double(d, a, mask, m->size, k * m->size, m->sign_extend);
+            load_double(d, &s, mask, m->size, k * m->size, m->sign_extend);
         else
-            load_word(d, a, mask, m->size, k * m->size, m->sign_extend);
+            load_word(d, &s, mask, m->size, k * m->size, m->sign_extend);
     }
     if (m->ordered)
         atomic_thread_fence(memory_order_acquire);
@@ -294,17 +317,17 @@ bool exec_load(struct warp *w, const struct insn *in, uint32_t mask)
 
 #define STORE(SLOT, T) \
     do { \
-        const SLOT *s_ = (const SLOT *)s; \
+        const SLOT *v_ = (const SLOT *)v; \
         if (mask == ALL_LANES) \
             for (int i = 0; i < LANES; i++) \
-                __atomic_store_n((T *)(a[i] + at), (T)s_[i], __ATOMIC_RELAXED); \
+                __atomic_store_n(AT(T, s->address[i] + at), (T)v_[i], __ATOMIC_RELAXED); \
         else \
             FOR_LANES(mask) \
-                __atomic_store_n((T *)(a[i] + at), (T)s_[i], __ATOMIC_RELAXED); \
+                __atomic_store_n(AT(T, s->address[i] + at), (T)v_[i], __ATOMIC_RELAXED); \
     } while (0)
 
-static void store_element(const char *s, char *const a[LANES], uint32_t mask, unsigned size,
-                          unsigned at)
+static void store_element(const char *v, const struct address_scan *s, uint32_t mask,
+                          unsigned size, unsigned at)
 {
     if (size == 4)
         STORE(uint32_t, uint32_t);
@@ -319,14 +342,18 @@ static void store_element(const char *s, char *const a[LANES], uint32_t mask, un
 bool exec_store(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const struct memory_op *m = in->mem;
-    char *a[LANES];
+    struct address_scan s;
 
-    if (!memory_resolve(w, in, m, in->a, mask, a))
+    if (!memory_resolve(w, in, m, in->a, mask, &s))
         return false;
     if (m->ordered)
         atomic_thread_fence(memory_order_release);
+    if (is_plain(m, &s, mask)) {
+        memcpy(AT(char, s.address[0]), ref_at(w, m->regs[0]), (size_t)m->size * LANES);
+        return true;
+    }
     for (unsigned k = 0; k < m->count; k++)
-        store_element(ref_at(w, m->regs[k]), a, mask, m->size, k * m->size);
+        store_element(ref_at(w, m->regs[k]), &s, mask, m->size, k * m->size);
     return true;
 }
 
@@ -334,23 +361,23 @@ bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const struct memory_op *m = in->mem;
     const uint32_t *sizes = (const uint32_t *)ref_at(w, in->c);
-    char *from[LANES], *to[LANES];
+    struct address_scan from, to;
     uint32_t reading = mask;
 
     if (m->zero_fill)
         FOR_LANES(mask)
             if (!sizes[i])
                 reading &= ~(1u << i);
-    if (reading && !memory_resolve(w, in, m, in->a, reading, from))
+    if (reading && !memory_resolve(w, in, m, in->a, reading, &from))
         return false;
-    if (!memory_resolve(w, in, m->destination, in->b, mask, to))
+    if (!memory_resolve(w, in, m->destination, in->b, mask, &to))
         return false;
     FOR_LANES(mask) {
         uint32_t n = m->zero_fill && sizes[i] < m->size ? sizes[i] : m->size;
 
         if (n)
-            memcpy(to[i], from[i], n);
-        memset(to[i] + n, 0, m->size - n);
+            memcpy(AT(char, to.address[i]), AT(char, from.address[i]), n);
+        memset(AT(char, to.address[i]) + n, 0, m->size - n);
     }
     return true;
 }

@@ -97,7 +97,9 @@ void host_function_due(struct session *session, const struct wire_host_function 
 {
     pthread_mutex_lock(&lock);
     struct host_function *found = take_waiting(event->token);
-    if (found && found->session == session) {
+    // Found out under the lock: once it is due, the other thread may be through with it and free it.
+    bool right = found && found->session == session;
+    if (right) {
         found->status = event->status;
         found->next = NULL;
         *due_end = found;
@@ -105,7 +107,7 @@ void host_function_due(struct session *session, const struct wire_host_function 
         pthread_cond_signal(&due_now);
     }
     pthread_mutex_unlock(&lock);
-    if (!found || found->session != session)
+    if (!right)
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE,
                      "a host function that was not asked for");
 }
@@ -128,6 +130,11 @@ static CUresult ask(CUstream stream, CUhostFn function, CUstreamCallback callbac
 
     pthread_mutex_lock(&lock);
     call.result = start_thread();
+    if (call.result != CUDA_SUCCESS) {
+        pthread_mutex_unlock(&lock);
+        free(asked);
+        return call.result;
+    }
     *asked = (struct host_function){.token = next_token++, .function = function,
                                     .callback = callback, .data = data, .stream = stream,
                                     .session = call.session, .next = waiting};

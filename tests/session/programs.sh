@@ -21,7 +21,8 @@ run_program() {
         diag "status $status$([ $status != 124 ] || echo ' (time is up)')"
         grep -A6 '^not ok' "$TMP/program.out" | sed 's/^/#   /' >&2 || true
         tail -n 3 "$TMP/program.out" | sed 's/^/#   /' >&2
-        tail -n 25 "$TMP/program.err" | sed 's/^/#   /' >&2
+        grep -aE -A12 "ERROR: |runtime error:|WARNING: " "$TMP/program.err" | head -n 40 | sed "s/^/#   /" >&2 || true
+        tail -n 12 "$TMP/program.err" | sed 's/^/#   /' >&2
     fi
 }
 

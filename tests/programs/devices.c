@@ -52,8 +52,10 @@ int main(void)
         wrong += out[i] != in[i] + 100;
     is_int(wrong, 0, "a copy from device 0 to device 1");
 
+    CHECK(cuCtxSetCurrent(gpu[0].context)); /* memory is set in its own device's context */
     CHECK(cuMemsetD32(data[0], 0, N));
     CHECK(cuCtxSynchronize());
+    CHECK(cuCtxSetCurrent(gpu[1].context));
     CHECK(cuMemcpyPeerAsync(data[0], gpu[0].context, data[1], gpu[1].context, N * 4, stream[1]));
     CHECK(cuStreamSynchronize(stream[1]));
     CHECK(cuCtxSetCurrent(gpu[0].context));

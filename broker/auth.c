@@ -16,6 +16,7 @@
 #include "broker/core.h"
 #include "common/api_auth.h"
 #include "common/log.h"
+#include "common/seal.h"
 #include "common/ticket.h"
 
 #define USERS_MAX 64
@@ -164,6 +165,7 @@ static int check_socket(struct auth *auth, int fd, struct identity *who)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return -errno;
     identify_user(auth, peer.uid, who);
+    who->local = true;
     return 0;
 }
 
@@ -314,6 +316,8 @@ static int check_key(struct auth *auth, struct evhttp_request *request, const ch
         *why = "the key's id names no role";
         return -EACCES;
     }
+    who->key = key;
+    strcpy(who->nonce, given.nonce);
     return 0;
 }
 
@@ -340,4 +344,45 @@ int auth_check(struct auth *auth, struct evhttp_request *request, struct identit
         return check_key(auth, request, value + 5, who, why);
     *why = "unknown kind of credentials";
     return -EACCES;
+}
+
+/* ---- secrets in answers ---- */
+
+static int seal_by_munge(struct auth *auth, uid_t uid, const char *text, char **sealed)
+{
+    munge_ctx_t context = munge_ctx_copy(auth->munge);
+    munge_err_t code;
+
+    if (!context)
+        return -ENOMEM;
+    munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, uid);
+    munge_ctx_set(context, MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);
+    code = munge_encode(sealed, context, text, (int)strlen(text));
+    munge_ctx_destroy(context);
+    if (code == EMUNGE_SUCCESS)
+        return 0;
+    log_error("munge: %s", munge_strerror(code));
+    return -EIO;
+}
+
+int auth_put_secret(struct auth *auth, const struct identity *who, json_t *answer,
+                    const char *name, const char *text)
+{
+    char *sealed = NULL, member[64];
+    int error;
+
+    if (who->local)
+        return json_object_set_new(answer, name, json_string(text)) ? -ENOMEM : 0;
+    if (who->key)
+        error = seal_text(who->key->secret, who->nonce, text, &sealed);
+    else if (auth->munge && who->has_uid)
+        error = seal_by_munge(auth, who->uid, text, &sealed);
+    else
+        error = -EACCES;
+    if (error)
+        return error;
+    snprintf(member, sizeof(member), "sealed_%s", name);
+    error = json_object_set_new(answer, member, json_string(sealed)) ? -ENOMEM : 0;
+    free(sealed);
+    return error;
 }

@@ -13,16 +13,21 @@
 #define RGPU_BROKER_AUTH_H
 
 #include <event2/http.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "broker/settings.h"
+#include "common/ticket.h"
 
 enum role { ROLE_NOBODY, ROLE_USER, ROLE_BOX, ROLE_SCHEDULER, ROLE_ADMIN };
 
 /* An administrator may do everything; root is often box and administrator at once, hence flags. */
 struct identity {
     bool known, admin, scheduler, box;
+    bool local;            /* over the unix socket */
+    const struct ticket_key *key; /* that signed the request, or NULL */
+    char nonce[33];               /* of that signature */
     bool has_uid;
     uid_t uid;
     char name[64];     /* for the event log */
@@ -39,5 +44,12 @@ void auth_free(struct auth **auth);
  * are wrong, *why says how; -EAGAIN: they are from before the broker's start, others will do. */
 int auth_check(struct auth *auth, struct evhttp_request *request, struct identity *who,
                const char **why) __attribute__((warn_unused_result));
+
+/*
+ * Puts a secret into an answer: as `name` over the unix socket; over TCP as "sealed_`name`", which
+ * only who signed the request can open (common/seal.h, or a munge credential for his uid).
+ */
+int auth_put_secret(struct auth *auth, const struct identity *who, json_t *answer,
+                    const char *name, const char *text) __attribute__((warn_unused_result));
 
 #endif

@@ -297,22 +297,30 @@ static void remove_box(struct call *call)
     call_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
 }
 
-/* Keys travel only to the host itself: whoever reads this may sign tickets for the box. */
+/* Whoever reads this may sign tickets for the box. */
 static void box_key(struct call *call)
 {
     struct broker *broker = call->server->broker;
     struct ticket_keyring ring;
     char text[1024];
+    json_t *body;
+    int error;
 
     if (broker->keys.count == 0) {
         call_fail(call, -ENOKEY);
         return;
     }
     ticket_keyring_derive(&broker->keys, call->arguments[0], &ring);
-    if (ticket_keyring_print(&ring, text, sizeof(text)) < 0)
-        call_fail(call, -ENOSPC);
-    else
-        call_answer(call, 200, json_pack("{s:s}", "keys", text));
+    body = json_object();
+    error = ticket_keyring_print(&ring, text, sizeof(text)) < 0
+                ? -EIO
+                : auth_put_secret(call->server->auth, &call->who, body, "keys", text);
+    if (error) {
+        json_decref(body);
+        call_fail(call, error);
+    } else {
+        call_answer(call, 200, body);
+    }
     explicit_bzero(&ring, sizeof(ring));
     explicit_bzero(text, sizeof(text));
 }

@@ -99,9 +99,14 @@ static void answer_acquire(struct call *call, struct pool_lease *lease, bool wit
             call_fail(call, error);
             return;
         }
-        json_object_set_new(body, "ticket", json_string(bundle));
+        error = auth_put_secret(call->server->auth, &call->who, body, "ticket", bundle);
         explicit_bzero(bundle, strlen(bundle));
         free(bundle);
+        if (error) {
+            json_decref(body);
+            call_fail(call, error);
+            return;
+        }
     }
     call_answer(call, lease->state == LEASE_QUEUED ? 202 : 200, body);
 }
@@ -329,6 +334,7 @@ static void issue_ticket(struct call *call)
     struct pool_lease *lease = id    ? pool_find_lease(broker->pool, id)
                                : key ? pool_find_key(broker->pool, key)
                                      : NULL;
+    json_t *body;
     char *bundle;
     int error;
 
@@ -353,10 +359,16 @@ static void issue_ticket(struct call *call)
         call_fail(call, error);
         return;
     }
-    call_answer(call, 200, json_pack("{s:s, s:s, s:I}", "lease", lease->id, "ticket", bundle,
-                                     "until", (json_int_t)lease->ticket_until));
+    body = json_pack("{s:s, s:I}", "lease", lease->id, "until", (json_int_t)lease->ticket_until);
+    error = auth_put_secret(call->server->auth, &call->who, body, "ticket", bundle);
     explicit_bzero(bundle, strlen(bundle));
     free(bundle);
+    if (error) {
+        json_decref(body);
+        call_fail(call, error);
+    } else {
+        call_answer(call, 200, body);
+    }
 }
 
 const struct route lease_routes[] = {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/api_auth.h"
+#include "common/seal.h"
 #include "common/ticket.h"
 
 #define ANSWER_MAX (64u << 20)
@@ -24,6 +25,7 @@ struct broker_client {
     char *munge_socket;
     struct ticket_key key;
     bool has_key;
+    char nonce[API_NONCE_TEXT]; /* of the last signature with the key */
     unsigned timeout_ms;
     char error[512], code[64];
 };
@@ -138,6 +140,7 @@ int broker_client_open(const struct broker_client_options *options, struct broke
 {
     static const struct broker_client_options defaults;
     struct broker_client *client = calloc(1, sizeof(*client));
+    const char *munge_socket;
     int error;
 
     if (!client)
@@ -146,7 +149,8 @@ int broker_client_open(const struct broker_client_options *options, struct broke
     options = options ? options : &defaults;
     pthread_once(&curl_once, start_curl);
     client->timeout_ms = options->timeout_ms ? options->timeout_ms : 10000;
-    client->munge_socket = options->munge_socket ? strdup(options->munge_socket) : NULL;
+    munge_socket = options->munge_socket ? options->munge_socket : getenv("RGPU_MUNGE_SOCKET");
+    client->munge_socket = munge_socket && *munge_socket ? strdup(munge_socket) : NULL;
     client->curl = curl_easy_init();
     if (!client->curl)
         return broker_client_explain(client, -EIO, "libcurl cannot be used");
@@ -182,6 +186,7 @@ static int authorize_key(struct broker_client *client, const char *text, char **
     if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
         return broker_client_explain(client, -EIO, "no random numbers");
     hex_encode(nonce, sizeof(nonce), signature.nonce);
+    strcpy(client->nonce, signature.nonce);
     strcpy(signature.key, client->key.id);
     api_sign(client->key.secret, text, &signature);
     api_signature_print(&signature, line);
@@ -289,6 +294,63 @@ static int refusal_errno(long status, const char *code)
     return -EREMOTEIO;
 }
 
+/* ---- secrets in answers, which over TCP are sealed for us ---- */
+
+static int open_munge(struct broker_client *client, const char *sealed, char **text)
+{
+    munge_ctx_t context = munge_ctx_create();
+    void *payload = NULL;
+    int size = 0;
+    munge_err_t code;
+
+    if (!context)
+        return -ENOMEM;
+    if (client->munge_socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, client->munge_socket);
+    code = munge_decode(sealed, context, &payload, &size, NULL, NULL);
+    munge_ctx_destroy(context);
+    *text = code == EMUNGE_SUCCESS ? strndup(payload, (size_t)size) : NULL;
+    if (payload)
+        explicit_bzero(payload, (size_t)size);
+    free(payload);
+    if (code != EMUNGE_SUCCESS)
+        return broker_client_explain(client, -EPROTO, "the broker's secret cannot be read: %s",
+                                     munge_strerror(code));
+    return *text ? 0 : -ENOMEM;
+}
+
+/* Replaces "sealed_NAME" by NAME. */
+static int unseal(struct broker_client *client, json_t *answer, const char *name)
+{
+    char member[64], *text;
+    const char *sealed;
+    int error;
+
+    snprintf(member, sizeof(member), "sealed_%s", name);
+    sealed = json_string_value(json_object_get(answer, member));
+    if (!sealed)
+        return 0;
+    error = client->has_key ? seal_open(client->key.secret, client->nonce, sealed, &text)
+                            : open_munge(client, sealed, &text);
+    if (error == -EBADMSG)
+        return broker_client_explain(client, -EPROTO,
+                                     "the broker's secret was not made for this request");
+    if (error)
+        return error;
+    error = json_object_set_new(answer, name, json_string(text)) ? -ENOMEM : 0;
+    explicit_bzero(text, strlen(text));
+    free(text);
+    json_object_del(answer, member);
+    return error;
+}
+
+static int unseal_all(struct broker_client *client, json_t *answer)
+{
+    int error = unseal(client, answer, "ticket");
+
+    return error ? error : unseal(client, answer, "keys");
+}
+
 static int read_answer(struct broker_client *client, long status, const struct buffer *buffer,
                        json_t **answer)
 {
@@ -296,6 +358,11 @@ static int read_answer(struct broker_client *client, long status, const struct b
     const char *code, *message;
 
     if (status < 300 && object) {
+        int error = unseal_all(client, object);
+        if (error) {
+            json_decref(object);
+            return error;
+        }
         if (answer)
             *answer = object;
         else

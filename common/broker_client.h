@@ -21,7 +21,7 @@ struct broker_client;
 struct broker_client_options {
     const char *address;  /* "host:port" or "unix:/path"; NULL: see broker_client_open */
     const char *key_file; /* a shared key, one "ID HEX64" line; NULL: RGPU_BROKER_KEY, else munge */
-    const char *munge_socket; /* NULL: munged's usual place */
+    const char *munge_socket; /* NULL: RGPU_MUNGE_SOCKET, else munged's usual place */
     unsigned timeout_ms;      /* of each call; 0: 10 s */
 };
 

@@ -21,6 +21,11 @@ is "$(status_of "$TMP/box.key" POST /v1/leases '{"owner": 1, "request": {"gpus":
 is "$(status_of "$TMP/scheduler.key" POST /v1/leases '{"owner": 1, "key": "k", "request": {"gpus": [{}]}}')" 200 "the scheduler takes leases for others"
 is "$(status_of "$TMP/scheduler.key" POST /v1/leases/release '{"key": "k"}')" 200 "and gives them back"
 
+sealed=$(ask "$TMP/scheduler.key" POST /v1/leases '{"owner": 1, "key": "k2", "ticket": true, "request": {"gpus": [{}]}}')
+like "$sealed" '"sealed_ticket"' "over TCP a ticket comes sealed"
+unlike "$sealed" '"ticket"|eyJ' "and cannot be read on the way"
+is "$(status_of "$TMP/scheduler.key" POST /v1/leases/release '{"key": "k2"}')" 200 "(released)"
+
 is "$(status_of "$TMP/admin.key" --time -120 POST /v1/boxes/box1/drain '{}')" 401 "a request of two minutes ago is refused"
 is "$(status_of "$TMP/admin.key" --time +120 POST /v1/boxes/box1/drain '{}')" 401 "and one of the future"
 like "$(ask "$TMP/admin.key" --twice POST /v1/boxes/box1/undrain '{}')" 'the request was sent before' "a request counts once"
@@ -62,6 +67,7 @@ is "$(api GET /v1/whoami | at name)" "$( [ "$(id -u)" = 0 ] && echo admin || ech
 stop "$BROKER_PID"
 start_broker --anonymous-read=no
 is "$(status_of none GET /v1/boxes)" 401 "where the administrator says so, nobody unknown sees anything"
+is "$(RGPU_BROKER=$BROKER RGPU_BROKER_KEY=$TMP/admin.key "$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "a box's keys come through sealed too"
 is "$(status_of none GET /healthz)" 200 "but that the broker is well"
 is "$(error_code POST /v1/leases '[1]')" bad-json "a body is an object"
 is "$(error_code POST /v1/leases '{"request": {}}')" bad-request "which says what is wanted"

@@ -32,7 +32,10 @@ is "$(status_of 12345 POST /v1/boxes/box1/drain '{}')" 403 "a user does not"
 is "$(status_of 12346 POST /v1/leases '{"owner": 12345, "key": "k", "request": {"gpus": [{}]}, "ticket": true}')" 200 "the scheduler takes a lease for him"
 is "$(status_of 12345 POST /v1/tickets '{"key": "k"}')" 200 "he gets its ticket"
 is "$(status_of 12347 POST /v1/tickets '{"key": "k"}')" 403 "another user does not"
+unlike "$(ask 12345 POST /v1/tickets '{"key": "k"}')" '"ticket"|eyJ' "which nobody else on the line can read"
+export RGPU_BROKER=$BROKER RGPU_MUNGE_SOCKET=$TMP/munge/s
 is "$(status_of 12346 POST /v1/leases/release '{"key": "k"}')" 200 "the scheduler releases it"
+ok "a program runs under a lease over TCP" "$BUILD/bin/rgpuctl" run -- "$CLIENT" "$BOX" echo hi
 once=$(credential_for 0 POST /v1/boxes/box1/undrain '{}')
 is "$(send "$once" POST /v1/boxes/box1/undrain '{}' | sed -n 1p)" 200 "a credential serves"
 like "$(send "$once" POST /v1/boxes/box1/undrain '{}')" '^401|[Rr]eplay' "once"

@@ -33,6 +33,7 @@ ok "else it waits" await "the queue" waits
 kill -TERM "$first"
 ok "TERM ends the program and the lease, and who waited starts" await_line second started
 kill -KILL "$second"
+wait "$second" 2>/dev/null || true
 one_left() { [ "$(leases)" = 1 ]; }
 ok "one lease is left" one_left
 remains=$("$ctl" leases --json | at expires)

@@ -201,7 +201,7 @@ static int run_health(const struct command *command, int argc, char **argv)
     if (rows && !json_is_true(json_object_get(json_array_get(rows, 0), "healthy")))
         status = EXIT_ANSWER_NO;
     json_decref(rows);
-    return status;
+    return slurm_health(status);
 }
 
 static const struct command_option device_options[] = {

@@ -50,5 +50,6 @@ extern const struct command run_commands[];
 extern const struct command box_commands[];
 extern const struct command pool_list_commands[];
 extern const struct command pool_steer_commands[];
+extern const struct command slurm_commands[];
 
 #endif

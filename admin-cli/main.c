@@ -5,7 +5,8 @@
 #include "admin-cli/command.h"
 
 static const struct command *const groups[] = {run_commands, box_commands,
-                                               pool_list_commands, pool_steer_commands};
+                                               pool_list_commands, pool_steer_commands,
+                                               slurm_commands};
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
 static void print_help(void)
@@ -13,7 +14,7 @@ static void print_help(void)
     printf("usage: rgpuctl COMMAND [options] [arguments]\n\n");
     for (int g = 0; g < GROUPS; g++)
         for (const struct command *c = groups[g]; c->name; c++)
-            printf("  %-10s %s\n", c->name, c->help);
+            printf("  %-12s %s\n", c->name, c->help);
     printf("\nrgpuctl COMMAND --help tells more. --version prints the version.\n");
 }
 

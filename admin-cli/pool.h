@@ -44,6 +44,9 @@ int pool_print(const struct pool *pool, const json_t *answer, const char *member
 bool pool_is_meant(int argc, char **argv, bool without_name);
 int pool_sessions(const struct command *command, int argc, char **argv);
 int pool_health(const struct command *command, int argc, char **argv);
+// Whether the Slurm daemons of this machine have loaded rgpu's plugins, on standard error where they
+// have not. The exit status to go on with.
+int slurm_health(int status);
 int pool_drain(const struct command *command, int argc, char **argv);
 
 #endif

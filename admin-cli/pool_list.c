@@ -176,7 +176,7 @@ int pool_health(const struct command *command, int argc, char **argv)
         json_decref(answer);
     }
     pool_close(&pool);
-    return status;
+    return slurm_health(status);
 }
 
 // ---- top ----

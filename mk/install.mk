@@ -16,7 +16,7 @@ INSTALL_FILES   :=
 INSTALL_TARGETS += install-files
 
 fill_template = sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@SBINDIR@|$(SBINDIR)|g' \
-    -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g'
+    -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g'
 
 .PHONY: install-files
 install-files: all

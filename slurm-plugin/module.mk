@@ -31,7 +31,11 @@ endif
 ifneq ($(wildcard /usr/include/slurm/slurm.h),)
 $(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c,rgpuslurm rgpucommon,\
     $(SLURM_LIBS) -lslurm -lsystemd)
-INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755
+INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755 \
+    systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644 \
+    docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644 \
+    config/slurm.conf:$(SYSCONFDIR)/rgpu/slurm.conf:config \
+    config/modulefiles/rgpu.in:$(PREFIX)/share/modulefiles/rgpu:0644
 endif
 
 .PHONY: slurm-plugins

@@ -39,11 +39,14 @@ static void find_directory(const char *installed, const char *built, const char 
                            char *path, size_t size)
 {
     const char *const candidates[] = {installed, built, NULL};
+    char resolved[PATH_MAX];
 
-    if (program_path_find(candidates, path, size))
+    if (program_path_find(candidates, path, size) || !realpath(path, resolved)) {
         snprintf(path, size, "%s", standard);
-    else
-        *strrchr(path, '/') = '\0';
+        return;
+    }
+    *strrchr(resolved, '/') = '\0';
+    snprintf(path, size, "%s", resolved);
 }
 
 // The counts may be higher than what is there, never lower: what cannot be used is parked.

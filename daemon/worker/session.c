@@ -19,6 +19,7 @@ enum {
     CHOICE_TIMEOUT_MS = 30000, // for the client to say its transport
     SHM_TIMEOUT_MS = 5000,
     REPORT_INTERVAL_MS = 1000,
+    IDLE_INTERVAL_MS = 5000,   // after a second in which nothing changed
     FAREWELL_MS = 100,         // for the last words to a client
     LAST_WORD_MS = 20,
 };
@@ -44,19 +45,22 @@ static struct control_stats statistics(void)
     return stats;
 }
 
-void session_report(void)
+bool session_report(void)
 {
     static struct control_stats last;
+    bool changed = false;
 
     pthread_mutex_lock(&report_lock);
     struct control_stats now = statistics();
     if (memcmp(&now, &last, sizeof(now)) != 0) {
+        changed = true;
         last = now;
         // The supervisor being away shows as the end of its socket.
         if (control_send_packet(control, CONTROL_STATS, &now, -1))
             log_debug("statistics were not taken");
     }
     pthread_mutex_unlock(&report_lock);
+    return changed;
 }
 
 void session_end(enum control_end_reason reason, const char *format, ...)
@@ -320,10 +324,12 @@ static void take_order(void)
 
 static void watch(int client_fd)
 {
+    int interval = REPORT_INTERVAL_MS;
+
     for (;;) {
         struct pollfd fds[] = {{.fd = control, .events = POLLIN},
                                {.fd = client_fd, .events = POLLRDHUP}};
-        int n = poll(fds, 2, REPORT_INTERVAL_MS);
+        int n = poll(fds, 2, interval);
         if (n < 0 && errno != EINTR)
             session_end(CONTROL_END_REASON_INTERNAL, "poll: %s", strerror(errno));
         if (n > 0 && fds[1].revents) {
@@ -333,7 +339,7 @@ static void watch(int client_fd)
         }
         if (n > 0 && fds[0].revents)
             take_order();
-        session_report();
+        interval = session_report() ? REPORT_INTERVAL_MS : IDLE_INTERVAL_MS;
     }
 }
 

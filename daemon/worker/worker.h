@@ -152,7 +152,7 @@ void session_run(int control_fd, const struct control_grant *grant, int client_f
 // Ends the process after telling the supervisor; any thread, first one wins.
 void session_end(enum control_end_reason reason, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
-void session_report(void); // STATS, when something changed
+bool session_report(void); // STATS, when something changed
 int session_device_of(CUdevice handle);
 
 // ---- serving (dispatch.c, serve.c) ----

@@ -98,11 +98,14 @@ static int parse_key(char *line, struct ticket_keyring *ring)
 int ticket_keyring_parse(const char *text, size_t size, struct ticket_keyring *ring)
 {
     struct ticket_keyring out = {0};
-    char *copy = strndup(text, size), *position = NULL;
-    int error = copy ? 0 : -ENOMEM;
+    char *copy, *position = NULL;
+    int error = 0;
 
-    if (error)
-        return error;
+    if (memchr(text, '\0', size))
+        return -EBADMSG;
+    copy = strndup(text, size);
+    if (!copy)
+        return -ENOMEM;
     for (char *line = strtok_r(copy, "\n", &position); line && !error;
          line = strtok_r(NULL, "\n", &position))
         error = parse_key(line, &out);

@@ -27,5 +27,8 @@ int main(void)
     is_int(opened, 0, "no altered one is opened");
     is_int(seal_open(key, "n1", "", &text), -EBADMSG, "nor an empty one");
     is_int(seal_open(key, "n1", "xyz", &text), -EBADMSG, "nor garbage");
+    free(sealed);
+    free(again);
+    free(text);
     return done();
 }

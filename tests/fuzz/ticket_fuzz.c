@@ -1,0 +1,49 @@
+// Fuzz target: a ticket bundle, a key file, and header.payload as a box gets it from anybody.
+#include "common/ticket.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct ticket_keyring ring = {
+    .count = 1, .keys = {{.id = "k1", .secret = {1, 2, 3, 4}}},
+};
+
+static void try_token(const char *token, size_t size)
+{
+    static const uint8_t zero[TICKET_NONCE_SIZE];
+    const struct ticket_check check = {.ring = &ring, .box = "box1", .now = 1700000000, .skew = 60};
+    uint8_t proof[SHA256_SIZE] = {0};
+    struct ticket ticket;
+
+    // A proof of zeros is never right, so whatever is accepted here is a fault.
+    if (ticket_check_proof(&check, token, size, zero, zero, proof, &ticket) == 0)
+        abort();
+    if (ticket_parse(token, &ticket) == 0 && ticket.gpu_count > TICKET_GPUS_MAX)
+        abort();
+    if (ticket_prove(token, zero, zero, proof) == 0)
+        proof[0] ^= 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ticket_bundle bundle = {0};
+    struct ticket_keyring keys;
+    char *text = malloc(size + 1);
+
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    try_token(text, strlen(text));
+    if (ticket_bundle_parse(text, size, &bundle) == 0)
+        for (size_t i = 0; i < bundle.count; i++)
+            try_token(bundle.entries[i].token, bundle.entries[i].public_size);
+    ticket_bundle_free(&bundle);
+    if (ticket_keyring_parse(text, size, &keys) == 0 &&
+        (keys.count == 0 || keys.count > TICKET_KEYS_MAX))
+        abort();
+    free(text);
+    return 0;
+}

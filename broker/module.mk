@@ -17,7 +17,8 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     systemd/rgpu-broker.sysusers:$(SYSUSERSDIR)/rgpu-broker.conf:0644 \
     config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config \
     docs/man/rgpu-brokerd.8:$(MANDIR)/man8/rgpu-brokerd.8:0644 \
-    docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644
+    docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644 \
+    docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
 
 $(call program,rgpu-brokerd,broker/main.c broker/settings.c broker/http.c broker/auth.c \
     broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c,\

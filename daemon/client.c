@@ -204,6 +204,20 @@ static void enqueue(struct client *client)
     client_serve_queue(client->box);
 }
 
+// Over a unix socket the kernel tells who connects, so a ticket that got into other hands is no use.
+static bool is_stolen(const struct client *client)
+{
+    struct sockaddr_storage address;
+    struct ucred peer;
+    socklen_t size = sizeof(address), peer_size = sizeof(peer);
+
+    if (!client->ticket || getsockname(client->fd, (struct sockaddr *)&address, &size) ||
+        address.ss_family != AF_UNIX)
+        return false;
+    return getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) ||
+           (peer.uid != client->ticket->owner && peer.uid != 0);
+}
+
 static void take_auth(struct client *client)
 {
     struct control_auth *auth = malloc(sizeof(*auth));
@@ -218,6 +232,8 @@ static void take_auth(struct client *client)
     free(auth);
     if (refusal)
         refuse(client, (enum control_refusal)refusal, "%s", text);
+    else if (is_stolen(client))
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
     else if (!box_accepts_sessions(client->box))
         refuse(client, CONTROL_REFUSAL_DRAINING,
                "the box takes no new sessions (it is being drained); use another one");

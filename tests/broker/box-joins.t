@@ -49,5 +49,21 @@ RGPU_TICKET=$(at ticket <<<"$lease")
 like "$("$CLIENT" "$BOX" || true)" 'the lease has ended' "and the one that is over is still refused"
 api DELETE "/v1/leases/$waiting" >/dev/null
 ok "the rest ends" await "the end" lease_is "$waiting" ended
+
+if [ "$(id -u)" = 0 ]; then
+    stop "$BOX_PID"
+    start_pool_box box1 --listen "127.0.0.1:0,unix:$TMP/box.sock"
+    chmod 711 "$TMP"
+    chmod 666 "$TMP/box.sock"
+    RGPU_TICKET=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "owner": 12345, "ticket": true, "key": "theirs"}' | at ticket)
+    as() { setpriv --reuid "$1" --regid "$1" --clear-groups "$CLIENT" "unix:$TMP/box.sock" echo hi; }
+    ok "over a unix socket a ticket opens a session for its owner" as 12345
+    like "$(as 12346 || true)" "the ticket is another user's" "and for no other user"
+    api POST /v1/leases/release '{"key": "theirs"}' >/dev/null
+    over() { [ -z "$("$BUILD/bin/rgpuctl" leases --broker "unix:$BROKER_SOCKET" --json)" ]; }
+    ok "which ends" await "the end" over
+else
+    skip "only root can be several users"
+fi
 ok "the invariants hold" invariants --idle
 done_testing

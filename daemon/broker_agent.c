@@ -20,6 +20,7 @@
 
 #include "common/api_auth.h"
 #include "common/endpoint.h"
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/ticket.h"
 #include "daemon/revocations.h"
@@ -154,6 +155,8 @@ static int revoke_all(struct broker_agent *agent, const json_t *list, bool confi
     json_t *entry;
     int err = 0;
 
+    if (json_array_size(list) == 0)
+        return 0;
     json_array_foreach(list, i, entry) {
         const char *lease = json_string_value(json_object_get(entry, "lease"));
         int64_t until = json_integer_value(json_object_get(entry, "until"));
@@ -165,8 +168,12 @@ static int revoke_all(struct broker_agent *agent, const json_t *list, bool confi
         if (confirm)
             log_info("lease=%s is to end", lease);
     }
+    if (!err && confirm)
+        err = fault_point("agent.before_save");
     if (!err)
         err = revocations_save(agent->revocations, time(NULL));
+    if (!err && confirm)
+        err = fault_point("agent.after_save");
     for (i = 0; confirm && !err && i < json_array_size(list); i++) {
         const char *lease = json_string_value(json_object_get(json_array_get(list, i), "lease"));
         if (lease && *lease && revocations_has(agent->revocations, lease))
@@ -353,6 +360,7 @@ static void registered(struct broker_agent *agent, const json_t *answer)
 
 static void reported(struct broker_agent *agent, const json_t *answer)
 {
+    fault_point("agent.answered");
     agent->ending_count = 0; // those that were complete have been said; others are named again
     agent->retry_ms = RETRY_MIN_MS;
     move(agent, AGENT_REGISTERED);

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/fault.h"
 #include "common/log.h"
 #include "common/program_path.h"
 #include "daemon/broker_agent.h"
@@ -297,6 +298,7 @@ int main(int argc, char **argv)
     struct box *box = &program.box;
 
     log_init("rgpud", LOG_LEVEL_INFO);
+    fault_init();
     int status = parse_options(argc, argv, &program.options);
     if (status >= 0)
         return status;

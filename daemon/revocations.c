@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "common/fault.h"
 #include "common/log.h"
 
 struct revocation {
@@ -188,6 +189,8 @@ int revocations_save(struct revocations *list, int64_t now)
             forget(list, entry);
     }
     err = write_all(list);
+    if (!err)
+        err = fault_point("revocations.written");
     if (!err)
         err = replace(list);
     if (err)

@@ -12,15 +12,9 @@ static bool close_enough(float got, double want)
 
 static void check(const char *text, double (*want)(double), bool ftz)
 {
-    struct ptx_module *m = load_case(text, F32);
     uint64_t *out = gpu_alloc(CASE_COUNT * 8), (*in)[3] = gpu_alloc(sizeof(case_in));
-    struct {
-        void *out, *in;
-    } params = { out, in };
-    int wrong = 0, result;
+    int wrong = 0, result = run_case(text, F32, out, in);
 
-    memcpy(in, case_in, sizeof(case_in));
-    result = engine_launch(m, "k", (struct launch_shape){ CASE_COUNT / 64, 64, 0 }, &params);
     for (int i = 0; !result && i < CASE_COUNT; i++) {
         float x = as_float(in[i][0]), got = as_float(out[i]);
         double y;
@@ -34,7 +28,6 @@ static void check(const char *text, double (*want)(double), bool ftz)
             diag("%s: %a gives %a, want %a", text, (double)x, (double)got, y);
     }
     ok(!result && !wrong, "%s", text);
-    ptx_module_free(&m);
     gpu_free_all();
 }
 

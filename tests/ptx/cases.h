@@ -10,6 +10,7 @@
 #define RGPU_TESTS_PTX_CASES_H
 
 #include "tests/ptx/engine.h"
+#include "tests/ptx/gpu.h"
 
 typedef uint64_t expected(uint64_t a, uint64_t b, uint64_t c);
 
@@ -127,7 +128,7 @@ static inline bool same_bits(enum result kind, uint64_t got, uint64_t want)
     return got == want;
 }
 
-static inline struct ptx_module *load_case(const char *text, enum result kind)
+static inline const char *case_program(const char *text, enum result kind)
 {
     static const char *const stores[] = {
         [WORD] = "st.global.u32 [%rd_out], %w0;", [LONG] = "st.global.u64 [%rd_out], %l0;",
@@ -135,7 +136,7 @@ static inline struct ptx_module *load_case(const char *text, enum result kind)
         [F64] = "st.global.f64 [%rd_out], %d0;",
         [PRED] = "selp.u32 %w0, 1, 0, %p0; st.global.u32 [%rd_out], %w0;",
     };
-    char program[8192];
+    static char program[8192];
 
     snprintf(program, sizeof(program), PTX_HEAD
              ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {\n"
@@ -152,20 +153,34 @@ static inline struct ptx_module *load_case(const char *text, enum result kind)
              "cvt.u16.u64 %%h3, %%l3; mov.b32 %%f1, %%w1; mov.b32 %%f2, %%w2; mov.b32 %%f3, %%w3;\n"
              "mov.b64 %%d1, %%l1; mov.b64 %%d2, %%l2; mov.b64 %%d3, %%l3;\n"
              "%s\n%s\nret;\n}\n", text, stores[kind]);
-    return engine_load(program);
+    return program;
+}
+
+static inline int run_case(const char *text, enum result kind, uint64_t *out, uint64_t (*in)[3])
+{
+    const char *program = case_program(text, kind);
+    struct {
+        void *out, *in;
+    } params = { out, in };
+    struct ptx_module *m;
+    int result;
+
+    memcpy(in, case_in, sizeof(case_in));
+    if (on_gpu()) {
+        gpu_run(program, CASE_COUNT / 64, 64, out, CASE_COUNT * 8, in, sizeof(case_in));
+        return 0;
+    }
+    m = engine_load(program);
+    result = engine_launch(m, "k", (struct launch_shape){ CASE_COUNT / 64, 64, 0 }, &params);
+    ptx_module_free(&m);
+    return result;
 }
 
 static inline void check_case(const char *text, enum result kind, expected *want)
 {
-    struct ptx_module *m = load_case(text, kind);
     uint64_t *out = gpu_alloc(CASE_COUNT * 8), (*in)[3] = gpu_alloc(sizeof(case_in));
-    struct {
-        void *out, *in;
-    } params = { out, in };
-    int wrong = 0, result;
+    int wrong = 0, result = run_case(text, kind, out, in);
 
-    memcpy(in, case_in, sizeof(case_in));
-    result = engine_launch(m, "k", (struct launch_shape){ CASE_COUNT / 64, 64, 0 }, &params);
     for (int i = 0; !result && i < CASE_COUNT; i++) {
         uint64_t w = want(in[i][0], in[i][1], in[i][2]);
 
@@ -180,7 +195,6 @@ static inline void check_case(const char *text, enum result kind, expected *want
                  (unsigned long long)w);
     }
     ok(!result && !wrong, "%s", text);
-    ptx_module_free(&m);
     gpu_free_all();
 }
 

@@ -1,5 +1,6 @@
 /* What lanes of a warp tell each other: shuffles, votes, matches, reductions, synchronization. */
 #include "tests/ptx/engine.h"
+#include "tests/ptx/gpu.h"
 
 static uint64_t in[32], out[32];
 
@@ -27,6 +28,11 @@ static int run(const char *body, unsigned lanes)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(text, sizeof(text), format, body);
 #pragma GCC diagnostic pop
+    if (on_gpu()) {
+        memset(out, 0, sizeof(out));
+        gpu_run(text, 1, lanes, out, sizeof(out), in, sizeof(in));
+        return 0;
+    }
     m = engine_load(text);
     o = gpu_alloc(sizeof(out));
     i = gpu_alloc(sizeof(in));

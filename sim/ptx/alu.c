@@ -105,6 +105,12 @@ static inline float flush(float x)
     return bits_float(u & 0x7f800000 ? u : u & 0x80000000);
 }
 
+/* What would be subnormal before it is rounded is flushed, even if rounding made it normal. */
+static inline float flush_result(float r, float scaled)
+{
+    return flush(__builtin_fabsf(scaled) < 0x1p-102f ? 0 * r : r);
+}
+
 static inline double flush_double(double x)
 {
     uint64_t u = double_bits(x);
@@ -152,6 +158,25 @@ static inline double max_double(double a, double b)
     m = a == b ? bits_double(double_bits(a) & double_bits(b)) : m;
     m = a != a ? b : m;
     return b != b ? a : m;
+}
+
+static inline uint32_t quiet_small(uint32_t h, uint32_t infinity, uint32_t value)
+{
+    return (h & 0x7fff) > infinity ? 0x7fff : value;
+}
+
+/*
+ * a * b + c for 16-bit floats: the product is exact in double, and the sum is rounded to odd so
+ * that rounding it once more gives what one rounding would have given.
+ */
+static inline double fma_small(float a, float b, float c)
+{
+    double p = (double)a * b, s = p + c, part = s - p, error = (p - (s - part)) + (c - part);
+    uint64_t bits = double_bits(s);
+
+    if (error == 0 || error != error || bits & 1 || __builtin_isinf(s))
+        return s;
+    return bits_double((error > 0) == (s > 0) ? bits + 1 : bits - 1);
 }
 
 static inline double relu(double x)
@@ -217,10 +242,16 @@ static inline uint32_t find_nth_set(uint32_t mask, uint32_t base, int32_t offset
     return UINT32_MAX;
 }
 
+/* Positions and lengths count modulo 256 for fields of 32 bits, and in full for 64. */
+static inline uint32_t field_count(uint32_t n, uint32_t width)
+{
+    return width == 32 ? n & 0xff : n;
+}
+
 static inline uint64_t field_u(uint64_t x, uint32_t pos, uint32_t len, uint32_t width)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos = field_count(pos, width);
+    len = field_count(len, width);
     if (pos >= width || !len)
         return 0;
     x >>= pos;
@@ -230,8 +261,8 @@ static inline uint64_t field_u(uint64_t x, uint32_t pos, uint32_t len, uint32_t 
 /* x is sign-extended to 64 bits; bits beyond the top are copies of the sign. */
 static inline uint64_t field_s(uint64_t x, uint32_t pos, uint32_t len, uint32_t width)
 {
-    pos &= 0xff;
-    len &= 0xff;
+    pos = field_count(pos, width);
+    len = field_count(len, width);
     if (!len)
         return 0;
     if (pos >= width)
@@ -245,8 +276,8 @@ static inline uint64_t field_mask(uint32_t pos, uint32_t len, uint32_t width)
 {
     uint64_t ones;
 
-    pos &= 0xff;
-    len &= 0xff;
+    pos = field_count(pos, width);
+    len = field_count(len, width);
     ones = len >= 64 ? ~0ull : (1ull << len) - 1;
     return pos >= width ? 0 : ones << pos;
 }

@@ -165,7 +165,7 @@ static uint64_t to_real(struct value v, enum type from, enum type to, enum round
         v.real = round_integral(v.real, mode);
     if (v.is_float && flags & CONVERT_SAT)
         v.real = v.real > 0 ? (v.real < 1 ? v.real : 1) : 0;
-    if (v.is_float && flags & CONVERT_RELU && v.real < 0)
+    if (v.is_float && flags & CONVERT_RELU && v.real <= 0)
         v.real = 0;
     if (to == TY_F64) {
         double r;
@@ -183,8 +183,11 @@ static uint64_t to_real(struct value v, enum type from, enum type to, enum round
         fesetround(FE_TONEAREST);
         if (flags & CONVERT_FTZ && fabsf(f) < 0x1p-126f)
             f = copysignf(0, f);
-        return f == f ? float_bits(f) : 0x7fffffff;
+        return f == f || from == TY_F64 || from == TY_BF16 ? float_bits(f) : 0x7fffffff;
     }
+    if (to == TY_F16 && from == TY_F64 && v.real != v.real)
+        return (double_bits(v.real) >> 48 & 0x8000) | 0x7e00 |
+               (double_bits(v.real) >> 42 & 0x1ff);
     /* 64-bit integers need not fit a double, but are far above what the small types hold. */
     return small_encode(to_double(v), to == TY_F16 ? 10 : 7, mode);
 }

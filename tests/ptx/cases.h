@@ -178,9 +178,16 @@ static inline int run_case(const char *text, enum result kind, uint64_t *out, ui
 
 static inline void check_case(const char *text, enum result kind, expected *want)
 {
-    uint64_t *out = gpu_alloc(CASE_COUNT * 8), (*in)[3] = gpu_alloc(sizeof(case_in));
-    int wrong = 0, result = run_case(text, kind, out, in);
+    uint64_t *out, (*in)[3];
+    int wrong = 0, result;
 
+    if (on_gpu() && (strstr(text, ".approx") || strstr(text, ".full"))) {
+        skip(1, "%s: a GPU's approximation differs", text);
+        return;
+    }
+    out = gpu_alloc(CASE_COUNT * 8);
+    in = gpu_alloc(sizeof(case_in));
+    result = run_case(text, kind, out, in);
     for (int i = 0; !result && i < CASE_COUNT; i++) {
         uint64_t w = want(in[i][0], in[i][1], in[i][2]);
 

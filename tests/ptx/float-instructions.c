@@ -100,6 +100,15 @@ static uint64_t rounded(int mode, char op, float x, float y, float z)
     return canonical(f_bits(r));
 }
 
+/* A product or fma that is flushed if it is subnormal before it is rounded. */
+static uint64_t rounded_flushed(int mode, char op, float x, float y, float z)
+{
+    double exact = op == 'm' ? (double)x * y : (double)x * y + z;
+    uint64_t bits = rounded(mode, op, x, y, z);
+
+    return fabs(exact) < 0x1p-126 ? bits & 0x80000000 : flushed(bits);
+}
+
 static uint64_t from_integer(int mode, __int128 x)
 {
     volatile float r;
@@ -157,7 +166,7 @@ static uint64_t minmax(float x, float y, bool max, bool nan)
     X(case_13, "mul.rp.f32 %f0, %f1, %f2;", F32, \
       rounded(FE_RP, 'm', as_float(a), as_float(b), 0)) \
     X(case_14, "mul.rn.ftz.f32 %f0, %f1, %f2;", F32, \
-      flushed(rounded(FE_RN, 'm', flushf(as_float(a)), flushf(as_float(b)), 0))) \
+      rounded_flushed(FE_RN, 'm', flushf(as_float(a)), flushf(as_float(b)), 0)) \
     X(case_15, "div.rn.f32 %f0, %f1, %f2;", F32, \
       rounded(FE_RN, 'd', as_float(a), as_float(b), 0)) \
     X(case_16, "div.rz.f32 %f0, %f1, %f2;", F32, \
@@ -193,13 +202,13 @@ static uint64_t minmax(float x, float y, bool max, bool nan)
     X(case_31, "sqrt.rp.f32 %f0, %f1;", F32, \
       rounded(FE_RP, 'q', as_float(a), 0, 0)) \
     X(case_32, "fma.rn.ftz.f32 %f0, %f1, %f2, %f3;", F32, \
-      flushed(rounded(FE_RN, 'f', flushf(as_float(a)), flushf(as_float(b)), flushf(as_float(c))))) \
+      rounded_flushed(FE_RN, 'f', flushf(as_float(a)), flushf(as_float(b)), flushf(as_float(c)))) \
     X(case_33, "fma.rz.ftz.sat.f32 %f0, %f1, %f2, %f3;", F32, \
-      saturated(flushed(rounded(FE_RZ, 'f', flushf(as_float(a)), flushf(as_float(b)), flushf(as_float(c)))))) \
+      saturated(rounded_flushed(FE_RZ, 'f', flushf(as_float(a)), flushf(as_float(b)), flushf(as_float(c))))) \
     X(case_34, "add.sat.f32 %f0, %f1, %f2;", F32, \
       saturated(rounded(FE_RN, 'a', as_float(a), as_float(b), 0))) \
     X(case_35, "mul.ftz.sat.f32 %f0, %f1, %f2;", F32, \
-      saturated(flushed(rounded(FE_RN, 'm', flushf(as_float(a)), flushf(as_float(b)), 0)))) \
+      saturated(rounded_flushed(FE_RN, 'm', flushf(as_float(a)), flushf(as_float(b)), 0))) \
     X(case_36, "fma.rn.sat.f32 %f0, %f1, %f2, %f3;", F32, \
       saturated(rounded(FE_RN, 'f', as_float(a), as_float(b), as_float(c)))) \
     X(case_37, "mad.rn.f32 %f0, %f1, %f2, %f3;", F32, \
@@ -271,7 +280,7 @@ static uint64_t minmax(float x, float y, bool max, bool nan)
     X(case_70, "testp.notanumber.f32 %p0, %f1;", PRED, \
       isnan(as_float(a))) \
     X(case_71, "testp.normal.f32 %p0, %f1;", PRED, \
-      isnormal(as_float(a))) \
+      as_float(a) == 0 || isnormal(as_float(a))) \
     X(case_72, "testp.subnormal.f32 %p0, %f1;", PRED, \
       fpclassify(as_float(a)) == FP_SUBNORMAL) \
     X(case_73, "cvt.rni.s8.f32 %h0, %f1;", HALF, \
@@ -425,7 +434,7 @@ static uint64_t minmax(float x, float y, bool max, bool nan)
     X(case_147, "cvt.rz.bf16.f32 %h0, %f1;", HALF, \
       to_half(as_float(a), 7, 'z')) \
     X(case_148, "cvt.rn.relu.f16.f32 %h0, %f1;", HALF, \
-      as_float(a) < 0 ? 0 : to_half(as_float(a), 10, 'n')) \
+      as_float(a) <= 0 ? 0 : to_half(as_float(a), 10, 'n')) \
     X(case_149, "cvt.rn.f16x2.f32 %w0, %f1, %f2;", WORD, \
       to_half(as_float(a), 10, 'n') << 16 | to_half(as_float(b), 10, 'n')) \
     X(case_150, "cvt.rn.bf16x2.f32 %w0, %f1, %f2;", WORD, \

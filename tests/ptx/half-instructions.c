@@ -41,6 +41,17 @@ static uint64_t half_bits(double x, int mantissa)
     return sign | low;
 }
 
+/* a * b + c with what falls off the end of a double shown by a nudge that cannot be missed. */
+static double fused(double a, double b, double c)
+{
+    double product = a * b, sum = product + c, large = fabs(product) > fabs(c) ? product : c;
+    double small = large == c ? product : c;
+
+    if (sum != large || small == 0 || !isfinite(large))
+        return sum;
+    return large * (1 + ((small > 0) == (large > 0) ? 0x1p-50 : -0x1p-50));
+}
+
 static double pick(double x, double y, bool max)
 {
     if (x != x || y != y)
@@ -55,7 +66,8 @@ static double pick(double x, double y, bool max)
 #define HIGH(x) ((x) >> 16)
 #define PAIR(low, high) ((low) | (high) << 16)
 #define ADD(V, n) half_bits(V(a) + V(b), n)
-#define FMA(V, n) half_bits(V(a) * V(b) + V(c), n)
+#define FMA(V, n) half_bits(fused(V(a), V(b), V(c)), n)
+#define QUIET(V, h, bits) (V(h) != V(h) ? 0x7fff : (bits) & 0xffff)
 #define CASES(X) \
     X(add_h, "add.f16 %h0, %h1, %h2;", HALF, ADD(H, 10)) \
     X(add_rn, "add.rn.f16 %h0, %h1, %h2;", HALF, ADD(H, 10)) \
@@ -70,8 +82,8 @@ static double pick(double x, double y, bool max)
     X(max_h, "max.f16 %h0, %h1, %h2;", HALF, half_bits(pick(H(a), H(b), true), 10)) \
     X(max_nan, "max.NaN.f16 %h0, %h1, %h2;", HALF, \
       H(a) != H(a) || H(b) != H(b) ? 0x7fff : half_bits(pick(H(a), H(b), true), 10)) \
-    X(neg_h, "neg.f16 %h0, %h1;", HALF, a ^ 0x8000) \
-    X(abs_h, "abs.f16 %h0, %h1;", HALF, a & 0x7fff) \
+    X(neg_h, "neg.f16 %h0, %h1;", HALF, QUIET(H, a, a ^ 0x8000)) \
+    X(abs_h, "abs.f16 %h0, %h1;", HALF, QUIET(H, a, a & 0x7fff)) \
     X(lt_h, "setp.lt.f16 %p0, %h1, %h2;", PRED, H(a) < H(b)) \
     X(neu_h, "setp.neu.f16 %p0, %h1, %h2;", PRED, H(a) != H(b)) \
     X(cvt_h, "cvt.f32.f16 %f0, %h1;", F32, \
@@ -85,14 +97,15 @@ static double pick(double x, double y, bool max)
     X(fma_b, "fma.rn.bf16 %h0, %h1, %h2, %h3;", HALF, FMA(B, 7)) \
     X(min_b, "min.bf16 %h0, %h1, %h2;", HALF, half_bits(pick(B(a), B(b), false), 7)) \
     X(cvt_b, "cvt.f32.bf16 %f0, %h1;", F32, \
-      B(a) != B(a) ? 0x7fffffff : f_bits((float)B(a))) \
+      a << 16) \
     X(add_2, "add.rn.f16x2 %w0, %w1, %w2;", WORD, \
       PAIR(ADD(H, 10), half_bits(H(HIGH(a)) + H(HIGH(b)), 10))) \
     X(fma_2, "fma.rn.f16x2 %w0, %w1, %w2, %w3;", WORD, \
-      PAIR(FMA(H, 10), half_bits(H(HIGH(a)) * H(HIGH(b)) + H(HIGH(c)), 10))) \
+      PAIR(FMA(H, 10), half_bits(fused(H(HIGH(a)), H(HIGH(b)), H(HIGH(c))), 10))) \
     X(fma_b2, "fma.rn.bf16x2 %w0, %w1, %w2, %w3;", WORD, \
-      PAIR(FMA(B, 7), half_bits(B(HIGH(a)) * B(HIGH(b)) + B(HIGH(c)), 7))) \
-    X(neg_2, "neg.f16x2 %w0, %w1;", WORD, a ^ 0x80008000) \
+      PAIR(FMA(B, 7), half_bits(fused(B(HIGH(a)), B(HIGH(b)), B(HIGH(c))), 7))) \
+    X(neg_2, "neg.f16x2 %w0, %w1;", WORD, \
+      PAIR(QUIET(H, a, a ^ 0x8000), QUIET(H, HIGH(a), HIGH(a) ^ 0x8000))) \
     X(setp_2, "setp.gt.f16x2 %p1|%p0, %w1, %w2;", PRED, H(HIGH(a)) > H(HIGH(b))) \
     X(set_2, "set.le.f16x2.f16x2 %w0, %w1, %w2;", WORD, \
       PAIR(H(a) <= H(b) ? 0x3c00 : 0, H(HIGH(a)) <= H(HIGH(b)) ? 0x3c00 : 0))

@@ -43,11 +43,11 @@ static int highest(uint64_t x)
 /* Bit by bit, as the manual defines it: bits beyond the field are zero or its sign. */
 static uint64_t extract(uint64_t x, unsigned pos, unsigned len, unsigned width, bool is_signed)
 {
-    unsigned top = pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
+    unsigned top = (uint64_t)pos + len - 1 < width - 1 ? pos + len - 1 : width - 1;
     uint64_t r = 0, sign = is_signed && len ? x >> top & 1 : 0;
 
     for (unsigned i = 0; i < width; i++) {
-        uint64_t bit = i < len && pos + i < width ? x >> (pos + i) & 1 : sign;
+        uint64_t bit = i < len && (uint64_t)pos + i < width ? x >> (pos + i) & 1 : sign;
 
         r |= bit << i;
     }
@@ -56,7 +56,7 @@ static uint64_t extract(uint64_t x, unsigned pos, unsigned len, unsigned width, 
 
 static uint64_t insert(uint64_t x, uint64_t into, unsigned pos, unsigned len, unsigned width)
 {
-    for (unsigned i = 0; i < len && pos + i < width; i++) {
+    for (unsigned i = 0; i < len && (uint64_t)pos + i < width; i++) {
         into &= ~(1ull << (pos + i));
         into |= (x >> i & 1) << (pos + i);
     }
@@ -132,7 +132,7 @@ static int nth(uint64_t mask, int n)
     X(case_9, "div.u32 %w0, %w1, %w2;", WORD, \
       (uint32_t)b ? (uint32_t)a / (uint32_t)b : -1) \
     X(case_10, "rem.u32 %w0, %w1, %w2;", WORD, \
-      (uint32_t)b ? (uint32_t)a % (uint32_t)b : (uint32_t)a) \
+      (uint32_t)b ? (uint32_t)a % (uint32_t)b : -1) \
     X(case_11, "shr.u32 %w0, %w1, %w2;", WORD, \
       (uint32_t)b >= 32 ? 0 : (uint32_t)a >> (uint32_t)b) \
     X(case_12, "shl.b32 %w0, %w1, %w2;", WORD, \
@@ -188,7 +188,7 @@ static int nth(uint64_t mask, int n)
     X(case_37, "div.s32 %w0, %w1, %w2;", WORD, \
       (int32_t)b == -1 ? -a : (int32_t)b ? (int32_t)a / (int32_t)b : -1) \
     X(case_38, "rem.s32 %w0, %w1, %w2;", WORD, \
-      (int32_t)b == -1 ? 0 : (int32_t)b ? (int32_t)a % (int32_t)b : (int32_t)a) \
+      (int32_t)b == -1 ? 0 : (int32_t)b ? (int32_t)a % (int32_t)b : -1) \
     X(case_39, "shr.s32 %w0, %w1, %w2;", WORD, \
       (int32_t)a >> ((uint32_t)b >= 32 ? 31 : (uint32_t)b)) \
     X(case_40, "abs.s32 %w0, %w1;", WORD, \
@@ -228,7 +228,7 @@ static int nth(uint64_t mask, int n)
     X(case_57, "div.u64 %l0, %l1, %l2;", LONG, \
       (uint64_t)b ? (uint64_t)a / (uint64_t)b : -1) \
     X(case_58, "rem.u64 %l0, %l1, %l2;", LONG, \
-      (uint64_t)b ? (uint64_t)a % (uint64_t)b : (uint64_t)a) \
+      (uint64_t)b ? (uint64_t)a % (uint64_t)b : -1) \
     X(case_59, "shr.u64 %l0, %l1, %w2;", LONG, \
       (uint32_t)b >= 64 ? 0 : (uint64_t)a >> (uint32_t)b) \
     X(case_60, "shl.b64 %l0, %l1, %w2;", LONG, \
@@ -284,7 +284,7 @@ static int nth(uint64_t mask, int n)
     X(case_85, "div.s64 %l0, %l1, %l2;", LONG, \
       (int64_t)b == -1 ? -a : (int64_t)b ? (int64_t)a / (int64_t)b : -1) \
     X(case_86, "rem.s64 %l0, %l1, %l2;", LONG, \
-      (int64_t)b == -1 ? 0 : (int64_t)b ? (int64_t)a % (int64_t)b : (int64_t)a) \
+      (int64_t)b == -1 ? 0 : (int64_t)b ? (int64_t)a % (int64_t)b : -1) \
     X(case_87, "shr.s64 %l0, %l1, %w2;", LONG, \
       (int64_t)a >> ((uint32_t)b >= 64 ? 63 : (uint32_t)b)) \
     X(case_88, "abs.s64 %l0, %l1;", LONG, \
@@ -324,7 +324,7 @@ static int nth(uint64_t mask, int n)
     X(case_105, "div.u16 %h0, %h1, %h2;", HALF, \
       (uint16_t)b ? (uint16_t)a / (uint16_t)b : -1) \
     X(case_106, "rem.u16 %h0, %h1, %h2;", HALF, \
-      (uint16_t)b ? (uint16_t)a % (uint16_t)b : (uint16_t)a) \
+      (uint16_t)b ? (uint16_t)a % (uint16_t)b : -1) \
     X(case_107, "shr.u16 %h0, %h1, %w2;", HALF, \
       (uint32_t)b >= 16 ? 0 : (uint16_t)a >> (uint32_t)b) \
     X(case_108, "shl.b16 %h0, %h1, %w2;", HALF, \
@@ -380,7 +380,7 @@ static int nth(uint64_t mask, int n)
     X(case_133, "div.s16 %h0, %h1, %h2;", HALF, \
       (int16_t)b == -1 ? -a : (int16_t)b ? (int16_t)a / (int16_t)b : -1) \
     X(case_134, "rem.s16 %h0, %h1, %h2;", HALF, \
-      (int16_t)b == -1 ? 0 : (int16_t)b ? (int16_t)a % (int16_t)b : (int16_t)a) \
+      (int16_t)b == -1 ? 0 : (int16_t)b ? (int16_t)a % (int16_t)b : -1) \
     X(case_135, "shr.s16 %h0, %h1, %w2;", HALF, \
       (int16_t)a >> ((uint32_t)b >= 16 ? 15 : (uint32_t)b)) \
     X(case_136, "abs.s16 %h0, %h1;", HALF, \
@@ -458,15 +458,15 @@ static int nth(uint64_t mask, int n)
     X(case_172, "bfe.s32 %w0, %w1, %w2, %w3;", WORD, \
       extract((uint32_t)a, b & 255, c & 255, 32, true)) \
     X(case_173, "bfe.u64 %l0, %l1, %w2, %w3;", LONG, \
-      extract(a, b & 255, c & 255, 64, false)) \
+      extract(a, (uint32_t)b, (uint32_t)c, 64, false)) \
     X(case_174, "bfe.s64 %l0, %l1, %w2, %w3;", LONG, \
-      extract(a, b & 255, c & 255, 64, true)) \
+      extract(a, (uint32_t)b, (uint32_t)c, 64, true)) \
     X(case_175, "bfi.b32 %w0, %w1, %w2, %w3, 7;", WORD, \
       insert(a, b, c & 255, 7, 32)) \
     X(case_176, "bfi.b32 %w0, %w1, %w2, 5, %w3;", WORD, \
       insert(a, b, 5, c & 255, 32)) \
     X(case_177, "bfi.b64 %l0, %l1, %l2, %w3, 13;", LONG, \
-      insert(a, b, c & 255, 13, 64)) \
+      insert(a, b, (uint32_t)c, 13, 64)) \
     X(case_178, "shf.l.wrap.b32 %w0, %w1, %w2, %w3;", WORD, \
       (b << 32 | (uint32_t)a) << (c & 31) >> 32) \
     X(case_179, "shf.r.wrap.b32 %w0, %w1, %w2, %w3;", WORD, \

@@ -38,11 +38,18 @@ static atomic_bool stopping;
 /* Threads of ours that are at work: the plugin must not be unloaded under them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t all_done = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t one_done = PTHREAD_COND_INITIALIZER;
 static unsigned at_work;
 
+/*
+ * srun and salloc look whether their job is ready as soon as they have it, and if it is not, again
+ * only 0.1 s or 3 s later. For their jobs the hook waits some milliseconds for its thread, so that
+ * an acquire that succeeds at once costs no such pause: `waited` says that the hook still does.
+ */
 struct task {
     struct job_lease job;
     bool acquire;
+    bool waited, finished; /* under `lock` */
     char why[320];
 };
 
@@ -154,7 +161,23 @@ static void clear_comment(uint32_t number)
 
 /* ---- the threads ---- */
 
-static void run_acquire(struct task *task)
+/* True: the hook takes it from here, and the task with it. */
+static bool hand_over(struct task *task)
+{
+    bool taken;
+
+    pthread_mutex_lock(&lock);
+    taken = task->waited;
+    if (taken) {
+        task->finished = true;
+        pthread_cond_broadcast(&one_done);
+    }
+    pthread_mutex_unlock(&lock);
+    return taken;
+}
+
+/* False: the task is no longer this thread's. */
+static bool run_acquire(struct task *task)
 {
     int result = settings_error ? settings_error
                                 : lease_acquire(&settings, &task->job, &stopping, task->why,
@@ -163,18 +186,21 @@ static void run_acquire(struct task *task)
 
     if (result == -ENOMEM || settings_error)
         snprintf(task->why, sizeof(task->why), "rgpu: slurmctld cannot ask the broker");
+    if (!result && hand_over(task))
+        return false;
     if (!result) {
         clear_comment(task->job.job);
         callbacks.prolog_slurmctld(0, task->job.job, false);
-        return;
+        return true;
     }
     info("%s: JobId=%u: %s", plugin_type, task->job.job, task->why);
     /* A slurmctld that stops takes up the job's start again when it is back. */
     if (atomic_load(&stopping))
-        return;
+        return true;
     tell_user(task, false);
     callbacks.prolog_slurmctld(W_EXITCODE(1, 0), task->job.job, false);
     tell_user(task, hold);
+    return true;
 }
 
 static void run_release(struct task *task)
@@ -193,12 +219,14 @@ static void run_release(struct task *task)
 static void *run(void *context)
 {
     struct task *task = context;
+    bool ours = true;
 
     if (task->acquire)
-        run_acquire(task);
+        ours = run_acquire(task);
     else
         run_release(task);
-    free(task);
+    if (ours)
+        free(task);
     pthread_mutex_lock(&lock);
     if (--at_work == 0)
         pthread_cond_broadcast(&all_done);
@@ -228,17 +256,44 @@ static int start_thread(struct task *task)
     return result;
 }
 
+/* Whether the acquire succeeded in the time that slurmctld may be held. */
+static bool await_shortly(struct task *task)
+{
+    struct timespec until;
+    uint64_t end;
+    bool finished;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    end = (uint64_t)until.tv_nsec + settings.interactive_hold * 1000;
+    until.tv_sec += (time_t)(end / 1000000000);
+    until.tv_nsec = (long)(end % 1000000000);
+    pthread_mutex_lock(&lock);
+    while (!task->finished && pthread_cond_timedwait(&one_done, &lock, &until) == 0) {
+    }
+    finished = task->finished;
+    task->waited = false;
+    pthread_mutex_unlock(&lock);
+    if (finished)
+        free(task);
+    return finished;
+}
+
 static int begin(job_record_t *job, bool acquire, bool *async)
 {
     struct task *task = calloc(1, sizeof(*task));
     int wanted = task ? read_job(job, &task->job) : -ENOMEM;
+    bool wait;
 
     *async = false;
     if (wanted > 0) {
+        wait = acquire && !job->batch_flag && !settings_error && settings.interactive_hold > 0;
         task->acquire = acquire;
+        task->waited = wait;
         *async = start_thread(task) == 0;
-        if (*async)
+        if (*async) {
+            *async = !(wait && await_shortly(task));
             return SLURM_SUCCESS;
+        }
         wanted = -EAGAIN;
     }
     free(task);

@@ -22,6 +22,8 @@ const struct config_option slurm_settings_table[] = {
                     "how long a batch job holds its nodes for GPUs before it is requeued"),
     CONFIG_DURATION("jobs", "interactive_wait", S, interactive_wait, "60s",
                     "the same for jobs that cannot be requeued; they end when it is over"),
+    CONFIG_DURATION("jobs", "interactive_hold", S, interactive_hold, "10ms",
+                    "how long slurmctld may be held at the start of an srun or salloc; 0: never"),
     CONFIG_DURATION("jobs", "release_wait", S, release_wait, "30s",
                     "how long a job stays completing until boxes have ended its sessions"),
     CONFIG_STRING("jobs", "library", S, library, "",

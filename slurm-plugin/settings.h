@@ -13,7 +13,7 @@
 struct slurm_settings {
     char *cluster;
     char *broker, *broker_key, *munge_socket;
-    uint64_t acquire_wait, interactive_wait, release_wait;
+    uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
     int ranks;
     uint64_t interval;

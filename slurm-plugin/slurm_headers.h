@@ -35,9 +35,6 @@
 
 #pragma GCC diagnostic pop
 
-/* Our own log would write to the daemon's standard error: its functions are Slurm's to speak. */
-#undef log_init
-
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
 typedef list_t *slurm_list;
 #else

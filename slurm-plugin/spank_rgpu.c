@@ -3,8 +3,13 @@
  * each step that has remote GPUs. A step's job is what slurmstepd says it is, never what the
  * environment says. An error on the way is kept until the first task: failing earlier would drain
  * the node.
+ *
+ * Every srun and every step of the cluster loads this plugin, so what talks to the broker, with the
+ * libraries that it needs, is in rgpu_step.so beside it and loaded only where there are remote GPUs.
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 #include <stdarg.h>
@@ -13,7 +18,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "slurm-plugin/lease.h"
 #include "slurm-plugin/step.h"
 
 #pragma GCC visibility push(default)
@@ -25,6 +29,8 @@ int slurm_spank_exit(spank_t spank, int argc, char **argv);
 #pragma GCC visibility pop
 
 static struct step step;
+static int (*begin_step)(const struct step_place *, struct step *, char *, size_t);
+static void (*end_step)(struct step *);
 static bool has_gpus;
 static char problem[400];
 
@@ -114,6 +120,28 @@ static void identify(spank_t spank, struct step_place *place)
     find_place(spank, place);
 }
 
+static int load_step(void)
+{
+    char path[PATH_MAX];
+    Dl_info self;
+    void *library = NULL;
+    const char *slash;
+
+    if (dladdr(&step, &self) && (slash = strrchr(self.dli_fname, '/'))) {
+        snprintf(path, sizeof(path), "%.*s/rgpu_step.so", (int)(slash - self.dli_fname),
+                 self.dli_fname);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library) {
+        snprintf(problem, sizeof(problem), "%s", dlerror());
+        return -ENOENT;
+    }
+    begin_step = (int (*)(const struct step_place *, struct step *, char *, size_t))dlsym(
+        library, "step_begin");
+    end_step = (void (*)(struct step *))dlsym(library, "step_end");
+    return begin_step && end_step ? 0 : -ENOENT;
+}
+
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
     struct step_place place;
@@ -127,7 +155,7 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
     has_gpus = place.count > 0 && place.step != SLURM_EXTERN_CONT;
     if (!has_gpus)
         return 0;
-    if (step_begin(&place, &step, problem, sizeof(problem)) < 0)
+    if (load_step() < 0 || begin_step(&place, &step, problem, sizeof(problem)) < 0)
         return 0;
     prepend_library(spank, step.settings.library);
     if (step.file_count > 0)
@@ -155,7 +183,7 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 
 int slurm_spank_exit(spank_t spank, int argc, char **argv)
 {
-    if (has_gpus && spank_remote(spank))
-        step_end(&step);
+    if (has_gpus && end_step && spank_remote(spank))
+        end_step(&step);
     return 0;
 }

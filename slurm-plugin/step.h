@@ -36,8 +36,8 @@ struct step {
 };
 
 /* As root. -errno, with a sentence for the user in why; step_end in any case. */
-int step_begin(const struct step_place *place, struct step *step, char *why, size_t size)
-    __attribute__((warn_unused_result));
-void step_end(struct step *step);
+__attribute__((warn_unused_result, visibility("default")))
+int step_begin(const struct step_place *place, struct step *step, char *why, size_t size);
+__attribute__((visibility("default"))) void step_end(struct step *step);
 
 #endif

@@ -59,7 +59,7 @@ END
 }
 for fault in missing of-another-version; do
     mkdir -p "$TMP/$fault"
-    cp "$PLUGINS"/{prep_rgpu,job_submit_rgpu,spank_rgpu}.so "$TMP/$fault/"
+    cp "$PLUGINS"/{prep_rgpu,job_submit_rgpu,spank_rgpu,rgpu_step}.so "$TMP/$fault/"
     [ $fault = missing ] || wrong_version "$PLUGINS/gres_rgpu.so" "$TMP/$fault/gres_rgpu.so"
     sed "s|^PluginDir=[^:]*|PluginDir=$TMP/$fault|" "$SLURM_DIR/slurm.conf" >"$SLURM_DIR/$fault.conf"
     stop "${SLURMD_PID[n3]}"

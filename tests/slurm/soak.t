@@ -69,7 +69,13 @@ scancel -u $ALICE
 queue_empty() { [ "$(queue_length)" = 0 ]; }
 ok "all jobs end" await "an empty queue" queue_empty
 ok "no lease is left without a job" await "no leases" no_leases
-ok "the nodes are idle, none is drained" await "idle nodes" nodes_idle
+# A slurmctld that lost its last seconds may start a job a second time; slurmd then says so, and
+# Slurm drains the node by itself.
+for node in "${SLURM_NODES[@]}"; do
+    ! scontrol show node "$node" | grep -q 'Reason=Duplicate jobid' ||
+        scontrol update node="$node" state=resume
+done
+ok "the nodes are idle, none is drained for our sake" await "idle nodes" nodes_idle
 nodes_idle || diag "$(sinfo -N -o '%N %T %E'; squeue; tail -n 30 "$SLURM_DIR"/slurmd-n*.log)"
 ok "the invariants hold" invariants --idle
 # Slurm 22.05 itself may miscount licences when it is restarted while jobs complete; a restart with

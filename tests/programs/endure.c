@@ -43,6 +43,7 @@ static void rounds(unsigned limit)
         printf("round %u\n", round);
         fflush(stdout);
     }
+    free(host);
     close_gpu(&gpu);
 }
 

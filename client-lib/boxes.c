@@ -212,6 +212,7 @@ static struct session *session_try(const struct endpoint *endpoint, const char *
     memset(session, 0, sizeof(*session));
     session->control = -1;
     pthread_mutex_init(&session->lock, NULL);
+    pthread_mutex_init(&session->pushing, NULL);
     pthread_cond_init(&session->service_needed, NULL);
     if (session_open(&request, &welcome, &session->control, error) != 0) {
         session_free(session);

@@ -42,9 +42,13 @@ CUresult streamed_blocks(struct session *session, uint32_t job, const void *src,
 CUresult streamed_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
                             CUstream stream)
 {
+    pthread_mutex_lock(&session->pushing);
     uint32_t job = session_new_job(session);
     CUresult result = remote_push_begin(job, dst, size, stream, false);
-    return result == CUDA_SUCCESS ? streamed_blocks(session, job, src, size) : result;
+    if (result == CUDA_SUCCESS)
+        result = streamed_blocks(session, job, src, size);
+    pthread_mutex_unlock(&session->pushing);
+    return result;
 }
 
 CUresult streamed_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,

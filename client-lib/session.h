@@ -64,6 +64,9 @@ struct session {
     struct waiter *calls[SESSION_CALLS];
     uint32_t next_call;
     uint32_t credits; // blocks that may be pushed
+    // Held from a push's beginning to its last block: a push that overtook one it has to wait for on
+    // the GPU could use up all credits. Not under `lock`.
+    pthread_mutex_t pushing;
     uint32_t next_job;
     struct pull *pulls;
     _Atomic unsigned int expecting; // events that may come while nobody waits; read without lock

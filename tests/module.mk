@@ -18,7 +18,7 @@ test_scripts  = $(sort $(wildcard tests/*/*.t))
 
 .PHONY: check check-slurm check-built tests
 check:
-	@scripts/install-deps build test
+	@scripts/install-deps build test rdma
 	@scripts/slurm-headers --fetch >/dev/null
 	@+$(MAKE) $(jobs) --no-print-directory check-built
 

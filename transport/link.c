@@ -116,7 +116,48 @@ void link_kick(struct link *link)
 
 bool link_shares_memory(const struct link *link)
 {
-    return link->ops->staging != NULL;
+    return link->ops->send_region != NULL;
+}
+
+bool link_reaches_memory(const struct link *link)
+{
+    return link->ops->transfer_start != NULL;
+}
+
+int link_expose(struct link *link, void *base, size_t size, uint32_t *key)
+{
+    int failure = link_failure(link);
+
+    if (failure)
+        return failure;
+    return link->ops->expose ? link->ops->expose(link, base, size, key) : -EOPNOTSUPP;
+}
+
+void link_conceal(struct link *link, void *base, size_t size)
+{
+    if (link->ops->conceal)
+        link->ops->conceal(link, base, size);
+}
+
+int link_expose_staging(struct link *link, uint32_t *key)
+{
+    const struct link_staging *staging = link_staging(link);
+
+    return staging ? link_expose(link, staging->base, staging->size, key) : -EOPNOTSUPP;
+}
+
+int link_transfer_start(struct link *link, const struct link_transfer *transfer)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->transfer_start(link, transfer);
+}
+
+int link_transfer_poll(struct link *link, void **cookies, int room)
+{
+    int failure = link_failure(link);
+
+    return failure ? failure : link->ops->transfer_poll(link, cookies, room);
 }
 
 const struct link_staging *link_staging(const struct link *link)

@@ -15,6 +15,10 @@
 //   shared memory  where link_shares_memory(): both sides map region 0 (staging blocks and a page of
 //               flags) and further regions, named by small numbers, whose descriptors travel by
 //               link_send_region(). The peer's memory is hostile: what is in it may change at any time.
+//   reached memory  where link_reaches_memory(): the client exposes memory of its own with
+//               link_expose() and tells the key in a record; the worker reads and writes it with
+//               link_transfer_start() while the client's processor does something else. The client's
+//               link_staging() is memory that is exposed from the start.
 // All functions return 0 or -errno unless said otherwise. After a failure the link is down: every
 // call gives -EPIPE (or the first error), link_error() tells why in words.
 #ifndef RGPU_TRANSPORT_LINK_H
@@ -77,7 +81,30 @@ const struct link_staging *link_staging(const struct link *link); // NULL where 
 int link_send_region(struct link *link, uint32_t region, int fd);
 int link_receive_region(struct link *link, uint32_t region, int *fd);
 
-const char *link_name(const struct link *link);  // "tcp", "shm", "loop"
+bool link_reaches_memory(const struct link *link);
+// The client's side: SIZE bytes from BASE may be read and written by the worker, who needs KEY, until
+// they are concealed as often as they were exposed. Pages stay in memory meanwhile.
+int link_expose(struct link *link, void *base, size_t size, uint32_t *key);
+void link_conceal(struct link *link, void *base, size_t size);
+// The key of the client's staging memory.
+int link_expose_staging(struct link *link, uint32_t *key);
+// The worker's side, for one thread at a time. Operations end in the order in which they started; what
+// is written is in the client's memory when its operation is over.
+struct link_transfer {
+    bool write;      // to the client's memory; else from it
+    void *local;     // in the staging memory or registered by link_expose(); anywhere if tiny
+    uint32_t size;
+    uint64_t remote; // address in the client
+    uint32_t key;
+    void *cookie;    // given back when the operation is over
+};
+enum { LINK_TRANSFER_TINY = 8 }; // bytes that are written from a copy made at once
+// -EAGAIN: too many are under way.
+int link_transfer_start(struct link *link, const struct link_transfer *transfer);
+// The cookies of operations that are over now, at most ROOM; their number or -errno.
+int link_transfer_poll(struct link *link, void **cookies, int room);
+
+const char *link_name(const struct link *link);  // "tcp", "shm", "rdma", "loop"
 const char *link_error(const struct link *link); // why it is down; "" while it is up
 void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
 // Makes every call on the link fail from now on; any thread may call. Frees nothing.

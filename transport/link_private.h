@@ -20,9 +20,13 @@ struct link_ops {
     int (*receive_bulk)(struct link *link, void *payload, size_t length);
     bool (*pending)(struct link *link);
     void (*kick)(struct link *link);
-    const struct link_staging *(*staging)(const struct link *link); // these three are NULL where
-    int (*send_region)(struct link *link, uint32_t region, int fd); // memory is not shared
-    int (*receive_region)(struct link *link, uint32_t region, int *fd);
+    const struct link_staging *(*staging)(const struct link *link); // NULL: there is none
+    int (*send_region)(struct link *link, uint32_t region, int fd); // these two are NULL where
+    int (*receive_region)(struct link *link, uint32_t region, int *fd); // memory is not shared
+    int (*expose)(struct link *link, void *base, size_t size, uint32_t *key); // these four are
+    void (*conceal)(struct link *link, void *base, size_t size);  // NULL where it is not reached
+    int (*transfer_start)(struct link *link, const struct link_transfer *transfer);
+    int (*transfer_poll)(struct link *link, void **cookies, int room);
     void (*wake_all)(struct link *link);    // the link was marked as down: end every wait
     void (*close)(struct link *link);       // descriptors and mappings; no locks (link_abandon)
     void (*free)(struct link *link);        // closes, then frees everything

@@ -23,7 +23,7 @@ static bool set_loopback(bool up)
 
 static void check_silence(void)
 {
-    struct pair asking = pair_open(&pair_kinds[0], NULL), sending = pair_open(&pair_kinds[0], NULL);
+    struct pair asking = pair_open(pair_kind_named("tcp"), NULL), sending = pair_open(pair_kind_named("tcp"), NULL);
     struct waiter receiver, sender;
     double cut;
 
@@ -84,7 +84,7 @@ int main(void)
     double start = seconds_now();
 
     // Its sockets stay in the network that they were made in.
-    stopped = pair_open(&pair_kinds[0], NULL);
+    stopped = pair_open(pair_kind_named("tcp"), NULL);
     waiter_start(&sender, send_for_ever, stopped.client);
     if ((unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) || !set_loopback(true)) {
         link_shutdown(stopped.client);

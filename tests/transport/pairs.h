@@ -27,11 +27,13 @@
 #include "proto/wire.h"
 #include "tests/tap.h"
 #include "transport/link.h"
+#include "transport/rdma.h"
 
 struct pair {
     const char *name;
     struct link *worker, *client; // the two ends
     int watch[2];                 // control connection of shm: the worker's and the client's end
+    struct shm_memory *staging;   // the worker's blocks on rdma
 };
 
 struct pair_kind {
@@ -126,12 +128,95 @@ static void loop_prepare(struct pair *pair, const struct link_options *options)
         bail("link_loop_pair: %s", strerror(-r));
 }
 
-static const struct pair_kind pair_kinds[] = {
+// The worker says its port through a pipe, as its device must be opened in its own process.
+static void rdma_prepare(struct pair *pair, const struct link_options *options)
+{
+    if (pipe2(pair_fds, O_CLOEXEC) ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair->watch))
+        bail("no pipe: %s", strerror(errno));
+    // The reading end is the client's, as pair_fork() has it.
+    int reading = pair_fds[0];
+    pair_fds[0] = pair_fds[1];
+    pair_fds[1] = reading;
+}
+
+static void rdma_open_worker(struct pair *pair, const struct link_options *options)
+{
+    struct rdma_options rdma = {.address = getenv("RDMA_VM_ADDRESS_0")};
+    const struct link_staging *staging;
+    struct rdma_listener *listener;
+    struct shm_memory *memory;
+    char text[300];
+    int r = shm_memory_new(options, &memory);
+
+    if (r)
+        bail("no staging blocks: %s", strerror(-r));
+    staging = shm_memory_staging(memory);
+    r = rdma_listener_new(&rdma, staging, 0, &listener, text, sizeof(text));
+    if (r)
+        bail("rdma_listener_new: %s (%s)", text, strerror(-r));
+    uint16_t port = rdma_listener_port(listener);
+    if (write(pair_fds[0], &port, sizeof(port)) != sizeof(port))
+        bail("the port cannot be told");
+    close(pair_fds[0]);
+    r = link_rdma_accept(&listener, pair_token, pair->watch[0], 10000, options, &pair->worker);
+    if (r)
+        bail("link_rdma_accept: %s", strerror(-r));
+    pair->staging = memory;
+}
+
+static void rdma_open_client(struct pair *pair, const struct link_options *options)
+{
+    struct rdma_options rdma = {.address = getenv("RDMA_VM_ADDRESS_1")};
+    struct link_options none = {.spin_us = link_default_spin_us()};
+    const char *address = getenv("RDMA_VM_ADDRESS_0");
+    uint16_t port = 0;
+    char text[300];
+
+    if (read(pair_fds[1], &port, sizeof(port)) != sizeof(port))
+        bail("the worker did not tell its port");
+    close(pair_fds[1]);
+    int r = link_rdma_connect(address, port, pair_token, pair->watch[1], 10000,
+                              options ? options : &none, &rdma, &pair->client, text, sizeof(text));
+    if (r)
+        bail("link_rdma_connect: %s (%s)", text, strerror(-r));
+}
+
+static const struct pair_kind pair_all_kinds[] = {
     {"tcp", tcp_prepare, tcp_open_worker, tcp_open_client, false},
     {"shm", shm_prepare, shm_open_worker, shm_open_client, false},
     {"loop", loop_prepare, NULL, NULL, true},
+    {"rdma", rdma_prepare, rdma_open_worker, rdma_open_client, false},
 };
-enum { PAIR_KINDS = sizeof(pair_kinds) / sizeof(pair_kinds[0]) };
+
+// RGPU_TEST_TRANSPORT names the only one to be tested; rdma, which needs devices, is tested on request.
+static struct pair_kind pair_kinds[4];
+__attribute__((unused)) static size_t pair_kind_count(void)
+{
+    static size_t count;
+
+    if (!count) {
+        const char *only = getenv("RGPU_TEST_TRANSPORT");
+        for (size_t i = 0; i < 4; i++)
+            if (only ? !strcmp(only, pair_all_kinds[i].name)
+                     : strcmp("rdma", pair_all_kinds[i].name) != 0)
+                pair_kinds[count++] = pair_all_kinds[i];
+        if (!count)
+            bail("RGPU_TEST_TRANSPORT=%s is no transport", only);
+    }
+    return count;
+}
+#define PAIR_KINDS pair_kind_count()
+
+// One kind by its name, for behaviour of its own.
+__attribute__((unused)) static const struct pair_kind *pair_kind_named(const char *name)
+{
+    for (size_t i = 0; i < 4; i++)
+        if (!strcmp(name, pair_all_kinds[i].name))
+            return &pair_all_kinds[i];
+    bail("%s is no transport", name);
+    return NULL;
+}
 
 struct pair_opening {
     const struct pair_kind *kind;
@@ -169,6 +254,7 @@ __attribute__((unused)) static void pair_close(struct pair *pair)
 {
     link_free(&pair->worker);
     link_free(&pair->client);
+    shm_memory_free(&pair->staging);
     for (int i = 0; i < 2; i++)
         if (pair->watch[i] >= 0)
             close(pair->watch[i]);

@@ -165,7 +165,7 @@ int main(void)
             check_waiting(&pair);
             check_flood(&pair_kinds[i], &options);
         } else {
-            ok(!link_staging(pair.client), "%s: no memory is shared", pair.name);
+            ok(!link_staging(pair.worker), "%s: no memory is shared", pair.name);
             is_int(link_send_region(pair.client, 1, 0), -EOPNOTSUPP, "%s: nor sent", pair.name);
         }
         pair_close(&pair);

@@ -1,0 +1,37 @@
+// The rdma link: a session over verbs, with two queue pairs.
+//
+// Commands: records are written into a ring of the peer (RDMA WRITE with immediate data, which tells
+// how much). Each side grants the other room in its ring and receives (docs/rdma.md, "On the wire").
+// Bulk: the worker alone reads and writes memory that the client exposes, by RDMA READ and WRITE; the
+// client's processor has no part in it.
+#ifndef RGPU_TRANSPORT_RDMA_H
+#define RGPU_TRANSPORT_RDMA_H
+
+#include "transport/link.h"
+
+struct rdma_options {
+    const char *address;    // whose device to use; NULL: any that has one
+    uint8_t traffic_class;  // of the packets; the fabric makes a service level of it
+    uint32_t dead_ms;       // a peer that does not answer for so long is gone; 0: 10 s
+};
+
+// The worker's side: device, protection domain, queues and rings are made and STAGING is registered
+// before a client comes. SEQUENCE spreads workers over a box's devices.
+struct rdma_listener;
+int rdma_listener_new(const struct rdma_options *options, const struct link_staging *staging,
+                      unsigned sequence, struct rdma_listener **out, char *text, size_t room);
+void rdma_listener_free(struct rdma_listener **listener);
+const char *rdma_listener_address(const struct rdma_listener *listener);
+uint16_t rdma_listener_port(const struct rdma_listener *listener);
+const char *rdma_listener_device(const struct rdma_listener *listener);
+// Accepts the client that presents TOKEN (32 bytes), once; everything else is refused. WATCH and the
+// errors are as link_shm_accept()'s. On success the listener is the link's and *listener NULL.
+int link_rdma_accept(struct rdma_listener **listener, const uint8_t token[32], int watch,
+                     int timeout_ms, const struct link_options *options, struct link **out);
+
+// The client's side. On failure the reason in words is in TEXT. WATCH as for link_shm_connect().
+int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32], int watch,
+                      int timeout_ms, const struct link_options *options,
+                      const struct rdma_options *rdma, struct link **out, char *text, size_t room);
+
+#endif

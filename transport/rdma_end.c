@@ -1,0 +1,199 @@
+// What one end of an rdma link consists of: protection domain, completion queues, rings and registered
+// memory, made before the two ends connect.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "transport/rdma_private.h"
+
+enum { FLAGS_ROOM = 64 * 1024, BLOCKS = 32 };
+
+void rdma_explain_registration(int error, size_t size, char *text, size_t room)
+{
+    struct rlimit limit = {0};
+
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if ((error == -ENOMEM || error == -EAGAIN || error == -EPERM) &&
+        limit.rlim_cur != RLIM_INFINITY)
+        snprintf(text, room,
+                 "%zu bytes cannot be registered: the limit of locked memory (RLIMIT_MEMLOCK, "
+                 "ulimit -l) is %llu KiB; set LimitMEMLOCK=infinity in the service, or memlock "
+                 "unlimited in /etc/security/limits.conf",
+                 size, (unsigned long long)limit.rlim_cur / 1024);
+    else
+        snprintf(text, room, "%zu bytes cannot be registered: %s", size, strerror(-error));
+}
+
+// Two neighbouring mappings of the same pages: what runs over the ring's end continues at its start.
+static uint8_t *map_ring(int fd, off_t offset, uint8_t *at)
+{
+    for (int copy = 0; copy < 2; copy++)
+        if (mmap(at + (size_t)copy * RDMA_RING_SIZE, RDMA_RING_SIZE, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, offset) == MAP_FAILED)
+            return NULL;
+    return at;
+}
+
+static int make_rings(struct rdma_end *end)
+{
+    int fd = memfd_create("rgpu-rdma-rings", MFD_CLOEXEC);
+    uint8_t *base = mmap(NULL, RDMA_MEMORY_SIZE, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int r = 0;
+
+    if (fd < 0 || base == MAP_FAILED || ftruncate(fd, 2 * RDMA_RING_SIZE) ||
+        !map_ring(fd, 0, base) || !map_ring(fd, RDMA_RING_SIZE, base + 2 * RDMA_RING_SIZE))
+        r = errno ? -errno : -ENOMEM;
+    if (fd >= 0)
+        close(fd);
+    if (base == MAP_FAILED)
+        return r;
+    end->in = base;
+    end->out = base + 2 * RDMA_RING_SIZE;
+    end->tiny = base + 4 * RDMA_RING_SIZE;
+    // A forked child has no use for them, and must not disturb the parent's.
+    madvise(base, RDMA_MEMORY_SIZE, MADV_DONTFORK);
+    return r;
+}
+
+int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room)
+{
+    const char *step = "rings cannot be mapped";
+    int r = make_rings(end);
+
+    end->context = context;
+    if (!r) {
+        step = "a protection domain cannot be made";
+        end->pd = verbs.ibv_alloc_pd(context);
+        r = end->pd ? 0 : -errno;
+    }
+    if (!r) {
+        step = "completion queues cannot be made";
+        end->completions = verbs.ibv_create_comp_channel(context);
+        if (end->completions && !fcntl(end->completions->fd, F_SETFL, O_NONBLOCK))
+            end->queue[RDMA_COMMANDS] = verbs.ibv_create_cq(
+                context, RDMA_SENDS + RDMA_RECEIVES + 16, NULL, end->completions, 0);
+        if (end->queue[RDMA_COMMANDS])
+            end->queue[RDMA_BULK] =
+                verbs.ibv_create_cq(context, RDMA_TRANSFERS + 16, NULL, NULL, 0);
+        r = end->queue[RDMA_BULK] ? 0 : -errno;
+    }
+    if (r) {
+        snprintf(text, room, "%s: %s", step, strerror(-r));
+        return r;
+    }
+    end->rings = verbs.ibv_reg_mr(end->pd, end->in, RDMA_MEMORY_SIZE,
+                                  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (!end->rings) {
+        r = -errno;
+        rdma_explain_registration(r, RDMA_MEMORY_SIZE, text, room);
+    }
+    return r;
+}
+
+int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging,
+                              char *text, size_t room)
+{
+    end->staging_mr =
+        verbs.ibv_reg_mr(end->pd, staging->base, staging->size,
+                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+    if (end->staging_mr)
+        return 0;
+    int r = -errno;
+    rdma_explain_registration(r, staging->size, text, room);
+    return r;
+}
+
+int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
+                          char *text, size_t room)
+{
+    struct link_staging *staging = &end->staging;
+
+    staging->block_size = block_size ? block_size : WIRE_BLOCK_SIZE;
+    staging->block_count = block_count ? block_count : BLOCKS;
+    staging->blocks_offset = FLAGS_ROOM;
+    staging->size = FLAGS_ROOM + (size_t)staging->block_size * staging->block_count;
+    void *base = mmap(NULL, staging->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                      0);
+    if (base == MAP_FAILED) {
+        snprintf(text, room, "no memory for %u blocks", staging->block_count);
+        return -ENOMEM;
+    }
+    madvise(base, staging->size, MADV_DONTFORK);
+    staging->base = base;
+    staging->flags = base;
+    end->owns_staging = true;
+    return rdma_end_register_staging(end, staging, text, room);
+}
+
+// The size of the send queue is a wish that every device grants; inline room is asked for and read
+// back, as some grant none.
+int rdma_end_queue_pair(struct rdma_end *end, struct rdma_cm_id *id, enum rdma_channel channel)
+{
+    struct ibv_qp_init_attr wanted = {
+        .send_cq = end->queue[channel],
+        .recv_cq = end->queue[channel],
+        .qp_type = IBV_QPT_RC,
+        .cap = {.max_send_wr = channel == RDMA_COMMANDS ? RDMA_SENDS : RDMA_TRANSFERS,
+                .max_recv_wr = channel == RDMA_COMMANDS ? RDMA_RECEIVES : 1,
+                .max_send_sge = 1,
+                .max_recv_sge = 1,
+                .max_inline_data = channel == RDMA_COMMANDS ? RDMA_INLINE_WANTED
+                                                            : LINK_TRANSFER_TINY},
+    };
+    struct ibv_recv_wr *bad;
+    int r = verbs.rdma_create_qp(id, end->pd, &wanted);
+
+    if (r) {
+        wanted.cap.max_inline_data = 0;
+        r = verbs.rdma_create_qp(id, end->pd, &wanted);
+    }
+    if (r)
+        return -errno;
+    if (channel != RDMA_COMMANDS)
+        return 0;
+    end->inline_max = wanted.cap.max_inline_data;
+    // Before the connection stands, so that the first message finds them.
+    for (int i = 0; i < RDMA_RECEIVES; i++) {
+        struct ibv_recv_wr receive = {0};
+        r = ibv_post_recv(id->qp, &receive, &bad);
+        if (r)
+            return -r;
+    }
+    return 0;
+}
+
+void rdma_end_close(struct rdma_end *end)
+{
+    for (int channel = 0; channel < RDMA_CHANNELS; channel++) {
+        struct rdma_cm_id *id = end->ids[channel];
+        if (id && id->qp)
+            verbs.rdma_destroy_qp(id);
+        if (id)
+            verbs.rdma_destroy_id(id);
+        end->ids[channel] = NULL;
+    }
+    if (end->rings)
+        verbs.ibv_dereg_mr(end->rings);
+    if (end->staging_mr)
+        verbs.ibv_dereg_mr(end->staging_mr);
+    for (int channel = 0; channel < RDMA_CHANNELS; channel++)
+        if (end->queue[channel])
+            verbs.ibv_destroy_cq(end->queue[channel]);
+    if (end->completions)
+        verbs.ibv_destroy_comp_channel(end->completions);
+    if (end->pd)
+        verbs.ibv_dealloc_pd(end->pd);
+    if (end->events)
+        verbs.rdma_destroy_event_channel(end->events);
+    if (end->in)
+        munmap(end->in, RDMA_MEMORY_SIZE);
+    if (end->owns_staging)
+        munmap(end->staging.base, end->staging.size);
+    memset(end, 0, sizeof(*end));
+}

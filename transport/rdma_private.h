@@ -1,0 +1,149 @@
+// Between the files of the rdma link.
+#ifndef RGPU_TRANSPORT_RDMA_PRIVATE_H
+#define RGPU_TRANSPORT_RDMA_PRIVATE_H
+
+#include "transport/link_private.h"
+#include "transport/rdma.h"
+#include "transport/rdma_verbs.h"
+
+enum rdma_channel { RDMA_COMMANDS, RDMA_BULK, RDMA_CHANNELS };
+
+enum {
+    RDMA_RING_SIZE = 1 << 20,
+    RDMA_TINY_SIZE = 4096,
+    RDMA_MEMORY_SIZE = 4 * RDMA_RING_SIZE + RDMA_TINY_SIZE, // rings twice and the page behind
+    RDMA_RECEIVES = 256,     // posted on either side of the command channel
+    RDMA_SENDS = 256,        // room of its send queue
+    RDMA_KEPT = 4,           // sends and receives that only messages of credit may use
+    RDMA_SIGNAL_EVERY = 32,  // sends per completion
+    RDMA_INLINE_WANTED = 220,
+    RDMA_TRANSFERS = 64,     // one-sided operations under way
+    RDMA_RNR_TIMER = 12,     // 0.64 ms
+    RDMA_RETRIES = 7,
+    RDMA_RNR_RETRIES = 6,    // 7 would be for ever; credits see to it that none is needed
+    RDMA_DEAD_MS = 10000,
+};
+
+_Static_assert((RDMA_RING_SIZE & (RDMA_RING_SIZE - 1)) == 0, "positions wrap by a mask");
+_Static_assert(RDMA_RING_SIZE >= 4 * WIRE_RECORD_MAX, "several records of any size fit");
+
+// The immediate data of a message: bytes (in units of 8) that were written into the ring, or credit:
+// bytes that have been taken out of the ring, and receives that are posted again.
+#define RDMA_IMMEDIATE_CREDIT 0x80000000u
+#define RDMA_IMMEDIATE_BYTES(immediate) (((immediate) & 0x3ffffu) * 8)
+#define RDMA_IMMEDIATE_RECEIVES(immediate) ((immediate) >> 18 & 0x1fffu)
+_Static_assert(RDMA_RING_SIZE / 8 < 1 << 18 && RDMA_RECEIVES < 1 << 13, "credits fit");
+
+// Memory that is registered for the peer's access, page-aligned.
+struct rdma_region {
+    uintptr_t start, end;
+    struct ibv_mr *mr;
+    unsigned uses;
+};
+enum { RDMA_REGIONS_MAX = 65536 };
+
+// What one end is made of before it is connected.
+struct rdma_end {
+    struct rdma_event_channel *events;
+    struct ibv_context *context; // of the device; librdmacm's
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *completions;
+    struct ibv_cq *queue[RDMA_CHANNELS];
+    struct rdma_cm_id *ids[RDMA_CHANNELS];
+    uint32_t inline_max;
+    uint8_t *in, *out;   // rings, each mapped twice in a row; the peer writes into `in`
+    uint8_t *tiny;       // a page behind them
+    struct ibv_mr *rings;
+    struct link_staging staging; // the client's own; the worker's is the session's
+    bool owns_staging;
+    struct ibv_mr *staging_mr;
+    uint32_t dead_ms;
+};
+
+struct rdma_link {
+    struct link base;
+    struct rdma_end end;
+    int watch;
+    bool abandoned;
+    uint64_t peer_ring;
+    uint32_t peer_key;
+    uint32_t keepalive_ms;
+
+    pthread_mutex_t send_lock; // held from reserve to commit
+    uint64_t produced;         // bytes committed
+    uint32_t reserved;
+    int space;                 // event file: the sender sleeps on it
+    _Atomic bool sender_sleeps;
+
+    pthread_mutex_t post_lock; // who posts sends; taken last
+    uint64_t posted;           // sends in all
+    uint64_t messages;         // of them, those that take a receive of the peer
+    uint64_t keepalive;        // the last send that asks for nothing but an answer
+    _Atomic uint64_t bytes_told, receives_told;
+
+    pthread_mutex_t poll_lock; // who polls the command channel; may take post_lock
+    _Atomic uint64_t completed;         // sends known to be over
+    _Atomic uint64_t acknowledged;      // bytes that the peer has taken
+    _Atomic uint64_t messages_acknowledged;
+    _Atomic uint64_t arrived;           // bytes in `in`
+    _Atomic uint64_t receives;          // used up and posted again
+    _Atomic bool disconnected;
+
+    _Atomic uint64_t consumed; // the receiver's
+    int kick;                  // event file: the receiver sleeps on it
+    _Atomic bool receiver_sleeps;
+    _Atomic bool kicked;
+    _Atomic int64_t looked;    // when rdma_pending() last asked the kernel
+
+    // One-sided operations: the worker's, one thread at a time.
+    void *cookies[RDMA_TRANSFERS];
+    uint64_t transfers_started, transfers_done;
+
+    pthread_mutex_t region_lock;
+    struct rdma_region *regions;
+    size_t region_count, region_room;
+};
+
+static inline struct rdma_link *rdma_of(struct link *link)
+{
+    return (struct rdma_link *)link;
+}
+
+// ---- rdma_end.c ----
+int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room);
+int rdma_end_queue_pair(struct rdma_end *end, struct rdma_cm_id *id, enum rdma_channel channel);
+int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging,
+                              char *text, size_t room);
+int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
+                          char *text, size_t room);
+void rdma_end_close(struct rdma_end *end);
+// The reason in words of an attempt to register memory, with what to do about it.
+void rdma_explain_registration(int error, size_t size, char *text, size_t room);
+
+// ---- rdma.c: makes a link of a connected end, which it takes over ----
+int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t peer_key,
+                  const struct link_options *options, struct link **out);
+
+// ---- rdma_queue.c: posting and polling the command channel ----
+// Posts the bytes of `out` from FROM up to produced, or credit. -EAGAIN: no room now.
+int rdma_post_bytes(struct rdma_link *rdma, uint64_t from);
+void rdma_return_credit(struct rdma_link *rdma);
+void rdma_post_keepalive(struct rdma_link *rdma);
+bool rdma_may_post(struct rdma_link *rdma);
+// Takes completions; whoever waits for what they bring is woken.
+void rdma_progress(struct rdma_link *rdma);
+// Waits for completions on EVENT's behalf: 0: look again, -ETIMEDOUT, -EPIPE: the peer has gone.
+int rdma_sleep(struct rdma_link *rdma, int event, bool sends_too, uint64_t deadline);
+void rdma_arm(struct rdma_link *rdma, bool sends_too);
+bool rdma_peer_has_ended(struct rdma_link *rdma);
+int rdma_gone(struct rdma_link *rdma);
+void rdma_ring_event(int event);
+
+// ---- rdma_memory.c: one-sided operations and registered memory ----
+int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key);
+void rdma_conceal(struct link *link, void *base, size_t size);
+int rdma_transfer_start(struct link *link, const struct link_transfer *transfer);
+int rdma_transfer_poll(struct link *link, void **cookies, int room);
+void rdma_regions_free(struct rdma_link *rdma);
+
+#endif

@@ -8,6 +8,11 @@
 void serve_copy_to_device(struct serve *serve, const struct args_copy_to_device *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+
+    if (session.reaches_memory) {
+        reach_copy(serve, true, args->dst, args->host, args->size, stream);
+        return;
+    }
     void *host = host_address(args->host, args->size);
 
     if (!host)
@@ -20,6 +25,11 @@ void serve_copy_to_device(struct serve *serve, const struct args_copy_to_device 
 void serve_copy_from_device(struct serve *serve, const struct args_copy_from_device *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+
+    if (session.reaches_memory) {
+        reach_copy(serve, false, args->src, args->host, args->size, stream);
+        return;
+    }
     void *host = host_address(args->host, args->size);
 
     if (!host)
@@ -33,7 +43,7 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
 
-    if (args->index >= LINK_FLAGS || !link_shares_memory(session.link))
+    if (args->index >= LINK_FLAGS || session.streams_bytes)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     // The flag would say that the copy before it is done; while a failure waits to be reported the
     // client must ask, and learn of it.
@@ -43,6 +53,8 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
         serve_fail(serve, driver.cuStreamWriteValue32_v2(
                               stream, pinned.flags_device + (size_t)args->index * 4, args->value,
                               CU_STREAM_WRITE_VALUE_DEFAULT));
+    if (!serve_failed(serve) && session.reaches_memory)
+        reach_signal(serve, args->index, args->value);
 }
 
 // ---- boxes ----

@@ -138,6 +138,10 @@ void serve_host_unmap(struct serve *serve, const struct args_host_unmap *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
+    if (session.reaches_memory) {
+        reach_forget_region(serve, args->region);
+        return;
+    }
     struct region *region = &regions[args->region];
     uint8_t *base = atomic_exchange(&region->base, NULL);
     if (!base) {

@@ -13,6 +13,8 @@
 #include "common/log.h"
 #include "daemon/worker/worker.h"
 
+struct rdma_listener *rdma_listener;
+
 
 static void usage(FILE *out)
 {
@@ -27,6 +29,9 @@ static void usage(FILE *out)
             "  --spin-us N         how long a wait polls before it sleeps (what suits the machine)\n"
             "  --context-cost BYTES\n"
             "                      what a context takes of the device, where that is known\n"
+            "  --rdma any|ADDRESS  be ready for clients over RDMA, on any device or that of ADDRESS\n"
+            "  --rdma-class N      traffic class of packets over RDMA (0)\n"
+            "  --rdma-dead-ms N    a peer that does not answer so long is gone (10000)\n"
             "  --user UID, --group GID\n"
             "                      what to become, when started as root, once the GPU is ready\n");
 }
@@ -53,13 +58,15 @@ static int parse(int argc, char **argv, struct worker_options *options)
         {"block-count", required_argument, NULL, 'b'}, {"spin-us", required_argument, NULL, 'p'},
         {"context-cost", required_argument, NULL, 'x'},
         {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
+        {"rdma", required_argument, NULL, 'r'},       {"rdma-class", required_argument, NULL, 't'},
+        {"rdma-dead-ms", required_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},             {0},
     };
     int64_t value = 0;
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (strchr("ncsbpugx", c) &&
+        if (strchr("ncsbpugxtl", c) &&
             !number(optarg, c == 'x' ? INT64_MAX : INT32_MAX, &value))
             return -EINVAL;
         switch (c) {
@@ -72,6 +79,12 @@ static int parse(int argc, char **argv, struct worker_options *options)
         case 'x': options->context_cost = value; break;
         case 'u': options->user = value; break;
         case 'g': options->group = value; break;
+        case 'r':
+            options->rdma = true;
+            options->rdma_options.address = strcmp(optarg, "any") ? optarg : NULL;
+            break;
+        case 't': options->rdma_options.traffic_class = (uint8_t)value; break;
+        case 'l': options->rdma_options.dead_ms = (uint32_t)value; break;
         case 'h': usage(stdout); exit(0);
         default: return -EINVAL;
         }
@@ -136,6 +149,21 @@ static int make_context(const struct worker_options *options, struct control_fai
     return 0;
 }
 
+// A box without a device is none that fails: its clients come another way.
+static void prepare_rdma(const struct worker_options *options)
+{
+    char text[400];
+
+    if (!options->rdma)
+        return;
+    if (rdma_listener_new(&options->rdma_options, pinned.staging, (unsigned)getpid(),
+                          &rdma_listener, text, sizeof(text)))
+        log_info("no rdma reason=\"%s\"", text);
+    else
+        log_info("rdma device=%s address=%s port=%u", rdma_listener_device(rdma_listener),
+                 rdma_listener_address(rdma_listener), rdma_listener_port(rdma_listener));
+}
+
 static int prepare(const struct worker_options *options, struct control_failed *failed)
 {
     struct link_options memory = {.block_size = options->block_size,
@@ -158,6 +186,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
         return err;
     }
     pinned.staging = shm_memory_staging(pinned.shm);
+    prepare_rdma(options);
     return make_context(options, failed);
 }
 

@@ -250,7 +250,7 @@ static void keep_failure(struct serve *serve)
 static bool needs_no_context(unsigned op)
 {
     return op == OP_host_function_done || op == OP_push_block || op == OP_image_begin ||
-           op == OP_image_data || op == OP_image_free;
+           op == OP_image_data || op == OP_image_free || op == OP_host_reach;
 }
 
 // The client waits for what these set going, so they are to say that it does not happen.
@@ -398,6 +398,7 @@ void deliver(void)
     if (atomic_load_explicit(&session.prints, memory_order_relaxed))
         print_deliver();
     pull_deliver();
+    reach_deliver();
 }
 
 // ---- one record ----

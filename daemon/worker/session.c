@@ -18,6 +18,7 @@
 enum {
     CHOICE_TIMEOUT_MS = 30000, // for the client to say its transport
     SHM_TIMEOUT_MS = 5000,
+    RDMA_TIMEOUT_MS = 5000,
     REPORT_INTERVAL_MS = 1000,
     IDLE_INTERVAL_MS = 5000,   // after a second in which nothing changed
     FAREWELL_MS = 100,         // for the last words to a client
@@ -176,6 +177,7 @@ struct offer {
     uint32_t allowed; // bits of enum control_transport
     int listener;     // of the shm offer, -1: none
     uint8_t token[CONTROL_TOKEN_BYTES];
+    uint8_t rdma_token[CONTROL_TOKEN_BYTES];
     struct link_options options;
 };
 
@@ -199,6 +201,20 @@ static void offer_shm(struct offer *offer, const struct control_grant *grant,
     memcpy(welcome->shm_token, offer->token, sizeof(welcome->shm_token));
 }
 
+static void offer_rdma(struct offer *offer, struct control_welcome *welcome)
+{
+    if (!(offer->allowed & 1u << CONTROL_TRANSPORT_RDMA))
+        rdma_listener_free(&rdma_listener);
+    if (!rdma_listener ||
+        getrandom(offer->rdma_token, sizeof(offer->rdma_token), 0) !=
+            (ssize_t)sizeof(offer->rdma_token))
+        return;
+    memcpy(welcome->rdma_token, offer->rdma_token, sizeof(welcome->rdma_token));
+    snprintf(welcome->rdma_address, sizeof(welcome->rdma_address), "%s",
+             rdma_listener_address(rdma_listener));
+    welcome->rdma_port = rdma_listener_port(rdma_listener);
+}
+
 static int send_welcome(struct offer *offer, const struct control_grant *grant, int client_fd)
 {
     struct control_welcome welcome = {.version = grant->version, .session = grant->session};
@@ -209,6 +225,7 @@ static int send_welcome(struct offer *offer, const struct control_grant *grant, 
         return -ENOMEM;
     control_boot_id(welcome.boot_id);
     offer_shm(offer, grant, &welcome);
+    offer_rdma(offer, &welcome);
     welcome.snapshot = snapshot;
     welcome.snapshot_size = (uint32_t)size;
     int err = control_send(client_fd, CONTROL_WELCOME, &welcome,
@@ -230,6 +247,16 @@ static int accept_shm(struct offer *offer, int client_fd)
     return err;
 }
 
+static int accept_rdma(struct offer *offer, int client_fd)
+{
+    int err = link_rdma_accept(&rdma_listener, offer->rdma_token, client_fd, RDMA_TIMEOUT_MS,
+                               &offer->options, &session.link);
+
+    if (err)
+        log_info("rdma was agreed on but not connected error=\"%s\"", strerror(-err));
+    return err;
+}
+
 static bool agree(const struct offer *offer, enum control_transport transport,
                   struct control_transport_reply *reply)
 {
@@ -243,6 +270,8 @@ static bool agree(const struct offer *offer, enum control_transport transport,
         why_not = offer->listener >= 0 ? NULL : "not offered";
         break;
     case CONTROL_TRANSPORT_RDMA:
+        why_not = rdma_listener ? NULL : "not offered";
+        break;
     case CONTROL_TRANSPORT_LOOP:
     case CONTROL_TRANSPORT_AUTOMATIC:
         why_not = "not offered";
@@ -274,6 +303,8 @@ static int take_proposal(struct offer *offer, int client_fd, int64_t deadline)
     snprintf(session.transport_reason, sizeof(session.transport_reason), "%s", proposal.reason);
     if (proposal.transport == CONTROL_TRANSPORT_SHM)
         return accept_shm(offer, client_fd) ? 0 : 1;
+    if (proposal.transport == CONTROL_TRANSPORT_RDMA)
+        return accept_rdma(offer, client_fd) ? 0 : 1;
     err = link_tcp_open(client_fd, &offer->options, &session.link);
     return err ? err : 1;
 }
@@ -301,6 +332,7 @@ static int choose_transport(struct offer *offer, int client_fd)
     }
     if (offer->listener >= 0)
         close(offer->listener);
+    rdma_listener_free(&rdma_listener);
     return 0;
 }
 
@@ -365,10 +397,13 @@ void session_run(int control_fd, const struct control_grant *grant, int client_f
         session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client left during the handshake");
     if (err)
         session_end(CONTROL_END_REASON_CLIENT_ERROR, "handshake failed: %s", strerror(-err));
-    session.streams_bytes = !link_shares_memory(session.link);
+    session.reaches_memory = link_reaches_memory(session.link);
+    session.streams_bytes = !link_shares_memory(session.link) && !session.reaches_memory;
     log_info("transport=%s reason=\"%s\"", link_name(session.link), session.transport_reason);
     if (session.streams_bytes && (push_start() || pull_start()))
         session_end(CONTROL_END_REASON_INTERNAL, "no threads for transfers");
+    if (session.reaches_memory && reach_start())
+        session_end(CONTROL_END_REASON_INTERNAL, "no thread for transfers");
     session_report();
     dispatch_start();
     watch(client_fd);

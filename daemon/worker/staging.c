@@ -68,6 +68,22 @@ struct block *staging_take(enum staging_use use, bool wait)
     return block;
 }
 
+struct block *staging_take_spare(enum staging_use use, unsigned keep)
+{
+    unsigned left = 0;
+
+    pthread_mutex_lock(&lock);
+    struct block *block = idle[use];
+    for (const struct block *one = block; one && left <= keep; one = one->next)
+        left++;
+    if (left <= keep)
+        block = NULL;
+    if (block)
+        idle[use] = block->next;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
 void staging_give(struct block *block)
 {
     pthread_mutex_lock(&lock);

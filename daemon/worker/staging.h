@@ -23,6 +23,8 @@ uint32_t staging_block_size(void);
 uint32_t staging_push_blocks(void); // how many there are for pushes
 // A free block; NULL: there is none and WAIT is not wanted.
 struct block *staging_take(enum staging_use use, bool wait);
+// The same without waiting, as long as KEEP others are left.
+struct block *staging_take_spare(enum staging_use use, unsigned keep);
 void staging_give(struct block *block);
 // Records the block's event in STREAM of the current context CONTEXT.
 CUresult staging_mark(struct block *block, CUcontext context, CUstream stream);

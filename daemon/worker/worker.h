@@ -12,6 +12,7 @@
 #include "common/handle_table.h"
 #include "daemon/worker/serve.h"
 #include "transport/link.h"
+#include "transport/rdma.h"
 #include "worker_driver.h"
 
 enum {
@@ -29,7 +30,12 @@ struct worker_options {
     int64_t spin_us; // -1: what suits the machine
     int64_t user, group; // -1: stay who we are
     int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
+    bool rdma;           // prepare for clients that come over verbs
+    struct rdma_options rdma_options;
 };
+
+// Made before a client comes, where there is a device; NULL: none (main.c).
+extern struct rdma_listener *rdma_listener;
 
 // ---- the driver (driver_load.c) ----
 
@@ -124,7 +130,8 @@ struct session {
     uint64_t lease_budget;     // bytes of all devices together; 0: none
     struct ledger *account;    // of the lease on this box; NULL: no other process counts
     int account_line;
-    bool streams_bytes;        // the link shares no memory
+    bool streams_bytes;        // the link neither shares nor reaches memory
+    bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
     uint32_t spin_us;
     enum control_transport transport;
     char transport_reason[256];
@@ -224,6 +231,19 @@ void pull_deliver(void); // until pulls whose copies are done have been sent
 // queue of the hardware, in which one that waits at a gate would hold up the copy that opens it.
 CUresult own_stream_create(CUstream *out);
 void staging_streams_forget(CUcontext context); // which is current
+
+// ---- transfers to and from memory that the link reaches (reach.c) ----
+
+int reach_start(void);
+void reach_deliver(void); // until flags that the GPU has raised have been passed on
+void reach_forget_context(CUcontext context);
+// Ends the use of a region once the copies that need it are over.
+void reach_forget_region(struct serve *serve, uint32_t region);
+// A copy between the device and a client's WIRE_HOST name, in stream order.
+void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
+                uint64_t size, CUstream stream);
+// Has flag INDEX of the client become VALUE once ours is.
+void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
 
 // ---- the rest ----
 

@@ -1,0 +1,620 @@
+// Copies between the GPU and the client's memory over a link that reaches it: a thread reads blocks
+// from the client, or writes them there, while the GPU copies others. The client's processor has no
+// part in it. The stream that a copy belongs to is held at a gate until its last byte has moved.
+//
+// A move takes staging blocks when its stream has come to it. One whose data was final from the start
+// (the client's staging blocks) is fetched before, but only as long as blocks are left for moves whose
+// turn it is: those end whatever else waits, so that none can wait for ever.
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon/worker/reach.h"
+#include "worker_serve.h"
+
+enum { CARRIERS_MAX = 64, BLOCKS_KEPT = 4, POLL_BATCH = 16 };
+
+// Streams of ours that carry the copies of all moves of a context, one for each direction: copies are
+// queued there only when nothing is left to wait for, so none can hold up another.
+struct carrier {
+    CUcontext context;
+    CUstream streams[2]; // by move_kind
+};
+
+// Memory of the client, by region number.
+static struct {
+    uint64_t address, size;
+    uint32_t key;
+} reached[WIRE_REGION_LIMIT];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+static struct move *moves; // all below under lock; oldest first
+static struct flight flights[FLIGHTS_MAX];
+static struct flight *idle[FLIGHTS_MAX], *active[FLIGHTS_MAX]; // active: oldest first
+static unsigned idle_count, active_count;
+static _Atomic unsigned signals; // of the active
+static struct carrier carriers[CARRIERS_MAX];
+static CUcontext current; // the mover's
+
+// ---- contexts and their streams ----
+
+static CUresult enter(CUcontext context)
+{
+    if (!context)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (current == context)
+        return CUDA_SUCCESS;
+    CUresult result = driver.cuCtxSetCurrent(context);
+    current = result == CUDA_SUCCESS ? context : NULL;
+    return result;
+}
+
+static CUresult make_carrier(struct carrier *carrier, CUcontext context)
+{
+    CUresult result = own_stream_create(&carrier->streams[0]);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = own_stream_create(&carrier->streams[1]);
+    if (result != CUDA_SUCCESS)
+        driver.cuStreamDestroy_v2(carrier->streams[0]);
+    else
+        carrier->context = context;
+    return result;
+}
+
+// The stream that carries MOVE, whose context is current then.
+static CUresult carrier_of(const struct move *move, CUstream *out)
+{
+    struct carrier *unmade = NULL;
+    CUresult result = enter(move->context);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    for (unsigned i = 0; i < CARRIERS_MAX; i++) {
+        if (carriers[i].context == move->context) {
+            *out = carriers[i].streams[move->kind];
+            return CUDA_SUCCESS;
+        }
+        if (!carriers[i].context && !unmade)
+            unmade = &carriers[i];
+    }
+    result = unmade ? make_carrier(unmade, move->context) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        *out = unmade->streams[move->kind];
+    return result;
+}
+
+// ---- flights ----
+
+static struct flight *begin(enum flight_stage stage, struct move *move, struct block *block)
+{
+    struct flight *flight = idle[--idle_count];
+
+    *flight = (struct flight){.stage = stage, .move = move, .block = block};
+    active[active_count++] = flight;
+    return flight;
+}
+
+static void fail(struct move *move, CUresult result)
+{
+    int none = 0;
+
+    if (move->result != CUDA_SUCCESS)
+        return;
+    move->result = result;
+    atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
+    gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
+}
+
+// Gives the device its part. False: it has too much to do. A link that is down is the reading
+// thread's matter.
+static bool post(struct flight *flight)
+{
+    const struct move *move = flight->move;
+    struct link_transfer transfer = {.cookie = flight};
+
+    if (flight->stage == FLIGHT_SIGNALLING) {
+        transfer.write = true;
+        transfer.local = &flight->value;
+        transfer.size = sizeof(flight->value);
+        transfer.remote = reached[WIRE_REGION_STAGING].address +
+                          pinned.staging->flags_offset + (uint64_t)flight->index * 4;
+        transfer.key = reached[WIRE_REGION_STAGING].key;
+    } else {
+        transfer.write = flight->stage == FLIGHT_STORING;
+        transfer.local = flight->block->data;
+        transfer.size = flight->size;
+        transfer.remote = move->remote + flight->offset;
+        transfer.key = move->key;
+    }
+    flight->posted = link_transfer_start(session.link, &transfer) == 0;
+    return flight->posted;
+}
+
+static CUresult copy_to_device(struct flight *flight)
+{
+    struct move *move = flight->move;
+    CUstream stream;
+    CUresult result = carrier_of(move, &stream);
+
+    if (result == CUDA_SUCCESS)
+        result = driver.cuMemcpyHtoDAsync_v2(move->device + flight->offset, flight->block->data,
+                                             flight->size, stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    move->copied += flight->size;
+    if (move->copied == move->size)
+        result = gate_open_from(stream, move->gate, move->ticket);
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(flight->block, move->context, stream);
+    return result;
+}
+
+static CUresult copy_from_device(struct flight *flight)
+{
+    struct move *move = flight->move;
+    CUstream stream;
+    CUresult result = carrier_of(move, &stream);
+
+    if (result == CUDA_SUCCESS)
+        result = driver.cuMemcpyDtoHAsync_v2(flight->block->data, move->device + flight->offset,
+                                             flight->size, stream);
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(flight->block, move->context, stream);
+    return result;
+}
+
+static bool end_flight(struct flight *flight)
+{
+    struct move *move = flight->move;
+
+    staging_give(flight->block);
+    move->flying--;
+    move->finished += flight->size;
+    // The data is in the client's memory now, and not before.
+    if (move->kind == MOVE_FROM_DEVICE && move->finished == move->size &&
+        move->result == CUDA_SUCCESS)
+        gate_open(move->gate, move->ticket);
+    return true;
+}
+
+static bool copy_is_over(struct flight *flight)
+{
+    CUresult result = enter(flight->move->context);
+
+    if (result == CUDA_SUCCESS && !staging_done(flight->block, &result))
+        return false;
+    if (result != CUDA_SUCCESS)
+        fail(flight->move, result);
+    return true;
+}
+
+// Takes a flight one step further. Whether it is over; *ANY is set where something happened.
+static bool advance(struct flight *flight, bool *any)
+{
+    struct move *move = flight->move;
+    CUresult result;
+
+    switch (flight->stage) {
+    case FLIGHT_FETCHING:
+    case FLIGHT_SIGNALLING:
+        return false; // the device tells
+    case FLIGHT_FETCHED:
+        if (move->result != CUDA_SUCCESS)
+            return end_flight(flight);
+        if (!move->ready)
+            return false;
+        *any = true;
+        flight->stage = FLIGHT_COPYING;
+        result = copy_to_device(flight);
+        if (result != CUDA_SUCCESS)
+            fail(move, result);
+        return result != CUDA_SUCCESS && end_flight(flight);
+    case FLIGHT_COPYING:
+        if (!copy_is_over(flight))
+            return false;
+        *any = true;
+        if (move->kind == MOVE_TO_DEVICE || move->result != CUDA_SUCCESS)
+            return end_flight(flight);
+        flight->stage = FLIGHT_STORING;
+        post(flight);
+        return false;
+    case FLIGHT_STORING:
+        if (!flight->posted && post(flight))
+            *any = true;
+        return false;
+    }
+    return false;
+}
+
+static bool advance_all(void)
+{
+    bool any = false;
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < active_count; i++) {
+        if (advance(active[i], &any)) {
+            idle[idle_count++] = active[i];
+            any = true;
+        } else {
+            active[kept++] = active[i];
+        }
+    }
+    active_count = kept;
+    return any;
+}
+
+static void retire(const struct flight *flight)
+{
+    for (unsigned i = 0; i < active_count; i++) {
+        if (active[i] != flight)
+            continue;
+        idle[idle_count++] = active[i];
+        memmove(&active[i], &active[i + 1], (--active_count - i) * sizeof(active[0]));
+        return;
+    }
+}
+
+// What the device has done since.
+static bool take_transfers(void)
+{
+    void *cookies[POLL_BATCH];
+    int count = link_transfer_poll(session.link, cookies, POLL_BATCH);
+
+    for (int i = 0; i < count; i++) {
+        struct flight *flight = cookies[i];
+        if (flight->stage == FLIGHT_FETCHING) {
+            flight->stage = FLIGHT_FETCHED;
+            continue;
+        }
+        if (flight->stage == FLIGHT_STORING)
+            end_flight(flight);
+        else
+            atomic_fetch_sub(&signals, 1);
+        retire(flight);
+    }
+    if (count > 0)
+        pthread_cond_broadcast(&ended);
+    return count > 0;
+}
+
+// ---- moves ----
+
+static struct block *take_block(const struct move *move)
+{
+    if (idle_count == 0)
+        return NULL;
+    if (move->kind == MOVE_FROM_DEVICE)
+        return staging_take(STAGING_PULL, false);
+    return move->ready ? staging_take(STAGING_PUSH, false)
+                       : staging_take_spare(STAGING_PUSH, BLOCKS_KEPT);
+}
+
+// Begins the next flight. False: it has to wait.
+static bool issue_one(struct move *move)
+{
+    uint64_t left = move->size - move->issued;
+    struct block *block = take_block(move);
+
+    if (!block)
+        return false;
+    struct flight *flight = begin(
+        move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_COPYING, move, block);
+    flight->offset = move->issued;
+    flight->size = left < staging_block_size() ? (uint32_t)left : staging_block_size();
+    CUresult result = CUDA_SUCCESS;
+    if (move->kind == MOVE_FROM_DEVICE)
+        result = copy_from_device(flight);
+    else if (!post(flight))
+        result = CUDA_ERROR_NOT_READY;
+    if (result == CUDA_SUCCESS) {
+        move->issued += flight->size;
+        move->flying++;
+        return true;
+    }
+    staging_give(block);
+    retire(flight);
+    if (result != CUDA_ERROR_NOT_READY)
+        fail(move, result);
+    return false;
+}
+
+static void look_whether_ready(struct move *move)
+{
+    CUresult result = enter(move->context);
+
+    if (result == CUDA_SUCCESS)
+        result = driver.cuEventQuery(move->start);
+    if (result == CUDA_SUCCESS)
+        move->ready = true;
+    else if (result != CUDA_ERROR_NOT_READY)
+        fail(move, result);
+}
+
+static bool issue(struct move *move)
+{
+    bool any = false;
+
+    if (move->result == CUDA_SUCCESS && !move->ready) {
+        look_whether_ready(move);
+        any = move->ready;
+    }
+    if (move->result != CUDA_SUCCESS || !(move->ready || move->early))
+        return any;
+    while (move->issued < move->size && issue_one(move))
+        any = true;
+    return any;
+}
+
+static bool end_moves(void)
+{
+    bool any = false;
+
+    for (struct move **at = &moves; *at;) {
+        struct move *move = *at;
+        if (move->flying || (move->result == CUDA_SUCCESS && move->finished != move->size)) {
+            at = &move->next;
+            continue;
+        }
+        *at = move->next;
+        if (enter(move->context) == CUDA_SUCCESS)
+            driver.cuEventDestroy_v2(move->start);
+        gate_release(move->gate);
+        free(move);
+        pthread_cond_broadcast(&ended);
+        any = true;
+    }
+    return any;
+}
+
+// ---- signals ----
+
+static bool is_raised(const struct flight *flight)
+{
+    uint32_t now = __atomic_load_n(&pinned.staging->flags[flight->index], __ATOMIC_ACQUIRE);
+
+    return (int32_t)(now - flight->value) >= 0;
+}
+
+// Passes on the flags that the GPU has raised.
+static bool pass_signals(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < active_count && atomic_load(&signals); i++) {
+        struct flight *flight = active[i];
+        if (flight->stage != FLIGHT_SIGNALLING || flight->posted || !is_raised(flight))
+            continue;
+        if (!post(flight))
+            break;
+        any = true;
+    }
+    return any;
+}
+
+static bool raised_but_not_told(void)
+{
+    for (unsigned i = 0; i < active_count; i++)
+        if (active[i]->stage == FLIGHT_SIGNALLING && is_raised(active[i]))
+            return true;
+    return false;
+}
+
+void reach_deliver(void)
+{
+    if (!session.reaches_memory || !atomic_load_explicit(&signals, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&lock);
+    while (raised_but_not_told()) {
+        pthread_cond_signal(&added);
+        pthread_cond_wait(&ended, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- the mover ----
+
+static bool make_progress(void)
+{
+    bool any = take_transfers();
+
+    any |= advance_all();
+    for (struct move *move = moves; move; move = move->next)
+        any |= issue(move);
+    any |= pass_signals();
+    any |= end_moves();
+    return any;
+}
+
+static void sleep_us(uint32_t us)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)us * 1000;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(&added, &lock, &until);
+}
+
+static void *mover_main(void *opaque)
+{
+    struct backoff backoff = {0};
+
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!moves && !active_count) {
+            backoff.since_us = 0;
+            pthread_cond_wait(&added, &lock);
+        }
+        if (make_progress()) {
+            backoff.since_us = 0;
+            continue;
+        }
+        uint32_t us = backoff_next(&backoff);
+        if (us) {
+            sleep_us(us);
+        } else {
+            pthread_mutex_unlock(&lock);
+            sched_yield();
+            pthread_mutex_lock(&lock);
+        }
+    }
+    return NULL;
+}
+
+int reach_start(void)
+{
+    pthread_t thread;
+
+    staging_prepare();
+    for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)
+        idle[idle_count] = &flights[idle_count];
+    int err = pthread_create(&thread, NULL, mover_main, NULL);
+    if (!err)
+        pthread_detach(thread);
+    return -err;
+}
+
+void reach_forget_context(CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (struct move *move = moves; move; move = move->next)
+        if (move->context == context) {
+            move->context = NULL;
+            fail(move, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        }
+    for (unsigned i = 0; i < CARRIERS_MAX; i++)
+        if (carriers[i].context == context) {
+            driver.cuStreamDestroy_v2(carriers[i].streams[0]);
+            driver.cuStreamDestroy_v2(carriers[i].streams[1]);
+            carriers[i].context = NULL;
+        }
+    if (current == context)
+        current = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- requests ----
+
+void serve_host_reach(struct serve *serve, const struct args_host_reach *args)
+{
+    if (!session.reaches_memory || args->region >= WIRE_REGION_LIMIT || !args->size ||
+        args->address + args->size < args->address || args->size > UINT64_C(1) << 48 ||
+        reached[args->region].size) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    reached[args->region].address = args->address;
+    reached[args->region].key = args->key;
+    reached[args->region].size = args->size;
+}
+
+static bool is_used(uint32_t region)
+{
+    for (const struct move *move = moves; move; move = move->next)
+        if (move->region == region)
+            return true;
+    return false;
+}
+
+void reach_forget_region(struct serve *serve, uint32_t region)
+{
+    if (!reached[region].size) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    while (is_used(region))
+        pthread_cond_wait(&ended, &lock);
+    reached[region].size = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+// The client's stream stops where it is now until the move is over.
+static CUresult place(struct move *move, CUstream stream)
+{
+    CUresult result = driver.cuEventCreate(&move->start, CU_EVENT_DISABLE_TIMING);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = driver.cuEventRecord(move->start, stream);
+    pthread_mutex_lock(&lock);
+    while (result == CUDA_SUCCESS && (move->gate = gate_take(&move->ticket)) < 0)
+        pthread_cond_wait(&ended, &lock);
+    pthread_mutex_unlock(&lock);
+    if (result == CUDA_SUCCESS)
+        result = gate_hold(stream, move->gate, move->ticket);
+    if (result == CUDA_SUCCESS)
+        return result;
+    if (move->gate >= 0)
+        gate_release(move->gate);
+    driver.cuEventDestroy_v2(move->start);
+    return result;
+}
+
+static void append(struct move *move)
+{
+    pthread_mutex_lock(&lock);
+    struct move **at = &moves;
+    while (*at)
+        at = &(*at)->next;
+    *at = move;
+    pthread_cond_signal(&added);
+    pthread_mutex_unlock(&lock);
+}
+
+void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
+                uint64_t size, CUstream stream)
+{
+    uint32_t region = WIRE_HOST_REGION(host);
+    uint64_t offset = WIRE_HOST_OFFSET(host), limit = reached[region].size;
+
+    if (!size || offset > limit || size > limit - offset)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    if (serve_failed(serve) || !serve_device_range(serve, device, size))
+        return;
+    struct move *move = calloc(1, sizeof(*move));
+    if (!move) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    *move = (struct move){
+        .kind = to_device ? MOVE_TO_DEVICE : MOVE_FROM_DEVICE,
+        .device = device,
+        .remote = reached[region].address + offset,
+        .key = reached[region].key,
+        .region = region,
+        .size = size,
+        .context = serve->current,
+        .early = to_device && region == WIRE_REGION_STAGING,
+        .gate = -1,
+    };
+    CUresult result = place(move, stream);
+    serve_fail(serve, result);
+    if (result == CUDA_SUCCESS)
+        append(move);
+    else
+        free(move);
+}
+
+// The GPU raises our own flag; the mover passes it on.
+void reach_signal(struct serve *serve, uint32_t index, uint32_t value)
+{
+    pthread_mutex_lock(&lock);
+    if (idle_count > STAGING_BLOCKS_MAX / 2) {
+        struct flight *flight = begin(FLIGHT_SIGNALLING, NULL, NULL);
+        flight->index = index;
+        flight->value = value;
+        atomic_fetch_add(&signals, 1);
+        pthread_cond_signal(&added);
+    } else {
+        serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    }
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,51 @@
+// Copies between the GPU and memory of the client that the link reaches one-sidedly (reach.c,
+// reach_move.c): moves, each of which holds its stream at a gate, and the flights of their blocks.
+#ifndef RGPU_WORKER_REACH_H
+#define RGPU_WORKER_REACH_H
+
+#include "daemon/worker/staging.h"
+
+enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
+
+struct move {
+    enum move_kind kind;
+    CUdeviceptr device;
+    uint64_t remote; // address in the client
+    uint32_t key;
+    uint32_t region;
+    uint64_t size;
+    uint64_t issued;   // bytes whose flights have begun
+    uint64_t copied;   // to the device: bytes whose copies have been queued
+    uint64_t finished; // bytes whose flights are over
+    CUcontext context; // NULL: it has gone
+    CUevent start;     // recorded where the client's stream was
+    bool ready;        // the GPU has passed it
+    bool early;        // the data was final when it was asked for: it may be fetched before
+    int gate;
+    uint32_t ticket;
+    CUresult result;
+    unsigned flying;
+    struct move *next;
+};
+
+enum flight_stage {
+    FLIGHT_FETCHING,   // the device reads from the client
+    FLIGHT_FETCHED,    // the block is full and waits for the stream
+    FLIGHT_COPYING,    // the GPU copies
+    FLIGHT_STORING,    // the device writes to the client, or could not start yet
+    FLIGHT_SIGNALLING, // the device writes a flag of the client
+};
+
+struct flight {
+    enum flight_stage stage;
+    bool posted; // the device has the operation
+    struct move *move;   // NULL with a signal
+    struct block *block; // likewise
+    uint64_t offset;
+    uint32_t size;
+    uint32_t index, value; // of a signal
+};
+
+enum { FLIGHTS_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
+
+#endif

@@ -1,11 +1,8 @@
 // Opening sessions: where the boxes are, how bytes will move, and one list of their devices.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "client-lib/copy.h"
@@ -15,12 +12,7 @@
 #include "common/log.h"
 #include "common/ticket.h"
 
-enum {
-    BOXES_MAX = 64,
-    TRANSPORT_TIMEOUT_MS = 5000,
-    SPIN_PROCESSORS = 8,
-    SPIN_FOR_GPU_US = 2000,
-};
+enum { BOXES_MAX = 64 };
 
 struct session *sessions[BOXES_MAX];
 unsigned int session_count;
@@ -30,130 +22,6 @@ int session_device_count;
 static void tell(const char *text)
 {
     fprintf(stderr, "rgpu: %s\n", text);
-}
-
-int transport_choice(enum control_transport *choice)
-{
-    static const struct {
-        const char *name;
-        enum control_transport transport;
-    } words[] = {{"auto", CONTROL_TRANSPORT_AUTOMATIC}, {"tcp", CONTROL_TRANSPORT_TCP},
-                 {"shm", CONTROL_TRANSPORT_SHM}};
-    const char *word = getenv("RGPU_TRANSPORT");
-    *choice = CONTROL_TRANSPORT_AUTOMATIC;
-    if (!word || !*word)
-        return 0;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(word, words[i].name) == 0) {
-            *choice = words[i].transport;
-            return 0;
-        }
-    }
-    tell("RGPU_TRANSPORT is not one of auto, shm, tcp");
-    return -EINVAL;
-}
-
-static struct link_options link_settings(void)
-{
-    struct link_options options = {.spin_us = link_default_spin_us()};
-    // A thread that waits for the GPU spins, as it would with a local one, where there are
-    // processors for it; the wake-up from sleep costs tens of microseconds.
-    if (sysconf(_SC_NPROCESSORS_ONLN) >= SPIN_PROCESSORS)
-        options.spin_us = SPIN_FOR_GPU_US;
-    const char *text = getenv("RGPU_SPIN_US");
-    if (text && *text) {
-        char *end;
-        unsigned long value = strtoul(text, &end, 10);
-        if (*end == 0 && value <= 1000000)
-            options.spin_us = (uint32_t)value;
-        else
-            tell("RGPU_SPIN_US is not a number of microseconds up to 1000000; it is ignored");
-    }
-    return options;
-}
-
-// Whether the worker's abstract socket can be reached at all: same kernel, same network namespace.
-static bool reaches(const char *name)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t length = strlen(name);
-    if (!length || length > sizeof(address.sun_path) - 1)
-        return false;
-    memcpy(address.sun_path + 1, name, length);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    int connected = connect(fd, (void *)&address,
-                            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
-    close(fd);
-    return connected == 0;
-}
-
-static bool same_kernel(const uint8_t boot_id[CONTROL_BOOT_ID_BYTES])
-{
-    uint8_t ours[CONTROL_BOOT_ID_BYTES];
-    return control_boot_id(ours) == 0 && memcmp(ours, boot_id, sizeof(ours)) == 0;
-}
-
-// Why shm cannot be had, or NULL when it can.
-static const char *shm_obstacle(const struct session_welcome *welcome)
-{
-    if (!welcome->offer.shm_socket[0])
-        return "the box offers none";
-    if (!same_kernel(welcome->boot_id))
-        return "the box is another host";
-    if (!reaches(welcome->offer.shm_socket))
-        return "the box is in another network namespace of this host";
-    return NULL;
-}
-
-// Makes the link over the wanted or the best transport. ERROR has a result of 0 where another
-// try, over tcp, may succeed.
-static int choose_link(struct session *session, const struct session_welcome *welcome,
-                       enum control_transport wanted, struct session_error *error)
-{
-    struct link_options options = link_settings();
-    session->spin_us = options.spin_us;
-    const char *obstacle = wanted == CONTROL_TRANSPORT_TCP ? "asked for by RGPU_TRANSPORT=tcp"
-                                                           : shm_obstacle(welcome);
-    char reason[200];
-    if (!obstacle) {
-        snprintf(reason, sizeof(reason), "same host, shared memory maps");
-        if (session_propose_transport(session->control, CONTROL_TRANSPORT_SHM, reason, error) != 0)
-            return -1;
-        int err = link_shm_connect(welcome->offer.shm_socket, welcome->offer.shm_token,
-                                   session->control, TRANSPORT_TIMEOUT_MS, &options,
-                                   &session->link);
-        if (err) {
-            error->result = 0;
-            snprintf(error->text, sizeof(error->text), "shared memory of box %s does not map: %s",
-                     session->box, strerror(-err));
-            return -1;
-        }
-    } else if (wanted == CONTROL_TRANSPORT_SHM) {
-        error->result = CUDA_ERROR_SYSTEM_NOT_READY;
-        snprintf(error->text, sizeof(error->text),
-                 "RGPU_TRANSPORT=shm, but %s (box %s); use RGPU_TRANSPORT=auto", obstacle,
-                 session->box);
-        return -1;
-    } else {
-        snprintf(reason, sizeof(reason), "%s", wanted ? obstacle : "");
-        if (!wanted)
-            snprintf(reason, sizeof(reason), "no shared memory: %s", obstacle);
-        if (session_propose_transport(session->control, CONTROL_TRANSPORT_TCP, reason, error) != 0)
-            return -1;
-        int err = link_tcp_open(session->control, &options, &session->link);
-        if (err) {
-            error->result = CUDA_ERROR_SYSTEM_NOT_READY;
-            snprintf(error->text, sizeof(error->text), "cannot use the connection to box %s: %s",
-                     session->box, strerror(-err));
-            return -1;
-        }
-        session->control = -1;
-    }
-    log_info("session opened box=%s session=%llu transport=%s reason=\"%s\"", session->box,
-             (unsigned long long)session->id, link_name(session->link), reason);
-    return 0;
 }
 
 static int take_snapshot(struct session *session, const void *bytes, size_t size)
@@ -229,7 +97,7 @@ static struct session *session_try(const struct endpoint *endpoint, const char *
                  "box %s describes its devices in a form that this library does not know: "
                  "install the same version of rgpu on both sides", session->box);
     } else {
-        err = choose_link(session, &welcome, transport, error);
+        err = session_choose_link(session, &welcome, transport, error);
     }
     session_welcome_free(&welcome);
     if (!err)

@@ -1,6 +1,7 @@
 // Choosing the way of a linear copy, and the driver's linear copy calls.
 #include "client-lib/copy.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "client-lib/call.h"
@@ -11,9 +12,37 @@
 #include "client-lib/stream.h"
 #include "client-lib/thread.h"
 
+enum { REPLIED_MAX = 16 * 1024 };
+
+// Tells the box where our staging blocks are.
+static int reach_staging(struct session *session)
+{
+    struct {
+        struct wire_request head;
+        struct args_host_reach args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_host_reach},
+        .args = {.address = (uintptr_t)session->staging->base, .size = session->staging->size,
+                 .region = WIRE_REGION_STAGING},
+    };
+    int err = link_expose_staging(session->link, &record.args.key);
+    void *room = err ? NULL : link_reserve(session->link, sizeof(record));
+    if (!room)
+        return -EPIPE;
+    memcpy(room, &record, sizeof(record));
+    link_commit(session->link);
+    return 0;
+}
+
 int copy_start(struct session *session, struct session_error *error)
 {
     session->staging = link_staging(session->link);
+    session->reached = session->staging && !link_shares_memory(session->link);
+    if (session->reached && reach_staging(session) != 0) {
+        error->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+        strcpy(error->text, "the link went down before the first call");
+        return -1;
+    }
     if (session->staging && staging_start(session) != 0) {
         error->result = CUDA_ERROR_OUT_OF_MEMORY;
         strcpy(error->text, "no memory for the session's staging blocks");
@@ -26,7 +55,7 @@ bool copy_shared_name(const struct session *session, const void *host, size_t si
 {
     struct allocation found;
     uint64_t address = (uintptr_t)host;
-    if (!session->staging || !memory_find(address, &found) || !found.mapped ||
+    if (!session->staging || !memory_find(address, &found) || !(found.mapped || found.reached) ||
         found.session != session || size > found.base + found.size - address)
         return false;
     *name = WIRE_HOST(found.region, address - found.base);
@@ -77,9 +106,11 @@ CUresult copy_device_to_host(struct session *session, void *dst, CUdeviceptr src
     struct allocation found;
     if (!wait && !(memory_find((uintptr_t)dst, &found) && found.host))
         wait = true;
-    if (session->staging)
+    // Where the box would have to write to us in two steps, a small reply carries the data.
+    bool replied = wait && size <= (session->reached ? REPLIED_MAX : WIRE_INLINE_MAX);
+    if (session->staging && !(session->reached && replied))
         return staged_from_device(session, dst, src, size, stream, wait);
-    if (wait && size <= WIRE_INLINE_MAX)
+    if (replied)
         return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
     return streamed_from_device(session, dst, src, size, stream, wait);
 }

@@ -195,8 +195,8 @@ static CUresult copy_box(struct box_copy *copy, const struct corner *from, const
         return copy_on_host(session, copy, stream);
 
     struct side *host = copy->from.device ? copy->to.device ? NULL : &copy->to : &copy->from;
-    if (host && !copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy),
-                                  &host->address))
+    if (host && (session->reached || !copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy),
+                                   &host->address)))
         return copy_rows(session, copy, stream);
     CUDA_MEMCPY3D request = request_of(copy);
     result = remote_copy_3d(&request, stream);

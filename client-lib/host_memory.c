@@ -113,6 +113,42 @@ static CUresult allocate_shared(struct session *session, size_t size, unsigned i
     return result;
 }
 
+// Has the box read and write this memory by itself. Where it cannot be registered, copies go through
+// staging blocks, as those of ordinary memory do.
+static void let_reach(struct allocation *allocation)
+{
+    struct link *link = allocation->session->link;
+    void *base = (void *)(uintptr_t)allocation->base;
+    uint32_t key, region = atomic_fetch_add(&next_region, 1);
+    if (region >= WIRE_REGION_LIMIT || link_expose(link, base, allocation->size, &key) != 0)
+        return;
+    allocation->region = region;
+    allocation->reached =
+        remote_host_reach(allocation->base, allocation->size, region, key) == CUDA_SUCCESS;
+    if (!allocation->reached)
+        link_conceal(link, base, allocation->size);
+}
+
+// Ends the box's use of host memory: copies that still run are waited for.
+static CUresult stop_using(const struct allocation *allocation)
+{
+    CUresult result = CUDA_SUCCESS;
+    // Otherwise it went with its context.
+    if (object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context)) {
+        bool entered;
+        result = memory_enter(allocation, &entered);
+        if (result == CUDA_SUCCESS)
+            result = allocation->mapped || allocation->reached
+                         ? remote_host_unmap(allocation->region)
+                         : remote_cuCtxSynchronize();
+        memory_leave(entered);
+    }
+    if (allocation->reached)
+        link_conceal(allocation->session->link, (void *)(uintptr_t)allocation->base,
+                     allocation->size);
+    return result;
+}
+
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 {
     unsigned int known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
@@ -128,14 +164,21 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
     struct allocation allocation = {.size = size, .host = true, .host_flags = Flags,
                                     .session = context->session, .context = context->handle,
                                     .device = context->ctx.device};
-    if (context->session->staging) {
+    if (context->session->staging && !context->session->reached) {
         result = allocate_shared(context->session, size, Flags, &allocation);
     } else {
         void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         result = memory == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
         allocation.base = (uintptr_t)memory;
+        if (result == CUDA_SUCCESS && context->session->reached) {
+            // As the pages of shared memory: a child of a fork does not get them.
+            madvise(memory, size, MADV_DONTFORK);
+            let_reach(&allocation);
+        }
     }
     if (result == CUDA_SUCCESS && memory_add(&allocation) != 0) {
+        if (allocation.reached)
+            stop_using(&allocation);
         munmap((void *)(uintptr_t)allocation.base, size);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -147,20 +190,6 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
 {
     return cuMemHostAlloc(pp, bytesize, 0);
-}
-
-// Ends the box's use of host memory: copies that still run are waited for.
-static CUresult stop_using(const struct allocation *allocation)
-{
-    bool entered;
-    if (!object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context))
-        return CUDA_SUCCESS; // it went with its context
-    CUresult result = memory_enter(allocation, &entered);
-    if (result == CUDA_SUCCESS)
-        result = allocation->mapped ? remote_host_unmap(allocation->region)
-                                    : remote_cuCtxSynchronize();
-    memory_leave(entered);
-    return result;
 }
 
 static CUresult release(void *p, bool registered)
@@ -201,7 +230,11 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
                                     .registered = true, .host_flags = Flags,
                                     .session = context->session, .context = context->handle,
                                     .device = context->ctx.device};
+    if (context->session->reached && !(Flags & CU_MEMHOSTREGISTER_READ_ONLY))
+        let_reach(&allocation);
     int err = memory_add(&allocation);
+    if (err && allocation.reached)
+        stop_using(&allocation);
     return !err ? CUDA_SUCCESS
            : err == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
                             : CUDA_ERROR_OUT_OF_MEMORY;

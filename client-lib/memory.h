@@ -16,7 +16,8 @@ struct allocation {
     bool host;       // page-locked host memory, else memory of a device
     bool registered; // host memory that the program allocated itself
     bool mapped;     // host memory that the box maps as well
-    uint32_t region; // of the link, where mapped
+    bool reached;    // host memory that the box reads and writes one-sidedly
+    uint32_t region; // of the link, where mapped or reached
     unsigned int host_flags;
     uint64_t device_address; // of host memory; 0: none
     struct session *session;

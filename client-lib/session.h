@@ -45,7 +45,8 @@ struct session {
     uint64_t id;
     int control; // the connection; the link's own where the transport is tcp
     struct link *link;
-    const struct link_staging *staging; // NULL where memory is not shared
+    const struct link_staging *staging; // NULL where memory is neither shared nor reached
+    bool reached;                       // the worker reads and writes our memory one-sidedly
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;
     CUdevice first_device;              // program's number of devices[0]
@@ -111,6 +112,11 @@ bool session_expecting(struct session *session);
 
 // After fork, in the child: closes what it inherited without a word to the box.
 void sessions_abandon(void);
+
+// Makes the session's link over the wanted or the best transport (choose.c). On -1 an error->result
+// of 0 means that another session, over tcp, may succeed.
+int session_choose_link(struct session *session, const struct session_welcome *welcome,
+                        enum control_transport wanted, struct session_error *error);
 
 // How the environment and the command line of RGPU_TRANSPORT read; -1: unknown word, reported.
 int transport_choice(enum control_transport *choice);

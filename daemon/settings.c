@@ -23,6 +23,12 @@ const struct config_option settings_table[] = {
                   "unix socket that rgpuctl asks; empty: none"),
     CONFIG_LIST("box", "transports", struct settings, transports, "tcp, shm, rdma",
                 "transports that sessions may use", .reloadable = true),
+    CONFIG_LIST("box", "rdma_addresses", struct settings, rdma_addresses, "",
+                "addresses whose RDMA devices workers use in turn; empty: all there are"),
+    CONFIG_INT("box", "rdma_traffic_class", struct settings, rdma_traffic_class, "0", 0, 255,
+               "traffic class of packets over RDMA, of which the fabric makes a priority"),
+    CONFIG_DURATION("box", "rdma_dead_time", struct settings, rdma_dead_time, "10s",
+                    "a peer over RDMA that does not answer so long is gone"),
     CONFIG_ENUM("box", "log_level", struct settings, log_level, "info", log_levels,
                 "least important log lines that are written", .reloadable = true),
 

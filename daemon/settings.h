@@ -15,6 +15,9 @@ struct settings {
     char *worker_program;
     char *admin_socket;
     char **transports;
+    char **rdma_addresses;
+    int64_t rdma_traffic_class;
+    uint64_t rdma_dead_time;
     char *worker_user;
     uint64_t block_size;
     int64_t block_count;

@@ -259,10 +259,10 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
         return;
     }
     // Where memory is shared the staging blocks are the client's: the reply's buffer has to do.
-    struct block *block = session.streams_bytes ? staging_take(STAGING_PULL, false) : NULL;
+    struct block *block = !link_shares_memory(session.link) ? staging_take(STAGING_PULL, false) : NULL;
     if (!block)
         serve_let_others_read(serve);
-    if (!block && session.streams_bytes)
+    if (!block && !link_shares_memory(session.link))
         block = staging_take(STAGING_PULL, true);
     void *data = block ? block->data : serve->bytes;
     serve_fail(serve, copy_rows(args, data, stream));

@@ -13,8 +13,6 @@
 #include "common/log.h"
 #include "daemon/worker/worker.h"
 
-struct rdma_listener *rdma_listener;
-
 
 static void usage(FILE *out)
 {
@@ -186,8 +184,15 @@ static int prepare(const struct worker_options *options, struct control_failed *
         return err;
     }
     pinned.staging = shm_memory_staging(pinned.shm);
-    prepare_rdma(options);
-    return make_context(options, failed);
+    err = make_context(options, failed);
+    if (err || !options->rdma)
+        return err;
+    // The kernel serves RDMA to those alone who opened the device with the rights that they still
+    // have.
+    err = sandbox_drop_rights(options, failed->text, sizeof(failed->text));
+    if (!err)
+        prepare_rdma(options);
+    return err;
 }
 
 static int report_ready(int control_fd)

@@ -71,24 +71,41 @@ static int become(const struct worker_options *options)
     return 0;
 }
 
-int sandbox_enter(const struct worker_options *options, char *text, size_t room)
+int sandbox_drop_rights(const struct worker_options *options, char *text, size_t room)
 {
-    const struct rlimit none = {0, 0};
+    const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    static bool dropped;
     const char *step = "change user";
-    int err = geteuid() == 0 ? become(options) : 0;
 
+    if (dropped)
+        return 0;
+    // Memory that devices reach is locked; where this is not allowed, registration says so.
+    setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    int err = geteuid() == 0 ? become(options) : 0;
     if (!err) {
         step = "drop capabilities";
         err = drop_capabilities();
     }
     if (!err) {
-        step = "set limits";
+        step = "follow the supervisor";
         // A change of user forgets the death signal.
-        err = setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-                      prctl(PR_SET_PDEATHSIG, SIGKILL)
-                  ? -errno
-                  : 0;
+        err = prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
     }
+    if (err)
+        snprintf(text, room, "cannot %s: %s", step, strerror(-err));
+    dropped = !err;
+    return err;
+}
+
+int sandbox_enter(const struct worker_options *options, char *text, size_t room)
+{
+    const struct rlimit none = {0, 0};
+    const char *step = "set limits";
+    int err = sandbox_drop_rights(options, text, room);
+
+    if (err)
+        return err;
+    err = setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
     if (!err) {
         step = "filter system calls";
         err = filter_calls();

@@ -26,6 +26,7 @@ enum {
 };
 
 struct session session;
+struct rdma_listener *rdma_listener;
 
 static int control = -1;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -34,7 +34,7 @@ struct worker_options {
     struct rdma_options rdma_options;
 };
 
-// Made before a client comes, where there is a device; NULL: none (main.c).
+// Made before a client comes, where there is a device; NULL: none (session.c).
 extern struct rdma_listener *rdma_listener;
 
 // ---- the driver (driver_load.c) ----
@@ -251,6 +251,8 @@ void crash_report_start(void); // crash.c
 // Once the driver is loaded: what stands in front of some of its functions.
 void linker_prepare(void); // linker.c
 void memory_prepare(void); // memory.c
+// Changes user and gives up capabilities; once, the first of the two calls does it.
+int sandbox_drop_rights(const struct worker_options *options, char *text, size_t room);
 int sandbox_enter(const struct worker_options *options, char *text, size_t room);
 
 #endif

@@ -487,24 +487,12 @@ static int connect_channel(struct connecting *c, enum rdma_channel channel)
     return r;
 }
 
-static int connect_all(struct connecting *c)
-{
-    int r = open_events(&c->end);
-
-    if (r)
-        return refuse(c, r, "no RDMA here: %s", strerror(-r));
-    for (int channel = 0; !r && channel < RDMA_CHANNELS; channel++)
-        r = connect_channel(c, channel);
-    return r;
-}
-
 int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32], int watch,
                       int timeout_ms, const struct link_options *options,
                       const struct rdma_options *rdma, struct link **out, char *text, size_t room)
 {
     struct connecting c = {
         .watch = watch,
-        .deadline = deadline_in(timeout_ms),
         .options = rdma,
         .hello = {.magic = RDMA_MAGIC, .version = RDMA_VERSION},
         .text = text,
@@ -520,7 +508,13 @@ int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32
     if (parse_address(address, port, &c.to) ||
         (c.has_source && parse_address(rdma->address, 0, &c.source)))
         return refuse(&c, -EINVAL, "%s", "an address for RDMA is not a number");
-    r = connect_all(&c);
+    r = open_events(&c.end);
+    if (r)
+        return refuse(&c, r, "no RDMA here: %s", strerror(-r));
+    // The libraries are loaded and know their devices by now, which is not the network's time.
+    c.deadline = deadline_in(timeout_ms);
+    for (int channel = 0; !r && channel < RDMA_CHANNELS; channel++)
+        r = connect_channel(&c, channel);
     if (!r)
         r = rdma_end_make_staging(&c.end, options->block_size, options->block_count, text, room);
     if (!r)

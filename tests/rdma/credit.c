@@ -1,0 +1,77 @@
+// Windows that are full in both directions at once: both ends send until they must wait, with nobody
+// receiving, and everything arrives in order once somebody does.
+#include "tests/transport/pairs.h"
+
+enum { RECORDS = 6000 };
+
+struct end {
+    pthread_t sender, receiver;
+    struct link *link;
+    uint32_t size;
+    _Atomic uint32_t sent;
+    uint32_t received;
+};
+
+static void *send_main(void *argument)
+{
+    struct end *end = argument;
+
+    for (uint32_t i = 1; i <= RECORDS && send_value(end->link, end->size, i); i++)
+        atomic_store(&end->sent, i);
+    return NULL;
+}
+
+static void *receive_main(void *argument)
+{
+    struct end *end = argument;
+
+    while (end->received < RECORDS && receive_value(end->link, 20000) == end->received + 1)
+        end->received++;
+    return NULL;
+}
+
+// Until neither end gets on.
+static void await_standstill(struct end ends[2])
+{
+    uint32_t before[2] = {UINT32_MAX, UINT32_MAX};
+    int quiet = 0;
+
+    while (quiet < 20) {
+        bool same = ends[0].sent == before[0] && ends[1].sent == before[1];
+        quiet = same ? quiet + 1 : 0;
+        before[0] = ends[0].sent;
+        before[1] = ends[1].sent;
+        poll(NULL, 0, 10);
+    }
+}
+
+// Records of SIZE bytes exhaust receives where they are small, the ring where they are large.
+static void check(uint32_t size)
+{
+    struct link_options options = {.spin_us = 5, .block_size = 4096, .block_count = 1};
+    struct pair pair = pair_open(pair_kind_named("rdma"), &options);
+    struct end ends[2] = {{.link = pair.worker, .size = size}, {.link = pair.client, .size = size}};
+
+    for (int i = 0; i < 2; i++)
+        pthread_create(&ends[i].sender, NULL, send_main, &ends[i]);
+    await_standstill(ends);
+    ok(ends[0].sent < RECORDS && ends[1].sent < RECORDS && ends[0].sent && ends[1].sent,
+       "records of %u bytes: both senders wait, after %u and %u", size, ends[0].sent, ends[1].sent);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&ends[i].receiver, NULL, receive_main, &ends[i]);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(ends[i].receiver, NULL);
+        pthread_join(ends[i].sender, NULL);
+    }
+    is_int(ends[0].received, RECORDS, "records of %u bytes: all arrive in order at the worker", size);
+    is_int(ends[1].received, RECORDS, "records of %u bytes: and at the client", size);
+    ok(!*link_error(pair.worker) && !*link_error(pair.client), "the link is up");
+    pair_close(&pair);
+}
+
+int main(void)
+{
+    check(256);
+    check(16384);
+    return done();
+}

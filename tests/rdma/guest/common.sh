@@ -1,0 +1,10 @@
+# What the guest's scripts share: a box on the first device, clients on the second.
+. "$TOP/tests/lib.sh"
+
+rdma_resources() { rdma resource | sed 's/ ctx [0-9]*//'; }
+
+start_rdma_box() {
+    start_box --listen "$RDMA_VM_ADDRESS_0:0" --transports tcp,rdma \
+        --rdma-addresses "$RDMA_VM_ADDRESS_0" "$@"
+}
+over_rdma() { on_box RGPU_TRANSPORT=rdma RGPU_RDMA_ADDRESS="$RDMA_VM_ADDRESS_1" "$@"; }

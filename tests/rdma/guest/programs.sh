@@ -1,0 +1,9 @@
+#!/bin/bash
+# In the guest: every program of tests/programs over verbs.
+. "$TOP/tests/rdma/guest/common.sh"
+. "$TOP/tests/session/programs.sh"
+start_rdma_box
+run=(over_rdma)
+run_programs
+ok "the box is alive after all of them" kill -0 "$BOX_PID"
+done_testing

@@ -1,0 +1,29 @@
+#!/bin/bash
+# In the guest: the transport tests against rdma, and what only verbs have.
+. "$TOP/tests/rdma/guest/common.sh"
+export RGPU_TEST_TRANSPORT=rdma
+
+# run_list NAME...: each program prints TAP of its own; here it is one check, shown where it fails.
+run_list() {
+    local name status
+    for name; do
+        status=0
+        timeout --kill-after=5 120 "$BUILD/tests/$name" >"$TMP/out" 2>"$TMP/err" </dev/null || status=$?
+        if [ $status = 0 ] && grep -q '^1\.\.[1-9]' "$TMP/out"; then
+            pass "$name ($(grep -c '^ok' "$TMP/out") checks)"
+        else
+            fail "$name"
+            diag "status $status"
+            grep -A3 '^not ok' "$TMP/out" >&2 || true
+            tail -n 5 "$TMP/err" >&2
+        fi
+    done
+}
+
+before=$(rdma_resources)
+# The others are about sockets and memory files.
+run_list transport-{records,bulk,waiting,wakeups,shutdown,backpressure,idle,fork,regions,peer_death}
+run_list rdma-handshake rdma-transfers rdma-credit
+run_list transport-leaks
+is "$(rdma_resources)" "$before" "no queue pair, region or completion queue is left behind"
+done_testing

@@ -1,0 +1,26 @@
+# For tests that need RDMA devices: the guest's part runs in the machine of scripts/rdma-vm, and its
+# lines become this test's. The caller has not sourced lib.sh; nothing comes after `in_vm`.
+#
+# in_vm SECONDS SCRIPT: SCRIPT, beside this file, runs in the guest and prints TAP.
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export TOP BUILD=${BUILD:-$TOP/build}
+
+skip_vm() {
+    echo "1..0 # SKIP $*"
+    exit 0
+}
+
+in_vm() {
+    local status=0 errors
+    [ -z "${VALGRIND:-}${SAN:-}" ] || skip_vm "the emulated machine is too slow for checked programs"
+    errors=$(mktemp)
+    "$TOP/scripts/rdma-vm" --timeout "$1" bash "$TOP/tests/rdma/guest/$2" 2>"$errors" || status=$?
+    cat "$errors" >&2
+    if [ $status = 125 ]; then
+        set -- "$(sed -n 's/^rdma-vm: //p' "$errors" | tail -n 1)"
+        rm -f "$errors"
+        skip_vm "no machine with RDMA devices: $1"
+    fi
+    rm -f "$errors"
+    exit $status
+}

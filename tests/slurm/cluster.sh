@@ -21,11 +21,17 @@ require_plugins() {
     [ -e "$PLUGINS/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
 }
 
-# free_ports N: prints N TCP ports that nobody listens on just now.
+# free_ports N: prints N TCP ports that nobody listens on just now, below those that the kernel gives
+# to connections: one of them could take the port before its daemon does.
 free_ports() {
     python3 -c '
-import socket, sys
-held = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+import random, socket, sys
+held = []
+while len(held) < int(sys.argv[1]):
+    try:
+        held.append(socket.create_server(("", random.randrange(12000, 32000))))
+    except OSError:
+        pass
 print(*[s.getsockname()[1] for s in held])' "$1"
 }
 

@@ -2,6 +2,6 @@
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c)
 
 $(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
-    $$(COMMON_LIBS) -lcurl -ljansson -lmunge -lsmartcols)
+    $$(COMMON_LIBS) -ljansson -lmunge -lsmartcols)
 INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755 \
                  admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644

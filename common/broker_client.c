@@ -1,10 +1,8 @@
-/* A blocking client of the broker: transport and authentication through libcurl and munge. */
+/* A blocking client of the broker: addresses, authentication, requests and refusals. */
 #include "common/broker_client.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <munge.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +12,16 @@
 #include <unistd.h>
 
 #include "common/api_auth.h"
+#include "common/endpoint.h"
+#include "common/http_exchange.h"
 #include "common/seal.h"
 #include "common/ticket.h"
 
-#define ANSWER_MAX (64u << 20)
+#define BROKER_PORT 7310
 
 struct broker_client {
-    CURL *curl;
-    char *address, *url, *socket_path; /* socket_path: over a unix socket */
+    char *address;
+    struct endpoint endpoint;
     char *munge_socket;
     struct ticket_key key;
     bool has_key;
@@ -29,18 +29,6 @@ struct broker_client {
     unsigned timeout_ms;
     char error[512], code[64];
 };
-
-struct buffer {
-    char *text;
-    size_t size;
-};
-
-static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
-
-static void start_curl(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
 
 int broker_client_explain(struct broker_client *client, int error, const char *format, ...)
 {
@@ -127,13 +115,10 @@ static int set_address(struct broker_client *client, const char *option)
         return broker_client_explain(client, -ENOENT, "no broker is known: set RGPU_BROKER to "
                                      "host:port or unix:/path, or write it to "
                                      BROKER_ADDRESS_FILE);
-    if (!strncmp(client->address, "unix:", 5)) {
-        client->socket_path = strdup(client->address + 5);
-        client->url = strdup("http://broker");
-    } else if (asprintf(&client->url, "http://%s", client->address) < 0) {
-        client->url = NULL;
-    }
-    return client->url ? 0 : -ENOMEM;
+    if (endpoint_parse(client->address, BROKER_PORT, &client->endpoint) < 0)
+        return broker_client_explain(client, -EINVAL, "%s is no address of a broker: host:port or "
+                                     "unix:/path", client->address);
+    return 0;
 }
 
 int broker_client_open(const struct broker_client_options *options, struct broker_client **out)
@@ -147,13 +132,9 @@ int broker_client_open(const struct broker_client_options *options, struct broke
         return -ENOMEM;
     *out = client;
     options = options ? options : &defaults;
-    pthread_once(&curl_once, start_curl);
     client->timeout_ms = options->timeout_ms ? options->timeout_ms : 10000;
     munge_socket = options->munge_socket ? options->munge_socket : getenv("RGPU_MUNGE_SOCKET");
     client->munge_socket = munge_socket && *munge_socket ? strdup(munge_socket) : NULL;
-    client->curl = curl_easy_init();
-    if (!client->curl)
-        return broker_client_explain(client, -EIO, "libcurl cannot be used");
     error = set_address(client, options->address);
     return error ? error : load_key(client, options->key_file);
 }
@@ -164,11 +145,7 @@ void broker_client_close(struct broker_client **pointer)
 
     if (!client)
         return;
-    if (client->curl)
-        curl_easy_cleanup(client->curl);
     free(client->address);
-    free(client->url);
-    free(client->socket_path);
     free(client->munge_socket);
     explicit_bzero(client, sizeof(*client));
     free(client);
@@ -190,7 +167,7 @@ static int authorize_key(struct broker_client *client, const char *text, char **
     strcpy(signature.key, client->key.id);
     api_sign(client->key.secret, text, &signature);
     api_signature_print(&signature, line);
-    return asprintf(header, "Authorization: Rgpu %s", line) < 0 ? -ENOMEM : 0;
+    return asprintf(header, "Authorization: Rgpu %s\r\n", line) < 0 ? -ENOMEM : 0;
 }
 
 static int authorize_munge(struct broker_client *client, const char *text, char **header)
@@ -207,7 +184,7 @@ static int authorize_munge(struct broker_client *client, const char *text, char 
     api_digest(text, digest);
     code = munge_encode(&credential, context, digest, (int)strlen(digest));
     if (code == EMUNGE_SUCCESS)
-        error = asprintf(header, "Authorization: Munge %s", credential) < 0 ? -ENOMEM : 0;
+        error = asprintf(header, "Authorization: Munge %s\r\n", credential) < 0 ? -ENOMEM : 0;
     munge_ctx_destroy(context);
     free(credential);
     return error;
@@ -216,66 +193,46 @@ static int authorize_munge(struct broker_client *client, const char *text, char 
 /* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned, which
  * is enough to look; the broker says so where it is not. */
 static int authorize(struct broker_client *client, const char *method, const char *path,
-                     const char *body, struct curl_slist **headers)
+                     const char *body, char **header)
 {
-    char *text, *header = NULL;
-    struct curl_slist *longer;
+    char *text;
     int error;
 
-    if (client->socket_path)
+    if (client->endpoint.is_unix)
         return 0;
     text = api_signed_text(method, path, body, strlen(body));
     if (!text)
         return -ENOMEM;
-    error = client->has_key ? authorize_key(client, text, &header)
-                            : authorize_munge(client, text, &header);
+    error = client->has_key ? authorize_key(client, text, header)
+                            : authorize_munge(client, text, header);
     free(text);
-    if (error || !header)
-        return error;
-    longer = curl_slist_append(*headers, header);
-    if (longer)
-        *headers = longer;
-    free(header);
-    return longer ? 0 : -ENOMEM;
+    return error;
 }
 
 /* ---- calling ---- */
 
-static size_t receive(char *data, size_t one, size_t count, void *context)
+static int explain_failure(struct broker_client *client, int error)
 {
-    struct buffer *buffer = context;
-    char *text;
-
-    (void)one;
-    if (buffer->size + count > ANSWER_MAX)
-        return 0;
-    text = realloc(buffer->text, buffer->size + count + 1);
-    if (!text)
-        return 0;
-    memcpy(text + buffer->size, data, count);
-    buffer->text = text;
-    buffer->size += count;
-    text[buffer->size] = '\0';
-    return count;
-}
-
-static int explain_curl(struct broker_client *client, CURLcode code)
-{
-    switch (code) {
-    case CURLE_OPERATION_TIMEDOUT:
-        return broker_client_explain(client, -ETIMEDOUT, "the broker at %s does not answer in time",
-                    client->address);
-    case CURLE_COULDNT_RESOLVE_HOST:
-        return broker_client_explain(client, -EHOSTUNREACH,
-                                     "the host of the broker at %s is not known", client->address);
-    case CURLE_COULDNT_CONNECT:
+    switch (error) {
+    case -ENOMEM:
+        return error;
+    case -ETIMEDOUT:
+        return broker_client_explain(client, error, "the broker at %s does not answer in time",
+                                     client->address);
+    case -EHOSTUNREACH:
+        return broker_client_explain(client, error, "the host of the broker at %s is not known or "
+                                     "not reachable", client->address);
+    case -ECONNREFUSED:
+    case -ENOENT:
+    case -EACCES:
+    case -ENETUNREACH:
         return broker_client_explain(client, -ECONNREFUSED,
                                      "no broker answers at %s; is rgpu-brokerd running there?",
                                      client->address);
-    default:
-        return broker_client_explain(client, -EPROTO, "the broker at %s: %s", client->address,
-                    curl_easy_strerror(code));
     }
+    return broker_client_explain(client, -EPROTO, "the broker at %s: %s", client->address,
+                                 error == -EPROTO ? "the connection ended without an answer"
+                                                  : strerror(-error));
 }
 
 static int refusal_errno(long status, const char *code)
@@ -351,10 +308,11 @@ static int unseal_all(struct broker_client *client, json_t *answer)
     return error ? error : unseal(client, answer, "keys");
 }
 
-static int read_answer(struct broker_client *client, long status, const struct buffer *buffer,
+static int read_answer(struct broker_client *client, const struct http_answer *got,
                        json_t **answer)
 {
-    json_t *object = buffer->text ? json_loadb(buffer->text, buffer->size, 0, NULL) : NULL;
+    json_t *object = json_loadb(got->body, got->size, 0, NULL);
+    int status = got->status;
     const char *code, *message;
 
     if (status < 300 && object) {
@@ -381,47 +339,21 @@ static int read_answer(struct broker_client *client, long status, const struct b
 static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
                    const char *path, const char *body, json_t **answer)
 {
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-    struct buffer buffer = {0};
-    CURL *curl = client->curl;
-    char *url = NULL;
-    CURLcode code;
-    long status = 0;
-    int error = headers ? authorize(client, method, path, body, &headers) : -ENOMEM;
+    struct http_request request = {.method = method, .path = path, .body = body};
+    struct http_answer got = {0};
+    char *header = NULL;
+    int error = authorize(client, method, path, body, &header);
 
-    if (!error && asprintf(&url, "%s%s", client->url, path) < 0)
-        error = -ENOMEM;
     if (error)
-        goto out;
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
-    if (client->socket_path)
-        curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, client->socket_path);
-    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
-    if (*body)
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
-                     (long)(timeout_ms < 5000 ? timeout_ms : 5000));
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &buffer);
-    code = curl_easy_perform(curl);
-    if (code != CURLE_OK) {
-        error = explain_curl(client, code);
-    } else {
-        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-        error = read_answer(client, status, &buffer, answer);
-    }
-out:
-    if (buffer.text)
-        explicit_bzero(buffer.text, buffer.size);
-    free(buffer.text);
-    free(url);
-    curl_slist_free_all(headers);
+        return error;
+    request.host = client->endpoint.is_unix ? "broker" : client->address;
+    request.headers = header ? header : "";
+    error = http_exchange(&client->endpoint, timeout_ms, &request, &got);
+    error = error ? explain_failure(client, error) : read_answer(client, &got, answer);
+    if (got.body)
+        explicit_bzero(got.body, got.size);
+    free(got.body);
+    free(header);
     return error;
 }
 

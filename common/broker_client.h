@@ -1,6 +1,6 @@
 /*
  * A blocking client of the broker's API (docs/broker-api.md), for rgpuctl, the scheduler's plugins
- * and tests. Programs that use it link -lcurl -ljansson -lmunge.
+ * and tests. Programs that use it link -ljansson -lmunge.
  *
  * One client is for one thread at a time; any number of clients may exist. Every call ends within
  * its deadline. A call that fails leaves a sentence for people in broker_client_error.

@@ -4,7 +4,7 @@
 $(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c sync_plan.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
-SLURM_LIBS     = $$(COMMON_LIBS) -lcurl -ljansson -lmunge
+SLURM_LIBS     = $$(COMMON_LIBS) -ljansson -lmunge
 SLURM_PLUGINS :=
 
 # Slurm's daemons have the symbols that a plugin leaves undefined.

@@ -4,7 +4,7 @@ $(call test_program,broker-plan,tests/broker/plan.c,rgpubroker rgpucommon,$(BROK
 $(call test_program,broker-queue,tests/broker/queue.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-restart,tests/broker/restart.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))
 $(call test_program,broker-client,tests/broker/client.c,rgpucommon,\
-    $$(COMMON_LIBS) -lcurl -ljansson -lmunge)
+    $$(COMMON_LIBS) -ljansson -lmunge)
 
 # An ordinary CUDA program.
 TEST_EXTRAS += $(B)/tests/broker-hold-memory

@@ -1,2 +1,2 @@
 $(call test_program,slurm-request,tests/slurm/request.c,rgpuslurm rgpucommon,\
-    $$(COMMON_LIBS) -lcurl -ljansson -lmunge)
+    $$(COMMON_LIBS) -ljansson -lmunge)

@@ -96,7 +96,8 @@ void broker_serve_queue(struct broker *broker);
 /* A bundle (see common/ticket.h) for a granted lease; the caller frees it. `chosen`: for each place
  * in the lease whether the ticket opens that GPU; NULL: all. -ENOKEY: no key. */
 int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const bool *chosen,
-                        int64_t seconds, const char *actor, char **bundle) __attribute__((warn_unused_result));
+                        int64_t seconds, const char *actor, char **bundle)
+    __attribute__((warn_unused_result));
 /* The bundle itself, for a lease whose ticket_until covers `until`. */
 int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
                         int64_t until, char **bundle) __attribute__((warn_unused_result));

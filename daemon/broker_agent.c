@@ -502,9 +502,9 @@ static int open_credentials(struct broker_agent *agent)
     }
     err = ticket_keyring_load(settings->broker_key, &ring);
     if (err) {
-        log_error("cannot load broker_key=%s error=\"%s\"; it must be one \"ID HEX64\" line, owned by "
-                  "root or rgpud's user, and private (mode 0600)", settings->broker_key,
-                  strerror(-err));
+        log_error("cannot load broker_key=%s error=\"%s\"; it must be one \"ID HEX64\" line, "
+                  "owned by root or rgpud's user, and private (mode 0600)",
+                  settings->broker_key, strerror(-err));
         return err;
     }
     agent->key = ring.keys[0];

@@ -66,8 +66,8 @@ static void test_parsing(void)
     is_int(parse("k/1 " HEX), -EBADMSG, "an id has plain characters");
     is_int(parse("k " HEX "\nk " HEX), -EBADMSG, "an id appears once");
     is_int(parse("k " HEX " soon"), -EBADMSG, "an end is a number");
-    is_int(ticket_keyring_parse("k\0" HEX, sizeof("k\0" HEX) - 1, &(struct ticket_keyring){0}), -EBADMSG,
-           "zero bytes are refused");
+    is_int(ticket_keyring_parse("k\0" HEX, sizeof("k\0" HEX) - 1, &(struct ticket_keyring){0}),
+           -EBADMSG, "zero bytes are refused");
     is_int(parse("k " HEX " 5 6"), -EBADMSG, "nothing follows the end");
 }
 

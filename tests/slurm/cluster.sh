@@ -111,7 +111,11 @@ declare -A SLURMD_PID=()
 
 scontrol_ping() { scontrol ping | grep -q 'UP$'; }
 node_is() { [ "$(sinfo -h -n "$1" -N -o %T)" = "$2" ]; }
-nodes_idle() { [ "$(sinfo -h -N -o %T | sort | uniq -c | xargs)" = "${#SLURM_NODES[@]} idle" ]; }
+# A node is listed once for every partition that it is in.
+nodes_idle() {
+    [ "$(sinfo -h -N -o '%N %T' | sort -u | awk '{ print $2 }' | uniq -c | xargs)" = \
+        "${#SLURM_NODES[@]} idle" ]
+}
 
 start_slurm() {
     local node

@@ -9,6 +9,16 @@ $(B)/obj/bench/measure.o: tests/programs/kernels.ptx
 BENCH_PROGRAMS += $(B)/bench/transport
 $(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS)))
 
+# make bench-rdma: sessions over verbs in an emulated machine.
+BENCH_PROGRAMS += $(B)/bench/copies
+$(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/copies.o: tests/programs/kernels.ptx
+.PHONY: bench-rdma
+bench-rdma: all tests $(B)/bench/copies
+	@scripts/install-deps rdma bench
+	@bench/rdma $(B) $(BENCH_ARGS)
+
 # NVCC and the paths of its libraries are those of tests/programs/module.mk.
 $(B)/bench/sgemm: bench/sgemm.cu
 	@mkdir -p $(@D)

@@ -1,0 +1,123 @@
+/*
+ * Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
+ * through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.
+ *
+ *   copies ROUNDS SIZE...     the best of ROUNDS for each size, in MB/s
+ *   copies ROUNDS --small     a copy of 64 B in either direction and a launch with its synchronization,
+ *                             median in us, and voluntary context switches of all that
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "tests/programs/driver.h"
+
+enum { SMALL_ROUNDS = 300 };
+
+static CUstream stream;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double copy_once(bool pinned, bool to_device, CUdeviceptr device, void *host, size_t size)
+{
+    double start = now();
+    if (pinned) {
+        CHECK(to_device ? cuMemcpyHtoDAsync(device, host, size, stream)
+                        : cuMemcpyDtoHAsync(host, device, size, stream));
+        CHECK(cuStreamSynchronize(stream));
+    } else {
+        CHECK(to_device ? cuMemcpyHtoD(device, host, size) : cuMemcpyDtoH(host, device, size));
+    }
+    return now() - start;
+}
+
+static void measure_size(unsigned rounds, size_t size)
+{
+    CUdeviceptr device = device_alloc(size);
+    for (int pinned = 1; pinned >= 0; pinned--) {
+        void *host = NULL;
+        if (pinned)
+            CHECK(cuMemAllocHost(&host, size));
+        else
+            host = malloc(size);
+        memset(host, 1, size);
+        for (int to_device = 1; to_device >= 0; to_device--) {
+            double best = copy_once(pinned, to_device, device, host, size);
+            for (unsigned i = 0; i < rounds; i++) {
+                double took = copy_once(pinned, to_device, device, host, size);
+                best = took < best ? took : best;
+            }
+            printf("{\"figure\": \"%s %s %zu\", \"value\": %.2f, \"unit\": \"MB/s\"}\n",
+                   pinned ? "pinned" : "pageable", to_device ? "to" : "from", size,
+                   (double)size / best / 1e6);
+        }
+        if (pinned)
+            CHECK(cuMemFreeHost(host));
+        else
+            free(host);
+    }
+    CHECK(cuMemFree(device));
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void measure_small(unsigned rounds, CUfunction empty)
+{
+    static const char *const names[] = {"copy 64 to", "copy 64 from", "launch and synchronize"};
+    static double samples[SMALL_ROUNDS];
+    CUdeviceptr device = device_alloc(64);
+    struct rusage before, after;
+    char word[64] = "";
+    if (rounds > SMALL_ROUNDS)
+        rounds = SMALL_ROUNDS;
+    getrusage(RUSAGE_SELF, &before);
+    for (int kind = 0; kind < 3; kind++) {
+        for (unsigned i = 0; i < rounds; i++) {
+            double start = now();
+            if (kind == 0) {
+                CHECK(cuMemcpyHtoD(device, word, sizeof(word)));
+                CHECK(cuStreamSynchronize(NULL));
+            } else if (kind == 1) {
+                CHECK(cuMemcpyDtoH(word, device, sizeof(word)));
+            } else {
+                CHECK(cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+                CHECK(cuStreamSynchronize(stream));
+            }
+            samples[i] = now() - start;
+        }
+        qsort(samples, rounds, sizeof(*samples), by_value);
+        printf("{\"figure\": \"%s\", \"value\": %.2f, \"unit\": \"us\"}\n", names[kind],
+               samples[rounds / 2] * 1e6);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    printf("{\"figure\": \"voluntary context switches\", \"value\": %ld, \"unit\": \"\"}\n",
+           after.ru_nvcsw - before.ru_nvcsw);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    unsigned rounds = (unsigned)atoi(argv[1]);
+    struct gpu gpu = open_gpu(0);
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--small"))
+            measure_small(rounds, kernel(&gpu, "empty"));
+        else
+            measure_size(rounds, strtoull(argv[i], NULL, 10));
+    }
+    CHECK(cuStreamDestroy(stream));
+    close_gpu(&gpu);
+    return 0;
+}

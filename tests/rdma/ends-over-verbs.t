@@ -1,0 +1,4 @@
+#!/bin/bash
+# How sessions over verbs end, and that nothing is left behind. seconds: 420
+. "$(dirname "$0")/vm.sh"
+in_vm 400 ends.sh

@@ -1,0 +1,4 @@
+#!/bin/bash
+# Unmodified programs on the software GPU, over verbs. seconds: 420
+. "$(dirname "$0")/vm.sh"
+in_vm 400 programs.sh

@@ -19,7 +19,7 @@ enum {
     RDMA_INLINE_WANTED = 220,
     RDMA_TRANSFERS = 64,     // one-sided operations under way
     RDMA_RNR_TIMER = 12,     // 0.64 ms
-    RDMA_RETRIES = 7,
+    RDMA_RETRIES = 6, // soft-RoCE takes 7 for ever
     RDMA_RNR_RETRIES = 6,    // 7 would be for ever; credits see to it that none is needed
     RDMA_DEAD_MS = 10000,
 };
@@ -79,6 +79,7 @@ struct rdma_link {
     uint64_t posted;           // sends in all
     uint64_t messages;         // of them, those that take a receive of the peer
     uint64_t keepalive;        // the last send that asks for nothing but an answer
+    uint64_t asked_at;         // and when it was posted, ns
     _Atomic uint64_t bytes_told, receives_told;
 
     pthread_mutex_t poll_lock; // who polls the command channel; may take post_lock

@@ -123,7 +123,8 @@ void rdma_return_credit(struct rdma_link *rdma)
     pthread_mutex_unlock(&rdma->post_lock);
 }
 
-// A write of nothing: the peer's device answers it, or the send fails when its retries are used up.
+// Called after every third of the dead time that passes without anything. A write of nothing: the peer's
+// device answers it, or the send fails when its retries are used up; some devices retry for longer.
 void rdma_post_keepalive(struct rdma_link *rdma)
 {
     struct ibv_send_wr send = {
@@ -132,10 +133,17 @@ void rdma_post_keepalive(struct rdma_link *rdma)
         .wr.rdma = {.remote_addr = rdma->peer_ring, .rkey = rdma->peer_key},
     };
 
+    rdma_progress(rdma);
     pthread_mutex_lock(&rdma->post_lock);
-    if (rdma->keepalive <= atomic_load(&rdma->completed) && !link_failure(&rdma->base) &&
-        rdma->posted - atomic_load(&rdma->completed) < RDMA_SENDS && post(rdma, &send) == 0)
+    uint64_t completed = atomic_load(&rdma->completed), now = monotonic_ns();
+    if (rdma->keepalive > completed) {
+        if (now - rdma->asked_at >= (uint64_t)rdma->end.dead_ms * 600000)
+            link_fail(&rdma->base, -ETIMEDOUT, "the peer does not answer");
+    } else if (!link_failure(&rdma->base) && rdma->posted - completed < RDMA_SENDS &&
+               post(rdma, &send) == 0) {
         rdma->keepalive = rdma->posted;
+        rdma->asked_at = now;
+    }
     pthread_mutex_unlock(&rdma->post_lock);
 }
 

@@ -39,10 +39,7 @@ $(P)/shared/%: $(P)/cu/%.o
 	@mkdir -p $(@D)
 	$(CU_LINK) -cudart shared $(CU_LIBS)
 
-# The client library decides whether there is anything to link the C programs with.
-ifneq ($(filter $(B)/lib/libcuda.so.1,$(LIBRARIES)),)
 TEST_EXTRAS += $(PROGRAM_NAMES:%=$(P)/%) $(B)/examples/vector
-endif
 ifneq ($(NVCC),)
 TEST_EXTRAS += $(CU_PROGRAMS)
 endif

@@ -2,7 +2,6 @@
 # A process that has the library loaded and never calls CUDA makes no connection, even where there
 # is nothing to connect to.
 . "$(dirname "$0")/../lib.sh"
-[ -e "$BUILD/lib/libcuda.so.1" ] || skip_all "the client library is not built"
 start listener python3 -uc '
 import socket
 s = socket.socket()

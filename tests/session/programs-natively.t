@@ -3,7 +3,6 @@
 # through a box is compared with this.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
-[ -e "$BUILD/lib/libcuda-sim.so" ] || skip_all "the software GPU is not built"
 run=(natively)
 export RGPU_SIM_DEVICES=2
 run_programs

@@ -2,7 +2,6 @@
 # A box that cannot be used: the program gets a result that says so, one line on standard error
 # says what to do, and nothing hangs.
 . "$(dirname "$0")/../lib.sh"
-[ -e "$BUILD/lib/libcuda.so.1" ] || skip_all "the client library is not built"
 program=$BUILD/tests/programs/saxpy
 
 # try LABEL: runs the program against BOX; it must fail in time with one line of explanation.

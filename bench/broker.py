@@ -171,8 +171,27 @@ def measure_pool(line, path, count):
         result[name + "_p50_ms"] = round(percentile(values, 0.5), 3)
         result[name + "_p99_ms"] = round(percentile(values, 0.99), 3)
         result[name + "_max_ms"] = round(max(values), 3)
+    result.update(measure_waiting(line, count))
     result["resident_mib"] = round(metrics(Line(path))["rgpu_resident_bytes"] / (1 << 20), 1)
     return result
+
+
+def measure_waiting(line, count):
+    """Releases while a thousand requests of a hundred kinds wait for more than is free."""
+    held = []
+    while True:  # the last whole GPUs, so that all that follow must wait
+        status, answer = line.call("POST", "/v1/leases", whole("last/%d" % len(held)))
+        if status != 200:
+            break
+        held.append(answer["lease"]["id"])
+    for i in range(1000):
+        line.call("POST", "/v1/leases", {
+            "key": "wait/%d" % i, "owner": 1, "queue": True,
+            "request": {"min_memory": i % 5 * GB,
+                        "gpus": [{"count": min(1 + i % 20, count * 4)}]}})
+    times = [timed(line, "DELETE", "/v1/leases/" + lease)[0] for lease in held[:300]]
+    return {"waiting_release_p50_ms": round(percentile(times, 0.5), 3),
+            "waiting_release_p99_ms": round(percentile(times, 0.99), 3)} if times else {}
 
 
 def disk():
@@ -192,13 +211,15 @@ def main():
     build = sys.argv[1]
     print("one durable write of 4 KiB on this disk: p50 %.2f ms, p99 %.2f ms" % disk(),
           file=sys.stderr)
-    print("%6s %6s %7s %18s %18s %9s" % ("boxes", "gpus", "leases", "acquire p50/p99 ms",
-                                         "release p50/p99 ms", "RSS MiB"), file=sys.stderr)
+    print("%6s %6s %7s %18s %18s %18s %9s" % (
+        "boxes", "gpus", "leases", "acquire p50/p99 ms", "release p50/p99 ms",
+        "1000 waiting: rel.", "RSS MiB"), file=sys.stderr)
     for count in [int(word) for word in sys.argv[2:]] or [1, 10, 100, 300, 1000]:
         row = measure(build, count)
-        print("%6d %6d %7d %10.2f / %5.2f %10.2f / %5.2f %9.1f" % (
+        print("%6d %6d %7d %10.2f / %5.2f %10.2f / %5.2f %10.2f / %5.2f %9.1f" % (
             row["boxes"], row["gpus"], row["leases"], row["acquire_p50_ms"], row["acquire_p99_ms"],
-            row["release_p50_ms"], row["release_p99_ms"], row["resident_mib"]), file=sys.stderr)
+            row["release_p50_ms"], row["release_p99_ms"], row.get("waiting_release_p50_ms", 0),
+            row.get("waiting_release_p99_ms", 0), row["resident_mib"]), file=sys.stderr)
         print(json.dumps(row), flush=True)
 
 

@@ -175,6 +175,8 @@ static struct pool_box *apply_registration(struct broker *broker, struct pool_bo
         box->gpus[i]->present = false;
     for (size_t i = 0; i < description->gpu_count; i++)
         apply_gpu(broker, box, &description->gpus[i]);
+    box->stale = true;
+    broker->pool->generation++;
     return box;
 }
 
@@ -472,6 +474,7 @@ int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode m
     if (error)
         return error;
     gpu->mode = mode;
+    gpu->box->stale = true;
     broker->queue_dirty = true;
     return 0;
 }

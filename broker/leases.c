@@ -265,10 +265,13 @@ static int serve_class(struct broker *broker, struct queue_class *entry, bool *g
 {
     struct pool_lease *lease = TAILQ_FIRST(&entry->waiting);
     struct plan plan = {0};
-    int error = plan_make(broker->pool, &entry->request, lease->sequence, &plan);
+    int error = plan_try(broker->pool, &entry->request, lease->sequence, &plan);
 
     *granted = error == 0;
-    entry->impossible = error == -ENOSPC;
+    if (error && entry->generation != broker->pool->generation + 1) {
+        entry->impossible = !plan_is_possible(broker->pool, &entry->request);
+        entry->generation = broker->pool->generation + 1;
+    }
     if (error) {
         entry->blocked_in = broker->pool->queue->pass;
         return error == -ENOMEM ? error : 0;

@@ -124,10 +124,24 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
 static bool fits(struct attempt *attempt, const struct pool_gpu *gpu,
                  const struct request_part *part)
 {
-    if (!attempt->ideal && (!gpu_usable(gpu) || claimed(attempt, gpu)))
-        return false;
-    return gpu_matches(attempt, gpu) && has_room(attempt, gpu, part) &&
-           !already_planned(attempt, gpu);
+    /* What is cheap and mostly says no comes first. */
+    return has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
+           (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
+           (attempt->ideal || !claimed(attempt, gpu));
+}
+
+/* Whether it is worth looking at the GPUs of a box. */
+static bool may_have_room(const struct attempt *attempt, struct pool_box *box)
+{
+    if (attempt->ideal)
+        return true;
+    box_count_free(box);
+    for (uint32_t i = 0; i < attempt->request->part_count; i++) {
+        const struct request_part *part = &attempt->request->parts[i];
+        if (part->mode == GPU_EXCLUSIVE ? box->idle > 0 : box->roomiest >= part->memory)
+            return true;
+    }
+    return false;
 }
 
 /* Counts per box the GPUs that fit some part, once per attempt. */
@@ -137,7 +151,7 @@ static void survey(struct attempt *attempt)
         struct pool_box *box = attempt->pool->boxes[i];
 
         box->scratch_free = box->scratch_planned = 0;
-        box->scratch_match = box_matches(attempt->request, box);
+        box->scratch_match = may_have_room(attempt, box) && box_matches(attempt->request, box);
         for (uint32_t j = 0; box->scratch_match && j < box->gpu_count; j++)
             for (uint32_t k = 0; k < attempt->request->part_count; k++)
                 if (fits(attempt, box->gpus[j], &attempt->request->parts[k])) {
@@ -324,27 +338,58 @@ static int compare_slots(const void *a, const void *b)
     return left->gpu->index < right->gpu->index ? -1 : 1;
 }
 
-int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
-              struct plan *plan)
+int plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
+             struct plan *plan)
 {
     struct attempt attempt = {.pool = pool, .request = request, .sequence = sequence};
-    bool placed;
 
     attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));
     if (!attempt.slots)
         return -ENOMEM;
     order_parts(&attempt);
-    placed = attempt_place(&attempt);
-    if (placed) {
-        qsort(attempt.slots, attempt.count, sizeof(*attempt.slots), compare_slots);
-        *plan = (struct plan){.count = attempt.count, .slots = attempt.slots};
-        return 0;
+    if (!attempt_place(&attempt)) {
+        free(attempt.slots);
+        return -EAGAIN;
     }
-    attempt.count = 0;
-    attempt.ideal = true;
-    placed = attempt_place(&attempt);
+    qsort(attempt.slots, attempt.count, sizeof(*attempt.slots), compare_slots);
+    *plan = (struct plan){.count = attempt.count, .slots = attempt.slots};
+    return 0;
+}
+
+static uint64_t count_surveyed(const struct pool *pool)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        count += pool->boxes[i]->scratch_free;
+    return count;
+}
+
+bool plan_is_possible(struct pool *pool, const struct request *request)
+{
+    struct attempt attempt = {.pool = pool, .request = request, .ideal = true};
+    bool possible;
+
+    /* Where one kind of GPU anywhere is asked for, counting is enough. */
+    if (request->part_count == 1 && !request->same_box && !request->different_boxes) {
+        survey(&attempt);
+        return count_surveyed(pool) >= request->parts[0].count;
+    }
+    attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));
+    if (!attempt.slots)
+        return true;
+    order_parts(&attempt);
+    possible = attempt_place(&attempt);
     free(attempt.slots);
-    return placed ? -EAGAIN : -ENOSPC;
+    return possible;
+}
+
+int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
+              struct plan *plan)
+{
+    int error = plan_try(pool, request, sequence, plan);
+
+    return error == -EAGAIN && !plan_is_possible(pool, request) ? -ENOSPC : error;
 }
 
 void plan_clear(struct plan *plan)

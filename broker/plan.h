@@ -21,6 +21,11 @@ struct plan {
  */
 int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
               struct plan *plan) __attribute__((warn_unused_result));
+/* The same without finding out whether it could ever be: -EAGAIN in both cases. */
+int plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
+             struct plan *plan) __attribute__((warn_unused_result));
+/* Whether the request fits with every known GPU free and in service. */
+bool plan_is_possible(struct pool *pool, const struct request *request);
 void plan_clear(struct plan *plan);
 
 /* Whether a GPU may be granted at all just now. */

@@ -179,6 +179,8 @@ static void leave_box(struct pool_gpu *gpu)
 {
     struct pool_box *box = gpu->box;
 
+    if (box)
+        box->stale = true;
     for (uint32_t i = 0; box && i < box->gpu_count; i++) {
         if (box->gpus[i] != gpu)
             continue;
@@ -200,6 +202,7 @@ int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box)
         box->gpus[at] = box->gpus[at - 1];
     box->gpus[at] = gpu;
     box->gpu_count++;
+    box->stale = true;
     gpu->box = box;
     return 0;
 }
@@ -238,6 +241,7 @@ void pool_remove_box(struct pool *pool, struct pool_box *box)
         }
     }
     free(box);
+    pool->generation++;
 }
 
 struct pool_lease *lease_new(void)
@@ -308,6 +312,7 @@ void pool_take(struct pool_hold *hold)
     if (hold->held)
         return;
     hold->held = true;
+    hold->gpu->box->stale = true;
     hold->gpu->holders++;
     hold->box->holders++;
     if (hold->mode == GPU_SHARED)
@@ -319,10 +324,28 @@ void pool_give_back(struct pool_hold *hold)
     if (!hold->held)
         return;
     hold->held = false;
+    hold->gpu->box->stale = true;
     hold->gpu->holders--;
     hold->box->holders--;
     if (hold->mode == GPU_SHARED)
         hold->gpu->used -= hold->memory + hold->context;
+}
+
+void box_count_free(struct pool_box *box)
+{
+    if (!box->stale)
+        return;
+    box->stale = false;
+    box->idle = 0;
+    box->roomiest = 0;
+    for (uint32_t i = 0; i < box->gpu_count; i++) {
+        const struct pool_gpu *gpu = box->gpus[i];
+        uint64_t room = gpu_free_bytes(gpu);
+        if (gpu->mode == GPU_EXCLUSIVE)
+            box->idle += gpu->holders == 0;
+        else if (room > box->roomiest)
+            box->roomiest = room;
+    }
 }
 
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu)

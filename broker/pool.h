@@ -82,6 +82,9 @@ struct pool_box {
     int64_t seen;   /* seconds since 1970, for people */
     uint32_t gpu_count, holders;
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
+    bool stale;        /* `idle` and `roomiest` are to be counted anew */
+    uint32_t idle;     /* exclusive GPUs that nobody holds */
+    uint64_t roomiest; /* most bytes free on a shared GPU */
     uint32_t scratch_free, scratch_planned; /* of the planner */
     bool scratch_match;
 };
@@ -124,6 +127,7 @@ struct pool {
     struct pool_box **boxes;
     size_t box_count;
     size_t gpu_count;
+    uint64_t generation; /* changes with what could be granted in an empty pool */
     void *boxes_by_name, *gpus_by_uuid, *leases_by_id, *leases_by_key, *models;
     struct lease_list leases; /* all that have not ended */
     struct lease_list ending; /* those of state LEASE_ENDING */
@@ -163,6 +167,9 @@ void pool_order(struct pool *pool, struct pool_box *box);
 /* Marks a hold as held or not and keeps the counts of GPU and box. */
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
+
+/* Counts what is free on a box, where something has changed; placement skips full boxes by it. */
+void box_count_free(struct pool_box *box);
 
 /* Bytes that a new share may still take, its context included. */
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu);

@@ -13,7 +13,8 @@ struct queue_class {
     struct lease_list waiting; /* by rising sequence, never empty */
     struct request request;
     uint64_t blocked_in; /* last pass in which its head did not fit */
-    bool impossible;     /* the head cannot fit any more, so it claims nothing */
+    bool impossible;     /* its requests cannot fit any more, so they claim nothing */
+    uint64_t generation; /* of the pool when that was found out */
 };
 
 TAILQ_HEAD(class_list, queue_class);

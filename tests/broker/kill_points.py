@@ -53,6 +53,7 @@ def try_point(point, occurrence):
         for turn in range(2):
             scenario.one_of_everything(client, boxes, "t%d" % turn)
         scenario.await_idle(client)
+        scenario.await_boxes(client, boxes)  # they may just be registering again
     finally:
         done = True
         keeper.join()

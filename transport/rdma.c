@@ -1,5 +1,5 @@
-// The rdma link: records through rings that the peer's device writes into. What has to wait spins on
-// the completion queue for a while, then sleeps until the device raises an event, the control
+// The rdma link: records through rings that the peer's device writes into. What has to wait spins
+// on the completion queue for a while, then sleeps until the device raises an event, the control
 // connection ends or the peer has disconnected.
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 // The rdma link: a session over verbs, with two queue pairs.
 //
-// Commands: records are written into a ring of the peer (RDMA WRITE with immediate data, which tells
-// how much). Each side grants the other room in its ring and receives (docs/rdma.md, "On the wire").
-// Bulk: the worker alone reads and writes memory that the client exposes, by RDMA READ and WRITE; the
-// client's processor has no part in it.
+// Commands: records are written into a ring of the peer (RDMA WRITE with immediate data, which
+// tells how much). Each side grants the other room in its ring and receives (docs/rdma.md, "On the
+// wire"). Bulk: the worker alone reads and writes memory that the client exposes, by RDMA READ and
+// WRITE; the client's processor has no part in it.
 #ifndef RGPU_TRANSPORT_RDMA_H
 #define RGPU_TRANSPORT_RDMA_H
 
@@ -24,8 +24,8 @@ void rdma_listener_free(struct rdma_listener **listener);
 const char *rdma_listener_address(const struct rdma_listener *listener);
 uint16_t rdma_listener_port(const struct rdma_listener *listener);
 const char *rdma_listener_device(const struct rdma_listener *listener);
-// Accepts the client that presents TOKEN (32 bytes), once; everything else is refused. WATCH and the
-// errors are as link_shm_accept()'s. On success the listener is the link's and *listener NULL.
+// Accepts the client that presents TOKEN (32 bytes), once; everything else is refused. WATCH and
+// the errors are as link_shm_accept()'s. On success the listener is the link's and *listener NULL.
 int link_rdma_accept(struct rdma_listener **listener, const uint8_t token[32], int watch,
                      int timeout_ms, const struct link_options *options, struct link **out);
 

@@ -1,5 +1,5 @@
-// How the two ends of an rdma link find each other: the worker listens on a port of its own, and the
-// client connects once for each channel, with a one-time token in the private data.
+// How the two ends of an rdma link find each other: the worker listens on a port of its own, and
+// the client connects once for each channel, with a one-time token in the private data.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -113,14 +113,15 @@ static struct rdma_cm_event *next_event(struct rdma_end *end, int watch, bool wa
     }
 }
 
-// The peer that does not answer is given up when all retries of one message have passed: the time for
-// one is the largest power of two of which eight are below two thirds of DEAD_MS.
+// The peer that does not answer is given up when all retries of one message have passed: the time
+// for one is the largest power of two of which seven are below two thirds of DEAD_MS.
 static void set_identity(struct rdma_cm_id *id, const struct rdma_options *options)
 {
-    uint64_t limit_us = (uint64_t)(options->dead_ms ? options->dead_ms : RDMA_DEAD_MS) * 1000 * 2 / 3;
+    uint64_t dead_ms = options->dead_ms ? options->dead_ms : RDMA_DEAD_MS;
+    uint64_t limit_us = dead_ms * 1000 * 2 / 3, attempts = RDMA_RETRIES + 1;
     uint8_t timeout = 1, class = options->traffic_class;
 
-    while (timeout < 31 && (RDMA_RETRIES + 1) * (UINT64_C(4096) << (timeout + 1)) / 1000 <= limit_us)
+    while (timeout < 31 && attempts * (UINT64_C(4096) << (timeout + 1)) / 1000 <= limit_us)
         timeout++;
     if (verbs.rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
                               sizeof(timeout)))
@@ -135,9 +136,10 @@ static int open_events(struct rdma_end *end)
     end->events = verbs.rdma_create_event_channel();
     if (!end->events)
         return -errno;
-    return fcntl(end->events->fd, F_SETFL, O_NONBLOCK) || fcntl(end->events->fd, F_SETFD, FD_CLOEXEC)
-               ? -errno
-               : 0;
+    if (fcntl(end->events->fd, F_SETFL, O_NONBLOCK) ||
+        fcntl(end->events->fd, F_SETFD, FD_CLOEXEC))
+        return -errno;
+    return 0;
 }
 
 static struct rdma_conn_param parameters(const void *data, size_t size)
@@ -433,8 +435,8 @@ static int expect(struct connecting *c, enum rdma_cm_event_type wanted, struct r
     return refuse(c, status < 0 ? status : -ENETUNREACH, "the address is not reached: %s", name);
 }
 
-// In short attempts: a neighbour's answer that comes while the kernel does not look is not seen again
-// before an attempt ends.
+// In short attempts: a neighbour's answer that comes while the kernel does not look is not seen
+// again before an attempt ends.
 static int resolve_address(struct connecting *c, struct rdma_cm_id *id)
 {
     int r, left;

@@ -1,5 +1,5 @@
-// What one end of an rdma link consists of: protection domain, completion queues, rings and registered
-// memory, made before the two ends connect.
+// What one end of an rdma link consists of: protection domain, completion queues, rings and
+// registered memory, made before the two ends connect.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ void rdma_explain_registration(int error, size_t size, char *text, size_t room)
         snprintf(text, room, "%zu bytes cannot be registered: %s", size, strerror(-error));
 }
 
-// Two neighbouring mappings of the same pages: what runs over the ring's end continues at its start.
+// Two neighbouring mappings of the same pages: what runs over the ring's end continues at its
+// start.
 static uint8_t *map_ring(int fd, off_t offset, uint8_t *at)
 {
     for (int copy = 0; copy < 2; copy++)

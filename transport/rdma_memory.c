@@ -1,5 +1,5 @@
-// One-sided operations of the bulk channel, and the memory that they reach: registered once, counted,
-// and given up when nobody uses it any more.
+// One-sided operations of the bulk channel, and the memory that they reach: registered once,
+// counted, and given up when nobody uses it any more.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

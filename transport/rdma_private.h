@@ -27,8 +27,8 @@ enum {
 _Static_assert((RDMA_RING_SIZE & (RDMA_RING_SIZE - 1)) == 0, "positions wrap by a mask");
 _Static_assert(RDMA_RING_SIZE >= 4 * WIRE_RECORD_MAX, "several records of any size fit");
 
-// The immediate data of a message: bytes (in units of 8) that were written into the ring, or credit:
-// bytes that have been taken out of the ring, and receives that are posted again.
+// The immediate data of a message: bytes (in units of 8) that were written into the ring, or
+// credit: bytes that have been taken out of the ring, and receives that are posted again.
 #define RDMA_IMMEDIATE_CREDIT 0x80000000u
 #define RDMA_IMMEDIATE_BYTES(immediate) (((immediate) & 0x3ffffu) * 8)
 #define RDMA_IMMEDIATE_RECEIVES(immediate) ((immediate) >> 18 & 0x1fffu)

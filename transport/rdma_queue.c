@@ -1,10 +1,10 @@
 // The command channel's queue pair: posting messages within the credit that the peer gave, taking
 // completions, and sleeping until there are some.
 //
-// Every message takes one receive of the peer, who posts it again when it has seen the completion and
-// says so, together with the bytes that it has taken out of its ring, in a message of credit once half
-// of either is owed. The last RDMA_KEPT receives and sends are for such messages: were all taken by
-// records, neither side could tell the other that it may go on.
+// Every message takes one receive of the peer, who posts it again when it has seen the completion
+// and says so, together with the bytes that it has taken out of its ring, in a message of credit
+// once half of either is owed. The last RDMA_KEPT receives and sends are for such messages: were
+// all taken by records, neither side could tell the other that it may go on.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -123,8 +123,9 @@ void rdma_return_credit(struct rdma_link *rdma)
     pthread_mutex_unlock(&rdma->post_lock);
 }
 
-// Called after every third of the dead time that passes without anything. A write of nothing: the peer's
-// device answers it, or the send fails when its retries are used up; some devices retry for longer.
+// Called after every third of the dead time that passes without anything. A write of nothing: the
+// peer's device answers it, or the send fails when its retries are used up; some devices retry for
+// longer.
 void rdma_post_keepalive(struct rdma_link *rdma)
 {
     struct ibv_send_wr send = {

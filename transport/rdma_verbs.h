@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#undef ibv_reg_mr // the library's own function, not the choice that the header makes at compile time
+#undef ibv_reg_mr // the library's own function, not the header's choice between two
 
 // What we use of them beyond the header's inline functions.
 #define RDMA_CM_FUNCTIONS(X) \

@@ -154,9 +154,13 @@ static void prepare_rdma(const struct worker_options *options)
 
     if (!options->rdma)
         return;
-    if (rdma_listener_new(&options->rdma_options, pinned.staging, (unsigned)getpid(),
-                          &rdma_listener, text, sizeof(text)))
-        log_info("no rdma reason=\"%s\"", text);
+    int err = rdma_listener_new(&options->rdma_options, pinned.staging, (unsigned)getpid(),
+                                &rdma_listener, text, sizeof(text));
+    // Most machines have no device; who names one wants to know why it is not used.
+    if (err && options->rdma_options.address)
+        log_warn("no rdma reason=\"%s\"", text);
+    else if (err)
+        log_debug("no rdma reason=\"%s\"", text);
     else
         log_info("rdma device=%s address=%s port=%u", rdma_listener_device(rdma_listener),
                  rdma_listener_address(rdma_listener), rdma_listener_port(rdma_listener));

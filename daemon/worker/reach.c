@@ -2,9 +2,9 @@
 // from the client, or writes them there, while the GPU copies others. The client's processor has no
 // part in it. The stream that a copy belongs to is held at a gate until its last byte has moved.
 //
-// A move takes staging blocks when its stream has come to it. One whose data was final from the start
-// (the client's staging blocks) is fetched before, but only as long as blocks are left for moves whose
-// turn it is: those end whatever else waits, so that none can wait for ever.
+// A move takes staging blocks when its stream has come to it. One whose data was final from the
+// start (the client's staging blocks) is fetched before, but only as long as blocks are left for
+// moves whose turn it is: those end whatever else waits, so that none can wait for ever.
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 
 enum { CARRIERS_MAX = 64, BLOCKS_KEPT = 4, POLL_BATCH = 16 };
 
-// Streams of ours that carry the copies of all moves of a context, one for each direction: copies are
-// queued there only when nothing is left to wait for, so none can hold up another.
+// Streams of ours that carry the copies of all moves of a context, one for each direction: copies
+// are queued there only when nothing is left to wait for, so none can hold up another.
 struct carrier {
     CUcontext context;
     CUstream streams[2]; // by move_kind

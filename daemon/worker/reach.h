@@ -1,5 +1,5 @@
-// Copies between the GPU and memory of the client that the link reaches one-sidedly (reach.c,
-// reach_move.c): moves, each of which holds its stream at a gate, and the flights of their blocks.
+// Copies between the GPU and memory of the client that the link reaches one-sidedly (reach.c):
+// moves, each of which holds its stream at a gate, and the flights of their blocks.
 #ifndef RGPU_WORKER_REACH_H
 #define RGPU_WORKER_REACH_H
 

@@ -1,5 +1,5 @@
-// Windows that are full in both directions at once: both ends send until they must wait, with nobody
-// receiving, and everything arrives in order once somebody does.
+// Windows that are full in both directions at once: both ends send until they must wait, with
+// nobody receiving, and everything arrives in order once somebody does.
 #include "tests/transport/pairs.h"
 
 enum { RECORDS = 6000 };

@@ -67,9 +67,13 @@ api DELETE "/v1/leases/$outsider" >/dev/null
 ok "and the GPUs are free" back
 start_sync
 
-# slurmctld goes while a job runs, and comes back.
+# slurmctld goes while a job runs, and comes back. What it knew of the last seconds it has not
+# written yet: this job's record has to be on disk.
 job=$(submit --gres=rgpu:2 --wrap "$hold")
 running "$job"
+touch "$TMP/runs"
+saved() { [ "$SLURM_DIR/state/job_state" -nt "$TMP/runs" ]; }
+await "the record on disk" saved
 stop "$SLURMCTLD_PID" KILL
 ok "without slurmctld a lease stays" leases_are 1
 start_slurmctld

@@ -30,6 +30,7 @@ ok "a job that needs them waits" await "its reason" pending_for "$four" Licenses
 "$ctl" undrain box2 >/dev/null
 ok "and runs when they are back" await "its end" job_is "$four" COMPLETED
 
+await "no leases" no_leases
 "$ctl" drain box1:0 >/dev/null && "$ctl" mode box1:0 shared >/dev/null && "$ctl" undrain box1:0 >/dev/null
 ok "a GPU for shares is no exclusive one" await "parking" free_licenses_are rgpu 3
 memory_to_share() { [ "$(free_licenses rgpu_mem)" -ge 1 ]; }

@@ -17,6 +17,9 @@ rm -rf "$SLURM_DIR/state"
 mkdir "$SLURM_DIR/state"
 start_slurmctld
 await "idle nodes" nodes_idle
+# A slurmd takes no second job of a number whose processes it still has.
+processes_gone() { ! ls "$SLURM_DIR"/spool-*/*_"$lost".* >/dev/null 2>&1; }
+await "the end of the lost job's processes" processes_gone
 scontrol create reservation ReservationName=none Licenses=rgpu:12 users=root StartTime=now Duration=60 Flags=ANY_NODES >/dev/null
 
 out=$(as $BOB sbatch --parsable --wait -o out --gres=rgpu:2 --wrap "$DEVICES; cut -d' ' -f3 \$RGPU_TICKET_FILE | cut -d. -f2 | tr _- /+ >payload" || true)

@@ -53,6 +53,7 @@ like "$out" 'colour=red.* not understood' "a constraint that is none is refused 
 ok "exclusive with a least memory" as $ALICE srun --gres=rgpu:1 --rgpu-mode=exclusive --rgpu-mem=1G "$SAXPY"
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
+await "no leases" no_leases
 "$ctl" drain box1:0 >/dev/null && "$ctl" mode box1:0 shared >/dev/null && "$ctl" undrain box1:0 >/dev/null
 memory_to_share() { [ "$(free_licenses rgpu_mem)" -ge 2 ]; }
 await "the shared GPU" memory_to_share

@@ -1,5 +1,6 @@
 """A broker that is killed and started again, clients that repeat what got no answer, and boxes
 that notice when a GPU is given to two leases; standard library only."""
+import atexit
 import http.client
 import os
 import random
@@ -30,6 +31,11 @@ class Broker:
             subprocess.run([self.program, "--make-key", self.key], check=True,
                            stdout=subprocess.DEVNULL)
         self.process = None
+        atexit.register(self.end)
+
+    def end(self):
+        if self.process and self.alive():
+            self.process.kill()
 
     def start(self, fault=None, expect_ready=True):
         environment = dict(os.environ)

@@ -367,6 +367,60 @@ static inline uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t flags)
     return c;
 }
 
+static inline uint32_t halves(uint32_t a, uint32_t b, bool max, bool is_signed)
+{
+    uint32_t r = 0, flip = is_signed ? 0x8000 : 0;
+
+    for (int k = 0; k < 32; k += 16) {
+        uint32_t x = a >> k & 0xffff, y = b >> k & 0xffff;
+
+        r |= (((x ^ flip) < (y ^ flip)) == max ? y : x) << k;
+    }
+    return r;
+}
+
+/* One part of a word as a number. */
+static inline int32_t video_part(uint32_t x, uint32_t k, uint32_t width, bool is_signed)
+{
+    uint32_t part = x >> k * width & ((1u << width) - 1);
+
+    return is_signed && part >> (width - 1) ? (int32_t)part - (1 << width) : (int32_t)part;
+}
+
+static inline int32_t video_value(uint32_t op, int32_t x, int32_t y)
+{
+    switch (op) {
+    case VIDEO_ADD: return x + y;
+    case VIDEO_SUB: return x - y;
+    case VIDEO_AVERAGE: return (x + y + (x + y >= 0)) >> 1;
+    case VIDEO_ABSDIFF: return x < y ? y - x : x - y;
+    case VIDEO_MIN: return x < y ? x : y;
+    case VIDEO_MAX: return x > y ? x : y;
+    }
+    return 0;
+}
+
+static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
+{
+    uint32_t op = imm & 0xff, parts = imm >> 8 & 0xff, flags = imm >> 16, width = 32 / parts;
+    int32_t low = flags & VIDEO_D_SIGNED ? -(1 << (width - 1)) : 0;
+    int32_t high = (1 << (width - !!(flags & VIDEO_D_SIGNED))) - 1;
+    uint32_t r = 0;
+
+    for (uint32_t k = 0; k < parts; k++) {
+        int32_t v = video_value(op, video_part(a, k, width, flags & VIDEO_A_SIGNED),
+                                video_part(b, k, width, flags & VIDEO_B_SIGNED));
+
+        if (flags & VIDEO_SAT)
+            v = v < low ? low : v > high ? high : v;
+        if (flags & VIDEO_SUM)
+            c += (uint32_t)v;
+        else
+            r |= ((uint32_t)v & ((1u << width) - 1)) << k * width;
+    }
+    return flags & VIDEO_SUM ? c : r;
+}
+
 #define FUNCTION(name) \
     static void name(void *dv, const void *av, const void *bv, const void *cv, uint32_t imm)
 #define LANE_LOOP _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++)

@@ -11,6 +11,11 @@ extern const struct alu_row alu_rows_slow[]; /* other roundings and rare convers
 enum { PRMT_INDEX, PRMT_F4E, PRMT_B4E, PRMT_RC8, PRMT_ECL, PRMT_ECR, PRMT_RC16 };
 enum { DOT_A_SIGNED = 1, DOT_B_SIGNED = 2, DOT_HIGH = 4 };
 
+/* "video": imm is an operation, the number of parts, and flags. */
+enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_ABSDIFF, VIDEO_MIN, VIDEO_MAX };
+enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };
+#define VIDEO(op, parts, flags) ((uint32_t)(op) | (uint32_t)(parts) << 8 | (uint32_t)(flags) << 16)
+
 /* "round.f32" and "round.f64": imm is an operation and a rounding. */
 enum { ROUNDED_ADD, ROUNDED_SUB, ROUNDED_MUL, ROUNDED_FMA, ROUNDED_DIV, ROUNDED_RCP, ROUNDED_SQRT };
 #define ROUNDED(op, mode) ((uint32_t)(op) | (uint32_t)(mode) << 8)

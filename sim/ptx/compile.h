@@ -282,7 +282,7 @@ struct lowering {
     void (*lower)(struct compiler *c);
 };
 extern const struct lowering lower_integer[], lower_float[], lower_control[], lower_memory[],
-    lower_move[], lower_mbarriers[];
+    lower_move[], lower_mbarriers[], lower_compare[];
 void lower_call(struct compiler *c);
 void lower_cp_async_mbarrier(struct compiler *c);
 void lower_cp_async_bulk(struct compiler *c);

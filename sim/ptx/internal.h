@@ -20,13 +20,14 @@ enum type {
     TY_S8, TY_S16, TY_S32, TY_S64,
     TY_F16, TY_BF16, TY_F32, TY_F64,
     TY_F16X2, TY_BF16X2,
+    TY_U16X2, TY_S16X2,
     TY_COUNT
 };
 
 struct type_info {
     const char *name;
     unsigned char size; /* bytes */
-    char kind;          /* b, u, s, f; p for predicates */
+    char kind;          /* b, u, s, f; p for predicates, x for pairs of integers */
 };
 
 extern const struct type_info type_table[TY_COUNT];

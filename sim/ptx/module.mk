@@ -1,6 +1,6 @@
 PTX_SOURCES := $(addprefix sim/ptx/,types.c lexer.c scope.c expression.c variable.c parser.c \
     function.c operand.c lower.c lower_integer.c lower_float.c lower_control.c lower_memory.c \
-    lower_move.c lower_mbarrier.c regalloc.c compile.c module.c alu.c alu_table.c rounding.c memory.c atomic.c \
+    lower_move.c lower_mbarrier.c lower_compare.c regalloc.c compile.c module.c alu.c alu_table.c rounding.c memory.c atomic.c \
     call.c barrier.c mbarrier.c lanes.c warp.c print.c fault.c launch.c pool.c)
 
 # Results have to be those of the instruction, not of a rearranged or contracted expression.

@@ -26,6 +26,8 @@ const struct type_info type_table[TY_COUNT] = {
     [TY_F64] = { "f64", 8, 'f' },
     [TY_F16X2] = { "f16x2", 4, 'f' },
     [TY_BF16X2] = { "bf16x2", 4, 'f' },
+    [TY_U16X2] = { "u16x2", 4, 'x' },
+    [TY_S16X2] = { "s16x2", 4, 'x' },
 };
 
 enum type type_by_name(const char *name, size_t len)

@@ -99,6 +99,29 @@ static uint32_t dot(uint64_t a, uint64_t b, uint64_t c, bool sa, bool sb)
     return (uint32_t)c;
 }
 
+static uint32_t relu16(uint64_t x)
+{
+    return x & 0x8000 ? 0 : (uint16_t)x;
+}
+
+/* Byte by byte: absolute differences, their sum, averages, saturated sums. */
+static uint32_t parts(uint64_t a, uint64_t b, uint64_t c, char op)
+{
+    uint32_t r = 0;
+
+    for (int k = 0; k < 32; k += 8) {
+        int x = (uint8_t)(a >> k), y = (uint8_t)(b >> k), v = x < y ? y - x : x - y;
+
+        if (op == 'a')
+            v = (x + y + 1) / 2;
+        if (op == 'p')
+            v = x + y > 255 ? 255 : x + y;
+        c += (unsigned)v;
+        r |= (uint32_t)v << k;
+    }
+    return op == 's' ? (uint32_t)c : r;
+}
+
 static int nth(uint64_t mask, int n)
 {
     for (int i = 0; i < 32; i++)
@@ -537,6 +560,25 @@ static int nth(uint64_t mask, int n)
       (unsigned)(((unsigned __int128)c + UINT64_MAX + (a + b < a)) >> 64)) \
     X(case_212, "mad.lo.cc.u32 %w4, %w1, %w2, %w3; madc.hi.u32 %w0, %w1, %w2, 0;", WORD, \
       ((uint64_t)(uint32_t)a * (uint32_t)b + (uint32_t)c) >> 32) \
+    X(case_add_16x2, "add.u16x2 %w0, %w1, %w2;", WORD, \
+      ((a + b) & 0xffff) | ((a >> 16) + (b >> 16)) << 16) \
+    X(case_min_s16x2, "min.s16x2 %w0, %w1, %w2;", WORD, \
+      (uint16_t)((int16_t)a < (int16_t)b ? a : b) | \
+      (uint32_t)((int16_t)(a >> 16) < (int16_t)(b >> 16) ? a : b) >> 16 << 16) \
+    X(case_max_u16x2, "max.u16x2 %w0, %w1, %w2;", WORD, \
+      (uint16_t)((uint16_t)a > (uint16_t)b ? a : b) | \
+      (uint32_t)((uint16_t)(a >> 16) > (uint16_t)(b >> 16) ? a : b) >> 16 << 16) \
+    X(case_min_relu, "min.relu.s16x2 %w0, %w1, %w2;", WORD, \
+      relu16((int16_t)a < (int16_t)b ? a : b) | \
+      relu16(((int16_t)(a >> 16) < (int16_t)(b >> 16) ? a : b) >> 16) << 16) \
+    X(case_absdiff, "vabsdiff4.u32.u32.u32 %w0, %w1, %w2, 0;", WORD, \
+      parts(a, b, 0, 'd')) \
+    X(case_absdiff_sum, "vabsdiff4.u32.u32.u32.add %w0, %w1, %w2, %w3;", WORD, \
+      parts(a, b, c, 's')) \
+    X(case_average, "vavrg4.u32.u32.u32 %w0, %w1, %w2, 0;", WORD, \
+      parts(a, b, 0, 'a')) \
+    X(case_saturate, "vadd4.u32.u32.u32.sat %w0, %w1, %w2, 0;", WORD, \
+      parts(a, b, 0, 'p')) \
     X(case_borrow, "sub.cc.u32 %w4, %w1, %w2; addc.u32 %w0, 0, 0;", WORD, \
       (uint32_t)a >= (uint32_t)b) \
     X(case_borrow_64, "sub.cc.u64 %l4, %l1, %l2; subc.cc.u64 %l5, %l3, 0; addc.u64 %l0, 0, 0;", LONG, \

@@ -9,6 +9,7 @@
 #include "client-lib/library.h"
 #include "client-lib/process.h"
 #include "client-lib/thread.h"
+#include "common/handle_table.h"
 
 void call_begin(struct call *call, uint16_t op)
 {
@@ -239,5 +240,5 @@ CUresult call_wait(struct call *call, void *reply, size_t size)
 
 void handle_retire(uint64_t handle)
 {
-    object_retire((enum handle_kind)(handle >> 56), handle);
+    object_retire((enum handle_kind)handle_type(handle), handle);
 }

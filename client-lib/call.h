@@ -36,8 +36,8 @@ int32_t call_device(struct call *call, CUdevice device);
 uint64_t call_mint(struct call *call, enum handle_kind kind);
 CUresult call_unmint(struct call *call, uint64_t handle);
 
-// Room for SIZE bytes of arguments; NULL after a failure. Until call_post, call_wait or
-// call_cancel no other thread can send on this session.
+// Room for SIZE bytes of arguments; NULL after a failure. Until call_post or call_wait
+// no other thread can send on this session.
 void *call_reserve(struct call *call, size_t size);
 CUresult call_post(struct call *call);
 CUresult call_wait(struct call *call, void *reply, size_t size);

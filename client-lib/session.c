@@ -56,15 +56,6 @@ static void unlink_waiter(struct session *session, struct waiter *waiter)
     }
 }
 
-void session_forget(struct session *session, uint32_t call, struct waiter *waiter)
-{
-    pthread_mutex_lock(&session->lock);
-    session->calls[call % SESSION_CALLS] = NULL;
-    unlink_waiter(session, waiter);
-    pthread_mutex_unlock(&session->lock);
-    pthread_cond_destroy(&waiter->changed);
-}
-
 // Receives one event with the lock released. The caller has set `receiving`.
 static void receive_one(struct session *session)
 {

@@ -98,7 +98,6 @@ static inline CUresult session_lost(const struct session *session)
 // session_wait receives events until the waiter is done or the session is lost.
 uint32_t session_prepare(struct session *session, struct waiter *waiter);
 void session_wait(struct session *session, struct waiter *waiter);
-void session_forget(struct session *session, uint32_t call, struct waiter *waiter);
 // One credit, waiting for it. False: the session is lost.
 bool session_take_credit(struct session *session);
 // Pulls: announce before the request goes out; end when data is complete or the request failed.

@@ -3,16 +3,23 @@
 
     browse.py PROFILE-DIRECTORY URL TEXT...
 
-Says "seen TEXT" for each, and at the end prints the page. Status 1 where one does not appear.
+Says "seen TEXT" for each, and at the end prints the page. Status 1 where one does not appear;
+what the browser itself complained of is then on standard error. A browser that does not come up
+(a first start from a cold disk may take long, and now and then one dies) is started once more.
 """
 import json
 import os
 import select
 import subprocess
 import sys
+import tempfile
 import time
 
-PATIENCE = 30
+PATIENCE = 60
+
+
+class Refused(Exception):
+    """The browser answered with an error."""
 
 
 class Browser:
@@ -26,22 +33,35 @@ class Browser:
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
+        self.complaints = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--user-data-dir=" + profile, "--remote-debugging-pipe", url],
+             "--no-first-run", "--disable-background-networking", "--disable-component-update",
+             "--user-data-dir=" + profile, "--remote-debugging-pipe", "about:blank"],
             preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=self.complaints)
         os.close(to_browser)
         os.close(from_browser)
         self.buffer = b""
         self.number = 0
         self.session = None
+        try:
+            self.open(url)
+        except Exception:
+            self.complain()
+            self.close()
+            raise
+
+    def open(self, url):
         page, deadline = None, time.monotonic() + PATIENCE
-        while not page and time.monotonic() < deadline:
+        while not page:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the browser has no page")
             targets = self.call("Target.getTargets")["targetInfos"]
             page = next((target for target in targets if target["type"] == "page"), None)
         self.session = self.call("Target.attachToTarget",
                                  {"targetId": page["targetId"], "flatten": True})["sessionId"]
+        self.call("Page.navigate", {"url": url})
 
     def call(self, method, parameters=None):
         self.number += 1
@@ -55,34 +75,60 @@ class Browser:
             if separator:
                 self.buffer = rest
                 answer = json.loads(text)
-                if answer.get("id") == self.number:
-                    return answer["result"]
-                continue
-            if not select.select([self.read_end], [], [], deadline - time.monotonic())[0]:
+                if answer.get("id") != self.number:
+                    continue
+                if "error" in answer:
+                    raise Refused(method + ": " + answer["error"]["message"])
+                return answer["result"]
+            patience = max(0, deadline - time.monotonic())
+            if not select.select([self.read_end], [], [], patience)[0]:
                 raise TimeoutError(method)
-            self.buffer += os.read(self.read_end, 1 << 20)
+            more = os.read(self.read_end, 1 << 20)
+            if not more:
+                raise ConnectionError("the browser has gone")
+            self.buffer += more
 
     def page(self):
-        return self.call("Runtime.evaluate", {
-            "expression": "document.body.cloneNode(true).outerHTML"})["result"]["value"]
+        """What the page shows now; nothing while it is between two documents."""
+        try:
+            answer = self.call("Runtime.evaluate", {
+                "expression": "document.body ? document.body.cloneNode(true).outerHTML : ''"})
+        except Refused:
+            return ""
+        return answer["result"].get("value", "").partition("<script>")[0]
+
+    def complain(self):
+        self.complaints.seek(0)
+        sys.stderr.write(self.complaints.read().decode(errors="replace"))
 
     def close(self):
         self.process.kill()
         self.process.wait()
+        os.close(self.write_end)
+        os.close(self.read_end)
+
+
+def start(profile, url):
+    try:
+        return Browser(profile + ".1", url)
+    except (OSError, Refused) as error:
+        print("browse: %s: once more" % error, file=sys.stderr)
+        return Browser(profile + ".2", url)
 
 
 def main():
-    browser = Browser(*sys.argv[1:3])
+    browser = start(*sys.argv[1:3])
     try:
         for text in sys.argv[3:]:
             deadline = time.monotonic() + PATIENCE
-            while text not in browser.page().partition("<script>")[0]:
+            while text not in browser.page():
                 if time.monotonic() > deadline:
-                    print("missing " + text, browser.page(), sep="\n")
+                    print("missing " + text, browser.page(), sep="\n", file=sys.stderr)
+                    browser.complain()
                     return 1
                 time.sleep(0.1)
             print("seen " + text, flush=True)
-        print(browser.page().partition("<script>")[0])
+        print(browser.page())
         return 0
     finally:
         browser.close()

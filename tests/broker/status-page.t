@@ -14,6 +14,7 @@ start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROK
     '>live</span>' '2 GPUs (1 free), 1 leases, 0 waiting' '<td>box1</td><td>up</td>' \
     'gpu exclusive used' "<code>$lease</code></td><td>granted</td>" \
     '&lt;b&gt;bold&lt;/b&gt;' '<td>lease.granted</td>' '1 leases, 1 waiting'
+READY_SECONDS=130 # a browser that starts from a cold disk, twice
 seen() { await_line browser "^seen .*$1"; }
 ok "the page follows the broker" seen live
 ok "figures" seen 'GPUs'

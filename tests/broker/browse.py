@@ -39,6 +39,7 @@ class Browser:
              "--no-first-run", "--disable-background-networking", "--disable-component-update",
              "--user-data-dir=" + profile, "--remote-debugging-pipe", "about:blank"],
             preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL,
+            env=dict(os.environ, TMPDIR=os.path.dirname(profile)),
             stdout=subprocess.DEVNULL, stderr=self.complaints)
         os.close(to_browser)
         os.close(from_browser)

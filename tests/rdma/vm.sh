@@ -2,6 +2,7 @@
 # lines become this test's. The caller has not sourced lib.sh; nothing comes after `in_vm`.
 #
 # in_vm SECONDS SCRIPT: SCRIPT, beside this file, runs in the guest and prints TAP.
+set -o pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export TOP BUILD=${BUILD:-$TOP/build}
 
@@ -11,11 +12,15 @@ skip_vm() {
 }
 
 in_vm() {
-    local status=0 errors
+    local status=0 errors lines
     [ -z "${VALGRIND:-}${SAN:-}" ] || skip_vm "the emulated machine is too slow for checked programs"
-    errors=$(mktemp)
-    "$TOP/scripts/rdma-vm" --timeout "$1" bash "$TOP/tests/rdma/guest/$2" 2>"$errors" || status=$?
+    errors=$(mktemp) lines=$(mktemp)
+    "$TOP/scripts/rdma-vm" --timeout "$1" bash "$TOP/tests/rdma/guest/$2" 2>"$errors" |
+        tee "$lines" || status=$?
     cat "$errors" >&2
+    # The guest has one way out for both of its outputs, and prove keeps what is no test to itself.
+    [ $status = 0 ] || grep -E -A1 '^(not ok|#)' "$lines" >&2 || true
+    rm -f "$lines"
     if [ $status = 125 ]; then
         set -- "$(sed -n 's/^rdma-vm: //p' "$errors" | tail -n 1)"
         rm -f "$errors"

@@ -95,6 +95,29 @@ static inline CUdeviceptr device_alloc(size_t size)
     return address;
 }
 
+/* Work that keeps a stream busy until it is released, however slow the machine is. */
+struct hold {
+    CUdeviceptr flag; /* 4 bytes, given back with the context: the kernel may still look */
+    CUstream release;
+};
+
+static inline struct hold hold_stream(const struct gpu *gpu, CUstream stream)
+{
+    struct hold hold = {.flag = device_alloc(4)};
+    CHECK(cuStreamCreate(&hold.release, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemsetD32Async(hold.flag, 0, 1, hold.release));
+    CHECK(cuStreamSynchronize(hold.release));
+    launch(kernel(gpu, "wait_flag"), 1, 1, stream, &hold.flag);
+    return hold;
+}
+
+static inline void hold_release(struct hold *hold)
+{
+    CHECK(cuMemsetD32Async(hold->flag, 1, 1, hold->release));
+    CHECK(cuStreamSynchronize(hold->release));
+    CHECK(cuStreamDestroy(hold->release));
+}
+
 static inline int device_attribute(CUdevice device, CUdevice_attribute attribute)
 {
     int value = 0;

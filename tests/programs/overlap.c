@@ -86,7 +86,8 @@ static void queries(const struct gpu *gpu)
     CUfunction delay = kernel(gpu, "delay");
     CUstream slow, quick;
     CUevent before, after, never;
-    unsigned long long pause = 300000000;
+    unsigned long long pause = 50000000;
+    struct hold hold;
     CHECK(cuStreamCreate(&slow, CU_STREAM_NON_BLOCKING));
     CHECK(cuStreamCreate(&quick, CU_STREAM_NON_BLOCKING));
     CHECK(cuEventCreate(&before, 0));
@@ -97,6 +98,7 @@ static void queries(const struct gpu *gpu)
 
     CHECK(cuEventRecord(before, slow));
     launch(delay, 1, 1, slow, &pause);
+    hold = hold_stream(gpu, slow);
     CHECK(cuEventRecord(after, slow));
     CHECK(cuEventSynchronize(before));
     gives(cuEventQuery(before), CUDA_SUCCESS, "an event before a running kernel is done");
@@ -107,13 +109,14 @@ static void queries(const struct gpu *gpu)
     launch(kernel(gpu, "empty"), 1, 1, quick, NULL);
     gives(cuStreamSynchronize(quick), CUDA_SUCCESS, "another stream's work is done meanwhile");
     gives(cuEventQuery(after), CUDA_ERROR_NOT_READY, "while the first stream is still busy");
+    hold_release(&hold);
     gives(cuEventSynchronize(after), CUDA_SUCCESS, "the busy one can be waited for");
     gives(cuStreamQuery(slow), CUDA_SUCCESS, "and is done then");
 
     float ms = -1;
     CHECK(cuEventElapsedTime(&ms, before, after));
-    ok(ms >= 299 && ms < 5000, "a kernel of 300 ms took about that long by its events");
-    if (!(ms >= 299 && ms < 5000))
+    ok(ms >= 49, "a kernel of 50 ms took at least that long by its events");
+    if (!(ms >= 49))
         diag("%f ms", (double)ms);
     gives(cuEventElapsedTime(&ms, before, never), CUDA_ERROR_INVALID_HANDLE,
           "no time to an event that was never recorded");
@@ -159,10 +162,11 @@ static void default_stream(const struct gpu *gpu)
     CHECK(cuStreamSynchronize(blocking));
     ok(got[0] == 4 && got[n - 1] == 4, "a blocking stream waits for the default stream");
 
-    launch(delay, 1, 1, free_running, &pause);
+    struct hold hold = hold_stream(gpu, free_running);
     CHECK(cuMemcpyDtoH(got, data, n * 4));
     gives(cuStreamQuery(free_running), CUDA_ERROR_NOT_READY,
           "the default stream does not wait for a non-blocking one");
+    hold_release(&hold);
     CHECK(cuCtxSynchronize());
     gives(cuStreamQuery(free_running), CUDA_SUCCESS, "synchronizing the context does");
     CHECK(cuStreamDestroy(blocking));

@@ -11,15 +11,20 @@ static CUstream stream, busy;
 static CUdeviceptr device;
 static unsigned char *want;
 
-/* Puts random bytes on the device, keeps `busy` busy, and clears where they will be copied to. */
+static struct hold hold;
+
+/* Puts random bytes on the device, keeps `busy` busy (in round 1 until `finish`), and clears where
+ * the bytes will be copied to. */
 static void prepare(unsigned char *host, unsigned round)
 {
-    /* Round 1 asks whether it is busy still, which must not depend on how fast the machine is. */
-    unsigned long long pause = round == 1 ? 1500000000 : 40000000;
+    unsigned long long pause = 40000000;
     fill_random(want, SIZE, round);
     CHECK(cuMemcpyHtoD(device, want, SIZE));
     memset(host, 0, SIZE);
-    launch(kernel(&gpu, "delay"), 1, 1, busy, &pause);
+    if (round == 1)
+        hold = hold_stream(&gpu, busy);
+    else
+        launch(kernel(&gpu, "delay"), 1, 1, busy, &pause);
 }
 
 static void finish(void)
@@ -64,6 +69,7 @@ static void arrives(unsigned char *host, const char *kind)
     CHECK(cuStreamSynchronize(stream));
     is_mem(host, want, SIZE, "%s: there once its own stream is synchronized", kind);
     gives(cuStreamQuery(busy), CUDA_ERROR_NOT_READY, "%s: without waiting for another", kind);
+    hold_release(&hold);
     finish();
 
     prepare(host, 2);

@@ -48,12 +48,13 @@ int main()
     CHECK(cudaEventElapsedTime(&ms, start, stop));
     ok(ms > 0 && ms < 60000, "and tells how long it took");
 
-    delay_kernel<<<1, 1, 0, stream[0]>>>(100000000ull);
+    hold busy(stream[0]);
     CHECK(cudaEventRecord(stop, stream[0]));
     gives(cudaEventQuery(stop), cudaErrorNotReady, "an event behind a running kernel");
     gives(cudaStreamQuery(stream[0]), cudaErrorNotReady, "and its stream");
     gives(cudaStreamSynchronize(stream[1]), cudaSuccess, "other streams are free");
     gives(cudaEventQuery(stop), cudaErrorNotReady, "meanwhile");
+    busy.release();
     gives(cudaDeviceSynchronize(), cudaSuccess, "the device can be waited for");
     gives(cudaEventQuery(stop), cudaSuccess, "then the event has happened");
     for (int s = 0; s < streams; s++) {

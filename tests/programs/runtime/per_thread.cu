@@ -18,11 +18,12 @@ int main()
     CHECK(cudaMalloc(&data, n * 4));
     CHECK(cudaMemset(data, 0, n * 4));
     CHECK(cudaDeviceSynchronize());
-    delay_kernel<<<1, 1>>>(1000); // the first launch of a kernel may wait for others
+    hold first(0); // the first launch of a kernel may wait for others
+    first.release();
     increment<<<2, 128>>>(data, 0);
     CHECK(cudaStreamSynchronize(0));
 
-    delay_kernel<<<1, 1>>>(400000000ull);
+    hold busy(0);
     unsigned wrong = 0;
     bool free_running = false;
     std::thread other([&] {
@@ -33,6 +34,7 @@ int main()
     other.join();
     gives(cudaStreamQuery(cudaStreamPerThread), cudaErrorNotReady,
           "another thread's default stream does not wait for this one's");
+    busy.release();
     ok(free_running, "it went on by itself");
     for (unsigned i = 0; i < n; i++)
         wrong += out[i] != 1;

@@ -42,12 +42,28 @@ struct random_numbers {
     float f32() { return float(u32() >> 8) / (1 << 23) - 1.0f; }
 };
 
-// Keeps one thread of the device busy for so many milliseconds.
-static __global__ void delay_kernel(unsigned long long nanoseconds)
+static __global__ void wait_kernel(volatile unsigned *flag)
 {
-    unsigned long long start, now;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-    do
-        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    while (now - start < nanoseconds);
+    while (*flag == 0)
+        ;
 }
+
+// Work that keeps a stream busy until it is released, however slow the machine is.
+struct hold {
+    unsigned *flag; // given back with the context: the kernel may still look
+    cudaStream_t stream;
+    explicit hold(cudaStream_t held)
+    {
+        CHECK(cudaMalloc(&flag, sizeof(*flag)));
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaMemsetAsync(flag, 0, sizeof(*flag), stream));
+        CHECK(cudaStreamSynchronize(stream));
+        wait_kernel<<<1, 1, 0, held>>>(flag);
+    }
+    void release()
+    {
+        CHECK(cudaMemsetAsync(flag, 1, sizeof(*flag), stream));
+        CHECK(cudaStreamSynchronize(stream));
+        CHECK(cudaStreamDestroy(stream));
+    }
+};

@@ -1,6 +1,6 @@
 // Contexts of the session: primary ones, which the worker keeps warm with a reference of its own, and
 // those that the client creates.
-#include "daemon/worker/worker.h"
+#include "daemon/worker/charge.h"
 #include "worker_serve.h"
 
 // Everything of ours that refers to a context which is going away.
@@ -9,6 +9,7 @@ static void forget_context(CUcontext context)
     staging_streams_forget(context);
     host_memory_forget_context(context);
     allocation_remove_context(context);
+    charge_drop_context(context);
     atomic_fetch_add(&session.memory_epoch, 1);
     atomic_store(&session.deferred, 0); // failures of what was under way there go with it
 }
@@ -96,14 +97,24 @@ void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
     if (serve_failed(serve))
         return;
-    serve_fail(serve, create(&context, args->flags, device));
-    if (serve_failed(serve))
+    int ordinal = session_device_of(device);
+    if (!charge_set(serve, 0, NULL, ordinal, devices.list[ordinal].context_cost)) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         return;
+    }
+    serve_fail(serve, create(&context, args->flags, device));
+    if (serve_failed(serve)) {
+        charge_drop(serve);
+        return;
+    }
     // Creating pushes; which context is current is said with each request.
     driver.cuCtxPopCurrent_v2(&ignored);
+    charge_rename(serve, context);
     serve_bind(serve, HANDLE_CONTEXT, args->pctx, context);
-    if (serve_failed(serve))
+    if (serve_failed(serve)) {
+        charge_drop(context);
         driver.cuCtxDestroy_v2(context);
+    }
 }
 
 static bool is_primary(CUcontext context)
@@ -128,6 +139,7 @@ void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v
     forget_context(context);
     serve_unbind(serve, HANDLE_CONTEXT, args->ctx);
     serve_fail(serve, driver.cuCtxDestroy_v2(context));
+    charge_drop(context);
     driver.cuCtxSetCurrent(NULL);
     serve->current = NULL;
     atomic_fetch_add(&session.context_epoch, 1);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/worker/charge.h"
 #include "daemon/worker/image.h"
 #include "worker_serve.h"
 
@@ -11,9 +12,31 @@ static void note_prints(const struct image *image)
         print_expect();
 }
 
-void serve_module_load(struct serve *serve, const struct args_module_load *args)
+static void load_module(struct serve *serve, const struct args_module_load *args,
+                        const struct image *image, struct jit *jit)
 {
     CUmodule module = NULL;
+    CUdevice device = 0;
+
+    serve_fail(serve, driver.cuCtxGetDevice(&device));
+    if (!serve_failed(serve))
+        serve_fail(serve, charge_variables(image, jit, serve->current, session_device_of(device)));
+    if (!serve_failed(serve)) {
+        serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit->count, jit->names,
+                                                    jit->values));
+        jit_reply(serve, jit, args->reply_room);
+    }
+    if (!serve_failed(serve)) {
+        serve_bind(serve, HANDLE_MODULE, args->module, module);
+        charge_rename(jit, module);
+        note_prints(image);
+    } else {
+        charge_drop(jit);
+    }
+}
+
+void serve_module_load(struct serve *serve, const struct args_module_load *args)
+{
     struct jit jit;
 
     if (!serve_require(serve, driver.cuModuleLoadDataEx))
@@ -21,22 +44,52 @@ void serve_module_load(struct serve *serve, const struct args_module_load *args)
     struct image *image = image_take(serve, args->image);
     if (!image)
         return;
-    if (jit_parse(serve, args + 1, args->bytes, &jit)) {
-        serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit.count, jit.names,
-                                                    jit.values));
-        jit_reply(serve, &jit, args->reply_room);
-    }
-    if (!serve_failed(serve)) {
-        serve_bind(serve, HANDLE_MODULE, args->module, module);
-        note_prints(image);
-    }
+    if (jit_parse(serve, args + 1, args->bytes, &jit))
+        load_module(serve, args, image, &jit);
     jit_free(&jit);
     image_put(image);
 }
 
-void serve_library_load(struct serve *serve, const struct args_library_load *args)
+void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload *args)
+{
+    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->hmod);
+
+    if (!serve_require(serve, driver.cuModuleUnload))
+        return;
+    serve_fail(serve, driver.cuModuleUnload(module));
+    charge_drop(module);
+    serve_unbind(serve, HANDLE_MODULE, args->hmod);
+}
+
+// A library has variables in every context that comes to use it.
+static void charge_library(struct serve *serve, const struct image *image, const void *owner)
+{
+    for (unsigned i = 0; i < session.device_count; i++)
+        serve_fail(serve, charge_variables(image, owner, NULL, session.ordinals[i]));
+}
+
+static void load_library(struct serve *serve, const struct args_library_load *args,
+                         const struct image *image, struct jit *jit)
 {
     CUlibrary library = NULL;
+
+    charge_library(serve, image, jit);
+    if (!serve_failed(serve)) {
+        serve_fail(serve, driver.cuLibraryLoadData(&library, image->data, jit->names, jit->values,
+                                                   jit->count, NULL, NULL, 0));
+        jit_reply(serve, jit, args->reply_room);
+    }
+    if (!serve_failed(serve)) {
+        serve_bind(serve, HANDLE_LIBRARY, args->library, library);
+        charge_rename(jit, library);
+        note_prints(image);
+    } else {
+        charge_drop(jit);
+    }
+}
+
+void serve_library_load(struct serve *serve, const struct args_library_load *args)
+{
     struct jit jit;
 
     if (!serve_require(serve, driver.cuLibraryLoadData))
@@ -44,17 +97,21 @@ void serve_library_load(struct serve *serve, const struct args_library_load *arg
     struct image *image = image_take(serve, args->image);
     if (!image)
         return;
-    if (jit_parse(serve, args + 1, args->bytes, &jit)) {
-        serve_fail(serve, driver.cuLibraryLoadData(&library, image->data, jit.names, jit.values,
-                                                   jit.count, NULL, NULL, 0));
-        jit_reply(serve, &jit, args->reply_room);
-    }
-    if (!serve_failed(serve)) {
-        serve_bind(serve, HANDLE_LIBRARY, args->library, library);
-        note_prints(image);
-    }
+    if (jit_parse(serve, args + 1, args->bytes, &jit))
+        load_library(serve, args, image, &jit);
     jit_free(&jit);
     image_put(image);
+}
+
+void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnload *args)
+{
+    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+
+    if (!serve_require(serve, driver.cuLibraryUnload))
+        return;
+    serve_fail(serve, driver.cuLibraryUnload(library));
+    charge_drop(library);
+    serve_unbind(serve, HANDLE_LIBRARY, args->library);
 }
 
 // ---- functions and kernels by name ----

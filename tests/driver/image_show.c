@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/driver/image.h"
+#include "common/driver/variables.h"
 
 static const char *const compression_names[] = {"stored", "lz4", "zstd"};
 
@@ -63,6 +64,11 @@ int main(int argc, char **argv)
         printf("image kind=%s size=%zu of %zu\n", image_kind_name(image.kind), image.size, size);
         if (image.kind == IMAGE_FATBIN)
             result = show_entries(&image);
+        uint64_t bytes;
+        if (result == 0)
+            result = image_variable_bytes(data, size, 90, &bytes);
+        if (result == 0)
+            printf("variables %llu\n", (unsigned long long)bytes);
     }
     if (result < 0)
         fprintf(stderr, "%s: %s\n", argv[1], strerror(-result));

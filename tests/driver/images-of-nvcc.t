@@ -27,5 +27,26 @@ done
 
 nvcc -cubin -arch=sm_90 "$TMP/add.cu" -o "$TMP/add.cubin"
 size=$(stat -c %s "$TMP/add.cubin")
-is "$("$show" "$TMP/add.cubin")" "image kind=elf size=$size of $size" "a cubin's size is its own"
+like "$("$show" "$TMP/add.cubin")" "^image kind=elf size=$size of $size$" "a cubin's size is its own"
+
+cat >"$TMP/variables.cu" <<'EOF'
+__device__ float big[1000];
+__device__ double4 quads[3];
+__device__ int one = 5;
+__device__ short initial[] = {1, 2, 3, 4, 5};
+__constant__ int constants[10];
+__managed__ int managed;
+extern "C" __global__ void use(float *p)
+{
+    static __device__ char inside[33];
+    big[3] = ++one + inside[3] + constants[1] + managed;
+    initial[1] = inside[2] = 1;
+    quads[2].y = initial[2];
+    *p = big[threadIdx.x] + quads[1].x;
+}
+EOF
+for form in -ptx -cubin -fatbin; do
+    nvcc $form -arch=sm_90 "$TMP/variables.cu" -o "$TMP/variables" 2>/dev/null
+    like "$("$show" "$TMP/variables")" '^variables 4147$' "variables are counted ($form)"
+done
 done_testing

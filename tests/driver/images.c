@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "common/driver/fatbin_format.h"
+#include "common/driver/variables.h"
 #include "tests/tap.h"
 
 static const char corpus[] = "tests/fuzz/corpus/image";
@@ -151,6 +152,72 @@ static void check_damage(void)
     is_int(read_first(&damaged), -EBADMSG, "a fatbin larger than everything is refused");
 }
 
+// ---- variables ----
+
+static uint64_t variables_of(const void *data, size_t size)
+{
+    uint64_t bytes = 0;
+    int result = image_variable_bytes(data, size, 90, &bytes);
+    return result < 0 ? (uint64_t)-result << 48 : bytes;
+}
+
+static void check_variables(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } texts[] = {
+        {".global .align 4 .b8 big[4000];", 4000},
+        {".visible .global .align 16 .v4 .f32 many[10][3];", 480},
+        {".global .attribute(.managed) .align 4 .u32 m; .global .f64 d;", 12},
+        {".global .u16 a = 3, b[5] = {1, 2}, c;", 14},
+        {".global .s32 unsized[] = {1, 2, {3, 4}, 5};", 20},
+        {".global .b64 names[0x10];", 128},
+        {".extern .global .align 4 .b8 elsewhere[999999];\n.weak .global .f16x2 here;", 4},
+        {"// .global .b8 comment[7];\n/* .global .b8 other[7]; */ .global .b8 x[1];", 1},
+        {".const .align 4 .b8 c[40]; .shared .b8 s[100]; .file 1 \".global .b8 s[5];\"", 0},
+        {".entry f(.param .u64 .ptr .global .align 4 p) { ld.global.u32 %r1, [p]; }", 0},
+        {".global .b8 huge[0xffffffffffffffff][16];", UINT64_MAX},
+        {".global", 0},
+        {".global .b8 cut[", 0},
+        {".global .b8 cut[3", 3},
+        {".global .u32 v = {{{", 4},
+        {"/*", 0},
+    };
+    char text[512];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        snprintf(text, sizeof text, ".version 8.0\n.target sm_90\n%s", texts[i].text);
+        is_int((int64_t)variables_of(text, strlen(text)), (int64_t)texts[i].bytes,
+               "variables of \"%.*s\"", (int)strcspn(texts[i].text, "\n"), texts[i].text);
+    }
+    is_int((int64_t)variables_of("no image", 8), (int64_t)EBADMSG << 48, "no image has none");
+}
+
+static void check_fatbin_of_variables(const char *text)
+{
+    struct {
+        struct fatbin_header header;
+        struct {
+            struct fatbin_entry_header header;
+            char payload[512];
+        } entries[2];
+    } packed = {.header = {FATBIN_MAGIC, 1, sizeof packed.header,
+                           sizeof packed - sizeof packed.header}};
+    for (int i = 0; i < 2; i++) {
+        packed.entries[i].header = (struct fatbin_entry_header){
+            .kind = FATBIN_KIND_PTX, .version = 0x101, .header_size = 64, .padded_size = 512,
+            .arch = i ? 120 : 80, .major = 8};
+        snprintf(packed.entries[i].payload, 512, ".version 8.0\n%s[%d];", text, i ? 5000 : 50);
+    }
+    is_int((int64_t)variables_of(&packed, sizeof packed), 50,
+           "of a fat binary only what the device can load counts");
+    packed.entries[1].header.arch = 90;
+    is_int((int64_t)variables_of(&packed, sizeof packed), 5000, "and of that the most");
+    packed.entries[1].payload[0] = 'x';
+    is_int((int64_t)variables_of(&packed, sizeof packed), (int64_t)EBADMSG << 48,
+           "a damaged entry is told");
+}
+
 int main(void)
 {
     static const char *const fatbins[] = {"none.fatbin", "speed.fatbin", "balance.fatbin",
@@ -161,5 +228,7 @@ int main(void)
     check_text();
     check_strange();
     check_damage();
+    check_variables();
+    check_fatbin_of_variables(".global .b8 x");
     return done();
 }

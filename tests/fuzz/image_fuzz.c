@@ -1,19 +1,23 @@
-// Images from elsewhere: recognition, walking a fatbin, decompression.
+// Images from elsewhere: recognition, walking a fatbin, decompression, counting variables.
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/driver/image.h"
+#include "common/driver/variables.h"
 
 // Inputs that unpack to far more than their own size would only make the run slow.
 enum { UNPACKED_MAX = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void walk(const void *data, size_t size)
+// Whether no entry claims to be large.
+static bool walk(const void *data, size_t size)
 {
     struct fatbin_iterator iterator;
     struct fatbin_entry entry;
+    bool small = true;
     if (fatbin_open(data, size, &iterator) < 0)
-        return;
+        return true;
     while (fatbin_next(&iterator, &entry) > 0) {
         char *bytes;
         size_t got;
@@ -22,7 +26,9 @@ static void walk(const void *data, size_t size)
                 abort();
             free(bytes);
         }
+        small = small && entry.size <= UNPACKED_MAX;
     }
+    return small;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -32,7 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (image.size > size)
         abort();
-    if (image.kind == IMAGE_FATBIN)
-        walk(data, size);
+    uint64_t bytes;
+    if ((image.kind != IMAGE_FATBIN || walk(data, size)) &&
+        image_variable_bytes(data, size, 90, &bytes) > 0)
+        abort();
     return 0;
 }

@@ -1,4 +1,6 @@
-// A session's memory budget holds on every way to allocate, and is what the session sees.
+// A session's memory budget holds on every way to use memory, and is what the session sees.
+#include <stdlib.h>
+
 #include "tests/worker/peer.h"
 
 enum { MIB = 1024 * 1024 };
@@ -12,6 +14,85 @@ static void info(struct peer *peer, uint64_t want_free, uint64_t want_total, con
     is_int((int64_t)reply.total, (int64_t)want_total, "total %s", when);
 }
 
+// Loads a text with a variable of BYTES; the module, or 0 and *RESULT.
+static uint64_t load_variables(struct peer *peer, uint64_t bytes, CUresult *result)
+{
+    static uint32_t image = 1000;
+    uint64_t module = peer_mint(peer, HANDLE_MODULE);
+    char text[256];
+    int size = snprintf(text, sizeof(text),
+                        ".version 8.0\n.target sm_90\n.address_size 64\n"
+                        ".visible .global .align 4 .b8 variable[%llu];\n"
+                        ".visible .entry f() { ret; }\n",
+                        (unsigned long long)bytes) + 1;
+
+    POST(peer, image_begin, .image = ++image, .size = (uint64_t)size);
+    POST_TAIL(peer, image_data, text, (size_t)size, .image = image, .bytes = (uint32_t)size);
+    *result = ASK(peer, module_load, .module = module, .image = image);
+    POST(peer, image_free, .image = image);
+    return *result ? 0 : module;
+}
+
+static void variables(struct peer *peer)
+{
+    CUresult result;
+    uint64_t module = load_variables(peer, 24 * MIB, &result);
+    struct args_cuModuleUnload unload = {.hmod = module};
+
+    is_int(result, CUDA_SUCCESS, "a module with variables of 24 MiB");
+    info(peer, 40 * MIB, 64 * MIB, "with it");
+    load_variables(peer, 41 * MIB, &result);
+    is_int(result, CUDA_ERROR_OUT_OF_MEMORY, "one with 41 more is too much");
+    info(peer, 40 * MIB, 64 * MIB, "after that");
+    is_int(peer_ask(peer, OP_cuModuleUnload, &unload, sizeof(unload), NULL, 0, NULL, 0, NULL, 0,
+                    NULL), CUDA_SUCCESS, "it is unloaded");
+    info(peer, 64 * MIB, 64 * MIB, "after it");
+}
+
+static void limits(struct peer *peer)
+{
+    is_int(ASK(peer, cuCtxSetLimit, .limit = CU_LIMIT_MALLOC_HEAP_SIZE, .value = 20 * MIB),
+           CUDA_SUCCESS, "a heap of 20 MiB for kernels");
+    info(peer, 44 * MIB, 64 * MIB, "with it");
+    is_int(ASK(peer, cuCtxSetLimit, .limit = CU_LIMIT_MALLOC_HEAP_SIZE, .value = 65 * MIB),
+           CUDA_ERROR_OUT_OF_MEMORY, "one of 65 is too much");
+    is_int(ASK(peer, cuCtxSetLimit, .limit = CU_LIMIT_MALLOC_HEAP_SIZE, .value = 10 * MIB),
+           CUDA_SUCCESS, "and 10 are less");
+    info(peer, 54 * MIB, 64 * MIB, "with less");
+    is_int(ASK(peer, cuCtxSetLimit, .limit = CU_LIMIT_STACK_SIZE, .value = 512 * 1024),
+           CUDA_ERROR_OUT_OF_MEMORY, "large stacks for all threads are too much");
+    is_int(ASK(peer, cuCtxSetLimit, .limit = CU_LIMIT_STACK_SIZE, .value = 1024), CUDA_SUCCESS,
+           "stacks of the usual size cost nothing");
+    is_int(ASK(peer, cuCtxSetLimit, .limit = (CUlimit)77, .value = 1), CUDA_ERROR_INVALID_VALUE,
+           "a limit that does not exist is refused");
+    is_int(ASK(peer, cuDevicePrimaryCtxReset_v2, .dev = 0), CUDA_SUCCESS, "the context is reset");
+    peer_retain(peer, 0);
+    info(peer, 64 * MIB, 64 * MIB, "and its heap has gone");
+}
+
+static void contexts(struct peer *peer)
+{
+    uint64_t first = peer_mint(peer, HANDLE_CONTEXT), second = peer_mint(peer, HANDLE_CONTEXT);
+    uint64_t cost = peer->ready.devices[0].context_cost;
+    CUresult result;
+
+    ok(cost > 0 && cost <= 64 * MIB && 2 * cost > 64 * MIB - MIB,
+       "one more context fits the budget, two do not (%llu bytes each)",
+       (unsigned long long)cost);
+    is_int(ASK(peer, cuCtxCreate_v4, .pctx = first, .dev = 0), CUDA_SUCCESS, "a second context");
+    info(peer, 64 * MIB - cost, 64 * MIB, "with it");
+    is_int(ASK(peer, cuCtxCreate_v4, .pctx = second, .dev = 0), CUDA_ERROR_OUT_OF_MEMORY,
+           "a third is too much");
+    uint64_t primary = peer->context;
+    peer->context = first;
+    load_variables(peer, MIB, &result);
+    is_int(result, CUDA_SUCCESS, "a module in the second context");
+    info(peer, 63 * MIB - cost, 64 * MIB, "with that");
+    peer->context = primary;
+    is_int(ASK(peer, cuCtxDestroy_v2, .ctx = first), CUDA_SUCCESS, "the context is destroyed");
+    info(peer, 64 * MIB, 64 * MIB, "and all that it had is back");
+}
+
 int main(void)
 {
     struct reply_cuMemAlloc_v2 first = {0}, second = {0};
@@ -19,6 +100,7 @@ int main(void)
     struct reply_cuMemAllocAsync ordered = {0};
     struct peer peer;
 
+    setenv("RGPU_SIM_CONTEXT_COST", "40M", 1);
     peer_start(&peer, &(struct peer_options){.budget = 64 * MIB});
     is_int((int64_t)peer.devices[0].total_memory, 64 * MIB, "the device has the budget's size");
     peer_retain(&peer, 0);
@@ -46,6 +128,9 @@ int main(void)
     is_int(ASK(&peer, cuMemFree_v2, .dptr = first.dptr), CUDA_ERROR_INVALID_VALUE,
            "freeing twice fails");
     info(&peer, 64 * MIB, 64 * MIB, "even then");
+    variables(&peer);
+    limits(&peer);
+    contexts(&peer);
     peer_stop(&peer);
     return done();
 }

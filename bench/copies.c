@@ -2,9 +2,13 @@
  * Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
  * through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.
  *
- *   copies ROUNDS SIZE...     the best of ROUNDS for each size, in MB/s
+ *   copies ROUNDS [--warm N] [--pinned] SIZE...
+ *                             the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
+ *                             in each direction; --pinned: of pinned memory only
  *   copies ROUNDS --small     a copy of 64 B in either direction and a launch with its synchronization,
- *                             median in us, and voluntary context switches of all that
+ *                             median in us
+ *   copies ROUNDS --switches  the same and as many copies of 1 MiB from and to pageable memory; voluntary
+ *                             context switches of all that
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +17,7 @@
 
 #include "tests/programs/driver.h"
 
-enum { SMALL_ROUNDS = 300 };
+enum { SMALL_ROUNDS = 300, WARM_SIZE = 16 << 20 };
 
 static CUstream stream;
 
@@ -37,10 +41,24 @@ static double copy_once(bool pinned, bool to_device, CUdeviceptr device, void *h
     return now() - start;
 }
 
-static void measure_size(unsigned rounds, size_t size)
+static void warm_up(unsigned copies)
+{
+    CUdeviceptr device = device_alloc(WARM_SIZE);
+    void *host;
+    CHECK(cuMemAllocHost(&host, WARM_SIZE));
+    memset(host, 1, WARM_SIZE);
+    for (unsigned i = 0; i < copies; i++) {
+        copy_once(true, true, device, host, WARM_SIZE);
+        copy_once(true, false, device, host, WARM_SIZE);
+    }
+    CHECK(cuMemFreeHost(host));
+    CHECK(cuMemFree(device));
+}
+
+static void measure_size(unsigned rounds, size_t size, bool pinned_only)
 {
     CUdeviceptr device = device_alloc(size);
-    for (int pinned = 1; pinned >= 0; pinned--) {
+    for (int pinned = 1; pinned >= (pinned_only ? 1 : 0); pinned--) {
         void *host = NULL;
         if (pinned)
             CHECK(cuMemAllocHost(&host, size));
@@ -71,16 +89,14 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void measure_small(unsigned rounds, CUfunction empty)
+static void measure_small(unsigned rounds, CUfunction empty, bool print)
 {
     static const char *const names[] = {"copy 64 to", "copy 64 from", "launch and synchronize"};
     static double samples[SMALL_ROUNDS];
     CUdeviceptr device = device_alloc(64);
-    struct rusage before, after;
     char word[64] = "";
     if (rounds > SMALL_ROUNDS)
         rounds = SMALL_ROUNDS;
-    getrusage(RUSAGE_SELF, &before);
     for (int kind = 0; kind < 3; kind++) {
         for (unsigned i = 0; i < rounds; i++) {
             double start = now();
@@ -96,12 +112,31 @@ static void measure_small(unsigned rounds, CUfunction empty)
             samples[i] = now() - start;
         }
         qsort(samples, rounds, sizeof(*samples), by_value);
-        printf("{\"figure\": \"%s\", \"value\": %.2f, \"unit\": \"us\"}\n", names[kind],
-               samples[rounds / 2] * 1e6);
+        if (print)
+            printf("{\"figure\": \"%s\", \"value\": %.2f, \"unit\": \"us\"}\n", names[kind],
+                   samples[rounds / 2] * 1e6);
+    }
+    CHECK(cuMemFree(device));
+}
+
+static void measure_switches(unsigned rounds, CUfunction empty)
+{
+    const size_t size = 1 << 20;
+    struct rusage before, after;
+    CUdeviceptr device = device_alloc(size);
+    void *host = must_alloc(size);
+    measure_small(2, empty, false);
+    getrusage(RUSAGE_SELF, &before);
+    measure_small(rounds, empty, false);
+    for (unsigned i = 0; i < rounds; i++) {
+        CHECK(cuMemcpyHtoD(device, host, size));
+        CHECK(cuMemcpyDtoH(host, device, size));
     }
     getrusage(RUSAGE_SELF, &after);
     printf("{\"figure\": \"voluntary context switches\", \"value\": %ld, \"unit\": \"\"}\n",
            after.ru_nvcsw - before.ru_nvcsw);
+    CHECK(cuMemFree(device));
+    free(host);
 }
 
 int main(int argc, char **argv)
@@ -111,11 +146,18 @@ int main(int argc, char **argv)
     unsigned rounds = (unsigned)atoi(argv[1]);
     struct gpu gpu = open_gpu(0);
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    bool pinned_only = false;
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--small"))
-            measure_small(rounds, kernel(&gpu, "empty"));
+            measure_small(rounds, kernel(&gpu, "empty"), true);
+        else if (!strcmp(argv[i], "--switches"))
+            measure_switches(rounds, kernel(&gpu, "empty"));
+        else if (!strcmp(argv[i], "--pinned"))
+            pinned_only = true;
+        else if (!strcmp(argv[i], "--warm") && i + 1 < argc)
+            warm_up((unsigned)atoi(argv[++i]));
         else
-            measure_size(rounds, strtoull(argv[i], NULL, 10));
+            measure_size(rounds, strtoull(argv[i], NULL, 10), pinned_only);
     }
     CHECK(cuStreamDestroy(stream));
     close_gpu(&gpu);

@@ -113,6 +113,24 @@ static int set_list(char ***field, const char *text)
     return 0;
 }
 
+static int parse_size(const struct config_option *option, const char *text, uint64_t *field)
+{
+    uint64_t bytes;
+
+    if (option->word && !strcmp(text, option->word)) {
+        *field = 0;
+        return 0;
+    }
+    int err = units_parse_size(text, &bytes);
+    if (err)
+        return err;
+    if (bytes < (uint64_t)option->min || (option->max && bytes > (uint64_t)option->max) ||
+        (option->step && bytes % (uint64_t)option->step))
+        return -EINVAL;
+    *field = bytes;
+    return 0;
+}
+
 static int set_value(const struct config_option *option, const char *text, void *settings)
 {
     void *field = field_of(option, settings);
@@ -123,7 +141,7 @@ static int set_value(const struct config_option *option, const char *text, void 
     case CONFIG_TYPE_INT:
         return parse_integer(option, text, field);
     case CONFIG_TYPE_SIZE:
-        return units_parse_size(text, field);
+        return parse_size(option, text, field);
     case CONFIG_TYPE_DURATION:
         return units_parse_duration(text, field);
     case CONFIG_TYPE_STRING:
@@ -134,6 +152,21 @@ static int set_value(const struct config_option *option, const char *text, void 
         return set_list(field, text);
     }
     return -EINVAL;
+}
+
+static void expected_size(const struct config_option *option, char *text, size_t size)
+{
+    size_t used = 0;
+
+    if (option->word)
+        used = (size_t)snprintf(text, size, "%s or ", option->word);
+    if (option->max)
+        used += (size_t)snprintf(text + used, size - used, "a size from %lldK to %lldK",
+                                 (long long)option->min / 1024, (long long)option->max / 1024);
+    else
+        used += (size_t)snprintf(text + used, size - used, "a size such as 4096, 512K, 16M or 4G");
+    if (option->step)
+        snprintf(text + used, size - used, " in steps of %lldK", (long long)option->step / 1024);
 }
 
 static void expected_text(const struct config_option *option, char *text, size_t size)
@@ -147,7 +180,7 @@ static void expected_text(const struct config_option *option, char *text, size_t
                  (long long)option->max);
         return;
     case CONFIG_TYPE_SIZE:
-        snprintf(text, size, "a size such as 4096, 512K, 16M or 4G");
+        expected_size(option, text, size);
         return;
     case CONFIG_TYPE_DURATION:
         snprintf(text, size, "a time such as 500us, 20ms, 5s or 2min");

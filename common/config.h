@@ -21,7 +21,8 @@
 enum config_type {
     CONFIG_TYPE_BOOL,     // bool: yes/no, true/false, on/off, 1/0
     CONFIG_TYPE_INT,      // int64_t, within [min, max]
-    CONFIG_TYPE_SIZE,     // uint64_t bytes: plain or with K, M, G, T (powers of 1024)
+    CONFIG_TYPE_SIZE,     // uint64_t bytes: plain or with K, M, G, T (powers of 1024); in
+                          // [min, max], a multiple of step, where those are given
     CONFIG_TYPE_DURATION, // uint64_t microseconds: us, ms, s, min, h; a plain number is seconds
     CONFIG_TYPE_STRING,   // char *, heap; NULL where empty
     CONFIG_TYPE_ENUM,     // int: index into choices
@@ -36,7 +37,9 @@ struct config_option {
     const char *default_value;  // as text, as in a file
     const char *help;           // one line
     const char *const *choices; // CONFIG_TYPE_ENUM: NULL-terminated words
-    int64_t min, max;           // CONFIG_TYPE_INT
+    int64_t min, max;           // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
+    int64_t step;               // CONFIG_TYPE_SIZE, 0: any
+    const char *word;           // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
     bool reloadable;            // taken over on a reload; others need a restart
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "proto/wire.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
 static const char *const gpu_modes[] = {"exclusive", "shared", NULL};
@@ -37,9 +38,12 @@ const struct config_option settings_table[] = {
     CONFIG_STRING("workers", "worker_user", struct settings, worker_user, "",
                   "user that workers become where rgpud runs as root; empty: they stay"),
     CONFIG_SIZE("workers", "block_size", struct settings, block_size, "512K",
-                "unit of a pipelined transfer"),
+                "unit of a pipelined transfer; auto: measured over rdma, per direction",
+                .word = "auto", .min = 64 << 10, .max = 64 << 20, .step = 64 << 10),
     CONFIG_INT("workers", "block_count", struct settings, block_count, "32", 2, 4096,
-               "staging blocks of a worker, pinned memory of block_size each"),
+               "staging blocks of a worker, pinned memory of block_size (auto: 512K) each"),
+    CONFIG_BOOL("workers", "pipeline", struct settings, pipeline, "yes",
+                "no: one block of a copy at a time over rdma and tcp, for comparison only"),
     CONFIG_INT("workers", "spin_us", struct settings, spin_us, "-1", -1, 1000000,
                "microseconds that a worker polls before it sleeps; -1: what suits the machine"),
     CONFIG_INT("workers", "warm_workers", struct settings, warm_workers, "1", 0, 64,
@@ -117,6 +121,19 @@ static int read_command_line(int argc, char *const *argv, struct settings *setti
     return err;
 }
 
+// Over a byte stream there is at least one block of the protocol's size in each direction.
+static int check_blocks(const struct settings *settings)
+{
+    uint64_t size = settings->block_size ? settings->block_size : WIRE_BLOCK_SIZE;
+
+    if (size * (uint64_t)settings->block_count >= 2 * WIRE_BLOCK_SIZE)
+        return 0;
+    log_error("block_size=%lluK times block_count=%lld is less than the %dK that a worker needs",
+              (unsigned long long)size / 1024, (long long)settings->block_count,
+              2 * WIRE_BLOCK_SIZE / 1024);
+    return -EINVAL;
+}
+
 int settings_read(int argc, char *const *argv, const char *path, bool standalone,
                   struct settings *settings)
 {
@@ -128,6 +145,8 @@ int settings_read(int argc, char *const *argv, const char *path, bool standalone
         err = config_load(settings_table, path, settings);
     if (!err)
         err = read_command_line(argc, argv, settings);
+    if (!err)
+        err = check_blocks(settings);
     if (err)
         config_clear(settings_table, settings);
     return err;

@@ -21,6 +21,7 @@ struct settings {
     char *worker_user;
     uint64_t block_size;
     int64_t block_count;
+    bool pipeline;
     int64_t spin_us;
     int64_t warm_workers;
     int64_t parallel_starts;

@@ -303,6 +303,8 @@ static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_argu
     add_argument(out, "--control-fd", "3");
     add_argument(out, "--block-size", out->block_size);
     add_argument(out, "--block-count", out->block_count);
+    if (!settings->pipeline)
+        out->list[out->count++] = "--no-pipeline";
     if (settings->spin_us >= 0)
         add_argument(out, "--spin-us", out->spin);
     // One worker measures it while nothing else happens on the device; others could not.

@@ -13,6 +13,7 @@ struct rdma_options {
     const char *address;    // whose device to use; NULL: any that has one
     uint8_t traffic_class;  // of the packets; the fabric makes a service level of it
     uint32_t dead_ms;       // a peer that does not answer for so long is gone; 0: 10 s
+    bool one_block;         // of the worker: the client is to stage one block at a time
 };
 
 // The worker's side: device, protection domain, queues and rings are made and STAGING is registered

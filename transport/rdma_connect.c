@@ -21,7 +21,9 @@
 
 #define RDMA_MAGIC 0x41445247u
 
-enum { RDMA_VERSION = 1, BACKLOG = 8, ADDRESSES_MAX = 32, RESOLVE_MS = 200 };
+enum { RDMA_VERSION = 1, BACKLOG = 8, ADDRESSES_MAX = 32, RESOLVE_MS = 200, PAGE = 4096 };
+// Of the client's staging blocks.
+enum { STAGING_MEMORY = 32 * WIRE_BLOCK_SIZE, STAGING_BLOCK_MAX = STAGING_MEMORY / 4 };
 
 // What the client sends along with its request for a connection. The room there is 56 bytes; what
 // arrives may be longer.
@@ -302,7 +304,7 @@ static int take_request(struct rdma_listener *listener, const uint8_t token[32],
         .ring = (uintptr_t)listener->end.in,
         .key = listener->end.rings->rkey,
         .block_size = listener->end.staging.block_size,
-        .block_count = listener->end.staging.block_count,
+        .block_count = listener->options.one_block ? 1 : listener->end.staging.block_count,
     };
     struct rdma_conn_param accept = parameters(&answer, sizeof(answer));
     uint8_t refused = 1;
@@ -489,6 +491,24 @@ static int connect_channel(struct connecting *c, enum rdma_channel channel)
     return r;
 }
 
+// The client's staging blocks follow the worker's, in size and number, but take no more memory than is
+// usual. What the caller asks for comes first.
+static int make_staging(struct connecting *c, const struct link_options *options)
+{
+    uint32_t size = options->block_size ? options->block_size : c->answer.block_size;
+    uint32_t count = options->block_count ? options->block_count : c->answer.block_count;
+
+    if (size % PAGE || !size || !count)
+        return refuse(c, -EPROTO, "the worker's answer has %s", "impossible blocks");
+    if (size > STAGING_BLOCK_MAX)
+        size = STAGING_BLOCK_MAX;
+    if (count > STAGING_MEMORY / size)
+        count = STAGING_MEMORY / size;
+    if (count > LINK_FLAGS / 4)
+        count = LINK_FLAGS / 4;
+    return rdma_end_make_staging(&c->end, size, count, c->text, c->room);
+}
+
 int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32], int watch,
                       int timeout_ms, const struct link_options *options,
                       const struct rdma_options *rdma, struct link **out, char *text, size_t room)
@@ -518,7 +538,7 @@ int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32
     for (int channel = 0; !r && channel < RDMA_CHANNELS; channel++)
         r = connect_channel(&c, channel);
     if (!r)
-        r = rdma_end_make_staging(&c.end, options->block_size, options->block_count, text, room);
+        r = make_staging(&c, options);
     if (!r)
         r = rdma_link_new(&c.end, watch, c.answer.ring, c.answer.key, options, out);
     if (r)

@@ -219,7 +219,7 @@ void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
         return;
     }
     if (session.streams_bytes && !driver_takes_at_once(args))
-        block = staging_take(STAGING_WRITE, false);
+        block = staging_take(STAGING_SMALL, false);
     if (!block) {
         serve_fail(serve, spread_rows(args, args + 1, stream));
         return;
@@ -258,12 +258,14 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
+    enum staging_use use = session.reaches_memory ? STAGING_SMALL : STAGING_PULL;
+
     // Where memory is shared the staging blocks are the client's: the reply's buffer has to do.
-    struct block *block = !link_shares_memory(session.link) ? staging_take(STAGING_PULL, false) : NULL;
+    struct block *block = !link_shares_memory(session.link) ? staging_take(use, false) : NULL;
     if (!block)
         serve_let_others_read(serve);
     if (!block && !link_shares_memory(session.link))
-        block = staging_take(STAGING_PULL, true);
+        block = staging_take(use, true);
     void *data = block ? block->data : serve->bytes;
     serve_fail(serve, copy_rows(args, data, stream));
     if (!serve_failed(serve))

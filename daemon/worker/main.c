@@ -22,8 +22,9 @@ static void usage(FILE *out)
             "  --driver LIBRARY    path of the GPU's driver library\n"
             "  --device N          the device whose context is made before a client comes\n"
             "  --control-fd FD     packet socket to the supervisor\n"
-            "  --block-size BYTES  of a staging block (524288)\n"
+            "  --block-size BYTES  of a staging block (524288); 0: measured over rdma\n"
             "  --block-count N     staging blocks (32)\n"
+            "  --no-pipeline       one block of a copy at a time, for comparison\n"
             "  --spin-us N         how long a wait polls before it sleeps (what suits the machine)\n"
             "  --context-cost BYTES\n"
             "                      what a context takes of the device, where that is known\n"
@@ -54,6 +55,7 @@ static int parse(int argc, char **argv, struct worker_options *options)
         {"driver", required_argument, NULL, 'd'},     {"device", required_argument, NULL, 'n'},
         {"control-fd", required_argument, NULL, 'c'}, {"block-size", required_argument, NULL, 's'},
         {"block-count", required_argument, NULL, 'b'}, {"spin-us", required_argument, NULL, 'p'},
+        {"no-pipeline", no_argument, NULL, 'o'},
         {"context-cost", required_argument, NULL, 'x'},
         {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
         {"rdma", required_argument, NULL, 'r'},       {"rdma-class", required_argument, NULL, 't'},
@@ -71,9 +73,13 @@ static int parse(int argc, char **argv, struct worker_options *options)
         case 'd': options->driver_path = optarg; break;
         case 'n': options->device = (int)value; break;
         case 'c': options->control_fd = (int)value; break;
-        case 's': options->block_size = (uint32_t)value; break;
+        case 's':
+            options->block_size = (uint32_t)value;
+            options->block_size_auto = !value;
+            break;
         case 'b': options->block_count = (uint32_t)value; break;
         case 'p': options->spin_us = value; break;
+        case 'o': options->no_pipeline = options->rdma_options.one_block = true; break;
         case 'x': options->context_cost = value; break;
         case 'u': options->user = value; break;
         case 'g': options->group = value; break;
@@ -277,6 +283,8 @@ int main(int argc, char **argv)
     crash_report_start();
     close_others(options.control_fd);
     session.spin_us = options.spin_us < 0 ? link_default_spin_us() : (uint32_t)options.spin_us;
+    session.block_size_auto = options.block_size_auto;
+    session.no_pipeline = options.no_pipeline;
     int err = prepare(&options, &failed);
     if (err) {
         if (!*failed.text)

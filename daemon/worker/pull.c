@@ -90,7 +90,8 @@ static CUresult enter(CUcontext context)
 static CUresult issue_one(struct pull *job, CUstream stream, struct block *block)
 {
     uint64_t left = job->size - job->issued;
-    uint32_t size = left < staging_block_size() ? (uint32_t)left : staging_block_size();
+    uint32_t block_size = staging_block_size(STAGING_PULL);
+    uint32_t size = left < block_size ? (uint32_t)left : block_size;
     CUresult result =
         driver.cuMemcpyDtoHAsync_v2(block->data, job->src + job->issued, size, stream);
 

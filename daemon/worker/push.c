@@ -177,7 +177,7 @@ int push_start(void)
     pthread_t thread;
 
     staging_prepare();
-    credit = (struct wire_credit){.blocks = staging_push_blocks()};
+    credit = (struct wire_credit){.blocks = staging_blocks(STAGING_PUSH)};
     int err = pthread_create(&thread, NULL, see_off_main, NULL);
     if (err)
         return -err;
@@ -229,7 +229,7 @@ bool push_block_broken(const struct serve *serve)
 {
     uint32_t size = block_args(serve)->size;
 
-    return !session.streams_bytes || !size || size > staging_block_size();
+    return !session.streams_bytes || !size || size > staging_block_size(STAGING_PUSH);
 }
 
 bool push_has_begun(const struct serve *serve)

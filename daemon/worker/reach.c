@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "daemon/worker/reach.h"
+#include "daemon/worker/reach_blocks.h"
 #include "worker_serve.h"
 
 enum { CARRIERS_MAX = 64, BLOCKS_KEPT = 4, POLL_BATCH = 16 };
@@ -174,6 +175,7 @@ static bool end_flight(struct flight *flight)
     struct move *move = flight->move;
 
     staging_give(flight->block);
+    reach_block_ended(move, flight->size);
     move->flying--;
     move->finished += flight->size;
     // The data is in the client's memory now, and not before.
@@ -298,21 +300,21 @@ static struct block *take_block(const struct move *move)
 // Begins the next flight. False: it has to wait.
 static bool issue_one(struct move *move)
 {
-    uint64_t left = move->size - move->issued;
-    struct block *block = take_block(move);
+    struct block *block = reach_blocks_ready(move) ? take_block(move) : NULL;
 
     if (!block)
         return false;
     struct flight *flight = begin(
         move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_COPYING, move, block);
     flight->offset = move->issued;
-    flight->size = left < staging_block_size() ? (uint32_t)left : staging_block_size();
+    flight->size = reach_block_size(move);
     CUresult result = CUDA_SUCCESS;
     if (move->kind == MOVE_FROM_DEVICE)
         result = copy_from_device(flight);
     else if (!post(flight))
         result = CUDA_ERROR_NOT_READY;
     if (result == CUDA_SUCCESS) {
+        reach_block_began(move, flight->size);
         move->issued += flight->size;
         move->flying++;
         return true;
@@ -473,6 +475,7 @@ int reach_start(void)
     pthread_t thread;
 
     staging_prepare();
+    reach_blocks_start();
     for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)
         idle[idle_count] = &flights[idle_count];
     int err = pthread_create(&thread, NULL, mover_main, NULL);

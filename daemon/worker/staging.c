@@ -1,94 +1,150 @@
-// The staging blocks of region 0, divided between pushes and pulls so that neither can starve the
-// other, and the events that tell when the GPU is done with one.
+// The staging blocks of region 0, divided between pushes, pulls and small copies so that none can
+// starve the others, and the events that tell when the GPU is done with one.
 #include "daemon/worker/staging.h"
 
 #include <time.h>
 
-enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, WRITE_SHARE = 16 };
+enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, SMALL_SHARE = 16 };
 
-static struct block blocks[STAGING_BLOCKS_MAX];
-static struct block *idle[STAGING_USES];
-static uint32_t first_pull, first_write; // blocks are for pushes, then pulls, then writes
-static uint32_t block_count;
+// The memory that serves one use, cut into blocks of one size.
+struct pool {
+    uint8_t *data;
+    size_t size;
+    uint32_t block_size;
+    uint32_t count, used; // blocks: in all, and taken
+    struct block *idle;
+    struct block blocks[STAGING_POOL_MAX];
+};
+
+static struct pool pools[STAGING_USES]; // under lock
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
 
-static enum staging_use use_of(const struct block *block)
+// Blocks that were there before keep their events.
+static void carve(enum staging_use use, uint32_t block_size)
 {
-    uint32_t index = (uint32_t)(block - blocks);
+    struct pool *pool = &pools[use];
+    size_t count = pool->size / block_size;
 
-    return index < first_pull ? STAGING_PUSH : index < first_write ? STAGING_PULL : STAGING_WRITE;
+    if (count > STAGING_POOL_MAX)
+        count = STAGING_POOL_MAX;
+    if (count > 1 && session.no_pipeline && use != STAGING_SMALL)
+        count = 1;
+    pool->block_size = block_size;
+    pool->count = (uint32_t)count;
+    pool->idle = NULL;
+    for (uint32_t i = pool->count; i-- > 0;) {
+        struct block *block = &pool->blocks[i];
+        block->use = use;
+        block->data = pool->data + (size_t)i * block_size;
+        block->next = pool->idle;
+        pool->idle = block;
+    }
 }
 
-static void add(uint8_t *data)
+static void add_pool(enum staging_use use, uint8_t **data, size_t size, uint32_t block_size)
 {
-    blocks[block_count].data = data;
-    staging_give(&blocks[block_count++]);
+    pools[use].data = *data;
+    pools[use].size = size;
+    *data += size;
+    carve(use, block_size);
 }
 
-// A quarter of the blocks is for pulls, a sixteenth, cut small, for writes.
+// Over a byte stream a quarter of the blocks is for pulls, as the kernel's buffers hold data as well,
+// and a sixteenth for small copies; a client may send blocks of the protocol's size. Where the link
+// reaches memory both directions are alike.
 void staging_prepare(void)
 {
     const struct link_staging *staging = pinned.staging;
-    uint32_t whole = staging->block_count;
     uint8_t *data = (uint8_t *)staging->base + staging->blocks_offset;
+    uint32_t size = staging->block_size;
 
-    if (whole > STAGING_BLOCKS_MAX / 2)
-        whole = STAGING_BLOCKS_MAX / 2;
-    first_write = whole - whole / WRITE_SHARE;
-    first_pull = first_write - (whole > 8 ? whole / 4 : 1);
-    for (uint32_t i = 0; i < first_write; i++)
-        add(data + (size_t)i * staging->block_size);
-    for (size_t at = (size_t)first_write * staging->block_size;
-         block_count < STAGING_BLOCKS_MAX &&
-         at + WIRE_INLINE_MAX <= (size_t)whole * staging->block_size;
-         at += WIRE_INLINE_MAX)
-        add(data + at);
+    if (session.reaches_memory) {
+        size_t whole = (size_t)size * staging->block_count, unit = WIRE_INLINE_MAX;
+        size_t small = whole / SMALL_SHARE / unit ? whole / SMALL_SHARE / unit * unit : unit;
+        size_t half = (whole - small) / 2 / unit * unit;
+        if (size > half)
+            size = (uint32_t)half;
+        add_pool(STAGING_PUSH, &data, half, size);
+        add_pool(STAGING_PULL, &data, half, size);
+        add_pool(STAGING_SMALL, &data, small, WIRE_INLINE_MAX);
+        return;
+    }
+    uint32_t whole = (uint32_t)((uint64_t)size * staging->block_count / WIRE_BLOCK_SIZE);
+    if (size < WIRE_BLOCK_SIZE && whole >= 2)
+        size = WIRE_BLOCK_SIZE;
+    else
+        whole = staging->block_count;
+    uint32_t small = whole / SMALL_SHARE, pull = whole > 8 ? whole / 4 : 1;
+    add_pool(STAGING_PUSH, &data, (size_t)(whole - small - pull) * size, size);
+    add_pool(STAGING_PULL, &data, (size_t)pull * size, size);
+    add_pool(STAGING_SMALL, &data, (size_t)small * size, WIRE_INLINE_MAX);
 }
 
-uint32_t staging_push_blocks(void)
+uint32_t staging_blocks(enum staging_use use)
 {
-    return first_pull;
+    return pools[use].count;
 }
 
-uint32_t staging_block_size(void)
+uint32_t staging_block_size(enum staging_use use)
 {
-    return pinned.staging->block_size;
+    return pools[use].block_size;
+}
+
+size_t staging_room(enum staging_use use)
+{
+    return pools[use].size;
+}
+
+bool staging_carve(enum staging_use use, uint32_t block_size)
+{
+    pthread_mutex_lock(&lock);
+    bool unused = !pools[use].used;
+    if (unused && pools[use].block_size != block_size)
+        carve(use, block_size);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static struct block *take(struct pool *pool)
+{
+    struct block *block = pool->idle;
+
+    if (block) {
+        pool->idle = block->next;
+        pool->used++;
+    }
+    return block;
 }
 
 struct block *staging_take(enum staging_use use, bool wait)
 {
     pthread_mutex_lock(&lock);
-    while (!idle[use] && wait)
+    while (!pools[use].idle && wait)
         pthread_cond_wait(&given, &lock);
-    struct block *block = idle[use];
-    if (block)
-        idle[use] = block->next;
+    struct block *block = take(&pools[use]);
     pthread_mutex_unlock(&lock);
     return block;
 }
 
 struct block *staging_take_spare(enum staging_use use, unsigned keep)
 {
-    unsigned left = 0;
+    struct pool *pool = &pools[use];
 
     pthread_mutex_lock(&lock);
-    struct block *block = idle[use];
-    for (const struct block *one = block; one && left <= keep; one = one->next)
-        left++;
-    if (left <= keep)
-        block = NULL;
-    if (block)
-        idle[use] = block->next;
+    struct block *block = pool->count - pool->used > keep ? take(pool) : NULL;
     pthread_mutex_unlock(&lock);
     return block;
 }
 
 void staging_give(struct block *block)
 {
+    struct pool *pool = &pools[block->use];
+
     pthread_mutex_lock(&lock);
-    block->next = idle[use_of(block)];
-    idle[use_of(block)] = block;
+    block->next = pool->idle;
+    pool->idle = block;
+    pool->used--;
     pthread_cond_broadcast(&given);
     pthread_mutex_unlock(&lock);
 }
@@ -118,12 +174,14 @@ bool staging_done(struct block *block, CUresult *result)
 
 void staging_forget_events(CUcontext context)
 {
-    for (uint32_t i = 0; i < block_count; i++) {
-        if (blocks[i].context != context)
-            continue;
-        blocks[i].context = NULL;
-        driver.cuEventDestroy_v2(blocks[i].event);
-    }
+    for (int use = 0; use < STAGING_USES; use++)
+        for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
+            struct block *block = &pools[use].blocks[i];
+            if (block->context != context)
+                continue;
+            block->context = NULL;
+            driver.cuEventDestroy_v2(block->event);
+        }
 }
 
 uint64_t clock_us(void)

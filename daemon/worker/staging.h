@@ -5,22 +5,30 @@
 
 #include "daemon/worker/worker.h"
 
+// Writes are the small copies whose data came inside a record; with a link that reaches memory also
+// those that leave inside one.
+enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_SMALL, STAGING_USES };
+
 // A block is used by one thread at a time, which owns it between take and give.
 struct block {
+    enum staging_use use;
     uint8_t *data;
     CUevent event; // recorded behind the copy that uses the block
     CUcontext context; // of the event; NULL: none yet
     struct block *next;
 };
 
-enum { STAGING_BLOCKS_MAX = 1024 };
-
-// Writes are the small copies whose data came inside a record.
-enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_WRITE, STAGING_USES };
+enum {
+    STAGING_POOL_MAX = 512,
+    STAGING_BLOCKS_MAX = STAGING_USES * STAGING_POOL_MAX,
+};
 
 void staging_prepare(void);
-uint32_t staging_block_size(void);
-uint32_t staging_push_blocks(void); // how many there are for pushes
+uint32_t staging_block_size(enum staging_use use);
+uint32_t staging_blocks(enum staging_use use); // how many there are
+size_t staging_room(enum staging_use use);     // of all, bytes
+// Cuts the memory of a use anew; false: some of its blocks are taken.
+bool staging_carve(enum staging_use use, uint32_t block_size);
 // A free block; NULL: there is none and WAIT is not wanted.
 struct block *staging_take(enum staging_use use, bool wait);
 // The same without waiting, as long as KEEP others are left.

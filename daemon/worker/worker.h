@@ -26,7 +26,9 @@ struct worker_options {
     const char *driver_path;
     int device; // whose context is made before a client comes
     int control_fd;
-    uint32_t block_size, block_count;
+    uint32_t block_size, block_count; // 0: 512 KiB; 32
+    bool block_size_auto;             // the size is measured over rdma
+    bool no_pipeline;
     int64_t spin_us; // -1: what suits the machine
     int64_t user, group; // -1: stay who we are
     int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
@@ -133,6 +135,8 @@ struct session {
     bool streams_bytes;        // the link neither shares nor reaches memory
     bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
     uint32_t spin_us;
+    bool block_size_auto;      // the size of staging blocks is measured where memory is reached
+    bool no_pipeline;          // one block at a time there
     enum control_transport transport;
     char transport_reason[256];
     _Atomic uint64_t calls;

@@ -11,7 +11,7 @@
 struct sample {
     bool on;
     int64_t number;
-    uint64_t size, time;
+    uint64_t size, part, time;
     char *text;
     int word;
     char **list;
@@ -22,6 +22,8 @@ static const struct config_option table[] = {
     CONFIG_BOOL("one", "on", struct sample, on, "no", "a switch", .reloadable = true),
     CONFIG_INT("one", "number", struct sample, number, "7", -5, 50, "a number"),
     CONFIG_SIZE("one", "size_limit", struct sample, size, "512K", "a size"),
+    CONFIG_SIZE("one", "part", struct sample, part, "64K", "a part", .word = "auto",
+                .min = 16 << 10, .max = 1 << 20, .step = 4 << 10),
     CONFIG_DURATION("two", "time", struct sample, time, "5s", "a time"),
     CONFIG_STRING("two", "text", struct sample, text, "", "a text", .reloadable = true),
     CONFIG_ENUM("two", "word", struct sample, word, "low", words, "a word"),
@@ -83,6 +85,10 @@ static void defaults_and_values(void)
            !strcmp(sample.text, "some words") && sample.word == 1 && !strcmp(sample.list[0], "x") &&
            !sample.list[1],
        "every value");
+    is_int(sample.part, 64 << 10, "a size within limits");
+    is_int(load("[one]\npart = auto\n"), 0, "or a word in its place");
+    is_int(sample.part, 0, "which is kept as 0");
+    is_int(load("[one]\npart = 1M\n"), 0, "the largest size");
 }
 
 static void mistake(const char *text, const char *expected)
@@ -102,6 +108,10 @@ static void mistakes(void)
     mistake("[one]\nzzzzzzzzz = 3\n", ":2: unknown option zzzzzzzzz in section [one]\n");
     mistake("\n\n[one]\nnumber = 51\n", ":4: number=51 is not a number from -5 to 50");
     mistake("[one]\nnumber = 5x\n", ":2: number=5x is not a number");
+    mistake("[one]\npart = 12K\n", ":2: part=12K is not auto or a size from 16K to 1024K in steps of 4K");
+    mistake("[one]\npart = 2M\n", ":2: part=2M is not auto or a size from 16K");
+    mistake("[one]\npart = 17K\n", ":2: part=17K is not auto or a size from 16K");
+    mistake("[one]\nsize_limit = auto\n", ":2: size_limit=auto is not a size such as");
     mistake("[one]\non = maybe\n", ":2: on=maybe is not yes or no");
     mistake("[two]\nword = middle\n", ":2: word=middle is not one of low high");
     mistake("[two]\ntime = soon\n", ":2: time=soon is not a time such as");

@@ -19,7 +19,8 @@ typedef gres_epilog_info_t job_gres_info;
 #define gres_p_set_info gres_p_epilog_set_env
 #endif
 
-/* Prototypes of what Slurm looks up by name. */
+/* Prototypes of what Slurm looks up by name. The types of data are enumerations of its own, which
+ * versions that do not ask any more do not declare. */
 PLUGIN_EXPORT int init(void);
 PLUGIN_EXPORT FINI_TYPE fini(void);
 PLUGIN_EXPORT int gres_p_node_config_load(slurm_list configuration, node_config_load_t *config);
@@ -31,10 +32,10 @@ PLUGIN_EXPORT void gres_p_task_set_env(char ***environment, bitstr_t *bits, uint
                                        bitstr_t *usable, gres_internal_flags_t flags);
 PLUGIN_EXPORT void gres_p_send_stepd(buf_t *buffer);
 PLUGIN_EXPORT void gres_p_recv_stepd(buf_t *buffer);
-PLUGIN_EXPORT int gres_p_get_job_info(gres_job_state_t *state, uint32_t node,
-                                      enum gres_job_data_type type, void *data);
-PLUGIN_EXPORT int gres_p_get_step_info(gres_step_state_t *state, uint32_t node,
-                                       enum gres_step_data_type type, void *data);
+PLUGIN_EXPORT int gres_p_get_job_info(gres_job_state_t *state, uint32_t node, unsigned int type,
+                                      void *data);
+PLUGIN_EXPORT int gres_p_get_step_info(gres_step_state_t *state, uint32_t node, unsigned int type,
+                                       void *data);
 PLUGIN_EXPORT slurm_list gres_p_get_devices(void);
 PLUGIN_EXPORT void gres_p_step_hardware_init(bitstr_t *bits, char *settings);
 PLUGIN_EXPORT void gres_p_step_hardware_fini(void);
@@ -92,14 +93,12 @@ void gres_p_recv_stepd(buf_t *buffer)
 {
 }
 
-int gres_p_get_job_info(gres_job_state_t *state, uint32_t node, enum gres_job_data_type type,
-                        void *data)
+int gres_p_get_job_info(gres_job_state_t *state, uint32_t node, unsigned int type, void *data)
 {
     return EINVAL;
 }
 
-int gres_p_get_step_info(gres_step_state_t *state, uint32_t node, enum gres_step_data_type type,
-                         void *data)
+int gres_p_get_step_info(gres_step_state_t *state, uint32_t node, unsigned int type, void *data)
 {
     return EINVAL;
 }

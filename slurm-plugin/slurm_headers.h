@@ -31,7 +31,11 @@
 #include "src/common/xstring.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
+#if __has_include("src/stepmgr/srun_comm.h")
+#include "src/stepmgr/srun_comm.h"
+#else
 #include "src/slurmctld/srun_comm.h"
+#endif
 
 #pragma GCC diagnostic pop
 

@@ -86,7 +86,7 @@ static void find_place(spank_t spank, struct step_place *place)
 {
     char nodes[16384], name[256];
     uint32_t count = 1, index = 0;
-    hostlist_t list;
+    __typeof__(slurm_hostlist_create(nodes)) list; /* a pointer, whose type's name means either */
     int found;
 
     spank_get_item(spank, S_JOB_NNODES, &count);

@@ -17,7 +17,7 @@ static char problem[256];
 
 static int explain(const char *what)
 {
-    snprintf(problem, sizeof(problem), "%s: %s", what, slurm_strerror(slurm_get_errno()));
+    snprintf(problem, sizeof(problem), "%s: %s", what, slurm_strerror(errno));
     return -EREMOTEIO;
 }
 

@@ -9,9 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "client-lib/fabric.h"
 #include "client-lib/session.h"
 #include "common/log.h"
-#include "transport/rdma.h"
 
 // A connection over verbs either stands soon or not at all.
 enum {
@@ -147,27 +147,10 @@ static int try_shm(struct choice *choice)
     return GIVE_UP;
 }
 
-static unsigned long setting(const char *name, unsigned long max)
-{
-    const char *text = getenv(name);
-    char *end;
-    if (!text || !*text)
-        return 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*end == 0 && value <= max)
-        return value;
-    fprintf(stderr, "rgpu: %s is not a number up to %lu; it is ignored\n", name, max);
-    return 0;
-}
-
 static int try_rdma(struct choice *choice)
 {
     const struct control_welcome *offer = &choice->welcome->offer;
-    struct rdma_options rdma = {
-        .address = getenv("RGPU_RDMA_ADDRESS"),
-        .traffic_class = (uint8_t)setting("RGPU_RDMA_CLASS", 255),
-        .dead_ms = (uint32_t)setting("RGPU_RDMA_DEAD_MS", 3600000),
-    };
+    struct fabric fabric;
     char before[160], text[320] = "";
     if (!offer->rdma_port)
         return obstacle(choice, "rdma", "the box offers none");
@@ -176,11 +159,16 @@ static int try_rdma(struct choice *choice)
              *before ? "; " : "", offer->rdma_address);
     if (propose(choice, CONTROL_TRANSPORT_RDMA) != 0)
         return GIVE_UP;
+    fabric_read(&fabric, choice->session->id);
     int err = link_rdma_connect(offer->rdma_address, offer->rdma_port, offer->rdma_token,
-                                choice->session->control, RDMA_TIMEOUT_MS, &choice->options, &rdma,
-                                &choice->session->link, text, sizeof(text));
-    if (!err)
+                                choice->session->control, RDMA_TIMEOUT_MS, &choice->options,
+                                &fabric.options, &choice->session->link, text, sizeof(text));
+    if (!err) {
+        link_rdma_describe(choice->session->link, text, sizeof(text));
+        log_info("rdma device=\"%s\" box=%s at=%s", text, choice->session->box,
+                 offer->rdma_address);
         return 0;
+    }
     snprintf(choice->reason, sizeof(choice->reason), "%s", before);
     if (choice->wanted == CONTROL_TRANSPORT_AUTOMATIC)
         log_info("no rdma box=%s reason=\"%s\"", choice->session->box, text);

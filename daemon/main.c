@@ -14,6 +14,7 @@
 #include "common/program_path.h"
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
+#include "daemon/fabric.h"
 #include "daemon/worker.h"
 
 struct options {
@@ -229,7 +230,7 @@ static int check_transports(const struct settings *settings)
             return -EINVAL;
         }
     }
-    return 0;
+    return fabric_check(settings);
 }
 
 static int set_up(struct program *program)

@@ -8,6 +8,7 @@
 #include "proto/wire.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
+static const char *const mtus[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
 static const char *const gpu_modes[] = {"exclusive", "shared", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
@@ -26,8 +27,18 @@ const struct config_option settings_table[] = {
                 "transports that sessions may use", .reloadable = true),
     CONFIG_LIST("box", "rdma_addresses", struct settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
+    CONFIG_LIST("box", "rdma_devices", struct settings, rdma_devices, "",
+                "the same by name and port, such as mlx5_0:1, mlx5_1"),
+    CONFIG_INT("box", "rdma_gid_index", struct settings, rdma_gid_index, "-1", -1, 254,
+               "entry of the GID table of the device's port; -1: that of the address"),
+    CONFIG_ENUM("box", "rdma_mtu", struct settings, rdma_mtu, "auto", mtus,
+                "largest packet over RDMA; auto: what the path takes"),
+    CONFIG_INT("box", "rdma_service_level", struct settings, rdma_service_level, "-1", -1, 15,
+               "service level of packets over RDMA; -1: what the fabric says"),
     CONFIG_INT("box", "rdma_traffic_class", struct settings, rdma_traffic_class, "0", 0, 255,
                "traffic class of packets over RDMA, of which the fabric makes a priority"),
+    CONFIG_STRING("box", "rdma_ports", struct settings, rdma_ports, "",
+                  "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
     CONFIG_DURATION("box", "rdma_dead_time", struct settings, rdma_dead_time, "10s",
                     "a peer over RDMA that does not answer so long is gone"),
     CONFIG_ENUM("box", "log_level", struct settings, log_level, "info", log_levels,

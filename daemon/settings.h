@@ -16,7 +16,12 @@ struct settings {
     char *admin_socket;
     char **transports;
     char **rdma_addresses;
+    char **rdma_devices;
+    int64_t rdma_gid_index; // -1: that of the address
+    int rdma_mtu;           // 0 auto, 1 for 256 bytes, 2 for 512, ...
+    int64_t rdma_service_level; // -1: the fabric's
     int64_t rdma_traffic_class;
+    char *rdma_ports;
     uint64_t rdma_dead_time;
     char *worker_user;
     uint64_t block_size;

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/spawn.h"
 #include "daemon/client.h"
+#include "daemon/fabric.h"
 
 enum { LASTING_MS = 60000 };
 
@@ -244,8 +245,8 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
 
 struct worker_arguments {
     char device[16], block_size[24], block_count[24], spin[24], user[16], group[16], cost[24];
-    char rdma_class[16], rdma_dead[24];
-    char *list[32];
+    struct fabric_arguments fabric;
+    char *list[32 + FABRIC_ARGUMENTS_MAX];
     size_t count;
 };
 
@@ -261,28 +262,6 @@ static uint64_t known_context_cost(const struct box *box, uint32_t ordinal)
         if (box->devices[i].ordinal == ordinal)
             return box->devices[i].info.context_cost;
     return 0;
-}
-
-// Each worker listens on one device; the list of addresses is gone through in turn.
-static void add_rdma_arguments(const struct settings *settings, struct worker_arguments *out)
-{
-    static unsigned next;
-    unsigned count = 0;
-    bool used = false;
-
-    for (char **name = settings->transports; *name; name++)
-        used |= !strcmp(*name, "rdma");
-    if (!used)
-        return;
-    while (settings->rdma_addresses && settings->rdma_addresses[count])
-        count++;
-    add_argument(out, "--rdma", count ? settings->rdma_addresses[next++ % count] : "any");
-    snprintf(out->rdma_class, sizeof(out->rdma_class), "%lld",
-             (long long)settings->rdma_traffic_class);
-    snprintf(out->rdma_dead, sizeof(out->rdma_dead), "%llu",
-             (unsigned long long)settings->rdma_dead_time / 1000);
-    add_argument(out, "--rdma-class", out->rdma_class);
-    add_argument(out, "--rdma-dead-ms", out->rdma_dead);
 }
 
 static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_arguments *out)
@@ -313,7 +292,9 @@ static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_argu
         snprintf(out->cost, sizeof(out->cost), "%llu", (unsigned long long)cost);
         add_argument(out, "--context-cost", out->cost);
     }
-    add_rdma_arguments(settings, out);
+    fabric_arguments(settings, &out->fabric);
+    for (size_t i = 0; i < out->fabric.count; i += 2)
+        add_argument(out, out->fabric.list[i], (char *)out->fabric.list[i + 1]);
     if (box->worker_user) {
         add_argument(out, "--user", out->user);
         add_argument(out, "--group", out->group);

@@ -325,8 +325,7 @@ static void rdma_wake_all(struct link *link)
 {
     struct rdma_link *rdma = rdma_of(link);
 
-    for (int channel = 0; channel < RDMA_CHANNELS; channel++)
-        verbs.rdma_disconnect(rdma->end.ids[channel]);
+    rdma_end_disconnect(&rdma->end);
     rdma_ring_event(rdma->kick);
     rdma_ring_event(rdma->space);
 }
@@ -366,8 +365,7 @@ static void rdma_free(struct link *link)
     if (!rdma->abandoned) {
         drain(rdma);
         if (!link_failure(link))
-            for (int channel = 0; channel < RDMA_CHANNELS; channel++)
-                verbs.rdma_disconnect(rdma->end.ids[channel]);
+            rdma_end_disconnect(&rdma->end);
         rdma_regions_free(rdma);
         rdma_end_close(&rdma->end);
         if (rdma->kick >= 0)
@@ -406,7 +404,6 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
                   const struct link_options *options, struct link **out)
 {
     struct rdma_link *rdma = calloc(1, sizeof(*rdma));
-    struct ibv_qp_attr timer = {.min_rnr_timer = RDMA_RNR_TIMER};
 
     if (!rdma)
         return -ENOMEM;
@@ -418,9 +415,6 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
         free(rdma);
         return r;
     }
-    // librdmacm leaves it at 0, which means 655 ms.
-    if (verbs.ibv_modify_qp(end->ids[RDMA_COMMANDS]->qp, &timer, IBV_QP_MIN_RNR_TIMER))
-        log_debug("the receive-not-ready timer stays as it is");
     link_init(&rdma->base, &rdma_ops, "rdma", options);
     rdma->end = *end;
     memset(end, 0, sizeof(*end));

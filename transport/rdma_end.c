@@ -62,6 +62,18 @@ static int make_rings(struct rdma_end *end)
     return r;
 }
 
+static int know_limits(struct rdma_end *end)
+{
+    struct ibv_device_attr limits;
+    int r = verbs.ibv_query_device(end->context, &limits);
+
+    if (r)
+        return -r;
+    end->reads_in = (uint8_t)(limits.max_qp_rd_atom < 255 ? limits.max_qp_rd_atom : 255);
+    end->reads_out = (uint8_t)(limits.max_qp_init_rd_atom < 255 ? limits.max_qp_init_rd_atom : 255);
+    return 0;
+}
+
 int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room)
 {
     const char *step = "rings cannot be mapped";
@@ -83,6 +95,10 @@ int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *te
             end->queue[RDMA_BULK] =
                 verbs.ibv_create_cq(context, RDMA_TRANSFERS + 16, NULL, NULL, 0);
         r = end->queue[RDMA_BULK] ? 0 : -errno;
+    }
+    if (!r) {
+        step = "the device does not tell its limits";
+        r = know_limits(end);
     }
     if (r) {
         snprintf(text, room, "%s: %s", step, strerror(-r));
@@ -132,53 +148,9 @@ int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t bl
     return rdma_end_register_staging(end, staging, text, room);
 }
 
-// The size of the send queue is a wish that every device grants; inline room is asked for and read
-// back, as some grant none.
-int rdma_end_queue_pair(struct rdma_end *end, struct rdma_cm_id *id, enum rdma_channel channel)
-{
-    struct ibv_qp_init_attr wanted = {
-        .send_cq = end->queue[channel],
-        .recv_cq = end->queue[channel],
-        .qp_type = IBV_QPT_RC,
-        .cap = {.max_send_wr = channel == RDMA_COMMANDS ? RDMA_SENDS : RDMA_TRANSFERS,
-                .max_recv_wr = channel == RDMA_COMMANDS ? RDMA_RECEIVES : 1,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = channel == RDMA_COMMANDS ? RDMA_INLINE_WANTED
-                                                            : LINK_TRANSFER_TINY},
-    };
-    struct ibv_recv_wr *bad;
-    int r = verbs.rdma_create_qp(id, end->pd, &wanted);
-
-    if (r) {
-        wanted.cap.max_inline_data = 0;
-        r = verbs.rdma_create_qp(id, end->pd, &wanted);
-    }
-    if (r)
-        return -errno;
-    if (channel != RDMA_COMMANDS)
-        return 0;
-    end->inline_max = wanted.cap.max_inline_data;
-    // Before the connection stands, so that the first message finds them.
-    for (int i = 0; i < RDMA_RECEIVES; i++) {
-        struct ibv_recv_wr receive = {0};
-        r = ibv_post_recv(id->qp, &receive, &bad);
-        if (r)
-            return -r;
-    }
-    return 0;
-}
-
 void rdma_end_close(struct rdma_end *end)
 {
-    for (int channel = 0; channel < RDMA_CHANNELS; channel++) {
-        struct rdma_cm_id *id = end->ids[channel];
-        if (id && id->qp)
-            verbs.rdma_destroy_qp(id);
-        if (id)
-            verbs.rdma_destroy_id(id);
-        end->ids[channel] = NULL;
-    }
+    rdma_end_drop_channels(end);
     if (end->rings)
         verbs.ibv_dereg_mr(end->rings);
     if (end->staging_mr)

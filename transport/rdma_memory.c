@@ -164,7 +164,7 @@ int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
         if (r)
             return link_fail(link, r, "a transfer of memory that is not registered");
     }
-    r = ibv_post_send(rdma->end.ids[RDMA_BULK]->qp, &send, &bad);
+    r = ibv_post_send(rdma->end.pairs[RDMA_BULK], &send, &bad);
     if (r)
         return link_fail(link, -r, "posting a transfer failed: %s", strerror(r));
     rdma->cookies[rdma->transfers_started++ % RDMA_TRANSFERS] = transfer->cookie;

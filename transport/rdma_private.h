@@ -42,14 +42,27 @@ struct rdma_region {
 };
 enum { RDMA_REGIONS_MAX = 65536 };
 
+// Which way the packets of an end take.
+struct rdma_path {
+    unsigned mtu; // bytes
+    uint8_t service_level;
+    uint8_t port;
+    int gid_index; // -1: none travels in the packets
+};
+
 // What one end is made of before it is connected.
 struct rdma_end {
+    struct rdma_options options;
+    bool is_worker;
+    struct rdma_path path;
+    uint8_t reads_in, reads_out; // that the device has under way at once, from the peer and to it
     struct rdma_event_channel *events;
     struct ibv_context *context; // of the device; librdmacm's
     struct ibv_pd *pd;
     struct ibv_comp_channel *completions;
     struct ibv_cq *queue[RDMA_CHANNELS];
     struct rdma_cm_id *ids[RDMA_CHANNELS];
+    struct ibv_qp *pairs[RDMA_CHANNELS];
     uint32_t inline_max;
     uint8_t *in, *out;   // rings, each mapped twice in a row; the peer writes into `in`
     uint8_t *tiny;       // a page behind them
@@ -112,7 +125,6 @@ static inline struct rdma_link *rdma_of(struct link *link)
 
 // ---- rdma_end.c ----
 int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room);
-int rdma_end_queue_pair(struct rdma_end *end, struct rdma_cm_id *id, enum rdma_channel channel);
 int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging,
                               char *text, size_t room);
 int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
@@ -120,6 +132,14 @@ int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t bl
 void rdma_end_close(struct rdma_end *end);
 // The reason in words of an attempt to register memory, with what to do about it.
 void rdma_explain_registration(int error, size_t size, char *text, size_t room);
+
+// ---- rdma_pair.c: the queue pairs of an end whose identifiers are there ----
+int rdma_pair_new(struct rdma_end *end, enum rdma_channel channel);
+// When the peer's part is known; PEER_MTU is the size of packets that it told, 0: none. What the path
+// is then is in end->path.
+int rdma_pair_ready(struct rdma_end *end, enum rdma_channel channel, unsigned peer_mtu);
+void rdma_end_disconnect(struct rdma_end *end);
+void rdma_end_drop_channels(struct rdma_end *end); // pairs and identifiers
 
 // ---- rdma.c: makes a link of a connected end, which it takes over ----
 int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t peer_key,

@@ -60,7 +60,7 @@ static int post(struct rdma_link *rdma, struct ibv_send_wr *send)
     send->wr_id = rdma->posted + 1;
     if (send->wr_id % RDMA_SIGNAL_EVERY == 0)
         send->send_flags |= IBV_SEND_SIGNALED;
-    int r = ibv_post_send(rdma->end.ids[RDMA_COMMANDS]->qp, send, &bad);
+    int r = ibv_post_send(rdma->end.pairs[RDMA_COMMANDS], send, &bad);
     if (r)
         return link_fail(&rdma->base, -r, "posting a message failed: %s", strerror(r));
     rdma->posted++;
@@ -193,7 +193,7 @@ static int post_receives(struct rdma_link *rdma, int count)
 
     for (int i = 0; i + 1 < count; i++)
         receives[i].next = &receives[i + 1];
-    int r = count ? ibv_post_recv(rdma->end.ids[RDMA_COMMANDS]->qp, receives, &bad) : 0;
+    int r = count ? ibv_post_recv(rdma->end.pairs[RDMA_COMMANDS], receives, &bad) : 0;
     if (r)
         return link_fail(&rdma->base, -r, "posting receives failed: %s", strerror(r));
     atomic_fetch_add(&rdma->receives, (unsigned)count);

@@ -6,7 +6,9 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#undef ibv_reg_mr // the library's own function, not the header's choice between two
+// The library's own functions, not the header's choice between two.
+#undef ibv_reg_mr
+#undef ibv_query_port
 
 // What we use of them beyond the header's inline functions.
 #define RDMA_CM_FUNCTIONS(X) \
@@ -24,8 +26,8 @@
     X(rdma_disconnect) \
     X(rdma_get_cm_event) \
     X(rdma_ack_cm_event) \
-    X(rdma_create_qp) \
-    X(rdma_destroy_qp) \
+    X(rdma_establish) \
+    X(rdma_init_qp_attr) \
     X(rdma_get_src_port) \
     X(rdma_set_option) \
     X(rdma_event_str)
@@ -43,7 +45,12 @@
     X(ibv_destroy_cq) \
     X(ibv_get_cq_event) \
     X(ibv_ack_cq_events) \
+    X(ibv_create_qp) \
     X(ibv_modify_qp) \
+    X(ibv_destroy_qp) \
+    X(ibv_query_device) \
+    X(ibv_query_port) \
+    X(ibv_query_gid) \
     X(ibv_wc_status_str)
 
 struct rdma_verbs {

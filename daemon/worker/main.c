@@ -28,7 +28,13 @@ static void usage(FILE *out)
             "  --spin-us N         how long a wait polls before it sleeps (what suits the machine)\n"
             "  --context-cost BYTES\n"
             "                      what a context takes of the device, where that is known\n"
-            "  --rdma any|ADDRESS  be ready for clients over RDMA, on any device or that of ADDRESS\n"
+            "  --rdma any|LIST     be ready for clients over RDMA, on any device or one of the list\n"
+            "                      of addresses and devices (mlx5_0:1)\n"
+            "  --rdma-turn N       begin with the device and port whose turn it is (0)\n"
+            "  --rdma-gid N        entry of the port's GID table (that of the address)\n"
+            "  --rdma-mtu BYTES    largest packet (what the path takes)\n"
+            "  --rdma-sl N         service level (the fabric's)\n"
+            "  --rdma-ports A-B    ports to listen on (any)\n"
             "  --rdma-class N      traffic class of packets over RDMA (0)\n"
             "  --rdma-dead-ms N    a peer that does not answer so long is gone (10000)\n"
             "  --user UID, --group GID\n"
@@ -59,14 +65,16 @@ static int parse(int argc, char **argv, struct worker_options *options)
         {"context-cost", required_argument, NULL, 'x'},
         {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
         {"rdma", required_argument, NULL, 'r'},       {"rdma-class", required_argument, NULL, 't'},
-        {"rdma-dead-ms", required_argument, NULL, 'l'},
+        {"rdma-dead-ms", required_argument, NULL, 'l'}, {"rdma-turn", required_argument, NULL, 'e'},
+        {"rdma-gid", required_argument, NULL, 'i'},   {"rdma-mtu", required_argument, NULL, 'm'},
+        {"rdma-sl", required_argument, NULL, 'v'},    {"rdma-ports", required_argument, NULL, 'q'},
         {"help", no_argument, NULL, 'h'},             {0},
     };
     int64_t value = 0;
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (strchr("ncsbpugxtl", c) &&
+        if (strchr("ncsbpugxtleimv", c) &&
             !number(optarg, c == 'x' ? INT64_MAX : INT32_MAX, &value))
             return -EINVAL;
         switch (c) {
@@ -85,10 +93,19 @@ static int parse(int argc, char **argv, struct worker_options *options)
         case 'g': options->group = value; break;
         case 'r':
             options->rdma = true;
-            options->rdma_options.address = strcmp(optarg, "any") ? optarg : NULL;
+            options->rdma_options.devices = strcmp(optarg, "any") ? optarg : NULL;
             break;
         case 't': options->rdma_options.traffic_class = (uint8_t)value; break;
         case 'l': options->rdma_options.dead_ms = (uint32_t)value; break;
+        case 'e': options->rdma_options.turn = (unsigned)value; break;
+        case 'i': options->rdma_options.gid_index = (int)value; break;
+        case 'm': options->rdma_options.mtu = (unsigned)value; break;
+        case 'v': options->rdma_options.service_level = (int)value; break;
+        case 'q':
+            if (sscanf(optarg, "%hu-%hu", &options->rdma_options.first_port,
+                       &options->rdma_options.last_port) != 2)
+                return -EINVAL;
+            break;
         case 'h': usage(stdout); exit(0);
         default: return -EINVAL;
         }
@@ -153,25 +170,6 @@ static int make_context(const struct worker_options *options, struct control_fai
     return 0;
 }
 
-// A box without a device is none that fails: its clients come another way.
-static void prepare_rdma(const struct worker_options *options)
-{
-    char text[400];
-
-    if (!options->rdma)
-        return;
-    int err = rdma_listener_new(&options->rdma_options, pinned.staging, (unsigned)getpid(),
-                                &rdma_listener, text, sizeof(text));
-    // Most machines have no device; who names one wants to know why it is not used.
-    if (err && options->rdma_options.address)
-        log_warn("no rdma reason=\"%s\"", text);
-    else if (err)
-        log_debug("no rdma reason=\"%s\"", text);
-    else
-        log_info("rdma device=%s address=%s port=%u", rdma_listener_device(rdma_listener),
-                 rdma_listener_address(rdma_listener), rdma_listener_port(rdma_listener));
-}
-
 static int prepare(const struct worker_options *options, struct control_failed *failed)
 {
     struct link_options memory = {.block_size = options->block_size,
@@ -201,7 +199,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
     // have.
     err = sandbox_drop_rights(options, failed->text, sizeof(failed->text));
     if (!err)
-        prepare_rdma(options);
+        fabric_prepare(options);
     return err;
 }
 
@@ -268,7 +266,7 @@ int main(int argc, char **argv)
 {
     static struct control_grant grant;
     struct worker_options options = {.spin_us = -1, .user = -1, .group = -1,
-                                     .context_cost = -1};
+                                     .context_cost = -1, .rdma_options = RDMA_OPTIONS_DEFAULT};
     struct control_failed failed = {0};
     int client_fd = -1, account_fd = -1;
 

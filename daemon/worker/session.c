@@ -26,7 +26,6 @@ enum {
 };
 
 struct session session;
-struct rdma_listener *rdma_listener;
 
 static int control = -1;
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -206,6 +205,8 @@ static void offer_rdma(struct offer *offer, struct control_welcome *welcome)
 {
     if (!(offer->allowed & 1u << CONTROL_TRANSPORT_RDMA))
         rdma_listener_free(&rdma_listener);
+    else if (!rdma_listener)
+        fabric_prepare_again();
     if (!rdma_listener ||
         getrandom(offer->rdma_token, sizeof(offer->rdma_token), 0) !=
             (ssize_t)sizeof(offer->rdma_token))
@@ -253,9 +254,16 @@ static int accept_rdma(struct offer *offer, int client_fd)
     int err = link_rdma_accept(&rdma_listener, offer->rdma_token, client_fd, RDMA_TIMEOUT_MS,
                                &offer->options, &session.link);
 
-    if (err)
+    if (err) {
         log_info("rdma was agreed on but not connected error=\"%s\"", strerror(-err));
-    return err;
+        return err;
+    }
+    size_t used = strlen(session.transport_reason);
+    snprintf(session.transport_reason + used, sizeof(session.transport_reason) - used, ", ");
+    used = strlen(session.transport_reason);
+    link_rdma_describe(session.link, session.transport_reason + used,
+                       sizeof(session.transport_reason) - used);
+    return 0;
 }
 
 static bool agree(const struct offer *offer, enum control_transport transport,

@@ -36,8 +36,14 @@ struct worker_options {
     struct rdma_options rdma_options;
 };
 
-// Made before a client comes, where there is a device; NULL: none (session.c).
-extern struct rdma_listener *rdma_listener;
+// ---- clients over verbs (fabric.c) ----
+
+extern struct rdma_listener *rdma_listener; // NULL: none
+// Makes it, where there is a device. A box without one is none that fails: its clients come another
+// way.
+void fabric_prepare(const struct worker_options *options);
+// When a client has come: where ports were down or all in use before, they may no longer be.
+void fabric_prepare_again(void);
 
 // ---- the driver (driver_load.c) ----
 

@@ -142,7 +142,8 @@ static void rdma_prepare(struct pair *pair, const struct link_options *options)
 
 static void rdma_open_worker(struct pair *pair, const struct link_options *options)
 {
-    struct rdma_options rdma = {.address = getenv("RDMA_VM_ADDRESS_0")};
+    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_0"), .gid_index = -1,
+                                .service_level = -1};
     const struct link_staging *staging;
     struct rdma_listener *listener;
     struct shm_memory *memory;
@@ -152,7 +153,7 @@ static void rdma_open_worker(struct pair *pair, const struct link_options *optio
     if (r)
         bail("no staging blocks: %s", strerror(-r));
     staging = shm_memory_staging(memory);
-    r = rdma_listener_new(&rdma, staging, 0, &listener, text, sizeof(text));
+    r = rdma_listener_new(&rdma, staging, &listener, text, sizeof(text));
     if (r)
         bail("rdma_listener_new: %s (%s)", text, strerror(-r));
     uint16_t port = rdma_listener_port(listener);
@@ -167,7 +168,8 @@ static void rdma_open_worker(struct pair *pair, const struct link_options *optio
 
 static void rdma_open_client(struct pair *pair, const struct link_options *options)
 {
-    struct rdma_options rdma = {.address = getenv("RDMA_VM_ADDRESS_1")};
+    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_1"), .gid_index = -1,
+                                .service_level = -1};
     struct link_options none = {.spin_us = link_default_spin_us()};
     const char *address = getenv("RDMA_VM_ADDRESS_0");
     uint16_t port = 0;

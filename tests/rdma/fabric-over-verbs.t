@@ -1,0 +1,4 @@
+#!/bin/bash
+# Which devices, GIDs, ports, packets and links sessions over verbs use. seconds: 420
+. "$(dirname "$0")/vm.sh"
+in_vm 400 fabric.sh

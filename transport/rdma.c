@@ -418,6 +418,7 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
     link_init(&rdma->base, &rdma_ops, "rdma", options);
     rdma->end = *end;
     memset(end, 0, sizeof(*end));
+    rdma_regions_limit(rdma);
     rdma->watch = watch;
     rdma->peer_ring = peer_ring;
     rdma->peer_key = peer_key;

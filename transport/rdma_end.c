@@ -69,6 +69,7 @@ static int know_limits(struct rdma_end *end)
 
     if (r)
         return -r;
+    end->regions_max = limits.max_mr > 0 ? (unsigned)limits.max_mr : 0;
     end->reads_in = (uint8_t)(limits.max_qp_rd_atom < 255 ? limits.max_qp_rd_atom : 255);
     end->reads_out = (uint8_t)(limits.max_qp_init_rd_atom < 255 ? limits.max_qp_init_rd_atom : 255);
     return 0;

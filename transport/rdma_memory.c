@@ -1,6 +1,7 @@
 // One-sided operations of the bulk channel, and the memory that they reach: registered once,
 // counted, and given up when nobody uses it any more.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,47 +17,32 @@ enum {
 
 // ---- registered memory ----
 
-static struct rdma_region *find_region(struct rdma_link *rdma, uintptr_t start, uintptr_t end)
+// Registering costs a good part of a microsecond for each page, so whole regions are, once.
+static int register_range(struct rdma_link *rdma, uintptr_t start, uintptr_t end,
+                          struct ibv_mr **mr)
 {
-    for (size_t i = 0; i < rdma->region_count; i++)
-        if (rdma->regions[i].start <= start && end <= rdma->regions[i].end)
-            return &rdma->regions[i];
-    return NULL;
-}
-
-static int add_region(struct rdma_link *rdma, const struct rdma_region *region)
-{
-    if (rdma->region_count == RDMA_REGIONS_MAX)
-        return -ENOSPC;
-    if (rdma->region_count == rdma->region_room) {
-        size_t room = rdma->region_room ? 2 * rdma->region_room : 16;
-        struct rdma_region *more = realloc(rdma->regions, room * sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        rdma->regions = more;
-        rdma->region_room = room;
-    }
-    rdma->regions[rdma->region_count++] = *region;
-    return 0;
-}
-
-static int register_region(struct rdma_link *rdma, uintptr_t start, uintptr_t end)
-{
-    struct rdma_region region = {.start = start, .end = end};
     static _Atomic bool told;
+    char text[320];
+    int r = rdma_regions_allow(&rdma->exposed, end - start);
 
-    region.mr = verbs.ibv_reg_mr(rdma->end.pd, (void *)start, end - start, ACCESS);
-    if (!region.mr) {
-        char text[320];
-        int error = -errno;
-        rdma_explain_registration(error, end - start, text, sizeof(text));
-        if (!atomic_exchange(&told, true))
-            log_warn("copies of this memory take the slower way: %s", text);
-        return error;
-    }
-    int r = add_region(rdma, &region);
     if (r)
-        verbs.ibv_dereg_mr(region.mr);
+        snprintf(text, sizeof(text), "%zu bytes more are beyond the limits: %zu of %zu regions and "
+                 "%llu of %llu MiB are registered",
+                 (size_t)(end - start), rdma->exposed.registrations,
+                 rdma->exposed.registrations_max, (unsigned long long)rdma->exposed.bytes >> 20,
+                 (unsigned long long)rdma->exposed.bytes_max >> 20);
+    *mr = r ? NULL : verbs.ibv_reg_mr(rdma->end.pd, (void *)start, end - start, ACCESS);
+    if (!r && !*mr) {
+        r = -errno;
+        rdma_explain_registration(r, end - start, text, sizeof(text));
+    }
+    if (r && !atomic_exchange(&told, true))
+        log_warn("copies of this memory take the slower way: %s", text);
+    if (r)
+        return r;
+    r = rdma_regions_add(&rdma->exposed, start, end, *mr);
+    if (r)
+        verbs.ibv_dereg_mr(*mr);
     return r;
 }
 
@@ -65,20 +51,18 @@ int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key)
     struct rdma_link *rdma = rdma_of(link);
     uintptr_t start = (uintptr_t)base & ~(uintptr_t)(PAGE - 1);
     uintptr_t end = ((uintptr_t)base + size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    int r = 0;
+    int r;
 
     if (rdma->end.owns_staging && base == rdma->end.staging.base) {
         *key = rdma->end.staging_mr->rkey;
         return 0;
     }
     pthread_mutex_lock(&rdma->region_lock);
-    if (!find_region(rdma, start, end))
-        r = register_region(rdma, start, end);
-    if (!r) {
-        struct rdma_region *region = find_region(rdma, start, end);
-        region->uses++;
-        *key = region->mr->rkey;
-    }
+    struct ibv_mr *mr = rdma_regions_hold(&rdma->exposed, start, end, &r);
+    if (!r && !mr)
+        r = register_range(rdma, start, end, &mr);
+    if (!r)
+        *key = mr->rkey;
     pthread_mutex_unlock(&rdma->region_lock);
     return r;
 }
@@ -90,21 +74,30 @@ void rdma_conceal(struct link *link, void *base, size_t size)
     uintptr_t end = ((uintptr_t)base + size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 
     pthread_mutex_lock(&rdma->region_lock);
-    struct rdma_region *region = find_region(rdma, start, end);
-    if (region && --region->uses == 0) {
-        if (!rdma->abandoned)
-            verbs.ibv_dereg_mr(region->mr);
-        *region = rdma->regions[--rdma->region_count];
-    }
+    struct ibv_mr *mr = rdma_regions_release(&rdma->exposed, start, end);
+    if (mr && !rdma->abandoned)
+        verbs.ibv_dereg_mr(mr);
     pthread_mutex_unlock(&rdma->region_lock);
+}
+
+// Memory that is registered is locked: the machine keeps some for itself, whatever the user's limit
+// says, and the device has room for so many registrations, which others need as well.
+void rdma_regions_limit(struct rdma_link *rdma)
+{
+    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+    rdma->exposed.bytes_max = memory / 8 * 7;
+    rdma->exposed.registrations_max = RDMA_REGIONS_MAX;
+    if (rdma->end.regions_max / 4 < rdma->exposed.registrations_max)
+        rdma->exposed.registrations_max = rdma->end.regions_max / 4;
 }
 
 void rdma_regions_free(struct rdma_link *rdma)
 {
-    while (rdma->region_count)
-        verbs.ibv_dereg_mr(rdma->regions[--rdma->region_count].mr);
-    free(rdma->regions);
-    rdma->regions = NULL;
+    struct ibv_mr *mr;
+
+    while ((mr = rdma_regions_take_any(&rdma->exposed)))
+        verbs.ibv_dereg_mr(mr);
 }
 
 // ---- one-sided operations ----
@@ -121,9 +114,9 @@ static int local_key(struct rdma_link *rdma, const struct link_transfer *transfe
         return 0;
     }
     pthread_mutex_lock(&rdma->region_lock);
-    struct rdma_region *region = find_region(rdma, start, end);
-    if (region) {
-        *key = region->mr->lkey;
+    struct ibv_mr *mr = rdma_regions_find(&rdma->exposed, start, end);
+    if (mr) {
+        *key = mr->lkey;
         r = 0;
     }
     pthread_mutex_unlock(&rdma->region_lock);

@@ -4,6 +4,7 @@
 
 #include "transport/link_private.h"
 #include "transport/rdma.h"
+#include "transport/rdma_regions.h"
 #include "transport/rdma_verbs.h"
 
 enum rdma_channel { RDMA_COMMANDS, RDMA_BULK, RDMA_CHANNELS };
@@ -34,13 +35,7 @@ _Static_assert(RDMA_RING_SIZE >= 4 * WIRE_RECORD_MAX, "several records of any si
 #define RDMA_IMMEDIATE_RECEIVES(immediate) ((immediate) >> 18 & 0x1fffu)
 _Static_assert(RDMA_RING_SIZE / 8 < 1 << 18 && RDMA_RECEIVES < 1 << 13, "credits fit");
 
-// Memory that is registered for the peer's access, page-aligned.
-struct rdma_region {
-    uintptr_t start, end;
-    struct ibv_mr *mr;
-    unsigned uses;
-};
-enum { RDMA_REGIONS_MAX = 65536 };
+enum { RDMA_REGIONS_MAX = 16384 }; // of one session
 
 // Which way the packets of an end take.
 struct rdma_path {
@@ -55,6 +50,7 @@ struct rdma_end {
     struct rdma_options options;
     bool is_worker;
     struct rdma_path path;
+    unsigned regions_max; // of the device
     uint8_t reads_in, reads_out; // that the device has under way at once, from the peer and to it
     struct rdma_event_channel *events;
     struct ibv_context *context; // of the device; librdmacm's
@@ -114,8 +110,7 @@ struct rdma_link {
     uint64_t transfers_started, transfers_done;
 
     pthread_mutex_t region_lock;
-    struct rdma_region *regions;
-    size_t region_count, region_room;
+    struct rdma_regions exposed; // to the peer
 };
 
 static inline struct rdma_link *rdma_of(struct link *link)
@@ -165,6 +160,7 @@ int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key);
 void rdma_conceal(struct link *link, void *base, size_t size);
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer);
 int rdma_transfer_poll(struct link *link, void **cookies, int room);
+void rdma_regions_limit(struct rdma_link *rdma);
 void rdma_regions_free(struct rdma_link *rdma);
 
 #endif

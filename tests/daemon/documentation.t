@@ -6,9 +6,10 @@ rgpud=$BUILD/bin/rgpud rgpuctl=$BUILD/bin/rgpuctl
 ok "the sample file is what rgpud prints" diff "$TOP/config/rgpud.conf" <("$rgpud" --print-config)
 sed 's/^#\([a-z_]* =\)/\1/; /^key_file/s/=.*/= /; s/^auth =.*/auth = none/' "$TOP/config/rgpud.conf" >"$TMP/all.conf"
 settings=$("$rgpud" --print-config | sed -n 's/^#\([a-z_]*\) =.*/\1/p')
+help=$("$rgpud" --help)
 for name in $settings; do
     grep -q "^\.It Cm $name\$" "$TOP/docs/man/rgpud.8" || fail "rgpud.8 lacks $name"
-    "$rgpud" --help | grep -q -- "--${name//_/-} " || fail "--help lacks $name"
+    grep -q -- "--${name//_/-} " <<<"$help" || fail "--help lacks $name"
 done
 pass "every setting is in rgpud.8 and in --help"
 documented=$(sed -n '/^\.Sh SETTINGS/,/^\.Sh SIGNALS/s/^\.It Cm //p' "$TOP/docs/man/rgpud.8" | sort)

@@ -1,0 +1,49 @@
+// Which ranges of memory are registered: found by any part of them, counted, and limited. Knows
+// nothing of verbs; who calls registers, deregisters and locks.
+#ifndef RGPU_TRANSPORT_RDMA_REGIONS_H
+#define RGPU_TRANSPORT_RDMA_REGIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ibv_mr;
+
+// One range, which somebody named as it is. It has a registration of its own, or uses that of a
+// range that it lies in; ranges that overlap otherwise have nothing to do with each other.
+struct rdma_region {
+    uintptr_t start, end;
+    struct ibv_mr *mr;          // NULL: WITHIN's
+    struct rdma_region *within; // which lives at least as long
+    unsigned uses;              // how often it was named, and not given up since
+    unsigned parts;             // ranges that use its registration
+};
+
+struct rdma_regions {
+    struct rdma_region **list; // by start
+    uintptr_t *reach;          // of each: the furthest end of it and all before
+    size_t count, room;
+    size_t registrations;
+    uint64_t bytes;            // that are registered; what overlaps counts twice, as it does for a limit
+    size_t registrations_max;  // 0: no limit
+    uint64_t bytes_max;
+};
+
+// Whether a registration of SIZE bytes more is within the limits: 0 or -ENOSPC.
+int rdma_regions_allow(const struct rdma_regions *regions, uint64_t size);
+// Names a range: the registration that covers it, or NULL where there is none. *ERROR: 0, -ENOMEM.
+struct ibv_mr *rdma_regions_hold(struct rdma_regions *regions, uintptr_t start, uintptr_t end,
+                                 int *error);
+// Names a range that has just been registered.
+int rdma_regions_add(struct rdma_regions *regions, uintptr_t start, uintptr_t end,
+                     struct ibv_mr *mr);
+// Gives the range up once. Where nobody uses a registration any more it is returned, for the caller
+// to undo; else NULL, as for a range that nobody named.
+struct ibv_mr *rdma_regions_release(struct rdma_regions *regions, uintptr_t start, uintptr_t end);
+// The registration that covers a range, or NULL.
+struct ibv_mr *rdma_regions_find(const struct rdma_regions *regions, uintptr_t start,
+                                 uintptr_t end);
+// Any registration that is left, forgotten here; NULL: none. For the end, after which the table is
+// empty and needs no freeing.
+struct ibv_mr *rdma_regions_take_any(struct rdma_regions *regions);
+
+#endif

@@ -6,7 +6,8 @@
 PATH=$PATH:/usr/sbin:/sbin
 SLURM_DIR=$TMP/slurm
 SLURM_NODES=(n1 n2 n3)
-PLUGINS=$BUILD/lib/slurm
+# Where users may not look, as in a home, Slurm's commands do not take plugins from.
+PLUGINS=$TMP/share/slurm
 # Two ordinary users, whom every Debian has.
 ALICE=daemon BOB=games
 
@@ -18,7 +19,7 @@ require_slurm() {
 
 require_plugins() {
     require_slurm
-    [ -e "$PLUGINS/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
+    [ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
 }
 
 # free_ports N: prints N TCP ports that nobody listens on just now, below those that the kernel gives
@@ -90,6 +91,10 @@ END
         echo "PartitionName=p Nodes=ALL Default=YES State=UP OverSubscribe=NO"
         printf '%s\n' "$@"
     } >"$SLURM_DIR/slurm.conf"
+    # Processes are found without control groups, which newer versions insist on unless told.
+    if [[ $(slurmd -V) =~ \ (2[4-9]|[3-9][0-9])\. ]]; then
+        echo CgroupPlugin=disabled >"$SLURM_DIR/cgroup.conf"
+    fi
     [ -e "$SLURM_DIR/plugstack.conf" ] || : >"$SLURM_DIR/plugstack.conf"
     chmod 644 "$SLURM_DIR/slurm.conf" "$SLURM_DIR/plugstack.conf"
     export SLURM_CONF=$SLURM_DIR/slurm.conf
@@ -180,6 +185,7 @@ start_cuda_box() {
 share_programs() {
     mkdir -p "$TMP/share/lib"
     cp "$BUILD/lib/libcuda.so.1" "$TMP/share/lib/"
+    cp -r "$BUILD/lib/slurm" "$TMP/share/"
     cp "$BUILD"/tests/programs/{saxpy,matmul,devices,endure} "$TMP/share/"
     SAXPY=$TMP/share/saxpy DEVICES=$TMP/share/devices
     chmod -R a+rX "$TMP/share"

@@ -76,6 +76,6 @@ done
 
 config=$("$ctl" slurm-config)
 like "$config" "^Licenses=rgpu:4,rgpu_mem:" "slurm-config has the pool's figures"
-like "$config" "^PluginDir=$PLUGINS:" "and where the plugins are"
+like "$config" "^PluginDir=$BUILD/lib/slurm:" "and where the plugins are"
 ok "the invariants hold" invariants --idle
 done_testing

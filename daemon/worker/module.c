@@ -250,13 +250,3 @@ void serve_module_functions(struct serve *serve, const struct args_module_functi
         reply_names(serve, list, count, args->first, args->reply_room, function_name);
     free(list);
 }
-
-void serve_function_name(struct serve *serve, const struct args_function_name *args)
-{
-    void *function = serve_handle(serve, HANDLE_FUNCTION, args->function);
-    bool is_kernel = handle_type(args->function) == HANDLE_KERNEL;
-
-    if (!serve_failed(serve))
-        reply_names(serve, &function, 1, 0, args->reply_room,
-                    is_kernel ? kernel_name : function_name);
-}

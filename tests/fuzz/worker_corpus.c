@@ -68,7 +68,6 @@ static void memory(void)
     ADD(signal, .index = 3, .value = 1);
     ADD_TAIL(write_rows, "12345678", 8, .dst = 4096, .pitch = 4, .width = 4, .rows = 2, .bytes = 8);
     ADD(cuMemsetD2D32Async, .dstDevice = 4096, .dstPitch = 64, .Width = 4, .Height = 4);
-    ADD(pointer_attribute, .address = 4096, .attribute = 2, .reply_room = 8);
     write_sequence("copies");
 }
 
@@ -128,7 +127,6 @@ static void code(void)
     ADD(library_kernels, .library = HANDLE(HANDLE_LIBRARY, 7), .reply_room = 64);
     ADD(cluster_occupancy, .function = HANDLE(HANDLE_KERNEL, 8), .grid_x = 1, .grid_y = 1,
         .grid_z = 1, .block_x = 32, .block_y = 1, .block_z = 1);
-    ADD(function_name, .function = HANDLE(HANDLE_KERNEL, 8), .reply_room = 64);
     ADD(cuLibraryUnload, .library = HANDLE(HANDLE_LIBRARY, 7));
     write_sequence("library");
 }

@@ -3,6 +3,7 @@
 // connection ends or the peer has disconnected.
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +15,7 @@
 
 enum {
     SPIN_TURNS = 4,
+    PATIENCE = 50, // waits may spin so many times as long as asked for, where that ends most of them
     BULK_PIECE = 128 * 1024, // of a payload, sent at once
     DRAIN_MS = 1000,         // for the last records to arrive before the queue pair goes
 };
@@ -22,13 +24,14 @@ enum {
 
 static uint64_t free_room(const struct rdma_link *rdma)
 {
-    uint64_t used =
-        rdma->produced - atomic_load_explicit(&rdma->acknowledged, memory_order_acquire);
+    uint64_t used = atomic_load_explicit(&rdma->produced, memory_order_relaxed) -
+                    atomic_load_explicit(&rdma->acknowledged, memory_order_acquire);
 
     return used <= RDMA_RING_SIZE ? RDMA_RING_SIZE - used : UINT64_MAX;
 }
 
-// Whether NEED bytes fit and a message can go. 1, 0, or -errno.
+// Whether NEED bytes fit and a message can go; with none, whether all that gathered has gone. 1, 0, or
+// -errno.
 static int may_send(struct rdma_link *rdma, uint64_t need)
 {
     uint64_t room = free_room(rdma);
@@ -37,7 +40,17 @@ static int may_send(struct rdma_link *rdma, uint64_t need)
         return link_fail(&rdma->base, -EPROTO, "the peer broke the protocol: credit");
     if (link_failure(&rdma->base))
         return link_failure(&rdma->base);
+    if (!need)
+        return atomic_load(&rdma->left) == atomic_load(&rdma->produced);
     return room >= need && rdma_may_post(rdma);
+}
+
+// What has gathered must go before the peer can make room.
+static int try_to_send(struct rdma_link *rdma, uint64_t need)
+{
+    rdma_progress(rdma, RDMA_SENDER);
+    rdma_post_gathered(rdma);
+    return may_send(rdma, need);
 }
 
 // Under send_lock.
@@ -47,21 +60,19 @@ static int wait_to_send(struct rdma_link *rdma, uint64_t need)
     int r, slept = 0;
 
     do {
-        rdma_progress(rdma);
-        r = may_send(rdma, need);
+        r = try_to_send(rdma, need);
         if (r)
             return r < 0 ? r : 0;
     } while (spin_more(&spin, SPIN_TURNS));
     atomic_store(&rdma->sender_sleeps, true);
     for (;;) {
         rdma_arm(rdma, true);
-        rdma_progress(rdma);
-        r = may_send(rdma, need);
+        r = try_to_send(rdma, need);
         if (!r && slept)
             r = rdma_gone(rdma);
         if (r)
             break;
-        slept = rdma_sleep(rdma, rdma->space, true, UINT64_MAX);
+        slept = rdma_sleep(rdma, RDMA_SENDER, UINT64_MAX);
         if (slept && slept != -EPIPE) {
             r = link_fail(&rdma->base, slept, "cannot wait: %s", strerror(-slept));
             break;
@@ -69,6 +80,12 @@ static int wait_to_send(struct rdma_link *rdma, uint64_t need)
     }
     atomic_store(&rdma->sender_sleeps, false);
     return r < 0 ? r : 0;
+}
+
+static uint8_t *ring_end(const struct rdma_link *rdma)
+{
+    return rdma->end.out +
+           (atomic_load_explicit(&rdma->produced, memory_order_relaxed) & (RDMA_RING_SIZE - 1));
 }
 
 static void *rdma_reserve(struct link *link, uint32_t size)
@@ -81,34 +98,38 @@ static void *rdma_reserve(struct link *link, uint32_t size)
         return NULL;
     }
     rdma->reserved = size;
-    return rdma->end.out + (rdma->produced & (RDMA_RING_SIZE - 1));
+    return ring_end(rdma);
 }
 
-// Sends SIZE bytes that stand in the ring. Credit messages may have taken what room there was.
-static int send_bytes(struct rdma_link *rdma, uint32_t size)
+// Counts SIZE bytes that stand in the ring as committed.
+static void add_bytes(struct rdma_link *rdma, uint64_t size)
 {
-    uint64_t from = rdma->produced;
-    int r;
+    uint64_t produced = atomic_load_explicit(&rdma->produced, memory_order_relaxed);
 
-    rdma->produced += size;
-    while ((r = rdma_post_bytes(rdma, from)) == -EAGAIN) {
-        r = wait_to_send(rdma, 0);
-        if (r)
-            return r;
-    }
-    if (!r)
-        atomic_fetch_add_explicit(&rdma->base.sent, size, memory_order_relaxed);
-    return r;
+    atomic_store(&rdma->produced, produced + size);
+}
+
+// Messages of credit may have taken what room there was.
+static int send_gathered(struct rdma_link *rdma)
+{
+    int r = rdma_post_gathered(rdma);
+
+    return r == -EAGAIN ? wait_to_send(rdma, 0) : r;
 }
 
 static int rdma_commit(struct link *link, bool flush)
 {
     struct rdma_link *rdma = rdma_of(link);
-    uint8_t *record = rdma->end.out + (rdma->produced & (RDMA_RING_SIZE - 1));
+    int r = link_failure(link);
 
-    (void)flush; // a posted record leaves
-    memcpy(record, &rdma->reserved, sizeof(rdma->reserved));
-    int r = link_failure(link) ? link_failure(link) : send_bytes(rdma, rdma->reserved);
+    memcpy(ring_end(rdma), &rdma->reserved, sizeof(rdma->reserved));
+    if (!r) {
+        add_bytes(rdma, rdma->reserved);
+        if (flush)
+            rdma_gather_flushed(rdma);
+        if (flush || !rdma_gather_waits(rdma))
+            r = send_gathered(rdma);
+    }
     pthread_mutex_unlock(&rdma->send_lock);
     return r;
 }
@@ -120,26 +141,37 @@ static void rdma_cancel(struct link *link)
 
 static int rdma_flush(struct link *link)
 {
-    return 0;
+    struct rdma_link *rdma = rdma_of(link);
+    int r = 0;
+
+    if (atomic_load(&rdma->left) == atomic_load(&rdma->produced))
+        return 0;
+    pthread_mutex_lock(&rdma->send_lock);
+    rdma_gather_flushed(rdma);
+    r = send_gathered(rdma);
+    pthread_mutex_unlock(&rdma->send_lock);
+    return r;
 }
 
-// The payload goes through the ring too, padded to a multiple of 8.
+// The payload goes through the ring too, padded to a multiple of 8; its first piece together with
+// what has gathered.
 static int send_payload(struct rdma_link *rdma, const uint8_t *payload, size_t length)
 {
-    while (length) {
+    int r = 0;
+
+    while (length && !r) {
         uint64_t piece = length < BULK_PIECE ? length : BULK_PIECE;
         uint64_t padded = (piece + 7) & ~UINT64_C(7);
-        int r = may_send(rdma, padded) == 1 ? 0 : wait_to_send(rdma, padded);
+        r = may_send(rdma, padded) == 1 ? 0 : wait_to_send(rdma, padded);
         if (r)
-            return r;
-        memcpy(rdma->end.out + (rdma->produced & (RDMA_RING_SIZE - 1)), payload, piece);
-        r = send_bytes(rdma, (uint32_t)padded);
-        if (r)
-            return r;
+            break;
+        memcpy(ring_end(rdma), payload, piece);
+        add_bytes(rdma, padded);
+        r = send_gathered(rdma);
         payload += piece;
         length -= piece;
     }
-    return 0;
+    return r;
 }
 
 static int rdma_send_bulk(struct link *link, const void *record, uint32_t size,
@@ -152,9 +184,8 @@ static int rdma_send_bulk(struct link *link, const void *record, uint32_t size,
         return link_failure(link);
     memcpy(room, record, size);
     memcpy(room, &size, sizeof(size));
-    int r = send_bytes(rdma, size);
-    if (!r)
-        r = send_payload(rdma, payload, length);
+    add_bytes(rdma, size);
+    int r = length ? send_payload(rdma, payload, length) : send_gathered(rdma);
     pthread_mutex_unlock(&rdma->send_lock);
     return r;
 }
@@ -173,10 +204,10 @@ static const uint8_t *ring_bytes(const struct rdma_link *rdma)
            (atomic_load_explicit(&rdma->consumed, memory_order_relaxed) & (RDMA_RING_SIZE - 1));
 }
 
-static bool look(struct rdma_link *rdma)
+static bool look(struct rdma_link *rdma, enum rdma_waiter who)
 {
     if (!available(rdma))
-        rdma_progress(rdma);
+        rdma_progress(rdma, who);
     return available(rdma) > 0;
 }
 
@@ -191,17 +222,20 @@ static int sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t deadl
     int r, slept = 0;
 
     atomic_store(&rdma->receiver_sleeps, true);
-    for (;;) {
-        rdma_arm(rdma, atomic_load(&rdma->sender_sleeps));
+    for (bool woken = false;; woken = true) {
         // What the peer sent before it went is still received.
-        r = look(rdma) ? 1 : 0;
+        r = woken && look(rdma, RDMA_RECEIVER);
+        if (!r) {
+            rdma_arm(rdma, atomic_load(&rdma->sender_sleeps));
+            r = look(rdma, RDMA_RECEIVER);
+        }
         if (!r && slept == -EPIPE)
             r = rdma_gone(rdma);
         if (!r)
             r = link_failure(&rdma->base);
         if (r || slept == -ETIMEDOUT || (kickable && take_kick(rdma)))
             break;
-        slept = rdma_sleep(rdma, rdma->kick, false, deadline);
+        slept = rdma_sleep(rdma, RDMA_RECEIVER, deadline);
         if (slept && slept != -EPIPE && slept != -ETIMEDOUT) {
             r = link_fail(&rdma->base, slept, "cannot wait: %s", strerror(-slept));
             break;
@@ -211,26 +245,67 @@ static int sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t deadl
     return r;
 }
 
-// Waits for bytes of the peer: 1: there, 0: the time has passed or a kick came, or -errno.
-static int wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeout_ms)
+// A wait that is over soon is best spent awake: waking up takes longer than the device does. How long
+// waits have taken of late tells what to expect of this one.
+static uint32_t spin_time_us(const struct rdma_link *rdma)
 {
-    struct spin spin = {.us = timeout_ms ? rdma->base.spin_us : 0};
-    uint64_t deadline;
+    uint32_t least = rdma->base.spin_us, expected = rdma->expected_us;
 
-    if (look(rdma))
-        return 1;
-    if (timeout_ms == 0)
-        return link_failure(&rdma->base);
-    deadline = deadline_in(timeout_ms);
-    while (spin_more(&spin, SPIN_TURNS)) {
-        if (look(rdma))
+    if (expected > least * PATIENCE)
+        return least;
+    return 2 * expected > least ? 2 * expected : least;
+}
+
+static void note_wait(struct rdma_link *rdma, uint64_t ns)
+{
+    uint64_t us = ns / 1000, limit = (uint64_t)rdma->base.spin_us * PATIENCE * 4;
+
+    if (us > limit)
+        us = limit;
+    rdma->expected_us = (uint32_t)((3 * (uint64_t)rdma->expected_us + us) / 4);
+}
+
+// Where spinning goes on for longer it lets others run: the peer may be waiting for this processor.
+enum { SPUN_IN_VAIN = 2 };
+static int spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t start)
+{
+    uint64_t least = start + (uint64_t)rdma->base.spin_us * 1000;
+    uint64_t end = start + (uint64_t)spin_time_us(rdma) * 1000, now = start;
+
+    for (unsigned turn = 1; now < end; turn++) {
+        cpu_relax();
+        if (look(rdma, RDMA_RECEIVER))
             return 1;
         if (link_failure(&rdma->base))
             return link_failure(&rdma->base);
         if (kickable && take_kick(rdma))
             return 0;
+        if (turn % SPIN_TURNS)
+            continue;
+        now = monotonic_ns();
+        if (now >= least)
+            sched_yield();
     }
-    return sleep_for_bytes(rdma, kickable, deadline);
+    return SPUN_IN_VAIN;
+}
+
+// Waits for bytes of the peer: 1: there, 0: the time has passed or a kick came, or -errno.
+static int wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeout_ms)
+{
+    uint64_t start;
+    int r;
+
+    if (look(rdma, RDMA_RECEIVER))
+        return 1;
+    if (timeout_ms == 0)
+        return link_failure(&rdma->base);
+    start = monotonic_ns();
+    r = spin_for_bytes(rdma, kickable, start);
+    if (r == SPUN_IN_VAIN)
+        r = sleep_for_bytes(rdma, kickable, deadline_from(start, timeout_ms));
+    if (r > 0)
+        note_wait(rdma, monotonic_ns() - start);
+    return r;
 }
 
 static void consume(struct rdma_link *rdma, uint64_t size)
@@ -293,7 +368,7 @@ static bool rdma_pending(struct link *link)
     struct rdma_link *rdma = rdma_of(link);
     struct timespec now;
 
-    if (look(rdma))
+    if (look(rdma, RDMA_NOBODY))
         return true;
     // The peer's end takes a system call to see, so only once per clock tick.
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -352,9 +427,9 @@ static void drain(struct rdma_link *rdma)
            atomic_load(&rdma->completed) < rdma->posted && deadline_left(deadline)) {
         rdma_post_keepalive(rdma);
         rdma_arm(rdma, true);
-        rdma_progress(rdma);
+        rdma_progress(rdma, RDMA_NOBODY);
         if (atomic_load(&rdma->completed) < rdma->posted)
-            rdma_sleep(rdma, rdma->kick, true, deadline_in(20));
+            rdma_sleep(rdma, RDMA_NOBODY, deadline_in(20));
     }
 }
 
@@ -363,6 +438,7 @@ static void rdma_free(struct link *link)
     struct rdma_link *rdma = rdma_of(link);
 
     if (!rdma->abandoned) {
+        rdma_gather_stop(rdma);
         drain(rdma);
         if (!link_failure(link))
             rdma_end_disconnect(&rdma->end);
@@ -427,6 +503,7 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
     pthread_mutex_init(&rdma->post_lock, NULL);
     pthread_mutex_init(&rdma->poll_lock, NULL);
     pthread_mutex_init(&rdma->region_lock, NULL);
+    rdma_gather_start(rdma);
     *out = &rdma->base;
     return 0;
 }

@@ -17,6 +17,7 @@ enum {
     RDMA_SENDS = 256,        // room of its send queue
     RDMA_KEPT = 4,           // sends and receives that only messages of credit may use
     RDMA_SIGNAL_EVERY = 32,  // sends per completion
+    RDMA_REPOST = 32,        // receives that are posted again at once
     RDMA_INLINE_WANTED = 220,
     RDMA_TRANSFERS = 64,     // one-sided operations under way
     RDMA_RNR_TIMER = 12,     // 0.64 ms
@@ -69,6 +70,21 @@ struct rdma_end {
     uint32_t dead_ms;
 };
 
+// Who asks for completions or sleeps until there are some.
+enum rdma_waiter { RDMA_RECEIVER, RDMA_SENDER, RDMA_NOBODY };
+
+// Records that wait for the next ones to leave together (rdma_gather.c).
+struct rdma_gather {
+    uint32_t hits, wanted; // the next record or flush came soon: how often in a row; that suffices
+    uint64_t last;         // when a record left by itself, ns; 0: none since the last flush
+    _Atomic bool missed;   // records waited in vain
+    _Atomic bool ticks;    // the thread that sends them then is awake
+    bool runs, ending;
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    pthread_t thread;
+};
+
 struct rdma_link {
     struct link base;
     struct rdma_end end;
@@ -79,12 +95,14 @@ struct rdma_link {
     uint32_t keepalive_ms;
 
     pthread_mutex_t send_lock; // held from reserve to commit
-    uint64_t produced;         // bytes committed
+    _Atomic uint64_t produced; // bytes committed
     uint32_t reserved;
+    struct rdma_gather gather;
     int space;                 // event file: the sender sleeps on it
     _Atomic bool sender_sleeps;
 
     pthread_mutex_t post_lock; // who posts sends; taken last
+    _Atomic uint64_t left;     // bytes that have been posted
     uint64_t posted;           // sends in all
     uint64_t messages;         // of them, those that take a receive of the peer
     uint64_t keepalive;        // the last send that asks for nothing but an answer
@@ -97,12 +115,15 @@ struct rdma_link {
     _Atomic uint64_t messages_acknowledged;
     _Atomic uint64_t arrived;           // bytes in `in`
     _Atomic uint64_t receives;          // used up and posted again
+    unsigned unposted;                  // used up and not posted again yet
     _Atomic bool disconnected;
+    _Atomic int armed; // 1: for messages, 2: for sends too; an event has yet to come, or to be read
 
     _Atomic uint64_t consumed; // the receiver's
     int kick;                  // event file: the receiver sleeps on it
     _Atomic bool receiver_sleeps;
     _Atomic bool kicked;
+    uint32_t expected_us;      // how long its waits have taken of late
     _Atomic int64_t looked;    // when rdma_pending() last asked the kernel
 
     // One-sided operations: the worker's, one thread at a time.
@@ -141,19 +162,26 @@ int rdma_link_new(struct rdma_end *end, int watch, uint64_t peer_ring, uint32_t 
                   const struct link_options *options, struct link **out);
 
 // ---- rdma_queue.c: posting and polling the command channel ----
-// Posts the bytes of `out` from FROM up to produced, or credit. -EAGAIN: no room now.
-int rdma_post_bytes(struct rdma_link *rdma, uint64_t from);
+// Posts what has been committed and has not left yet, as one message. -EAGAIN: no room now.
+int rdma_post_gathered(struct rdma_link *rdma);
 void rdma_return_credit(struct rdma_link *rdma);
 void rdma_post_keepalive(struct rdma_link *rdma);
 bool rdma_may_post(struct rdma_link *rdma);
-// Takes completions; whoever waits for what they bring is woken.
-void rdma_progress(struct rdma_link *rdma);
-// Waits for completions on EVENT's behalf: 0: look again, -ETIMEDOUT, -EPIPE: the peer has gone.
-int rdma_sleep(struct rdma_link *rdma, int event, bool sends_too, uint64_t deadline);
+// Takes completions for WHO; the others who wait for what they bring are woken.
+void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who);
+// Waits for completions: 0: look again, -ETIMEDOUT, -EPIPE: the peer has gone.
+int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline);
 void rdma_arm(struct rdma_link *rdma, bool sends_too);
 bool rdma_peer_has_ended(struct rdma_link *rdma);
 int rdma_gone(struct rdma_link *rdma);
 void rdma_ring_event(int event);
+
+// ---- rdma_gather.c ----
+// Whether the record just committed may wait for the next one; under send_lock, and so is the other.
+bool rdma_gather_waits(struct rdma_link *rdma);
+void rdma_gather_flushed(struct rdma_link *rdma);
+void rdma_gather_start(struct rdma_link *rdma);
+void rdma_gather_stop(struct rdma_link *rdma);
 
 // ---- rdma_memory.c: one-sided operations and registered memory ----
 int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key);

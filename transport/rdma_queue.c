@@ -89,16 +89,24 @@ static int post_message(struct rdma_link *rdma, uint32_t immediate, struct ibv_s
     return r;
 }
 
-int rdma_post_bytes(struct rdma_link *rdma, uint64_t from)
+int rdma_post_gathered(struct rdma_link *rdma)
 {
-    uint64_t position = from & (RDMA_RING_SIZE - 1);
-    uint32_t length = (uint32_t)(rdma->produced - from);
-    struct ibv_sge part = {.addr = (uintptr_t)rdma->end.out + position,
-                           .length = length,
-                           .lkey = rdma->end.rings->lkey};
+    int r = 0;
 
     pthread_mutex_lock(&rdma->post_lock);
-    int r = post_message(rdma, length / 8, &part, rdma->peer_ring + position, RDMA_KEPT);
+    uint64_t from = atomic_load_explicit(&rdma->left, memory_order_relaxed);
+    uint64_t to = atomic_load_explicit(&rdma->produced, memory_order_acquire);
+    if (to != from) {
+        uint64_t position = from & (RDMA_RING_SIZE - 1);
+        struct ibv_sge part = {.addr = (uintptr_t)rdma->end.out + position,
+                               .length = (uint32_t)(to - from),
+                               .lkey = rdma->end.rings->lkey};
+        r = post_message(rdma, part.length / 8, &part, rdma->peer_ring + position, RDMA_KEPT);
+        if (!r) {
+            atomic_store(&rdma->left, to);
+            atomic_fetch_add_explicit(&rdma->base.sent, part.length, memory_order_relaxed);
+        }
+    }
     pthread_mutex_unlock(&rdma->post_lock);
     return r;
 }
@@ -134,7 +142,7 @@ void rdma_post_keepalive(struct rdma_link *rdma)
         .wr.rdma = {.remote_addr = rdma->peer_ring, .rkey = rdma->peer_key},
     };
 
-    rdma_progress(rdma);
+    rdma_progress(rdma, RDMA_NOBODY);
     pthread_mutex_lock(&rdma->post_lock);
     uint64_t completed = atomic_load(&rdma->completed), now = monotonic_ns();
     if (rdma->keepalive > completed) {
@@ -187,16 +195,20 @@ static int take_message(struct rdma_link *rdma, uint32_t immediate)
     return 0;
 }
 
-static int post_receives(struct rdma_link *rdma, int count)
+// Many at a time: the peer learns of them in portions anyway.
+static int post_receives(struct rdma_link *rdma)
 {
-    struct ibv_recv_wr receives[POLL_BATCH] = {0}, *bad;
+    struct ibv_recv_wr receives[RDMA_REPOST] = {0}, *bad;
 
-    for (int i = 0; i + 1 < count; i++)
+    if (rdma->unposted < RDMA_REPOST)
+        return 0;
+    for (int i = 0; i + 1 < RDMA_REPOST; i++)
         receives[i].next = &receives[i + 1];
-    int r = count ? ibv_post_recv(rdma->end.pairs[RDMA_COMMANDS], receives, &bad) : 0;
+    int r = ibv_post_recv(rdma->end.pairs[RDMA_COMMANDS], receives, &bad);
     if (r)
         return link_fail(&rdma->base, -r, "posting receives failed: %s", strerror(r));
-    atomic_fetch_add(&rdma->receives, (unsigned)count);
+    rdma->unposted -= RDMA_REPOST;
+    atomic_fetch_add(&rdma->receives, RDMA_REPOST);
     return 0;
 }
 
@@ -205,7 +217,6 @@ static bool take_completions(struct rdma_link *rdma)
 {
     struct ibv_wc completions[POLL_BATCH];
     int count = ibv_poll_cq(rdma->end.queue[RDMA_COMMANDS], POLL_BATCH, completions);
-    int messages = 0;
 
     for (int i = 0; i < count; i++) {
         const struct ibv_wc *completion = &completions[i];
@@ -221,14 +232,14 @@ static bool take_completions(struct rdma_link *rdma)
             atomic_store(&rdma->completed, completion->wr_id);
             continue;
         }
-        messages++;
+        rdma->unposted++;
         if (take_message(rdma, ntohl(completion->imm_data)))
             return false;
     }
-    return post_receives(rdma, messages) == 0 && count == POLL_BATCH;
+    return post_receives(rdma) == 0 && count == POLL_BATCH;
 }
 
-void rdma_progress(struct rdma_link *rdma)
+void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who)
 {
     uint64_t arrived, completed, acknowledged;
 
@@ -243,9 +254,9 @@ void rdma_progress(struct rdma_link *rdma)
     bool room = atomic_load(&rdma->completed) != completed ||
                 atomic_load(&rdma->messages_acknowledged) != acknowledged;
     pthread_mutex_unlock(&rdma->poll_lock);
-    if (data && atomic_load(&rdma->receiver_sleeps))
+    if (data && who != RDMA_RECEIVER && atomic_load(&rdma->receiver_sleeps))
         rdma_ring_event(rdma->kick);
-    if (room && atomic_load(&rdma->sender_sleeps))
+    if (room && who != RDMA_SENDER && atomic_load(&rdma->sender_sleeps))
         rdma_ring_event(rdma->space);
     if (atomic_load(&rdma->receives) - rdma->receives_told >= RDMA_RECEIVES / 2)
         rdma_return_credit(rdma);
@@ -253,10 +264,15 @@ void rdma_progress(struct rdma_link *rdma)
 
 // ---- sleeping ----
 
+// Once: until the event has been read the queue is armed, or the event lets no one sleep.
 void rdma_arm(struct rdma_link *rdma, bool sends_too)
 {
-    int r = ibv_req_notify_cq(rdma->end.queue[RDMA_COMMANDS], sends_too ? 0 : 1);
+    int wanted = sends_too ? 2 : 1;
 
+    if (atomic_load(&rdma->armed) >= wanted)
+        return;
+    atomic_store(&rdma->armed, wanted);
+    int r = ibv_req_notify_cq(rdma->end.queue[RDMA_COMMANDS], sends_too ? 0 : 1);
     if (r)
         link_fail(&rdma->base, -r, "completions cannot be waited for: %s", strerror(r));
 }
@@ -274,23 +290,24 @@ static void take_connection_events(struct rdma_link *rdma)
     }
 }
 
-static void take_completion_events(struct rdma_link *rdma)
+// One: what more there is lets nobody sleep. Who takes it looks what has come before sleeping again.
+static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
 {
     struct ibv_cq *queue;
-    unsigned count = 0;
     void *opaque;
 
-    while (verbs.ibv_get_cq_event(rdma->end.completions, &queue, &opaque) == 0)
-        count++;
-    if (!count)
-        return;
-    verbs.ibv_ack_cq_events(rdma->end.queue[RDMA_COMMANDS], count);
-    // The other sleeper's event may have been among them.
-    rdma_arm(rdma, true);
+    if (verbs.ibv_get_cq_event(rdma->end.completions, &queue, &opaque))
+        return; // the other sleeper was quicker
+    verbs.ibv_ack_cq_events(rdma->end.queue[RDMA_COMMANDS], 1);
+    atomic_store(&rdma->armed, 0);
+    // The other may go on sleeping after what we find, and its event was this one.
+    if (atomic_load(who == RDMA_RECEIVER ? &rdma->sender_sleeps : &rdma->receiver_sleeps))
+        rdma_arm(rdma, true);
 }
 
-int rdma_sleep(struct rdma_link *rdma, int event, bool sends_too, uint64_t deadline)
+int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline)
 {
+    int event = who == RDMA_SENDER ? rdma->space : rdma->kick;
     struct pollfd wait[] = {{.fd = event, .events = POLLIN},
                             {.fd = rdma->end.completions->fd, .events = POLLIN},
                             {.fd = rdma->end.events->fd, .events = POLLIN},
@@ -311,7 +328,7 @@ int rdma_sleep(struct rdma_link *rdma, int event, bool sends_too, uint64_t deadl
     if (wait[0].revents && read(event, &count, sizeof(count)) < 0 && errno != EAGAIN)
         return -errno;
     if (wait[1].revents)
-        take_completion_events(rdma);
+        take_completion_event(rdma, who);
     if (wait[2].revents)
         take_connection_events(rdma);
     if (wait[3].revents || atomic_load(&rdma->disconnected))

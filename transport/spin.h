@@ -43,10 +43,15 @@ static inline bool spin_more(struct spin *spin, uint32_t turns)
     return monotonic_ns() < spin->end;
 }
 
-// A point in time TIMEOUT_MS from now; negative means never.
+// A point in time TIMEOUT_MS from START or from now; negative means never.
+static inline uint64_t deadline_from(uint64_t start, int timeout_ms)
+{
+    return timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000000u;
+}
+
 static inline uint64_t deadline_in(int timeout_ms)
 {
-    return timeout_ms < 0 ? UINT64_MAX : monotonic_ns() + (uint64_t)timeout_ms * 1000000u;
+    return timeout_ms < 0 ? UINT64_MAX : deadline_from(monotonic_ns(), timeout_ms);
 }
 
 // Milliseconds for poll(), rounded up; -1 for never.

@@ -49,6 +49,9 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
     // client must ask, and learn of it.
     if (atomic_load_explicit(&session.deferred, memory_order_relaxed))
         return;
+    if (session.reaches_memory && !serve_failed(serve) &&
+        reach_flag(stream, args->index, args->value))
+        return;
     if (serve_require(serve, driver.cuStreamWriteValue32_v2))
         serve_fail(serve, driver.cuStreamWriteValue32_v2(
                               stream, pinned.flags_device + (size_t)args->index * 4, args->value,

@@ -41,6 +41,17 @@ static _Atomic unsigned signals; // of the active
 static struct carrier carriers[CARRIERS_MAX];
 static CUcontext current; // the mover's
 
+// Where the requests stand that are served one after the other: moves in a row in one stream, with
+// nothing between them, need not wait for each other. The serving thread's, in its turn.
+static struct {
+    bool intact;
+    CUstream stream;
+    CUcontext context;
+    enum move_kind kind;
+    const struct move *last; // compared, not looked into: it may be over
+} row;
+static unsigned unready_failures; // moves that failed before their turn; under lock
+
 // ---- contexts and their streams ----
 
 static CUresult enter(CUcontext context)
@@ -101,6 +112,17 @@ static struct flight *begin(enum flight_stage stage, struct move *move, struct b
     return flight;
 }
 
+static void retire(const struct flight *flight)
+{
+    for (unsigned i = 0; i < active_count; i++) {
+        if (active[i] != flight)
+            continue;
+        idle[idle_count++] = active[i];
+        memmove(&active[i], &active[i + 1], (--active_count - i) * sizeof(active[0]));
+        return;
+    }
+}
+
 static void fail(struct move *move, CUresult result)
 {
     int none = 0;
@@ -108,6 +130,7 @@ static void fail(struct move *move, CUresult result)
     if (move->result != CUDA_SUCCESS)
         return;
     move->result = result;
+    unready_failures += !move->ready;
     atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
     gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
 }
@@ -134,6 +157,8 @@ static bool post(struct flight *flight)
         transfer.key = move->key;
     }
     flight->posted = link_transfer_start(session.link, &transfer) == 0;
+    if (flight->posted && flight->stage == FLIGHT_STORING)
+        flight->move->stored += flight->size;
     return flight->posted;
 }
 
@@ -170,6 +195,15 @@ static CUresult copy_from_device(struct flight *flight)
     return result;
 }
 
+// The client may know of the data only after it is there, and the stream goes on only when the client
+// can know.
+static void open_when_told(struct move *move)
+{
+    if (move->kind == MOVE_FROM_DEVICE && move->finished == move->size &&
+        move->result == CUDA_SUCCESS && (move->flag == FLAG_NONE || move->flag == FLAG_TOLD))
+        gate_open(move->gate, move->ticket);
+}
+
 static bool end_flight(struct flight *flight)
 {
     struct move *move = flight->move;
@@ -178,10 +212,7 @@ static bool end_flight(struct flight *flight)
     reach_block_ended(move, flight->size);
     move->flying--;
     move->finished += flight->size;
-    // The data is in the client's memory now, and not before.
-    if (move->kind == MOVE_FROM_DEVICE && move->finished == move->size &&
-        move->result == CUDA_SUCCESS)
-        gate_open(move->gate, move->ticket);
+    open_when_told(move);
     return true;
 }
 
@@ -193,6 +224,24 @@ static bool copy_is_over(struct flight *flight)
         return false;
     if (result != CUDA_SUCCESS)
         fail(flight->move, result);
+    return true;
+}
+
+// A flag that follows the move's data on the same queue cannot overtake it.
+static bool tell_flag(struct move *move)
+{
+    if (move->flag != FLAG_WANTED || move->stored != move->size || !idle_count ||
+        move->result != CUDA_SUCCESS)
+        return false;
+    struct flight *flight = begin(FLIGHT_SIGNALLING, move, NULL);
+    flight->index = move->flag_index;
+    flight->value = move->flag_value;
+    if (!post(flight)) {
+        retire(flight);
+        return false;
+    }
+    move->flag = FLAG_FLYING;
+    move->flying++;
     return true;
 }
 
@@ -251,17 +300,6 @@ static bool advance_all(void)
     return any;
 }
 
-static void retire(const struct flight *flight)
-{
-    for (unsigned i = 0; i < active_count; i++) {
-        if (active[i] != flight)
-            continue;
-        idle[idle_count++] = active[i];
-        memmove(&active[i], &active[i + 1], (--active_count - i) * sizeof(active[0]));
-        return;
-    }
-}
-
 // What the device has done since.
 static bool take_transfers(void)
 {
@@ -274,10 +312,15 @@ static bool take_transfers(void)
             flight->stage = FLIGHT_FETCHED;
             continue;
         }
-        if (flight->stage == FLIGHT_STORING)
+        if (flight->stage == FLIGHT_STORING) {
             end_flight(flight);
-        else
+        } else if (flight->move) {
+            flight->move->flag = FLAG_TOLD;
+            flight->move->flying--;
+            open_when_told(flight->move);
+        } else {
             atomic_fetch_sub(&signals, 1);
+        }
         retire(flight);
     }
     if (count > 0)
@@ -330,7 +373,9 @@ static void look_whether_ready(struct move *move)
 {
     CUresult result = enter(move->context);
 
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && move->follows)
+        result = move->follows->ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    else if (result == CUDA_SUCCESS)
         result = driver.cuEventQuery(move->start);
     if (result == CUDA_SUCCESS)
         move->ready = true;
@@ -353,18 +398,34 @@ static bool issue(struct move *move)
     return any;
 }
 
+// Whether the stream got as far as a move that failed before its turn is not known.
+static void let_follow(const struct move *over)
+{
+    for (struct move *move = moves; move; move = move->next) {
+        if (move->follows != over)
+            continue;
+        move->follows = NULL;
+        if (over->ready)
+            move->ready = true;
+        else
+            fail(move, over->result);
+    }
+}
+
 static bool end_moves(void)
 {
     bool any = false;
 
     for (struct move **at = &moves; *at;) {
         struct move *move = *at;
-        if (move->flying || (move->result == CUDA_SUCCESS && move->finished != move->size)) {
+        bool wanted = move->finished != move->size || move->flag == FLAG_WANTED;
+        if (move->flying || (move->result == CUDA_SUCCESS && wanted)) {
             at = &move->next;
             continue;
         }
         *at = move->next;
-        if (enter(move->context) == CUDA_SUCCESS)
+        let_follow(move);
+        if (move->start && enter(move->context) == CUDA_SUCCESS)
             driver.cuEventDestroy_v2(move->start);
         gate_release(move->gate);
         free(move);
@@ -390,7 +451,8 @@ static bool pass_signals(void)
 
     for (unsigned i = 0; i < active_count && atomic_load(&signals); i++) {
         struct flight *flight = active[i];
-        if (flight->stage != FLIGHT_SIGNALLING || flight->posted || !is_raised(flight))
+        if (flight->stage != FLIGHT_SIGNALLING || flight->posted || flight->move ||
+            !is_raised(flight))
             continue;
         if (!post(flight))
             break;
@@ -402,7 +464,7 @@ static bool pass_signals(void)
 static bool raised_but_not_told(void)
 {
     for (unsigned i = 0; i < active_count; i++)
-        if (active[i]->stage == FLIGHT_SIGNALLING && is_raised(active[i]))
+        if (active[i]->stage == FLIGHT_SIGNALLING && !active[i]->move && is_raised(active[i]))
             return true;
     return false;
 }
@@ -428,6 +490,8 @@ static bool make_progress(void)
     any |= advance_all();
     for (struct move *move = moves; move; move = move->next)
         any |= issue(move);
+    for (struct move *move = moves; move; move = move->next)
+        any |= tell_flag(move);
     any |= pass_signals();
     any |= end_moves();
     return any;
@@ -539,14 +603,30 @@ void reach_forget_region(struct serve *serve, uint32_t region)
     pthread_mutex_unlock(&lock);
 }
 
-// The client's stream stops where it is now until the move is over.
-static CUresult place(struct move *move, CUstream stream)
+// The move right before in the same stream, where nothing has come between; under lock.
+static struct move *one_before(const struct move *move, CUstream stream)
+{
+    if (!row.intact || row.stream != stream || row.context != move->context ||
+        row.kind != move->kind)
+        return NULL;
+    for (struct move *one = moves; one; one = one->next)
+        if (one == row.last)
+            return one->result == CUDA_SUCCESS ? one : NULL;
+    return NULL;
+}
+
+static CUresult mark_start(struct move *move, CUstream stream)
 {
     CUresult result = driver.cuEventCreate(&move->start, CU_EVENT_DISABLE_TIMING);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = driver.cuEventRecord(move->start, stream);
+    return result == CUDA_SUCCESS ? driver.cuEventRecord(move->start, stream) : result;
+}
+
+// The client's stream stops where it is now until the move is over.
+static CUresult place(struct move *move, CUstream stream)
+{
+    CUresult result = move->follows ? CUDA_SUCCESS : mark_start(move, stream);
+
     pthread_mutex_lock(&lock);
     while (result == CUDA_SUCCESS && (move->gate = gate_take(&move->ticket)) < 0)
         pthread_cond_wait(&ended, &lock);
@@ -557,19 +637,35 @@ static CUresult place(struct move *move, CUstream stream)
         return result;
     if (move->gate >= 0)
         gate_release(move->gate);
-    driver.cuEventDestroy_v2(move->start);
+    if (move->start)
+        driver.cuEventDestroy_v2(move->start);
     return result;
 }
 
-static void append(struct move *move)
+// FAILURES: how many there had been when the move before was looked up.
+static void append(struct move *move, unsigned failures)
 {
+    bool listed = false;
+
     pthread_mutex_lock(&lock);
     struct move **at = &moves;
-    while (*at)
-        at = &(*at)->next;
+    for (; *at; at = &(*at)->next)
+        listed |= *at == move->follows;
     *at = move;
+    if (move->follows && !listed) { // it has ended meanwhile
+        move->follows = NULL;
+        if (failures == unready_failures)
+            move->ready = true;
+        else
+            fail(move, CUDA_ERROR_LAUNCH_FAILED);
+    }
     pthread_cond_signal(&added);
     pthread_mutex_unlock(&lock);
+}
+
+void reach_break_row(void)
+{
+    row.intact = false;
 }
 
 void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
@@ -598,12 +694,45 @@ void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_
         .early = to_device && region == WIRE_REGION_STAGING,
         .gate = -1,
     };
+    pthread_mutex_lock(&lock);
+    move->follows = one_before(move, stream);
+    unsigned failures = unready_failures;
+    pthread_mutex_unlock(&lock);
+    row.intact = false;
     CUresult result = place(move, stream);
     serve_fail(serve, result);
-    if (result == CUDA_SUCCESS)
-        append(move);
-    else
+    if (result != CUDA_SUCCESS) {
         free(move);
+        return;
+    }
+    row.intact = true;
+    row.stream = stream;
+    row.context = move->context;
+    row.kind = move->kind;
+    row.last = move;
+    append(move, failures);
+}
+
+bool reach_flag(CUstream stream, uint32_t index, uint32_t value)
+{
+    bool taken = false;
+
+    if (!row.intact || row.stream != stream || row.kind != MOVE_FROM_DEVICE)
+        return false;
+    pthread_mutex_lock(&lock);
+    for (struct move *move = moves; move && !taken; move = move->next) {
+        if (move != row.last || move->flag != FLAG_NONE || move->result != CUDA_SUCCESS ||
+            move->finished == move->size)
+            continue;
+        move->flag = FLAG_WANTED;
+        move->flag_index = index;
+        move->flag_value = value;
+        taken = true;
+    }
+    if (taken)
+        pthread_cond_signal(&added);
+    pthread_mutex_unlock(&lock);
+    return taken;
 }
 
 // The GPU raises our own flag; the mover passes it on.

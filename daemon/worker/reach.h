@@ -16,9 +16,13 @@ struct move {
     uint64_t size;
     uint64_t issued;   // bytes whose flights have begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
+    uint64_t stored;   // from the device: bytes whose writes have been posted
     uint64_t finished; // bytes whose flights are over
+    enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // that follows its data
+    uint32_t flag_index, flag_value;
     CUcontext context; // NULL: it has gone
-    CUevent start;     // recorded where the client's stream was
+    CUevent start;     // recorded where the client's stream was; NULL: see `follows`
+    struct move *follows; // the one right before it in the stream, and ready when that one is
     bool ready;        // the GPU has passed it
     bool early;        // the data was final when it was asked for: it may be fetched before
     int gate;
@@ -39,8 +43,8 @@ enum flight_stage {
 struct flight {
     enum flight_stage stage;
     bool posted; // the device has the operation
-    struct move *move;   // NULL with a signal
-    struct block *block; // likewise
+    struct move *move;   // NULL with a signal that follows no move
+    struct block *block; // NULL with any signal
     uint64_t offset;
     uint32_t size;
     uint32_t index, value; // of a signal

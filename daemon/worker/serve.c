@@ -403,6 +403,11 @@ void deliver(void)
 
 // ---- one record ----
 
+static bool is_copy_or_signal(unsigned op)
+{
+    return op == OP_copy_to_device || op == OP_copy_from_device || op == OP_signal;
+}
+
 static const struct serve_entry *check(const struct serve *serve, uint32_t size)
 {
     const struct wire_request *request = serve->request;
@@ -437,6 +442,8 @@ bool serve_record(struct serve *serve, uint32_t size)
     serve->result = CUDA_SUCCESS;
     serve->fixed_size = serve->bytes_size = 0;
     atomic_fetch_add_explicit(&session.calls, 1, memory_order_relaxed);
+    if (!is_copy_or_signal(serve->request->op))
+        reach_break_row();
     if (!needs_no_context(serve->request->op))
         enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)

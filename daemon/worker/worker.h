@@ -254,6 +254,11 @@ void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_
                 uint64_t size, CUstream stream);
 // Has flag INDEX of the client become VALUE once ours is.
 void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
+// Has the flag told right behind the data of the copy from the device that was the stream's last request;
+// false: there is no such copy any more.
+bool reach_flag(CUstream stream, uint32_t index, uint32_t value);
+// What is served next is more than copies and signals.
+void reach_break_row(void);
 
 // ---- the rest ----
 

@@ -1,4 +1,6 @@
-/* usage: endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS
+/* usage: endure --to | --from   copies 16 MiB to or from the device again and again until it is told to
+ *                           end, printing "round 0" after the first copy; errors as below
+ *        endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS
  *                           rounds), printing "round N" after each. At the first error it prints
  *                           "error NAME", then "sticky" if later calls fail too, and ends with 3.
  *        endure --free      prints how many MiB of the device are free
@@ -47,6 +49,19 @@ static void rounds(unsigned limit)
     close_gpu(&gpu);
 }
 
+static void one_way(bool to)
+{
+    const size_t size = 16 << 20;
+    open_gpu(0);
+    uint32_t *host = must_alloc(size);
+    CUdeviceptr data = device_alloc(size);
+    for (unsigned copies = 0;; copies++) {
+        TRY(to ? cuMemcpyHtoD(data, host, size) : cuMemcpyDtoH(host, data, size));
+        if (!copies)
+            printf("round 0\n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -67,6 +82,8 @@ int main(int argc, char **argv)
         for (;;)
             pause();
     }
+    if (argc > 1 && !strncmp(argv[1], "--", 2))
+        one_way(!strcmp(argv[1], "--to"));
     rounds(argc > 1 ? (unsigned)atoi(argv[1]) : 0);
     printf("done\n");
     return 0;

@@ -5,42 +5,49 @@ saxpy=$BUILD/tests/programs/saxpy
 endure=$BUILD/tests/programs/endure
 start_rdma_box
 
-# start_enduring [VARIABLE...]: copies back and forth until it fails; returns after a round.
+# start_enduring WHAT [VARIABLE...]: copies until it fails (back and forth, --to or --from the GPU); returns
+# after a round.
 start_enduring() {
+    local what=$1
+    shift
     : >"$TMP/rounds"
-    over_rdma "$@" "$endure" 1000 >"$TMP/rounds" 2>"$TMP/endure.err" &
+    over_rdma "$@" "$endure" "$what" >"$TMP/rounds" 2>"$TMP/endure.err" &
     enduring=$!
     await "a first round" grep -q '^round' "$TMP/rounds" || tail -n 5 "$TMP/endure.err" >&2
 }
 
 sessions_ended() { grep -c 'session ends' "$BOX_LOG" || true; }
+newest_worker() { sed -n 's/.* session=[0-9]* begins pid=\([0-9]*\) .*/\1/p' "$BOX_LOG" | tail -n 1; }
 more_ended() { [ "$(sessions_ended)" -gt "$ended" ]; }
 
 ok "a first session" over_rdma "$saxpy"
-start_enduring
-ended=$(sessions_ended)
-pkill -KILL -x endure
-ok "a client that is killed in mid-transfer is noticed by its worker" await "the end" more_ended
-wait $enduring 2>/dev/null || true
-
-# The worker of the session is the one that spends time.
-start_enduring
-kill -KILL "$(ps -o pid= --sort=-time -C rgpu-worker | head -n 1)"
-status=0
-wait $enduring || status=$?
-is $status 3 "a worker that is killed in mid-transfer is noticed by its client"
-like "$(cat "$TMP/rounds")" 'error CUDA_ERROR_DEVICE_UNAVAILABLE' "which gets an error"
-like "$(cat "$TMP/rounds")" '^sticky' "for every call from then on"
+for way in to from; do
+    start_enduring --$way
+    ended=$(sessions_ended)
+    pkill -KILL -x endure
+    ok "a client that is killed while it copies $way the GPU is noticed by its worker" await "the end" more_ended
+    wait $enduring 2>/dev/null || true
+    start_enduring --$way
+    kill -KILL "$(newest_worker)"
+    status=0
+    wait $enduring || status=$?
+    is $status 3 "a worker that is killed while its client copies $way the GPU is noticed by the client"
+    like "$(cat "$TMP/rounds")" 'error CUDA_ERROR_DEVICE_UNAVAILABLE' "which gets an error"
+    like "$(cat "$TMP/rounds")" '^sticky' "for every call from then on"
+done
 
 one_warm() { [ "$(pgrep -c -x rgpu-worker)" = 1 ]; }
 await "one warm worker" one_warm
 settled() { [ "$(rdma_resources)" = "$before" ]; }
-before=$(rdma_resources)
+descriptors() { ls "/proc/$BOX_PID/fd" | wc -l; }
+before=$(rdma_resources) open_before=$(descriptors)
 for _ in {1..15}; do over_rdma "$saxpy" >/dev/null 2>&1 || fail "a session of many"; done
 ok "after fifteen sessions there are as many queue pairs and regions as before" \
     await "resources to settle" settled
+as_many_open() { [ "$(descriptors)" = "$open_before" ]; }
+ok "and the box has as many descriptors" await "descriptors to be closed" as_many_open
 
-start_enduring RGPU_RDMA_DEAD_MS=5000
+start_enduring 1000 RGPU_RDMA_DEAD_MS=5000
 for end in 0 1; do tc qdisc add dev rdma$end root netem loss 100%; done
 began=$SECONDS status=0
 wait $enduring || status=$?

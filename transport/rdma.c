@@ -448,11 +448,12 @@ static void rdma_free(struct link *link)
             close(rdma->kick);
         if (rdma->space >= 0)
             close(rdma->space);
+        // In a forked child they may be held by threads that it does not have.
+        pthread_mutex_destroy(&rdma->send_lock);
+        pthread_mutex_destroy(&rdma->post_lock);
+        pthread_mutex_destroy(&rdma->poll_lock);
+        pthread_mutex_destroy(&rdma->region_lock);
     }
-    pthread_mutex_destroy(&rdma->send_lock);
-    pthread_mutex_destroy(&rdma->post_lock);
-    pthread_mutex_destroy(&rdma->poll_lock);
-    pthread_mutex_destroy(&rdma->region_lock);
     free(rdma);
 }
 

@@ -13,10 +13,12 @@
 #include "client-lib/session.h"
 #include "common/log.h"
 
-// A connection over verbs either stands soon or not at all.
+// A connection over verbs mostly stands soon or not at all, so that TCP is taken after a second. Who
+// wants nothing else is given what a loaded machine may take.
 enum {
     TRANSPORT_TIMEOUT_MS = 5000,
     RDMA_TIMEOUT_MS = 1000,
+    RDMA_FORCED_TIMEOUT_MS = 15000,
     SPIN_PROCESSORS = 8,
     SPIN_FOR_GPU_US = 2000,
 };
@@ -160,8 +162,10 @@ static int try_rdma(struct choice *choice)
     if (propose(choice, CONTROL_TRANSPORT_RDMA) != 0)
         return GIVE_UP;
     fabric_read(&fabric, choice->session->id);
+    int timeout_ms = choice->wanted == CONTROL_TRANSPORT_RDMA ? RDMA_FORCED_TIMEOUT_MS
+                                                              : RDMA_TIMEOUT_MS;
     int err = link_rdma_connect(offer->rdma_address, offer->rdma_port, offer->rdma_token,
-                                choice->session->control, RDMA_TIMEOUT_MS, &choice->options,
+                                choice->session->control, timeout_ms, &choice->options,
                                 &fabric.options, &choice->session->link, text, sizeof(text));
     if (!err) {
         link_rdma_describe(choice->session->link, text, sizeof(text));

@@ -18,7 +18,7 @@
 enum {
     CHOICE_TIMEOUT_MS = 30000, // for the client to say its transport
     SHM_TIMEOUT_MS = 5000,
-    RDMA_TIMEOUT_MS = 5000,
+    RDMA_TIMEOUT_MS = 20000, // which a client that gives up earlier ends by what it says next
     REPORT_INTERVAL_MS = 1000,
     IDLE_INTERVAL_MS = 5000,   // after a second in which nothing changed
     FAREWELL_MS = 100,         // for the last words to a client

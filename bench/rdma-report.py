@@ -12,10 +12,10 @@ import sys
 figures = [json.loads(line) for line in open(sys.argv[1]) if line.strip()]
 
 
-def values(name, setting=None, round_=None):
+def values(name, setting=None, round_=None, part=None):
     return [f["value"] for f in figures
             if f["figure"] == name and f.get("setting") == setting
-            and round_ in (None, f["round"])]
+            and round_ in (None, f["round"]) and part in (None, f["part"])]
 
 
 def median(list_):
@@ -25,7 +25,7 @@ def median(list_):
 def ratios(name, setting, peer):
     found = []
     for round_ in sorted({f["round"] for f in figures}):
-        mine, theirs = values(name, setting, round_), values(peer, None, round_)
+        mine, theirs = values(name, setting, round_), values(peer, None, round_, "large")
         if mine and theirs:
             found.append(statistics.mean(mine) / statistics.mean(theirs))
     return found
@@ -54,6 +54,8 @@ def links():
 
 
 def large():
+    if not sizes("512"):
+        return
     size = sizes("512")[-1]
     print("\ncopies of %d MiB, as a part of ib_write_bw; in brackets the least and most of the rounds" %
           (size >> 20))
@@ -72,7 +74,7 @@ def blocks(path):
                       key=lambda s: int(s[6:]))
     if not settings:
         return
-    base = median(values("ib_write_bw"))
+    base = median(values("ib_write_bw", part="blocks"))
     table = {}
     with open(path, "w") as out:
         for setting in settings:
@@ -92,6 +94,8 @@ def blocks(path):
 
 
 def small():
+    if not values("ib_send_lat"):
+        return
     trip = 2 * median(values("ib_send_lat"))
     print("\nsmall operations, median in us; the aim is twice the round trip of %.0f us and shm's own time" % trip)
     print("  %-24s %8s %8s %8s %8s %14s" % ("", "shm", "rdma", "tcp", "aim", "rdma over aim"))
@@ -102,6 +106,8 @@ def small():
 
 
 def switches():
+    if not values("voluntary context switches", "rdma"):
+        return
     print("\nvoluntary context switches of the client for the same work "
           "(40 small copies, 20 launches, 40 copies of 1 MiB)")
     print("  " + "   ".join("%s %.0f" % (t, median(values("voluntary context switches", t)))

@@ -41,6 +41,15 @@ CUresult staged_to_device(struct session *session, CUdeviceptr dst, const void *
                           CUstream stream);
 CUresult staged_from_device(struct session *session, void *dst, CUdeviceptr src, size_t size,
                             CUstream stream, bool wait);
+// Rows of WIDTH bytes, at most WIRE_INLINE_MAX, packed in the blocks: HEIGHT to a plane, DEPTH planes.
+struct staged_rows {
+    bool to_device;
+    CUdeviceptr device;
+    uint8_t *host;
+    size_t device_pitch, device_slice, host_pitch, host_slice;
+    size_t width, height, depth;
+};
+CUresult staged_box(struct session *session, const struct staged_rows *rows, CUstream stream);
 // Over the link's byte stream (copy_streamed.c).
 CUresult streamed_to_device(struct session *session, CUdeviceptr dst, const void *src, size_t size,
                             CUstream stream);

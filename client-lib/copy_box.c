@@ -1,11 +1,14 @@
 // Copies of rectangles and boxes (the 2D and 3D calls), and copies between devices.
 //
 // Where the host side is shared with the box, the whole copy is one request that the GPU carries
-// out. Otherwise rows travel packed, as many as fit a record, and wide rows as linear copies.
+// out; where the box reaches it, one that the box fetches or stores row by row. Otherwise rows travel
+// packed, in staging blocks or as many as fit a record, and wide rows as linear copies.
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/call.h"
 #include "client-lib/copy.h"
+#include "client-lib/copyout.h"
 #include "client-lib/exports.h"
 #include "client-lib/memory.h"
 #include "client-lib/stream.h"
@@ -154,12 +157,65 @@ static CUresult copy_plane(struct session *session, const struct box_copy *copy,
     return result;
 }
 
-static CUresult copy_rows(struct session *session, const struct box_copy *copy, CUstream stream)
+// Rows narrower than this are packed by us, since the device takes an operation for each of them.
+enum { REACHED_ROW_MIN = 256 };
+
+static bool is_one_request(const struct session *session, const struct box_copy *copy,
+                           struct side *host)
 {
+    uint64_t name;
+    if (session->reached && (copy->width < REACHED_ROW_MIN || copy->width > WIRE_INLINE_MAX))
+        return false;
+    if (!copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy), &name))
+        return false;
+    host->address = name;
+    return true;
+}
+
+// What is packed here is read now; page-locked memory is to be read when the stream is there.
+static CUresult await_source(struct session *session, const struct box_copy *copy, CUstream stream)
+{
+    struct allocation found;
+    bool written = session->reached || session_expecting(session) || copyout_owed(session);
+    if (!written || copy->from.device || !memory_find(copy->from.address, &found) || !found.host)
+        return CUDA_SUCCESS;
+    return copy_fence(session, stream);
+}
+
+static CUresult copy_through_blocks(struct session *session, const struct box_copy *copy,
+                                    CUstream stream, bool wait)
+{
+    const struct side *host = copy->from.device ? &copy->to : &copy->from;
+    const struct side *device = copy->from.device ? &copy->from : &copy->to;
+    struct staged_rows rows = {
+        .to_device = copy->to.device,
+        .device = device->address,
+        .host = (uint8_t *)(uintptr_t)host->address,
+        .device_pitch = device->pitch,
+        .device_slice = device->slice,
+        .host_pitch = host->pitch,
+        .host_slice = host->slice,
+        .width = copy->width,
+        .height = copy->height,
+        .depth = copy->depth,
+    };
+    CUresult result = staged_box(session, &rows, stream);
+    return result == CUDA_SUCCESS && wait && rows.to_device ? copy_fence(session, stream) : result;
+}
+
+static CUresult copy_rows(struct session *session, const struct box_copy *copy, CUstream stream,
+                          bool wait)
+{
+    CUresult result = copy->width <= WIRE_INLINE_MAX ? await_source(session, copy, stream)
+                                                     : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (session->staging && copy->width <= WIRE_INLINE_MAX &&
+        copy->height > WIRE_INLINE_MAX / copy->width / copy->depth)
+        return copy_through_blocks(session, copy, stream, wait);
     uint8_t *packed = malloc(WIRE_INLINE_MAX);
     if (!packed)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = CUDA_SUCCESS;
     for (size_t plane = 0; plane < copy->depth && result == CUDA_SUCCESS; plane++)
         result = copy_plane(session, copy, plane, stream, packed);
     free(packed);
@@ -195,9 +251,8 @@ static CUresult copy_box(struct box_copy *copy, const struct corner *from, const
         return copy_on_host(session, copy, stream);
 
     struct side *host = copy->from.device ? copy->to.device ? NULL : &copy->to : &copy->from;
-    if (host && (session->reached || !copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy),
-                                   &host->address)))
-        return copy_rows(session, copy, stream);
+    if (host && !is_one_request(session, copy, host))
+        return copy_rows(session, copy, stream, wait);
     CUDA_MEMCPY3D request = request_of(copy);
     result = remote_copy_3d(&request, stream);
     return result == CUDA_SUCCESS && host && wait ? copy_fence(session, stream) : result;

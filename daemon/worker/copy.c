@@ -104,6 +104,11 @@ static void resolve_side(struct serve *serve, const struct side *side, const CUD
     }
     switch (*side->type) {
     case CU_MEMORYTYPE_HOST:
+        if (session.reaches_memory) {
+            if (!reach_has((uint64_t)(uintptr_t)*side->host, bytes))
+                serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+            return;
+        }
         *side->host = host_address((uint64_t)(uintptr_t)*side->host, bytes);
         if (!*side->host)
             serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -145,6 +150,16 @@ void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args)
     CUDA_MEMCPY3D copy = args->copy;
 
     resolve(serve, &copy);
+    unsigned hosts = (copy.srcMemoryType == CU_MEMORYTYPE_HOST) +
+                     (copy.dstMemoryType == CU_MEMORYTYPE_HOST);
+    if (session.reaches_memory && hosts == 1) {
+        if (!serve_failed(serve))
+            reach_copy_box(serve, &copy, stream);
+        return;
+    }
+    reach_break_row();
+    if (session.reaches_memory && hosts)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (serve_require(serve, driver.cuMemcpy3DAsync_v2))
         serve_fail(serve, driver.cuMemcpy3DAsync_v2(&copy, stream));
 }
@@ -157,6 +172,9 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
     CUDA_MEMCPY3D copy = args->copy;
 
     resolve(serve, &copy);
+    if (session.reaches_memory && (copy.srcMemoryType == CU_MEMORYTYPE_HOST ||
+                                   copy.dstMemoryType == CU_MEMORYTYPE_HOST))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (!serve_require(serve, driver.cuMemcpy3DPeerAsync))
         return;
     CUDA_MEMCPY3D_PEER peer = {

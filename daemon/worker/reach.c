@@ -135,31 +135,38 @@ static void fail(struct move *move, CUresult result)
     gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
 }
 
+static bool post_signal(struct flight *flight)
+{
+    struct link_transfer transfer = {
+        .cookie = flight,
+        .write = true,
+        .local = &flight->value,
+        .size = sizeof(flight->value),
+        .remote = reached[WIRE_REGION_STAGING].address + pinned.staging->flags_offset +
+                  (uint64_t)flight->index * 4,
+        .key = reached[WIRE_REGION_STAGING].key,
+    };
+
+    flight->posted = link_transfer_start(session.link, &transfer) == 0;
+    return flight->posted;
+}
+
 // Gives the device its part. False: it has too much to do. A link that is down is the reading
 // thread's matter.
 static bool post(struct flight *flight)
 {
-    const struct move *move = flight->move;
-    struct link_transfer transfer = {.cookie = flight};
+    struct link_transfer transfer = {.cookie = flight, .write = flight->stage == FLIGHT_STORING};
+    uint32_t parts = box_parts(flight);
 
-    if (flight->stage == FLIGHT_SIGNALLING) {
-        transfer.write = true;
-        transfer.local = &flight->value;
-        transfer.size = sizeof(flight->value);
-        transfer.remote = reached[WIRE_REGION_STAGING].address +
-                          pinned.staging->flags_offset + (uint64_t)flight->index * 4;
-        transfer.key = reached[WIRE_REGION_STAGING].key;
-    } else {
-        transfer.write = flight->stage == FLIGHT_STORING;
-        transfer.local = flight->block->data;
-        transfer.size = flight->size;
-        transfer.remote = move->remote + flight->offset;
-        transfer.key = move->key;
+    for (; flight->parts_posted < parts; flight->parts_posted++) {
+        box_part(flight, flight->parts_posted, &transfer);
+        if (link_transfer_start(session.link, &transfer))
+            return false;
     }
-    flight->posted = link_transfer_start(session.link, &transfer) == 0;
-    if (flight->posted && flight->stage == FLIGHT_STORING)
+    flight->posted = true;
+    if (flight->stage == FLIGHT_STORING)
         flight->move->stored += flight->size;
-    return flight->posted;
+    return true;
 }
 
 static CUresult copy_to_device(struct flight *flight)
@@ -168,7 +175,9 @@ static CUresult copy_to_device(struct flight *flight)
     CUstream stream;
     CUresult result = carrier_of(move, &stream);
 
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && move->box.width)
+        result = box_copy(flight, stream);
+    else if (result == CUDA_SUCCESS)
         result = driver.cuMemcpyHtoDAsync_v2(move->device + flight->offset, flight->block->data,
                                              flight->size, stream);
     if (result != CUDA_SUCCESS)
@@ -187,7 +196,9 @@ static CUresult copy_from_device(struct flight *flight)
     CUstream stream;
     CUresult result = carrier_of(move, &stream);
 
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && move->box.width)
+        result = box_copy(flight, stream);
+    else if (result == CUDA_SUCCESS)
         result = driver.cuMemcpyDtoHAsync_v2(flight->block->data, move->device + flight->offset,
                                              flight->size, stream);
     if (result == CUDA_SUCCESS)
@@ -236,7 +247,7 @@ static bool tell_flag(struct move *move)
     struct flight *flight = begin(FLIGHT_SIGNALLING, move, NULL);
     flight->index = move->flag_index;
     flight->value = move->flag_value;
-    if (!post(flight)) {
+    if (!post_signal(flight)) {
         retire(flight);
         return false;
     }
@@ -252,9 +263,12 @@ static bool advance(struct flight *flight, bool *any)
     CUresult result;
 
     switch (flight->stage) {
-    case FLIGHT_FETCHING:
     case FLIGHT_SIGNALLING:
         return false; // the device tells
+    case FLIGHT_FETCHING:
+        if (!flight->posted && post(flight))
+            *any = true;
+        return false;
     case FLIGHT_FETCHED:
         if (move->result != CUDA_SUCCESS)
             return end_flight(flight);
@@ -308,6 +322,8 @@ static bool take_transfers(void)
 
     for (int i = 0; i < count; i++) {
         struct flight *flight = cookies[i];
+        if (flight->stage != FLIGHT_SIGNALLING && ++flight->parts_over < box_parts(flight))
+            continue;
         if (flight->stage == FLIGHT_FETCHING) {
             flight->stage = FLIGHT_FETCHED;
             continue;
@@ -354,7 +370,7 @@ static bool issue_one(struct move *move)
     CUresult result = CUDA_SUCCESS;
     if (move->kind == MOVE_FROM_DEVICE)
         result = copy_from_device(flight);
-    else if (!post(flight))
+    else if (!post(flight) && !flight->parts_posted)
         result = CUDA_ERROR_NOT_READY;
     if (result == CUDA_SUCCESS) {
         reach_block_began(move, flight->size);
@@ -454,7 +470,7 @@ static bool pass_signals(void)
         if (flight->stage != FLIGHT_SIGNALLING || flight->posted || flight->move ||
             !is_raised(flight))
             continue;
-        if (!post(flight))
+        if (!post_signal(flight))
             break;
         any = true;
     }
@@ -668,16 +684,18 @@ void reach_break_row(void)
     row.intact = false;
 }
 
-void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
-                uint64_t size, CUstream stream)
+bool reach_has(uint64_t host, uint64_t size)
+{
+    uint64_t offset = WIRE_HOST_OFFSET(host), limit = reached[WIRE_HOST_REGION(host)].size;
+
+    return offset <= limit && size <= limit - offset;
+}
+
+// Both ranges have been checked.
+static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
+                     uint64_t size, const struct box *box, CUstream stream)
 {
     uint32_t region = WIRE_HOST_REGION(host);
-    uint64_t offset = WIRE_HOST_OFFSET(host), limit = reached[region].size;
-
-    if (!size || offset > limit || size > limit - offset)
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    if (serve_failed(serve) || !serve_device_range(serve, device, size))
-        return;
     struct move *move = calloc(1, sizeof(*move));
     if (!move) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
@@ -686,10 +704,11 @@ void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_
     *move = (struct move){
         .kind = to_device ? MOVE_TO_DEVICE : MOVE_FROM_DEVICE,
         .device = device,
-        .remote = reached[region].address + offset,
+        .remote = reached[region].address + WIRE_HOST_OFFSET(host),
         .key = reached[region].key,
         .region = region,
         .size = size,
+        .box = *box,
         .context = serve->current,
         .early = to_device && region == WIRE_REGION_STAGING,
         .gate = -1,
@@ -711,6 +730,44 @@ void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_
     row.kind = move->kind;
     row.last = move;
     append(move, failures);
+}
+
+void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
+                uint64_t size, CUstream stream)
+{
+    if (!size || !reach_has(host, size))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    if (!serve_failed(serve) && serve_device_range(serve, device, size))
+        add_move(serve, to_device, device, host, size, &(struct box){0}, stream);
+}
+
+void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    bool in = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
+    uint64_t host = (uintptr_t)(in ? copy->srcHost : copy->dstHost);
+    CUdeviceptr device = in ? copy->dstDevice : copy->srcDevice;
+    struct box box = {
+        .width = copy->WidthInBytes,
+        .height = copy->Height,
+        .remote_pitch = in ? copy->srcPitch : copy->dstPitch,
+        .device_pitch = in ? copy->dstPitch : copy->srcPitch,
+    };
+
+    box.remote_slice = box.remote_pitch * (in ? copy->srcHeight : copy->dstHeight);
+    box.device_slice = box.device_pitch * (in ? copy->dstHeight : copy->srcHeight);
+    host += in ? copy->srcZ * box.remote_slice + copy->srcY * box.remote_pitch + copy->srcXInBytes
+               : copy->dstZ * box.remote_slice + copy->dstY * box.remote_pitch + copy->dstXInBytes;
+    device += in ? copy->dstZ * box.device_slice + copy->dstY * box.device_pitch + copy->dstXInBytes
+                 : copy->srcZ * box.device_slice + copy->srcY * box.device_pitch + copy->srcXInBytes;
+    uint64_t rows = (uint64_t)copy->Height * copy->Depth;
+    if (!rows || !box.width)
+        return;
+    // A row fits a block, and overlapping rows are nobody's wish.
+    if (box.width > WIRE_INLINE_MAX || rows > UINT32_MAX ||
+        (rows > 1 && (box.remote_pitch < box.width || box.device_pitch < box.width)))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    if (!serve_failed(serve))
+        add_move(serve, in, device, host, rows * box.width, &box, stream);
 }
 
 bool reach_flag(CUstream stream, uint32_t index, uint32_t value)

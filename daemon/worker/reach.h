@@ -7,13 +7,22 @@
 
 enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
 
+// The rows of a rectangle or box; packed one behind the other in a block.
+struct box {
+    uint64_t width;  // bytes of a row; 0: the move is of one piece
+    uint64_t height; // rows of a plane
+    uint64_t remote_pitch, remote_slice; // bytes from row to row, from plane to plane
+    uint64_t device_pitch, device_slice;
+};
+
 struct move {
     enum move_kind kind;
     CUdeviceptr device;
     uint64_t remote; // address in the client
     uint32_t key;
     uint32_t region;
-    uint64_t size;
+    uint64_t size;     // of all rows together
+    struct box box;
     uint64_t issued;   // bytes whose flights have begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
     uint64_t stored;   // from the device: bytes whose writes have been posted
@@ -42,7 +51,8 @@ enum flight_stage {
 
 struct flight {
     enum flight_stage stage;
-    bool posted; // the device has the operation
+    bool posted; // the device has all of the operation,
+    uint32_t parts_posted, parts_over; // or so many of the parts that it takes
     struct move *move;   // NULL with a signal that follows no move
     struct block *block; // NULL with any signal
     uint64_t offset;
@@ -51,5 +61,14 @@ struct flight {
 };
 
 enum { FLIGHTS_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
+
+// ---- reach_box.c: moves of rows, whose offsets count packed bytes ----
+// What one flight may take from OFFSET on, at most SIZE bytes.
+uint32_t box_flight_size(const struct move *move, uint64_t offset, uint32_t size);
+// How many operations of the link a flight takes, and number PART of them.
+uint32_t box_parts(const struct flight *flight);
+void box_part(const struct flight *flight, uint32_t part, struct link_transfer *transfer);
+// The GPU's copy between the flight's block and the device.
+CUresult box_copy(const struct flight *flight, CUstream stream);
 
 #endif

@@ -69,7 +69,8 @@ uint32_t reach_block_size(const struct move *move)
             piece = PIECE_MIN;
         size = piece < size ? piece : size;
     }
-    return (uint32_t)(left < size ? left : size);
+    size = left < size ? left : size;
+    return move->box.width ? box_flight_size(move, move->issued, (uint32_t)size) : (uint32_t)size;
 }
 
 void reach_block_began(const struct move *move, uint32_t size)

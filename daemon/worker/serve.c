@@ -405,7 +405,8 @@ void deliver(void)
 
 static bool is_copy_or_signal(unsigned op)
 {
-    return op == OP_copy_to_device || op == OP_copy_from_device || op == OP_signal;
+    return op == OP_copy_to_device || op == OP_copy_from_device || op == OP_copy_3d ||
+           op == OP_signal;
 }
 
 static const struct serve_entry *check(const struct serve *serve, uint32_t size)

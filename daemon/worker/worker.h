@@ -252,6 +252,10 @@ void reach_forget_region(struct serve *serve, uint32_t region);
 // A copy between the device and a client's WIRE_HOST name, in stream order.
 void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
                 uint64_t size, CUstream stream);
+// The same for rows, between memory of the client and of the device, whose ranges have been checked.
+void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream);
+// Whether SIZE bytes from the client's WIRE_HOST name on are reached.
+bool reach_has(uint64_t host, uint64_t size);
 // Has flag INDEX of the client become VALUE once ours is.
 void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
 // Has the flag told right behind the data of the copy from the device that was the stream's last request;

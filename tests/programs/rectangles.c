@@ -113,6 +113,102 @@ static void three_dimensions(void)
     CHECK(cuMemFree(device));
 }
 
+struct shape {
+    const char *name;
+    size_t width, height, depth;
+    size_t host_pitch, host_rows; // of a plane
+    size_t device_pitch, device_rows;
+};
+
+static size_t wrong_bytes(const unsigned char *got, const unsigned char *in,
+                          const struct shape *shape)
+{
+    size_t wrong = 0;
+    for (size_t z = 0; z < shape->depth; z++)
+        for (size_t y = 0; y < shape->host_rows; y++) {
+            size_t at = (z * shape->host_rows + y) * shape->host_pitch;
+            for (size_t x = 0; x < shape->host_pitch; x++)
+                wrong += got[at + x] !=
+                         (y < shape->height && x < shape->width ? in[at + x] : 0x5A);
+        }
+    return wrong;
+}
+
+/* There, back to other memory, and there again from what the second copy is still writing. */
+static void many_rows(const struct shape *shape, bool locked)
+{
+    size_t size = shape->host_pitch * shape->host_rows * shape->depth;
+    CUdeviceptr device = device_alloc(shape->device_pitch * shape->device_rows * shape->depth);
+    CUdeviceptr second = device_alloc(shape->device_pitch * shape->device_rows * shape->depth);
+    unsigned char *in, *out, *again = must_alloc(size);
+    CUstream stream;
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    if (locked) {
+        CHECK(cuMemAllocHost((void **)&in, size));
+        CHECK(cuMemAllocHost((void **)&out, size));
+    } else {
+        in = must_alloc(size);
+        out = must_alloc(size);
+    }
+    fill_random(in, size, 9);
+    memset(out, 0x5A, size);
+    memset(again, 0x5A, size);
+    CUDA_MEMCPY3D there = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = shape->host_pitch,
+        .srcHeight = shape->host_rows,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device,
+        .dstPitch = shape->device_pitch, .dstHeight = shape->device_rows,
+        .WidthInBytes = shape->width, .Height = shape->height, .Depth = shape->depth,
+    };
+    CUDA_MEMCPY3D here = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device,
+        .srcPitch = shape->device_pitch, .srcHeight = shape->device_rows,
+        .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out, .dstPitch = shape->host_pitch,
+        .dstHeight = shape->host_rows,
+        .WidthInBytes = shape->width, .Height = shape->height, .Depth = shape->depth,
+    };
+    CHECK(cuMemcpy3DAsync(&there, stream));
+    CHECK(cuMemcpy3DAsync(&here, stream));
+    there.srcHost = out;
+    there.dstDevice = second;
+    CHECK(cuMemcpy3DAsync(&there, stream));
+    CHECK(cuStreamSynchronize(stream));
+    is_int(wrong_bytes(out, in, shape), 0, "%s, %s memory", shape->name,
+           locked ? "page-locked" : "ordinary");
+    here.srcDevice = second;
+    here.dstHost = again;
+    CHECK(cuMemcpy3D(&here));
+    is_int(wrong_bytes(again, in, shape), 0, "and there again");
+    CHECK(cuStreamDestroy(stream));
+    CHECK(cuMemFree(device));
+    CHECK(cuMemFree(second));
+    if (locked) {
+        CHECK(cuMemFreeHost(in));
+        CHECK(cuMemFreeHost(out));
+    } else {
+        free(in);
+        free(out);
+    }
+    free(again);
+}
+
+static void sizes(void)
+{
+    static const struct shape shapes[] = {
+        {"rows", 1000, 700, 1, 1011, 705, 1024, 700},
+        {"narrow rows", 77, 9000, 1, 80, 9000, 96, 9001},
+        {"rows packed on the host", 640, 1200, 1, 640, 1200, 768, 1200},
+        {"wide rows", 70001, 9, 1, 70016, 9, 70400, 9},
+        {"small planes", 300, 11, 90, 320, 12, 512, 13},
+        {"large planes", 900, 800, 2, 1000, 801, 1024, 803},
+        {"a few rows", 500, 3, 1, 600, 4, 512, 3},
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        many_rows(&shapes[i], false);
+        many_rows(&shapes[i], true);
+    }
+}
+
 static void sets(void)
 {
     static uint32_t words[1000];
@@ -170,6 +266,7 @@ int main(void)
     two_dimensions(false);
     two_dimensions(true);
     three_dimensions();
+    sizes();
     sets();
     close_gpu(&gpu);
     return done();

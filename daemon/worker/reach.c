@@ -24,33 +24,20 @@ struct carrier {
     CUstream streams[2]; // by move_kind
 };
 
-// Memory of the client, by region number.
-static struct {
-    uint64_t address, size;
-    uint32_t key;
-} reached[WIRE_REGION_LIMIT];
+struct reach reach = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .added = PTHREAD_COND_INITIALIZER,
+    .ended = PTHREAD_COND_INITIALIZER,
+};
+struct reached_region reached[WIRE_REGION_LIMIT];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
-static struct move *moves; // all below under lock; oldest first
+// All below under the lock.
 static struct flight flights[FLIGHTS_MAX];
 static struct flight *idle[FLIGHTS_MAX], *active[FLIGHTS_MAX]; // active: oldest first
 static unsigned idle_count, active_count;
 static _Atomic unsigned signals; // of the active
 static struct carrier carriers[CARRIERS_MAX];
 static CUcontext current; // the mover's
-
-// Where the requests stand that are served one after the other: moves in a row in one stream, with
-// nothing between them, need not wait for each other. The serving thread's, in its turn.
-static struct {
-    bool intact;
-    CUstream stream;
-    CUcontext context;
-    enum move_kind kind;
-    const struct move *last; // compared, not looked into: it may be over
-} row;
-static unsigned unready_failures; // moves that failed before their turn; under lock
 
 // ---- contexts and their streams ----
 
@@ -123,14 +110,14 @@ static void retire(const struct flight *flight)
     }
 }
 
-static void fail(struct move *move, CUresult result)
+void move_fail(struct move *move, CUresult result)
 {
     int none = 0;
 
     if (move->result != CUDA_SUCCESS)
         return;
     move->result = result;
-    unready_failures += !move->ready;
+    reach.unready_failures += !move->ready;
     atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
     gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
 }
@@ -234,7 +221,7 @@ static bool copy_is_over(struct flight *flight)
     if (result == CUDA_SUCCESS && !staging_done(flight->block, &result))
         return false;
     if (result != CUDA_SUCCESS)
-        fail(flight->move, result);
+        move_fail(flight->move, result);
     return true;
 }
 
@@ -278,7 +265,7 @@ static bool advance(struct flight *flight, bool *any)
         flight->stage = FLIGHT_COPYING;
         result = copy_to_device(flight);
         if (result != CUDA_SUCCESS)
-            fail(move, result);
+            move_fail(move, result);
         return result != CUDA_SUCCESS && end_flight(flight);
     case FLIGHT_COPYING:
         if (!copy_is_over(flight))
@@ -340,7 +327,7 @@ static bool take_transfers(void)
         retire(flight);
     }
     if (count > 0)
-        pthread_cond_broadcast(&ended);
+        pthread_cond_broadcast(&reach.ended);
     return count > 0;
 }
 
@@ -381,7 +368,7 @@ static bool issue_one(struct move *move)
     staging_give(block);
     retire(flight);
     if (result != CUDA_ERROR_NOT_READY)
-        fail(move, result);
+        move_fail(move, result);
     return false;
 }
 
@@ -396,7 +383,7 @@ static void look_whether_ready(struct move *move)
     if (result == CUDA_SUCCESS)
         move->ready = true;
     else if (result != CUDA_ERROR_NOT_READY)
-        fail(move, result);
+        move_fail(move, result);
 }
 
 static bool issue(struct move *move)
@@ -417,14 +404,14 @@ static bool issue(struct move *move)
 // Whether the stream got as far as a move that failed before its turn is not known.
 static void let_follow(const struct move *over)
 {
-    for (struct move *move = moves; move; move = move->next) {
+    for (struct move *move = reach.moves; move; move = move->next) {
         if (move->follows != over)
             continue;
         move->follows = NULL;
         if (over->ready)
             move->ready = true;
         else
-            fail(move, over->result);
+            move_fail(move, over->result);
     }
 }
 
@@ -432,7 +419,7 @@ static bool end_moves(void)
 {
     bool any = false;
 
-    for (struct move **at = &moves; *at;) {
+    for (struct move **at = &reach.moves; *at;) {
         struct move *move = *at;
         bool wanted = move->finished != move->size || move->flag == FLAG_WANTED;
         if (move->flying || (move->result == CUDA_SUCCESS && wanted)) {
@@ -445,7 +432,7 @@ static bool end_moves(void)
             driver.cuEventDestroy_v2(move->start);
         gate_release(move->gate);
         free(move);
-        pthread_cond_broadcast(&ended);
+        pthread_cond_broadcast(&reach.ended);
         any = true;
     }
     return any;
@@ -477,6 +464,18 @@ static bool pass_signals(void)
     return any;
 }
 
+bool signal_begin(uint32_t index, uint32_t value)
+{
+    if (idle_count <= STAGING_BLOCKS_MAX / 2)
+        return false;
+    struct flight *flight = begin(FLIGHT_SIGNALLING, NULL, NULL);
+    flight->index = index;
+    flight->value = value;
+    atomic_fetch_add(&signals, 1);
+    pthread_cond_signal(&reach.added);
+    return true;
+}
+
 static bool raised_but_not_told(void)
 {
     for (unsigned i = 0; i < active_count; i++)
@@ -489,12 +488,12 @@ void reach_deliver(void)
 {
     if (!session.reaches_memory || !atomic_load_explicit(&signals, memory_order_acquire))
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&reach.lock);
     while (raised_but_not_told()) {
-        pthread_cond_signal(&added);
-        pthread_cond_wait(&ended, &lock);
+        pthread_cond_signal(&reach.added);
+        pthread_cond_wait(&reach.ended, &reach.lock);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&reach.lock);
 }
 
 // ---- the mover ----
@@ -504,9 +503,9 @@ static bool make_progress(void)
     bool any = take_transfers();
 
     any |= advance_all();
-    for (struct move *move = moves; move; move = move->next)
+    for (struct move *move = reach.moves; move; move = move->next)
         any |= issue(move);
-    for (struct move *move = moves; move; move = move->next)
+    for (struct move *move = reach.moves; move; move = move->next)
         any |= tell_flag(move);
     any |= pass_signals();
     any |= end_moves();
@@ -521,18 +520,18 @@ static void sleep_us(uint32_t us)
     until.tv_nsec += (long)us * 1000;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&added, &lock, &until);
+    pthread_cond_timedwait(&reach.added, &reach.lock, &until);
 }
 
 static void *mover_main(void *opaque)
 {
     struct backoff backoff = {0};
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&reach.lock);
     for (;;) {
-        while (!moves && !active_count) {
+        while (!reach.moves && !active_count) {
             backoff.since_us = 0;
-            pthread_cond_wait(&added, &lock);
+            pthread_cond_wait(&reach.added, &reach.lock);
         }
         if (make_progress()) {
             backoff.since_us = 0;
@@ -542,9 +541,9 @@ static void *mover_main(void *opaque)
         if (us) {
             sleep_us(us);
         } else {
-            pthread_mutex_unlock(&lock);
+            pthread_mutex_unlock(&reach.lock);
             sched_yield();
-            pthread_mutex_lock(&lock);
+            pthread_mutex_lock(&reach.lock);
         }
     }
     return NULL;
@@ -566,11 +565,11 @@ int reach_start(void)
 
 void reach_forget_context(CUcontext context)
 {
-    pthread_mutex_lock(&lock);
-    for (struct move *move = moves; move; move = move->next)
+    pthread_mutex_lock(&reach.lock);
+    for (struct move *move = reach.moves; move; move = move->next)
         if (move->context == context) {
             move->context = NULL;
-            fail(move, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            move_fail(move, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         }
     for (unsigned i = 0; i < CARRIERS_MAX; i++)
         if (carriers[i].context == context) {
@@ -580,230 +579,5 @@ void reach_forget_context(CUcontext context)
         }
     if (current == context)
         current = NULL;
-    pthread_mutex_unlock(&lock);
-}
-
-// ---- requests ----
-
-void serve_host_reach(struct serve *serve, const struct args_host_reach *args)
-{
-    if (!session.reaches_memory || args->region >= WIRE_REGION_LIMIT || !args->size ||
-        args->address + args->size < args->address || args->size > UINT64_C(1) << 48 ||
-        reached[args->region].size) {
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-        return;
-    }
-    reached[args->region].address = args->address;
-    reached[args->region].key = args->key;
-    reached[args->region].size = args->size;
-}
-
-static bool is_used(uint32_t region)
-{
-    for (const struct move *move = moves; move; move = move->next)
-        if (move->region == region)
-            return true;
-    return false;
-}
-
-void reach_forget_region(struct serve *serve, uint32_t region)
-{
-    if (!reached[region].size) {
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    while (is_used(region))
-        pthread_cond_wait(&ended, &lock);
-    reached[region].size = 0;
-    pthread_mutex_unlock(&lock);
-}
-
-// The move right before in the same stream, where nothing has come between; under lock.
-static struct move *one_before(const struct move *move, CUstream stream)
-{
-    if (!row.intact || row.stream != stream || row.context != move->context ||
-        row.kind != move->kind)
-        return NULL;
-    for (struct move *one = moves; one; one = one->next)
-        if (one == row.last)
-            return one->result == CUDA_SUCCESS ? one : NULL;
-    return NULL;
-}
-
-static CUresult mark_start(struct move *move, CUstream stream)
-{
-    CUresult result = driver.cuEventCreate(&move->start, CU_EVENT_DISABLE_TIMING);
-
-    return result == CUDA_SUCCESS ? driver.cuEventRecord(move->start, stream) : result;
-}
-
-// The client's stream stops where it is now until the move is over.
-static CUresult place(struct move *move, CUstream stream)
-{
-    CUresult result = move->follows ? CUDA_SUCCESS : mark_start(move, stream);
-
-    pthread_mutex_lock(&lock);
-    while (result == CUDA_SUCCESS && (move->gate = gate_take(&move->ticket)) < 0)
-        pthread_cond_wait(&ended, &lock);
-    pthread_mutex_unlock(&lock);
-    if (result == CUDA_SUCCESS)
-        result = gate_hold(stream, move->gate, move->ticket);
-    if (result == CUDA_SUCCESS)
-        return result;
-    if (move->gate >= 0)
-        gate_release(move->gate);
-    if (move->start)
-        driver.cuEventDestroy_v2(move->start);
-    return result;
-}
-
-// FAILURES: how many there had been when the move before was looked up.
-static void append(struct move *move, unsigned failures)
-{
-    bool listed = false;
-
-    pthread_mutex_lock(&lock);
-    struct move **at = &moves;
-    for (; *at; at = &(*at)->next)
-        listed |= *at == move->follows;
-    *at = move;
-    if (move->follows && !listed) { // it has ended meanwhile
-        move->follows = NULL;
-        if (failures == unready_failures)
-            move->ready = true;
-        else
-            fail(move, CUDA_ERROR_LAUNCH_FAILED);
-    }
-    pthread_cond_signal(&added);
-    pthread_mutex_unlock(&lock);
-}
-
-void reach_break_row(void)
-{
-    row.intact = false;
-}
-
-bool reach_has(uint64_t host, uint64_t size)
-{
-    uint64_t offset = WIRE_HOST_OFFSET(host), limit = reached[WIRE_HOST_REGION(host)].size;
-
-    return offset <= limit && size <= limit - offset;
-}
-
-// Both ranges have been checked.
-static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
-                     uint64_t size, const struct box *box, CUstream stream)
-{
-    uint32_t region = WIRE_HOST_REGION(host);
-    struct move *move = calloc(1, sizeof(*move));
-    if (!move) {
-        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-        return;
-    }
-    *move = (struct move){
-        .kind = to_device ? MOVE_TO_DEVICE : MOVE_FROM_DEVICE,
-        .device = device,
-        .remote = reached[region].address + WIRE_HOST_OFFSET(host),
-        .key = reached[region].key,
-        .region = region,
-        .size = size,
-        .box = *box,
-        .context = serve->current,
-        .early = to_device && region == WIRE_REGION_STAGING,
-        .gate = -1,
-    };
-    pthread_mutex_lock(&lock);
-    move->follows = one_before(move, stream);
-    unsigned failures = unready_failures;
-    pthread_mutex_unlock(&lock);
-    row.intact = false;
-    CUresult result = place(move, stream);
-    serve_fail(serve, result);
-    if (result != CUDA_SUCCESS) {
-        free(move);
-        return;
-    }
-    row.intact = true;
-    row.stream = stream;
-    row.context = move->context;
-    row.kind = move->kind;
-    row.last = move;
-    append(move, failures);
-}
-
-void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
-                uint64_t size, CUstream stream)
-{
-    if (!size || !reach_has(host, size))
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    if (!serve_failed(serve) && serve_device_range(serve, device, size))
-        add_move(serve, to_device, device, host, size, &(struct box){0}, stream);
-}
-
-void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream)
-{
-    bool in = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
-    uint64_t host = (uintptr_t)(in ? copy->srcHost : copy->dstHost);
-    CUdeviceptr device = in ? copy->dstDevice : copy->srcDevice;
-    struct box box = {
-        .width = copy->WidthInBytes,
-        .height = copy->Height,
-        .remote_pitch = in ? copy->srcPitch : copy->dstPitch,
-        .device_pitch = in ? copy->dstPitch : copy->srcPitch,
-    };
-
-    box.remote_slice = box.remote_pitch * (in ? copy->srcHeight : copy->dstHeight);
-    box.device_slice = box.device_pitch * (in ? copy->dstHeight : copy->srcHeight);
-    host += in ? copy->srcZ * box.remote_slice + copy->srcY * box.remote_pitch + copy->srcXInBytes
-               : copy->dstZ * box.remote_slice + copy->dstY * box.remote_pitch + copy->dstXInBytes;
-    device += in ? copy->dstZ * box.device_slice + copy->dstY * box.device_pitch + copy->dstXInBytes
-                 : copy->srcZ * box.device_slice + copy->srcY * box.device_pitch + copy->srcXInBytes;
-    uint64_t rows = (uint64_t)copy->Height * copy->Depth;
-    if (!rows || !box.width)
-        return;
-    // A row fits a block, and overlapping rows are nobody's wish.
-    if (box.width > WIRE_INLINE_MAX || rows > UINT32_MAX ||
-        (rows > 1 && (box.remote_pitch < box.width || box.device_pitch < box.width)))
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    if (!serve_failed(serve))
-        add_move(serve, in, device, host, rows * box.width, &box, stream);
-}
-
-bool reach_flag(CUstream stream, uint32_t index, uint32_t value)
-{
-    bool taken = false;
-
-    if (!row.intact || row.stream != stream || row.kind != MOVE_FROM_DEVICE)
-        return false;
-    pthread_mutex_lock(&lock);
-    for (struct move *move = moves; move && !taken; move = move->next) {
-        if (move != row.last || move->flag != FLAG_NONE || move->result != CUDA_SUCCESS ||
-            move->finished == move->size)
-            continue;
-        move->flag = FLAG_WANTED;
-        move->flag_index = index;
-        move->flag_value = value;
-        taken = true;
-    }
-    if (taken)
-        pthread_cond_signal(&added);
-    pthread_mutex_unlock(&lock);
-    return taken;
-}
-
-// The GPU raises our own flag; the mover passes it on.
-void reach_signal(struct serve *serve, uint32_t index, uint32_t value)
-{
-    pthread_mutex_lock(&lock);
-    if (idle_count > STAGING_BLOCKS_MAX / 2) {
-        struct flight *flight = begin(FLIGHT_SIGNALLING, NULL, NULL);
-        flight->index = index;
-        flight->value = value;
-        atomic_fetch_add(&signals, 1);
-        pthread_cond_signal(&added);
-    } else {
-        serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&reach.lock);
 }

@@ -62,6 +62,28 @@ struct flight {
 
 enum { FLIGHTS_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
 
+// What requests and the mover share.
+struct reach {
+    pthread_mutex_t lock;
+    pthread_cond_t added; // a move, or a flag to pass on
+    pthread_cond_t ended; // a move, or an operation of the link
+    struct move *moves;   // oldest first
+    unsigned unready_failures; // moves that failed before their turn
+};
+extern struct reach reach;
+
+// Memory of the client, by region number; of the threads that serve requests, save while moves use it.
+struct reached_region {
+    uint64_t address, size;
+    uint32_t key;
+};
+extern struct reached_region reached[];
+
+// ---- reach.c, under the lock ----
+void move_fail(struct move *move, CUresult result);
+// Passes flag INDEX on once the GPU has made it VALUE; false: there are too many.
+bool signal_begin(uint32_t index, uint32_t value);
+
 // ---- reach_box.c: moves of rows, whose offsets count packed bytes ----
 // What one flight may take from OFFSET on, at most SIZE bytes.
 uint32_t box_flight_size(const struct move *move, uint64_t offset, uint32_t size);

@@ -28,17 +28,20 @@ BOX=$first_box
 
 # ---- locked memory ----
 
+# As a user who need not be able to see this tree.
+cp "$saxpy" "$BUILD/tests/programs/pinned" "$BUILD/lib/libcuda.so.1" "$TMP/"
+chmod 711 "$TMP"
 # low_memlock KIB PROGRAM...
 low_memlock() {
     (ulimit -l "$1"
      shift
-     setpriv --reuid 65534 --regid 65534 --clear-groups env LD_LIBRARY_PATH="$BUILD/lib" \
+     setpriv --reuid 65534 --regid 65534 --clear-groups env LD_LIBRARY_PATH="$TMP" \
          RGPU_BOXES="$BOX" RGPU_LOG=info $mine "$@")
 }
-log=$(low_memlock 64 "$saxpy" 2>&1 >/dev/null || true)
+log=$(low_memlock 64 "$TMP/saxpy" 2>&1 >/dev/null || true)
 like "$log" 'RLIMIT_MEMLOCK.*64 KiB; set LimitMEMLOCK' "too low a limit of locked memory is named"
 like "$log" 'transport=tcp' "and the session takes TCP"
-log=$(low_memlock 21000 "$BUILD/tests/programs/pinned" 2>&1 || true)
+log=$(low_memlock 21000 "$TMP/pinned" 2>&1 || true)
 like "$log" 'transport=rdma' "a limit that is enough for a session"
 like "$log" 'the slower way: .*RLIMIT_MEMLOCK' "but not for the memory that the program locks"
 unlike "$log" '^not ok' "copies it all the same"

@@ -19,11 +19,13 @@
 
 enum {
     CHUNK_MIN = 128 * 1024,
+    REACHED_CHUNK_MIN = 256 * 1024, // each takes two requests
     CREW_MIN = 2 * 1024 * 1024, // below, waking helpers takes longer than they save
     IN_FLIGHT = 4,
     FENCE_FLAGS = 512,
     DOZE_MIN_US = 50,
-    DOZE_MAX_US = 20000,
+    DOZE_LONGEST_US = 100000,
+    DOZE_MAX_US = 1000000, // for a mebibyte
     DOZE_LIMIT_US = 2000,
 };
 
@@ -41,7 +43,7 @@ struct staging {
     uint32_t count;
     uint32_t size;
     uint32_t next;
-    _Atomic uint32_t usual_wait_us; // for a flag, where waits for flags are long
+    _Atomic uint32_t us_per_mib; // how long a waiter for a flag waits, where that is long
     struct block *owed, **owed_end;
     _Atomic unsigned int owed_count; // read without lock
     _Atomic uint32_t fences[FENCE_FLAGS];
@@ -106,33 +108,39 @@ static uint64_t now_us(void)
 
 // Where the box writes the flags over a network nothing wakes a waiter, and to ask the box would be to
 // wait for all that the stream has been given, with nothing on its way meanwhile. So this sleeps for
-// most of the time that such a wait usually takes, and then looks often. False: it takes far longer.
-static bool doze_for_flag(struct session *session, uint32_t index, uint32_t value)
+// most of the time that SIZE bytes usually take, and then looks often. False: it takes far longer.
+static bool doze_for_flag(struct session *session, uint32_t index, uint32_t value, uint32_t size)
 {
-    _Atomic uint32_t *usual = &session->blocks->usual_wait_us;
-    uint64_t began = now_us(), waited = 0, limit, expected = atomic_load(usual);
-    expected = expected > DOZE_MIN_US ? expected : DOZE_MIN_US;
-    limit = 8 * expected + DOZE_LIMIT_US;
-    uint64_t sleep = expected * 3 / 4;
+    _Atomic uint32_t *us_per_mib = &session->blocks->us_per_mib;
+    uint64_t usual = atomic_load(us_per_mib), expected = usual * size >> 20, waited = 0;
+    uint64_t began = now_us(), sleep = expected * 7 / 8;
+    unsigned int sleeps = 0;
     link_flush(session->link);
     while (!flag_reached(session, index, value)) {
-        if (waited > limit)
+        if (waited > 8 * expected + DOZE_LIMIT_US)
             return false;
-        struct timespec pause = {.tv_sec = (time_t)(sleep / 1000000),
-                                 .tv_nsec = (long)(sleep % 1000000) * 1000};
+        if (sleep < DOZE_MIN_US)
+            sleep = DOZE_MIN_US;
+        if (sleep > DOZE_LONGEST_US)
+            sleep = DOZE_LONGEST_US;
+        struct timespec pause = {.tv_nsec = (long)sleep * 1000};
         nanosleep(&pause, NULL);
+        sleeps++;
         waited = now_us() - began;
-        sleep = waited / 8 > DOZE_MIN_US ? waited / 8 : DOZE_MIN_US;
+        sleep = waited / 8;
     }
-    if (waited > DOZE_MAX_US)
-        waited = DOZE_MAX_US;
-    atomic_store(usual, (uint32_t)((3 * expected + waited) / 4));
+    // Who oversleeps does not learn by how much.
+    uint64_t took = sleeps > 1 ? waited : waited / 2;
+    usual = (3 * usual + (took << 20) / size) / 4;
+    atomic_store(us_per_mib, usual < DOZE_MAX_US ? (uint32_t)usual : DOZE_MAX_US);
     return true;
 }
 
 // Spins for the time that the link's receiver would; then asks the box, which may take as long as
-// the GPU does and which brings the error where there is one.
-static CUresult wait_flag(struct session *session, uint32_t index, uint32_t value, CUstream stream)
+// the GPU does and which brings the error where there is one. SIZE: of the block that the flag is for;
+// 0: the caller waits for all that is before.
+static CUresult wait_flag(struct session *session, uint32_t index, uint32_t value, uint32_t size,
+                          CUstream stream)
 {
     uint64_t until = 0;
     for (unsigned int spins = 0; !flag_reached(session, index, value); spins++) {
@@ -144,7 +152,7 @@ static CUresult wait_flag(struct session *session, uint32_t index, uint32_t valu
             until = now + session->spin_us;
         if (now < until)
             continue;
-        if (session->reached && doze_for_flag(session, index, value))
+        if (session->reached && size && doze_for_flag(session, index, value, size))
             return CUDA_SUCCESS;
         CUresult result = remote_cuStreamSynchronize(stream);
         if (result == CUDA_ERROR_INVALID_HANDLE) // destroyed meanwhile; its work goes on
@@ -171,7 +179,7 @@ CUresult copy_fence(struct session *session, CUstream stream)
     CUresult result = remote_signal(index, value, stream);
     if (result == CUDA_SUCCESS) {
         link_flush(session->link);
-        result = wait_flag(session, index, value, stream);
+        result = wait_flag(session, index, value, 0, stream);
     }
     if (result == CUDA_SUCCESS)
         copyout_deliver(session);
@@ -240,7 +248,7 @@ static struct block *block_take(struct session *session, bool try, CUresult *res
         if (try)
             return NULL;
         if (oldest) {
-            *result = wait_flag(session, index, waited.use, waited.stream);
+            *result = wait_flag(session, index, waited.use, waited.size, waited.stream);
             if (*result != CUDA_SUCCESS)
                 return NULL;
             copyout_deliver(session);
@@ -258,9 +266,11 @@ static void block_set(struct session *session, struct block *block, int state)
 }
 
 // Has the GPU raise the block's flag when the stream has come this far.
-static CUresult block_signal(struct session *session, struct block *block, CUstream stream)
+static CUresult block_signal(struct session *session, struct block *block, size_t size,
+                             CUstream stream)
 {
     block->use++;
+    block->size = (uint32_t)size;
     block->stream = stream;
     return remote_signal(block_index(session->blocks, block), block->use, stream);
 }
@@ -318,7 +328,7 @@ static void chunks_to_device(void *opaque)
         result = remote_copy_to_device(copy->device + offset, block_name(session, block), size,
                                        copy->stream);
         if (result == CUDA_SUCCESS)
-            result = block_signal(session, block, copy->stream);
+            result = block_signal(session, block, size, copy->stream);
         if (result == CUDA_SUCCESS)
             block_set(session, block, BLOCK_SENT);
         else
@@ -350,7 +360,7 @@ static bool request_chunk(struct staged_copy *copy, bool try, struct arrival *ar
     result = remote_copy_from_device(block_name(session, arrival->block),
                                      copy->device + arrival->offset, arrival->size, copy->stream);
     if (result == CUDA_SUCCESS)
-        result = block_signal(session, arrival->block, copy->stream);
+        result = block_signal(session, arrival->block, arrival->size, copy->stream);
     if (result == CUDA_SUCCESS)
         return true;
     block_abandon(session, arrival->block);
@@ -373,7 +383,7 @@ static void chunks_from_device(void *opaque)
         link_flush(session->link);
         struct arrival *arrival = &arrivals[first];
         CUresult result = wait_flag(session, block_index(session->blocks, arrival->block),
-                                    arrival->block->use, copy->stream);
+                                    arrival->block->use, arrival->block->size, copy->stream);
         if (result == CUDA_SUCCESS)
             memcpy(copy->host + arrival->offset, block_memory(session, arrival->block),
                    arrival->size);
@@ -391,8 +401,9 @@ static void chunks_from_device(void *opaque)
 static size_t chunk_size(const struct session *session, size_t size)
 {
     size_t block = session->staging->block_size;
+    size_t least = session->reached ? REACHED_CHUNK_MIN : CHUNK_MIN;
     size_t chunk = (size / 8 + CHUNK_MIN - 1) & ~(size_t)(CHUNK_MIN - 1);
-    chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk;
+    chunk = chunk < least ? least : chunk;
     return chunk < block ? chunk : block;
 }
 
@@ -426,7 +437,6 @@ static CUresult owe(struct staged_copy *copy)
         pthread_mutex_lock(&staging->lock);
         struct block *block = arrival.block;
         block->owed_to = copy->host + arrival.offset;
-        block->size = (uint32_t)arrival.size;
         block->next = NULL;
         block->state = BLOCK_OWED;
         *staging->owed_end = block;
@@ -503,6 +513,7 @@ static CUresult ask_for_rows(struct session *session, const struct staged_rows *
     CUdeviceptr device = rows->device + chunk->plane * rows->device_slice +
                          chunk->row * rows->device_pitch;
     size_t height = chunk->planes > 1 ? rows->device_slice / rows->device_pitch : chunk->count;
+    size_t bytes = rows->width * chunk->count * chunk->planes;
     CUDA_MEMCPY3D copy = {.WidthInBytes = rows->width, .Height = chunk->count,
                           .Depth = chunk->planes};
     if (rows->to_device) {
@@ -525,7 +536,7 @@ static CUresult ask_for_rows(struct session *session, const struct staged_rows *
         copy.dstHeight = chunk->count;
     }
     CUresult result = remote_copy_3d(&copy, stream);
-    return result == CUDA_SUCCESS ? block_signal(session, chunk->block, stream) : result;
+    return result == CUDA_SUCCESS ? block_signal(session, chunk->block, bytes, stream) : result;
 }
 
 static CUresult box_to_device(struct session *session, const struct staged_rows *rows,
@@ -579,7 +590,7 @@ static CUresult box_from_device(struct session *session, const struct staged_row
         link_flush(session->link);
         chunk = &chunks[first];
         CUresult waited = wait_flag(session, block_index(session->blocks, chunk->block),
-                                    chunk->block->use, stream);
+                                    chunk->block->use, chunk->block->size, stream);
         if (waited == CUDA_SUCCESS) {
             move_rows(session, rows, chunk);
             block_set(session, chunk->block, BLOCK_FREE);

@@ -534,7 +534,7 @@ static void *mover_main(void *opaque)
             pthread_cond_wait(&reach.added, &reach.lock);
         }
         if (make_progress()) {
-            backoff.since_us = 0;
+            backoff_over(&backoff);
             continue;
         }
         uint32_t us = backoff_next(&backoff);

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, SMALL_SHARE = 16 };
+enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, BACKOFF_USUAL_MAX_US = 5000, SMALL_SHARE = 16 };
 
 // The memory that serves one use, cut into blocks of one size.
 struct pool {
@@ -192,6 +192,18 @@ uint64_t clock_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+void backoff_over(struct backoff *backoff)
+{
+    uint64_t waited = backoff->since_us ? clock_us() - backoff->since_us : 0;
+
+    // Where nothing was waited for there is nothing to learn.
+    if (waited > BACKOFF_USUAL_MAX_US)
+        waited = BACKOFF_USUAL_MAX_US;
+    if (waited)
+        backoff->usual_us = (uint32_t)((3 * backoff->usual_us + waited) / 4);
+    backoff->since_us = 0;
+}
+
 uint32_t backoff_next(struct backoff *backoff)
 {
     uint64_t now = clock_us();
@@ -201,8 +213,10 @@ uint32_t backoff_next(struct backoff *backoff)
     uint64_t waited = now - backoff->since_us;
     if (waited < session.spin_us)
         return 0;
-    // A quarter of the time waited so far: never much later than needed, and cheap in a long wait.
-    uint64_t sleep = waited / 4;
+    // Half of what it usually takes, then a quarter of the time waited so far: never much later than
+    // needed, and cheap in a long wait.
+    uint64_t half = backoff->usual_us / 2;
+    uint64_t sleep = waited < half ? half - waited : waited / 4;
     if (sleep < BACKOFF_SLEEP_MIN_US)
         sleep = BACKOFF_SLEEP_MIN_US;
     return sleep < BACKOFF_SLEEP_MAX_US ? (uint32_t)sleep : BACKOFF_SLEEP_MAX_US;

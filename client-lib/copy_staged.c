@@ -382,8 +382,11 @@ static void chunks_from_device(void *opaque)
             return;
         link_flush(session->link);
         struct arrival *arrival = &arrivals[first];
+        // With the last chunks on their way one wait for all of them will do.
+        bool last = atomic_load(&copy->next) >= copy->size;
         CUresult result = wait_flag(session, block_index(session->blocks, arrival->block),
-                                    arrival->block->use, arrival->block->size, copy->stream);
+                                    arrival->block->use, last ? 0 : arrival->block->size,
+                                    copy->stream);
         if (result == CUDA_SUCCESS)
             memcpy(copy->host + arrival->offset, block_memory(session, arrival->block),
                    arrival->size);

@@ -48,7 +48,6 @@ static int may_send(struct rdma_link *rdma, uint64_t need)
 // What has gathered must go before the peer can make room.
 static int try_to_send(struct rdma_link *rdma, uint64_t need)
 {
-    rdma_progress(rdma, RDMA_SENDER);
     rdma_post_gathered(rdma);
     return may_send(rdma, need);
 }
@@ -60,6 +59,7 @@ static int wait_to_send(struct rdma_link *rdma, uint64_t need)
     int r, slept = 0;
 
     do {
+        rdma_progress(rdma, RDMA_SENDER);
         r = try_to_send(rdma, need);
         if (r)
             return r < 0 ? r : 0;
@@ -67,6 +67,7 @@ static int wait_to_send(struct rdma_link *rdma, uint64_t need)
     atomic_store(&rdma->sender_sleeps, true);
     for (;;) {
         rdma_arm(rdma, true);
+        rdma_progress_armed(rdma, RDMA_SENDER);
         r = try_to_send(rdma, need);
         if (!r && slept)
             r = rdma_gone(rdma);
@@ -227,7 +228,8 @@ static int sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t deadl
         r = woken && look(rdma, RDMA_RECEIVER);
         if (!r) {
             rdma_arm(rdma, atomic_load(&rdma->sender_sleeps));
-            r = look(rdma, RDMA_RECEIVER);
+            rdma_progress_armed(rdma, RDMA_RECEIVER);
+            r = available(rdma) > 0;
         }
         if (!r && slept == -EPIPE)
             r = rdma_gone(rdma);
@@ -427,7 +429,7 @@ static void drain(struct rdma_link *rdma)
            atomic_load(&rdma->completed) < rdma->posted && deadline_left(deadline)) {
         rdma_post_keepalive(rdma);
         rdma_arm(rdma, true);
-        rdma_progress(rdma, RDMA_NOBODY);
+        rdma_progress_armed(rdma, RDMA_NOBODY);
         if (atomic_load(&rdma->completed) < rdma->posted)
             rdma_sleep(rdma, RDMA_NOBODY, deadline_in(20));
     }

@@ -76,12 +76,12 @@ struct rdma_conn_param rdma_parameters(const struct rdma_end *end, enum rdma_cha
 struct connecting {
     struct rdma_end end;
     int watch;
-    uint64_t deadline;
+    uint64_t deadline; // of this attempt
     struct rdma_address to;
     struct rdma_address from; // family 0: the route decides
     struct rdma_hello hello;
     struct rdma_answer answer; // to the first channel
-    bool asked;                // the worker knows of us
+    bool heard;                // the worker has answered, if only with a refusal
     char *text;
     size_t room;
 };
@@ -93,11 +93,10 @@ static int refuse(struct connecting *c, int error, const char *format, const cha
 }
 
 // Waits for the event that WANTED is; everything else that can come is a failure.
-static int expect(struct connecting *c, enum rdma_cm_event_type wanted, uint64_t deadline,
-                  struct rdma_answer *answer)
+static int expect(struct connecting *c, enum rdma_cm_event_type wanted, struct rdma_answer *answer)
 {
     int r = 0;
-    struct rdma_cm_event *event = rdma_next_event(&c->end, c->watch, false, deadline, &r);
+    struct rdma_cm_event *event = rdma_next_event(&c->end, c->watch, false, c->deadline, &r);
 
     if (!event)
         return refuse(c, r, "the RDMA connection does not come about: %s",
@@ -126,24 +125,24 @@ static int expect(struct connecting *c, enum rdma_cm_event_type wanted, uint64_t
 
 // In short attempts: a neighbour's answer that comes while the kernel does not look is not seen
 // again before an attempt ends.
-static int resolve_address(struct connecting *c, struct rdma_cm_id *id, uint64_t deadline)
+static int resolve_address(struct connecting *c, struct rdma_cm_id *id)
 {
     struct sockaddr *from = c->from.base.sa_family ? &c->from.base : NULL;
     int r, left;
 
     do {
-        left = deadline_left(deadline);
+        left = deadline_left(c->deadline);
         if (left > RESOLVE_MS)
             left = RESOLVE_MS;
         if (verbs.rdma_resolve_addr(id, from, &c->to.base, left))
             return refuse(c, -errno, "no RDMA device leads there: %s", strerror(errno));
-        r = expect(c, RDMA_CM_EVENT_ADDR_RESOLVED, deadline, NULL);
-    } while (r == -ETIMEDOUT && deadline_left(deadline));
+        r = expect(c, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+    } while (r == -ETIMEDOUT && deadline_left(c->deadline));
     return r;
 }
 
-// An identifier with a way to the worker, by DEADLINE.
-static int find_way(struct connecting *c, enum rdma_channel channel, uint64_t deadline)
+// An identifier with a way to the worker.
+static int find_way(struct connecting *c, enum rdma_channel channel)
 {
     uint8_t class = c->end.options.traffic_class;
     struct rdma_cm_id *id;
@@ -155,10 +154,10 @@ static int find_way(struct connecting *c, enum rdma_channel channel, uint64_t de
     if (class && verbs.rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &class,
                                        sizeof(class)))
         log_warn("the traffic class cannot be set class=%u", class);
-    int r = resolve_address(c, id, deadline);
-    if (!r && verbs.rdma_resolve_route(id, deadline_left(deadline)))
+    int r = resolve_address(c, id);
+    if (!r && verbs.rdma_resolve_route(id, deadline_left(c->deadline)))
         r = refuse(c, -errno, "no route: %s", strerror(errno));
-    return r ? r : expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED, deadline, NULL);
+    return r ? r : expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
 }
 
 static int check_answer(struct connecting *c, const struct rdma_answer *answer,
@@ -184,8 +183,8 @@ static int connect_channel(struct connecting *c, enum rdma_channel channel)
     struct rdma_conn_param ask = rdma_parameters(&c->end, channel, &c->hello, sizeof(c->hello));
     if (verbs.rdma_connect(c->end.ids[channel], &ask))
         return refuse(c, -errno, "cannot connect: %s", strerror(errno));
-    c->asked = true;
-    r = expect(c, RDMA_CM_EVENT_CONNECT_RESPONSE, c->deadline, &answer);
+    r = expect(c, RDMA_CM_EVENT_CONNECT_RESPONSE, &answer);
+    c->heard |= r != -ETIMEDOUT;
     if (!r)
         r = check_answer(c, &answer, channel);
     if (r)
@@ -210,19 +209,19 @@ static int connect_second(struct connecting *c)
         c->from.v4.sin_port = 0;
     else
         c->from.v6.sin6_port = 0;
-    int r = find_way(c, RDMA_BULK, c->deadline);
+    int r = find_way(c, RDMA_BULK);
     if (!r && c->end.ids[RDMA_BULK]->verbs != c->end.context)
         r = refuse(c, -EXDEV, "the two channels would use two devices%s", "");
     return r ? r : connect_channel(c, RDMA_BULK);
 }
 
-static int connect_from(struct connecting *c, const char *address, uint64_t deadline)
+static int connect_from(struct connecting *c, const char *address)
 {
     memset(&c->from, 0, sizeof(c->from));
     int r = address ? rdma_address_parse(address, 0, &c->from) : 0;
 
     if (!r)
-        r = find_way(c, RDMA_COMMANDS, deadline);
+        r = find_way(c, RDMA_COMMANDS);
     if (!r)
         r = rdma_end_prepare(&c->end, c->end.ids[RDMA_COMMANDS]->verbs, c->text, c->room);
     if (!r)
@@ -232,9 +231,19 @@ static int connect_from(struct connecting *c, const char *address, uint64_t dead
     return r;
 }
 
+// Forgets an attempt that the worker did not hear of.
+static int begin_again(struct connecting *c)
+{
+    struct rdma_end fresh = {.options = c->end.options, .dead_ms = c->end.dead_ms};
+
+    rdma_end_close(&c->end);
+    c->end = fresh;
+    return rdma_open_events(&c->end);
+}
+
 // Of several devices that lead to the worker, each session begins with another; where one finds no
 // way, the next one is tried. Without a choice of our own the route decides.
-static int connect_from_any(struct connecting *c)
+static int connect_from_any(struct connecting *c, uint64_t deadline)
 {
     const struct rdma_options *options = &c->end.options;
     bool chosen = (options->devices && *options->devices) || options->gid_index >= 0;
@@ -245,15 +254,17 @@ static int connect_from_any(struct connecting *c)
     if (count < 0 && chosen)
         return r;
     if (!chosen && count < 2)
-        return connect_from(c, NULL, c->deadline);
+        return connect_from(c, NULL);
     for (int i = 0; i < count; i++) {
-        int left = deadline_left(c->deadline);
-        r = connect_from(c, places[i].address, deadline_in(left / (count - i)));
-        if (!r || c->asked || !deadline_left(c->deadline))
+        c->deadline = deadline_in(deadline_left(deadline) / (count - i));
+        r = connect_from(c, places[i].address);
+        if (!r || c->heard || i + 1 == count || !deadline_left(deadline))
             break;
         log_debug("rdma device=%s address=%s leads nowhere reason=\"%s\"", places[i].device,
                   places[i].address, c->text);
-        rdma_end_drop_channels(&c->end);
+        r = begin_again(c);
+        if (r)
+            return refuse(c, r, "no RDMA here: %s", strerror(-r));
     }
     return r;
 }
@@ -300,7 +311,7 @@ int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32
         return refuse(&c, r, "no RDMA here: %s", strerror(-r));
     // The libraries are loaded and know their devices by now, which is not the network's time.
     c.deadline = deadline_in(timeout_ms);
-    r = connect_from_any(&c);
+    r = connect_from_any(&c, c.deadline);
     if (!r)
         r = make_staging(&c, options);
     if (!r)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -132,6 +133,14 @@ static void *tiny_copy(struct rdma_link *rdma, const struct link_transfer *trans
     return place;
 }
 
+static uint64_t coarse_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
 {
     struct rdma_link *rdma = rdma_of(link);
@@ -160,6 +169,8 @@ int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
     r = ibv_post_send(rdma->end.pairs[RDMA_BULK], &send, &bad);
     if (r)
         return link_fail(link, -r, "posting a transfer failed: %s", strerror(r));
+    if (rdma->transfers_started == rdma->transfers_done)
+        rdma->transfers_moved = coarse_ms();
     rdma->cookies[rdma->transfers_started++ % RDMA_TRANSFERS] = transfer->cookie;
     atomic_fetch_add_explicit(transfer->write ? &link->sent : &link->received, transfer->size,
                               memory_order_relaxed);
@@ -183,5 +194,12 @@ int rdma_transfer_poll(struct link *link, void **cookies, int room)
                              verbs.ibv_wc_status_str(completions[i].status));
         cookies[i] = rdma->cookies[rdma->transfers_done++ % RDMA_TRANSFERS];
     }
-    return count < 0 ? link_fail(link, -EIO, "completions cannot be polled") : count;
+    if (count < 0)
+        return link_fail(link, -EIO, "completions cannot be polled");
+    uint64_t now = coarse_ms();
+    if (count || rdma->transfers_started == rdma->transfers_done)
+        rdma->transfers_moved = now;
+    else if (now - rdma->transfers_moved > rdma->end.dead_ms) // for which the device has retries
+        return link_fail(link, -ETIMEDOUT, "the peer does not answer");
+    return count;
 }

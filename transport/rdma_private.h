@@ -129,6 +129,7 @@ struct rdma_link {
     // One-sided operations: the worker's, one thread at a time.
     void *cookies[RDMA_TRANSFERS];
     uint64_t transfers_started, transfers_done;
+    uint64_t transfers_moved; // when the first of those under way started, or one ended last, ms
 
     pthread_mutex_t region_lock;
     struct rdma_regions exposed; // to the peer
@@ -168,7 +169,11 @@ void rdma_return_credit(struct rdma_link *rdma);
 void rdma_post_keepalive(struct rdma_link *rdma);
 bool rdma_may_post(struct rdma_link *rdma);
 // Takes completions for WHO; the others who wait for what they bring are woken.
+// Where another thread is at it, that one hands over what we wait for, and this does nothing.
 void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who);
+// Between arming the queue and sleeping: another thread that is at it may have looked before, and
+// what came since raises no event, so this waits for it and looks again.
+void rdma_progress_armed(struct rdma_link *rdma, enum rdma_waiter who);
 // Waits for completions: 0: look again, -ETIMEDOUT, -EPIPE: the peer has gone.
 int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline);
 void rdma_arm(struct rdma_link *rdma, bool sends_too);

@@ -239,12 +239,11 @@ static bool take_completions(struct rdma_link *rdma)
     return post_receives(rdma) == 0 && count == POLL_BATCH;
 }
 
-void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who)
+// Under poll_lock, which it gives back.
+static void progress(struct rdma_link *rdma, enum rdma_waiter who)
 {
     uint64_t arrived, completed, acknowledged;
 
-    if (link_failure(&rdma->base) || pthread_mutex_trylock(&rdma->poll_lock))
-        return; // another thread is at it, and hands over what we wait for
     arrived = atomic_load(&rdma->arrived);
     completed = atomic_load(&rdma->completed);
     acknowledged = atomic_load(&rdma->messages_acknowledged);
@@ -260,6 +259,20 @@ void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who)
         rdma_ring_event(rdma->space);
     if (atomic_load(&rdma->receives) - rdma->receives_told >= RDMA_RECEIVES / 2)
         rdma_return_credit(rdma);
+}
+
+void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who)
+{
+    if (!link_failure(&rdma->base) && !pthread_mutex_trylock(&rdma->poll_lock))
+        progress(rdma, who);
+}
+
+void rdma_progress_armed(struct rdma_link *rdma, enum rdma_waiter who)
+{
+    if (link_failure(&rdma->base))
+        return;
+    pthread_mutex_lock(&rdma->poll_lock);
+    progress(rdma, who);
 }
 
 // ---- sleeping ----

@@ -73,6 +73,11 @@ fails "a range that is none is refused" "$BUILD/bin/rgpud" --standalone --device
 endings() { grep -c 'session ends' "$BOX_LOG" || true; }
 by_verbs() { log_of $mine "$saxpy" >"$TMP/log"; grep -q transport=rdma "$TMP/log"; }
 box 'rdma device' --rdma-addresses "$RDMA_VM_ADDRESS_0"
+tc qdisc add dev rdma1 root netem loss 100%
+for _ in 1 2; do log_of RGPU_TRANSPORT=rdma RGPU_RDMA_DEVICES=rxe1,rxe0 "$saxpy" >>"$TMP/lossy"; done
+tc qdisc del dev rdma1 root
+is "$(sed -n 's/.*rdma device="\(rxe.\) port 1 .*/\1/p' "$TMP/lossy" | xargs)" "rxe0 rxe0" \
+    "where one leads nowhere the other is taken"
 ip link set rdma1 down
 like "$(log_of $mine "$saxpy")" 'transport=tcp .*no rdma: port 1 of rxe1 is not active' \
     "a client whose link is down takes TCP"
@@ -87,7 +92,8 @@ start_enduring() {
     enduring=$!
     await "a first round" grep -q '^round' "$TMP/rounds" || tail -n 5 "$TMP/endure.err" >&2
 }
-# Soft-RoCE fails a send at once when its interface is down; hardware repeats it for the dead time.
+# Soft-RoCE fails a send at once when its interface is down, or forgets to repeat it when it is up again;
+# hardware repeats it for the dead time.
 for end in 0 1; do
     start_enduring 4
     ended=$(endings)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # In the guest: the program of all sizes and alignments, which moves a gigabyte at an emulator's speed.
 . "$TOP/tests/rdma/guest/common.sh"
-PROGRAM_SECONDS=380
+PROGRAM_SECONDS=960
 . "$TOP/tests/session/programs.sh"
 start_rdma_box
 run=(over_rdma)

@@ -97,8 +97,8 @@ start_enduring() {
 for end in 0 1; do
     start_enduring 4
     ended=$(endings)
-    ip link set rdma$end down
-    ip link set rdma$end up
+    # In one go: a message about the connection that soft-RoCE could not send would be the device's last.
+    printf 'link set rdma%s %s\n' $end down $end up | ip -batch -
     status=0
     wait $enduring || status=$?
     like "$status $(tail -n 2 "$TMP/rounds" | xargs)" '^(0 .*done|3 error CUDA_ERROR_DEVICE_UNAVAILABLE sticky)$' \

@@ -9,6 +9,7 @@
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
 static const char *const mtus[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
+static const char *const gpudirect_modes[] = {"auto", "dmabuf", "peermem", "no", NULL};
 static const char *const gpu_modes[] = {"exclusive", "shared", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
@@ -55,6 +56,16 @@ const struct config_option settings_table[] = {
                "staging blocks of a worker, pinned memory of block_size (auto: 512K) each"),
     CONFIG_BOOL("workers", "pipeline", struct settings, pipeline, "yes",
                 "no: one block of a copy at a time over rdma and tcp, for comparison only"),
+    CONFIG_ENUM("workers", "gpudirect", struct settings, gpudirect, "auto", gpudirect_modes,
+                "whether RDMA devices read and write GPU memory themselves, and by what means"),
+    CONFIG_SIZE("workers", "gpudirect_to_min", struct settings, gpudirect_to_min, "64K",
+                "smallest copy to a GPU that does so; smaller ones go by staging blocks"),
+    CONFIG_SIZE("workers", "gpudirect_to_max", struct settings, gpudirect_to_max, "none",
+                "largest copy to a GPU that does so", .word = "none"),
+    CONFIG_SIZE("workers", "gpudirect_from_min", struct settings, gpudirect_from_min, "64K",
+                "smallest copy from a GPU that does so"),
+    CONFIG_SIZE("workers", "gpudirect_from_max", struct settings, gpudirect_from_max, "none",
+                "largest copy from a GPU that does so", .word = "none"),
     CONFIG_INT("workers", "spin_us", struct settings, spin_us, "-1", -1, 1000000,
                "microseconds that a worker polls before it sleeps; -1: what suits the machine"),
     CONFIG_INT("workers", "warm_workers", struct settings, warm_workers, "1", 0, 64,

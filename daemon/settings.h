@@ -27,6 +27,9 @@ struct settings {
     uint64_t block_size;
     int64_t block_count;
     bool pipeline;
+    int gpudirect; // enum gpudirect of the worker
+    uint64_t gpudirect_to_min, gpudirect_to_max; // 0: no limit
+    uint64_t gpudirect_from_min, gpudirect_from_max;
     int64_t spin_us;
     int64_t warm_workers;
     int64_t parallel_starts;

@@ -245,6 +245,7 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
 
 struct worker_arguments {
     char device[16], block_size[24], block_count[24], spin[24], user[16], group[16], cost[24];
+    char gpudirect[96];
     struct fabric_arguments fabric;
     char *list[32 + FABRIC_ARGUMENTS_MAX];
     size_t count;
@@ -284,6 +285,12 @@ static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_argu
     add_argument(out, "--block-count", out->block_count);
     if (!settings->pipeline)
         out->list[out->count++] = "--no-pipeline";
+    snprintf(out->gpudirect, sizeof(out->gpudirect), "%d,%llu,%llu,%llu,%llu", settings->gpudirect,
+             (unsigned long long)settings->gpudirect_to_min,
+             (unsigned long long)settings->gpudirect_to_max,
+             (unsigned long long)settings->gpudirect_from_min,
+             (unsigned long long)settings->gpudirect_from_max);
+    add_argument(out, "--gpudirect", out->gpudirect);
     if (settings->spin_us >= 0)
         add_argument(out, "--spin-us", out->spin);
     // One worker measures it while nothing else happens on the device; others could not.

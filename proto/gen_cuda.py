@@ -18,7 +18,7 @@ HANDLES = {
     'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK',
 }
 CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
-FLAGS = ('wrapped', 'served')
+FLAGS = ('wrapped', 'served', 'inner')
 MARKS = ('opt', 'in', 'inout', 'str', 'new', 'free', 'bytes', 'reply_bytes', 'address')
 # How a scalar travels; every other type by value is an enumeration and travels as int32_t.
 SCALARS = {
@@ -457,8 +457,8 @@ def emit_version_script(calls):
 
 
 def driver_calls(calls):
-    """Driver functions that the worker may call: everything that is not unsupported."""
-    return [c for c in calls if c.is_cuda and c.cls != 'unsupported']
+    """Driver functions that the worker may call: what clients may, and what it needs itself."""
+    return [c for c in calls if c.is_cuda and (c.cls != 'unsupported' or 'inner' in c.flags)]
 
 
 def emit_worker_driver_h(calls):

@@ -146,6 +146,22 @@ int link_expose_staging(struct link *link, uint32_t *key)
     return staging ? link_expose(link, staging->base, staging->size, key) : -EOPNOTSUPP;
 }
 
+int link_register(struct link *link, const struct link_local *memory,
+                  struct link_registered **out)
+{
+    int failure = link_failure(link);
+
+    *out = NULL;
+    if (failure)
+        return failure;
+    return link->ops->register_local ? link->ops->register_local(link, memory, out) : -EOPNOTSUPP;
+}
+
+void link_unregister(struct link *link, struct link_registered *memory)
+{
+    link->ops->unregister_local(link, memory);
+}
+
 int link_transfer_start(struct link *link, const struct link_transfer *transfer)
 {
     int failure = link_failure(link);

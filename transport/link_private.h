@@ -23,8 +23,11 @@ struct link_ops {
     const struct link_staging *(*staging)(const struct link *link); // NULL: there is none
     int (*send_region)(struct link *link, uint32_t region, int fd); // these two are NULL where
     int (*receive_region)(struct link *link, uint32_t region, int *fd); // memory is not shared
-    int (*expose)(struct link *link, void *base, size_t size, uint32_t *key); // these four are
+    int (*expose)(struct link *link, void *base, size_t size, uint32_t *key); // these six are
     void (*conceal)(struct link *link, void *base, size_t size);  // NULL where it is not reached
+    int (*register_local)(struct link *link, const struct link_local *memory,
+                          struct link_registered **out);
+    void (*unregister_local)(struct link *link, struct link_registered *memory);
     int (*transfer_start)(struct link *link, const struct link_transfer *transfer);
     int (*transfer_poll)(struct link *link, void **cookies, int room);
     void (*wake_all)(struct link *link);    // the link was marked as down: end every wait

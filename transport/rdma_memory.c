@@ -101,6 +101,35 @@ void rdma_regions_free(struct rdma_link *rdma)
         verbs.ibv_dereg_mr(mr);
 }
 
+// ---- memory of the worker's GPU ----
+
+// The peer has no business in it, so it gets no right to it.
+int rdma_register_local(struct link *link, const struct link_local *memory,
+                        struct link_registered **out)
+{
+    struct rdma_link *rdma = rdma_of(link);
+    struct ibv_mr *mr;
+
+    errno = 0;
+    // Addresses of transfers are those of the memory, whatever the dma-buf calls them.
+    if (memory->dmabuf < 0)
+        mr = verbs.ibv_reg_mr(rdma->end.pd, memory->base, memory->size, IBV_ACCESS_LOCAL_WRITE);
+    else
+        mr = verbs.ibv_reg_dmabuf_mr(rdma->end.pd, memory->offset, memory->size,
+                                     (uintptr_t)memory->base, memory->dmabuf,
+                                     IBV_ACCESS_LOCAL_WRITE);
+    if (!mr)
+        return errno ? -errno : -EIO;
+    *out = (struct link_registered *)mr;
+    return 0;
+}
+
+void rdma_unregister_local(struct link *link, struct link_registered *memory)
+{
+    if (!rdma_of(link)->abandoned)
+        verbs.ibv_dereg_mr((struct ibv_mr *)memory);
+}
+
 // ---- one-sided operations ----
 
 static int local_key(struct rdma_link *rdma, const struct link_transfer *transfer, uint32_t *key)
@@ -109,6 +138,10 @@ static int local_key(struct rdma_link *rdma, const struct link_transfer *transfe
     const struct ibv_mr *staging = rdma->end.staging_mr;
     int r = -EFAULT;
 
+    if (transfer->registered) {
+        *key = ((const struct ibv_mr *)transfer->registered)->lkey;
+        return 0;
+    }
     if (staging && start >= (uintptr_t)staging->addr &&
         end <= (uintptr_t)staging->addr + staging->length) {
         *key = staging->lkey;
@@ -158,7 +191,7 @@ int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
 
     if (rdma->transfers_started - rdma->transfers_done == RDMA_TRANSFERS)
         return -EAGAIN;
-    if (transfer->write && transfer->size <= LINK_TRANSFER_TINY) {
+    if (transfer->write && transfer->size <= LINK_TRANSFER_TINY && !transfer->registered) {
         part.addr = (uintptr_t)tiny_copy(rdma, transfer);
         part.lkey = rdma->end.rings->lkey;
     } else {

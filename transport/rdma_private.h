@@ -191,6 +191,9 @@ void rdma_gather_stop(struct rdma_link *rdma);
 // ---- rdma_memory.c: one-sided operations and registered memory ----
 int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key);
 void rdma_conceal(struct link *link, void *base, size_t size);
+int rdma_register_local(struct link *link, const struct link_local *memory,
+                        struct link_registered **out);
+void rdma_unregister_local(struct link *link, struct link_registered *memory);
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer);
 int rdma_transfer_poll(struct link *link, void **cookies, int room);
 void rdma_regions_limit(struct rdma_link *rdma);

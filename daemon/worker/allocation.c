@@ -76,7 +76,7 @@ static size_t below(uint64_t address)
 
 static void drop(size_t i)
 {
-    if (list[i].kind == ALLOCATION_DEVICE)
+    if (list[i].kind != ALLOCATION_HOST)
         budget_give(list[i].device, list[i].size);
     memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
 }
@@ -127,17 +127,38 @@ void allocation_remove_context(CUcontext context)
     pthread_mutex_unlock(&lock);
 }
 
+// Under lock; NULL: none.
+static const struct allocation *find(uint64_t address)
+{
+    size_t at = below(address);
+
+    return at && address - list[at - 1].start < list[at - 1].size ? &list[at - 1] : NULL;
+}
+
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
 {
     pthread_mutex_lock(&lock);
-    size_t at = below(address);
-    bool found = at && address - list[at - 1].start < list[at - 1].size;
+    const struct allocation *found = find(address);
     if (found) {
-        *start = list[at - 1].start;
-        *end = *start + list[at - 1].size;
+        *start = found->start;
+        *end = found->start + found->size;
     }
     pthread_mutex_unlock(&lock);
-    return found;
+    return found != NULL;
+}
+
+bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context)
+{
+    pthread_mutex_lock(&lock);
+    const struct allocation *found = find(address);
+    bool plain = found && found->kind == ALLOCATION_DEVICE;
+    if (plain) {
+        *start = found->start;
+        *end = found->start + found->size;
+        *context = found->context;
+    }
+    pthread_mutex_unlock(&lock);
+    return plain;
 }
 
 uint64_t allocation_total(void)

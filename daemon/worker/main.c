@@ -2,6 +2,7 @@
 // client from the supervisor and serves it until it ends.
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@ static void usage(FILE *out)
             "  --control-fd FD     packet socket to the supervisor\n"
             "  --block-size BYTES  of a staging block (524288); 0: measured over rdma\n"
             "  --block-count N     staging blocks (32)\n"
+            "  --gpudirect MODE,TO-MIN,TO-MAX,FROM-MIN,FROM-MAX\n"
+            "                      0 auto, 1 dma-buf, 2 peer memory, 3 no; bytes, max 0: no limit (3)\n"
             "  --no-pipeline       one block of a copy at a time, for comparison\n"
             "  --spin-us N         how long a wait polls before it sleeps (what suits the machine)\n"
             "  --context-cost BYTES\n"
@@ -55,13 +58,24 @@ static bool number(const char *text, int64_t max, int64_t *out)
     return true;
 }
 
+static bool parse_gpudirect(const char *text, struct gpudirect_options *out)
+{
+    unsigned mode;
+
+    if (sscanf(text, "%u,%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64, &mode, &out->least[0],
+               &out->most[0], &out->least[1], &out->most[1]) != 5 || mode > GPUDIRECT_NO)
+        return false;
+    out->mode = (enum gpudirect)mode;
+    return true;
+}
+
 static int parse(int argc, char **argv, struct worker_options *options)
 {
     static const struct option names[] = {
         {"driver", required_argument, NULL, 'd'},     {"device", required_argument, NULL, 'n'},
         {"control-fd", required_argument, NULL, 'c'}, {"block-size", required_argument, NULL, 's'},
         {"block-count", required_argument, NULL, 'b'}, {"spin-us", required_argument, NULL, 'p'},
-        {"no-pipeline", no_argument, NULL, 'o'},
+        {"no-pipeline", no_argument, NULL, 'o'},      {"gpudirect", required_argument, NULL, 'y'},
         {"context-cost", required_argument, NULL, 'x'},
         {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
         {"rdma", required_argument, NULL, 'r'},       {"rdma-class", required_argument, NULL, 't'},
@@ -88,6 +102,10 @@ static int parse(int argc, char **argv, struct worker_options *options)
         case 'b': options->block_count = (uint32_t)value; break;
         case 'p': options->spin_us = value; break;
         case 'o': options->no_pipeline = options->rdma_options.one_block = true; break;
+        case 'y':
+            if (!parse_gpudirect(optarg, &options->gpudirect))
+                return -EINVAL;
+            break;
         case 'x': options->context_cost = value; break;
         case 'u': options->user = value; break;
         case 'g': options->group = value; break;
@@ -266,7 +284,8 @@ int main(int argc, char **argv)
 {
     static struct control_grant grant;
     struct worker_options options = {.spin_us = -1, .user = -1, .group = -1,
-                                     .context_cost = -1, .rdma_options = RDMA_OPTIONS_DEFAULT};
+                                     .context_cost = -1, .gpudirect.mode = GPUDIRECT_NO,
+                                      .rdma_options = RDMA_OPTIONS_DEFAULT};
     struct control_failed failed = {0};
     int client_fd = -1, account_fd = -1;
 
@@ -283,6 +302,7 @@ int main(int argc, char **argv)
     session.spin_us = options.spin_us < 0 ? link_default_spin_us() : (uint32_t)options.spin_us;
     session.block_size_auto = options.block_size_auto;
     session.no_pipeline = options.no_pipeline;
+    session.gpudirect = options.gpudirect;
     int err = prepare(&options, &failed);
     if (err) {
         if (!*failed.text)

@@ -26,10 +26,10 @@ static bool take(struct serve *serve, uint64_t size, int *device)
     return false;
 }
 
-static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr address)
+static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr address,
+                   enum allocation_kind kind)
 {
-    if (!serve_failed(serve) &&
-        allocation_add(address, size, device, serve->current, ALLOCATION_DEVICE)) {
+    if (!serve_failed(serve) && allocation_add(address, size, device, serve->current, kind)) {
         driver.cuMemFree_v2(address);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
@@ -68,7 +68,7 @@ void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *a
     if (!serve_require(serve, driver.cuMemAlloc_v2) || !take(serve, args->bytesize, &device))
         return;
     serve_fail(serve, driver.cuMemAlloc_v2(&address, args->bytesize));
-    settle(serve, device, args->bytesize, address);
+    settle(serve, device, args->bytesize, address, ALLOCATION_DEVICE);
     reply->dptr = address;
 }
 
@@ -92,7 +92,7 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
         driver.cuMemFree_v2(address);
         return;
     }
-    settle(serve, device, size, address);
+    settle(serve, device, size, address, ALLOCATION_DEVICE);
     reply->dptr = address;
     reply->pPitch = pitch;
 }
@@ -108,8 +108,10 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
     int device = current_device(serve);
     if (serve_failed(serve))
         return;
-    if (known)
+    if (known) {
+        direct_forget(args->dptr);
         allocation_remove(args->dptr);
+    }
     atomic_fetch_add(&session.memory_epoch, 1);
     serve_fail(serve, driver.cuMemFree_v2(args->dptr));
     if (serve_failed(serve) && known && budget_take(device, end - start) &&
@@ -129,7 +131,7 @@ void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsyn
     if (!serve_require(serve, driver.cuMemAllocAsync) || !take(serve, args->bytesize, &device))
         return;
     serve_fail(serve, driver.cuMemAllocAsync(&address, args->bytesize, stream));
-    settle(serve, device, args->bytesize, address);
+    settle(serve, device, args->bytesize, address, ALLOCATION_POOL);
     reply->dptr = address;
 }
 
@@ -146,7 +148,7 @@ void serve_cuMemAllocFromPoolAsync(struct serve *serve,
         !take(serve, args->bytesize, &device))
         return;
     serve_fail(serve, driver.cuMemAllocFromPoolAsync(&address, args->bytesize, pool, stream));
-    settle(serve, device, args->bytesize, address);
+    settle(serve, device, args->bytesize, address, ALLOCATION_POOL);
     reply->dptr = address;
 }
 

@@ -367,6 +367,7 @@ void staging_streams_forget(CUcontext context)
 {
     push_forget_context(context);
     reach_forget_context(context);
+    direct_forget_context(context);
     pthread_mutex_lock(&lock);
     for (struct pull *job = jobs; job; job = job->next)
         if (job->context == context) {

@@ -11,11 +11,18 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "daemon/worker/direct.h"
 #include "daemon/worker/reach.h"
 #include "daemon/worker/reach_blocks.h"
 #include "worker_serve.h"
 
-enum { CARRIERS_MAX = 64, BLOCKS_KEPT = 4, POLL_BATCH = 16 };
+enum {
+    CARRIERS_MAX = 64,
+    BLOCKS_KEPT = 4,
+    POLL_BATCH = 16,
+    DIRECT_PIECE = 1 << 20, // bytes of one operation
+    DIRECT_FLYING = 8,      // of one move
+};
 
 // Streams of ours that carry the copies of all moves of a context, one for each direction: copies
 // are queued there only when nothing is left to wait for, so none can hold up another.
@@ -202,14 +209,33 @@ static void open_when_told(struct move *move)
         gate_open(move->gate, move->ticket);
 }
 
+// The GPU sees what the device wrote before the stream goes on.
+static void open_when_written(struct move *move)
+{
+    if (move->kind != MOVE_TO_DEVICE || move->finished != move->size ||
+        move->result != CUDA_SUCCESS)
+        return;
+    CUresult result = enter(move->context);
+    if (result == CUDA_SUCCESS)
+        result = direct_flush();
+    if (result == CUDA_SUCCESS)
+        gate_open(move->gate, move->ticket);
+    else
+        move_fail(move, result);
+}
+
 static bool end_flight(struct flight *flight)
 {
     struct move *move = flight->move;
 
-    staging_give(flight->block);
-    reach_block_ended(move, flight->size);
     move->flying--;
     move->finished += flight->size;
+    if (flight->block) {
+        staging_give(flight->block);
+        reach_block_ended(move, flight->size);
+    } else {
+        open_when_written(move);
+    }
     open_when_told(move);
     return true;
 }
@@ -311,11 +337,11 @@ static bool take_transfers(void)
         struct flight *flight = cookies[i];
         if (flight->stage != FLIGHT_SIGNALLING && ++flight->parts_over < box_parts(flight))
             continue;
-        if (flight->stage == FLIGHT_FETCHING) {
+        if (flight->stage == FLIGHT_FETCHING && flight->block) {
             flight->stage = FLIGHT_FETCHED;
             continue;
         }
-        if (flight->stage == FLIGHT_STORING) {
+        if (flight->stage == FLIGHT_STORING || flight->stage == FLIGHT_FETCHING) {
             end_flight(flight);
         } else if (flight->move) {
             flight->move->flag = FLAG_TOLD;
@@ -343,9 +369,31 @@ static struct block *take_block(const struct move *move)
                        : staging_take_spare(STAGING_PUSH, BLOCKS_KEPT);
 }
 
+// The same without a block: the stream must have come to the move, whose memory is its own then.
+static bool issue_direct(struct move *move)
+{
+    uint64_t left = move->size - move->issued;
+
+    // The first come of a row are the first served, so that none overtakes another for long.
+    if (move->follows && move->follows->issued < move->follows->size)
+        return false;
+    if (!idle_count || move->flying >= (session.no_pipeline ? 1 : DIRECT_FLYING))
+        return false;
+    struct flight *flight = begin(
+        move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_STORING, move, NULL);
+    flight->offset = move->issued;
+    flight->size = left < DIRECT_PIECE ? (uint32_t)left : DIRECT_PIECE;
+    move->issued += flight->size;
+    move->flying++;
+    post(flight);
+    return true;
+}
+
 // Begins the next flight. False: it has to wait.
 static bool issue_one(struct move *move)
 {
+    if (move->direct)
+        return issue_direct(move);
     struct block *block = reach_blocks_ready(move) ? take_block(move) : NULL;
 
     if (!block)
@@ -431,6 +479,8 @@ static bool end_moves(void)
         if (move->start && enter(move->context) == CUDA_SUCCESS)
             driver.cuEventDestroy_v2(move->start);
         gate_release(move->gate);
+        if (move->direct)
+            direct_release(move->direct);
         free(move);
         pthread_cond_broadcast(&reach.ended);
         any = true;

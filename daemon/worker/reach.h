@@ -29,6 +29,7 @@ struct move {
     uint64_t finished; // bytes whose flights are over
     enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // that follows its data
     uint32_t flag_index, flag_value;
+    struct direct_region *direct; // the device reads and writes the GPU's memory; NULL: a block between
     CUcontext context; // NULL: it has gone
     CUevent start;     // recorded where the client's stream was; NULL: see `follows`
     struct move *follows; // the one right before it in the stream, and ready when that one is
@@ -54,7 +55,7 @@ struct flight {
     bool posted; // the device has all of the operation,
     uint32_t parts_posted, parts_over; // or so many of the parts that it takes
     struct move *move;   // NULL with a signal that follows no move
-    struct block *block; // NULL with any signal
+    struct block *block; // NULL with any signal, and where the move is direct
     uint64_t offset;
     uint32_t size;
     uint32_t index, value; // of a signal

@@ -1,6 +1,7 @@
 // Moves of rectangles and boxes: rows lie packed in a block. The GPU places them with a copy of its own for
 // rows; the link takes them in one operation where they lie packed in the client's memory as well, and
 // row by row elsewhere. A flight stays within one plane.
+#include "daemon/worker/direct.h"
 #include "daemon/worker/reach.h"
 
 #include "worker_driver.h"
@@ -40,9 +41,14 @@ void box_part(const struct flight *flight, uint32_t part, struct link_transfer *
 {
     const struct move *move = flight->move;
 
-    transfer->local = flight->block->data;
     transfer->size = flight->size;
     transfer->key = move->key;
+    if (move->direct) {
+        transfer->local = (void *)(uintptr_t)(move->device + flight->offset);
+        transfer->registered = direct_registered(move->direct);
+    } else {
+        transfer->local = flight->block->data;
+    }
     if (!move->box.width) {
         transfer->remote = move->remote + flight->offset;
         return;

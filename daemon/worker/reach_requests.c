@@ -2,6 +2,7 @@
 // place a move in its stream and leave the rest to the mover (reach.c).
 #include <stdlib.h>
 
+#include "daemon/worker/direct.h"
 #include "daemon/worker/reach.h"
 #include "worker_serve.h"
 
@@ -49,15 +50,34 @@ void reach_forget_region(struct serve *serve, uint32_t region)
     pthread_mutex_unlock(&reach.lock);
 }
 
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
+{
+    return a < b + b_size && b < a + a_size;
+}
+
+// What the device writes twice is to be what was written last, for which nothing but waiting for the
+// first stands; under lock.
+static bool crosses_another(const struct move *move)
+{
+    for (const struct move *one = reach.moves; one; one = one->next)
+        if (move->kind == MOVE_TO_DEVICE
+                ? overlap(one->device, one->size, move->device, move->size)
+                : overlap(one->remote, one->size, move->remote, move->size))
+            return true;
+    return false;
+}
+
 // The move right before in the same stream, where nothing has come between; under lock.
 static struct move *one_before(const struct move *move, CUstream stream)
 {
+    if (move->direct && crosses_another(move))
+        return NULL;
     if (!row.intact || row.stream != stream || row.context != move->context ||
         row.kind != move->kind)
         return NULL;
     for (struct move *one = reach.moves; one; one = one->next)
         if (one == row.last)
-            return one->result == CUDA_SUCCESS ? one : NULL;
+            return one->result == CUDA_SUCCESS && !one->direct == !move->direct ? one : NULL;
     return NULL;
 }
 
@@ -143,6 +163,9 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
         .early = to_device && region == WIRE_REGION_STAGING,
         .gate = -1,
     };
+    if (!box->width)
+        move->direct = direct_hold(move->kind, device, size, move->context);
+    move->early &= !move->direct;
     pthread_mutex_lock(&reach.lock);
     move->follows = one_before(move, stream);
     unsigned failures = reach.unready_failures;
@@ -151,9 +174,13 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
     CUresult result = place(move, stream);
     serve_fail(serve, result);
     if (result != CUDA_SUCCESS) {
+        if (move->direct)
+            direct_release(move->direct);
         free(move);
         return;
     }
+    atomic_fetch_add_explicit(move->direct ? &session.direct_moves : &session.staged_moves, 1,
+                              memory_order_relaxed);
     row.intact = true;
     row.stream = stream;
     row.context = move->context;

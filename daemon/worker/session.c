@@ -80,6 +80,10 @@ void session_end(enum control_end_reason reason, const char *format, ...)
     for (char *c = ended.text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = ' ';
+    if (session.reaches_memory)
+        log_info("copies gpudirect=%llu staged=%llu",
+                 (unsigned long long)atomic_load(&session.direct_moves),
+                 (unsigned long long)atomic_load(&session.staged_moves));
     if (reason == CONTROL_END_REASON_CLIENT_LEFT || reason == CONTROL_END_REASON_SHUTDOWN)
         log_info("session ends reason=\"%s\"", ended.text);
     else

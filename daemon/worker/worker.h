@@ -22,6 +22,13 @@ enum {
 
 // ---- settings of the process (main.c) ----
 
+// GPUDirect RDMA: whether, and for copies of which sizes; by move_kind.
+enum gpudirect { GPUDIRECT_AUTO, GPUDIRECT_DMABUF, GPUDIRECT_PEERMEM, GPUDIRECT_NO };
+struct gpudirect_options {
+    enum gpudirect mode;
+    uint64_t least[2], most[2]; // bytes; most 0: no limit
+};
+
 struct worker_options {
     const char *driver_path;
     int device; // whose context is made before a client comes
@@ -29,6 +36,7 @@ struct worker_options {
     uint32_t block_size, block_count; // 0: 512 KiB; 32
     bool block_size_auto;             // the size is measured over rdma
     bool no_pipeline;
+    struct gpudirect_options gpudirect;
     int64_t spin_us; // -1: what suits the machine
     int64_t user, group; // -1: stay who we are
     int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
@@ -105,10 +113,10 @@ bool gate_is_open(int gate, uint32_t ticket);
 
 // ---- allocations (allocation.c) ----
 
-enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_HOST };
+enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST };
 
 // Counts SIZE against the device's budget; false: over it. An allocation that is added as
-// ALLOCATION_DEVICE gives it back when it is removed.
+// ALLOCATION_DEVICE or ALLOCATION_POOL gives it back when it is removed.
 bool budget_take(int device, uint64_t size);
 void budget_give(int device, uint64_t size);
 // What counts against the budget: of all processes of the lease, with their contexts.
@@ -118,6 +126,8 @@ int allocation_add(uint64_t address, uint64_t size, int device, CUcontext contex
 bool allocation_remove(uint64_t address); // false: there is none that starts there
 void allocation_remove_context(CUcontext context);
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
+// The same for what cuMemAlloc and its kin gave.
+bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context);
 uint64_t allocation_total(void); // bytes of all devices
 
 // ---- host memory (host_memory.c) ----
@@ -143,9 +153,11 @@ struct session {
     uint32_t spin_us;
     bool block_size_auto;      // the size of staging blocks is measured where memory is reached
     bool no_pipeline;          // one block at a time there
+    struct gpudirect_options gpudirect;
     enum control_transport transport;
     char transport_reason[256];
     _Atomic uint64_t calls;
+    _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
     _Atomic int deferred;      // CUresult of the first async failure not yet told
     _Atomic uint32_t context_epoch; // changes when a context goes away
     _Atomic uint32_t memory_epoch;  // changes when device or mapped memory goes away
@@ -247,6 +259,9 @@ void staging_streams_forget(CUcontext context); // which is current
 int reach_start(void);
 void reach_deliver(void); // until flags that the GPU has raised have been passed on
 void reach_forget_context(CUcontext context);
+// Before memory is freed, or the context that it is of: waits for copies that use it (direct.c).
+void direct_forget(CUdeviceptr start);
+void direct_forget_context(CUcontext context);
 // Ends the use of a region once the copies that need it are over.
 void reach_forget_region(struct serve *serve, uint32_t region);
 // A copy between the device and a client's WIRE_HOST name, in stream order.

@@ -4,7 +4,7 @@
 
 PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print copies traps \
                  rectangles pools fault forks linking modules cooperative queries contexts \
-                 handles exits idle lookup endure large
+                 handles exits idle lookup endure allocations large
 P := $(B)/tests/programs
 
 $(foreach p,$(PROGRAM_NAMES),\

@@ -23,7 +23,7 @@ run_list() {
 before=$(rdma_resources)
 # The others are about sockets and memory files.
 run_list transport-{records,bulk,waiting,wakeups,shutdown,backpressure,idle,fork,regions,peer_death}
-run_list rdma-handshake rdma-intruders rdma-transfers rdma-credit
+run_list rdma-handshake rdma-intruders rdma-transfers rdma-registered_memory rdma-credit
 run_list transport-leaks
 is "$(rdma_resources)" "$before" "no queue pair, region or completion queue is left behind"
 done_testing

@@ -1,0 +1,4 @@
+#!/bin/bash
+# The RDMA device reads and writes the memory of the GPU itself. seconds: 420
+. "$(dirname "$0")/vm.sh"
+in_vm 400 direct.sh

@@ -59,12 +59,13 @@ def large():
     size = sizes("512")[-1]
     print("\ncopies of %d MiB, as a part of ib_write_bw; in brackets the least and most of the rounds" %
           (size >> 20))
-    print("  %-26s %-18s %-18s %s" % ("", "blocks of 512 KiB", "not pipelined", "auto"))
+    print("  %-26s %-18s %-18s %-18s %s" %
+          ("", "GPUDirect", "blocks of 512 KiB", "not pipelined", "auto"))
     for kind in ("pinned to", "pinned from", "pageable to", "pageable from"):
         name = "%s %d" % (kind, size)
         row = [spread(ratios(name, setting, "ib_write_bw"))
-               for setting in ("512", "unpipelined", "auto")]
-        print("  %-26s %-18s %-18s %s" % (kind + " the device", *row))
+               for setting in ("direct", "512", "unpipelined", "auto")]
+        print("  %-26s %-18s %-18s %-18s %s" % (kind + " the device", *row))
     name = "pinned to %d" % size
     print("  %-26s %-18s" % ("pinned to, of ib_read_bw", spread(ratios(name, "512", "ib_read_bw"))))
 

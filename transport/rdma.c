@@ -15,7 +15,6 @@
 
 enum {
     SPIN_TURNS = 4,
-    PATIENCE = 50, // waits may spin so many times as long as asked for, where that ends most of them
     BULK_PIECE = 128 * 1024, // of a payload, sent at once
     DRAIN_MS = 1000,         // for the last records to arrive before the queue pair goes
 };
@@ -247,32 +246,12 @@ static int sleep_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t deadl
     return r;
 }
 
-// A wait that is over soon is best spent awake: waking up takes longer than the device does. How long
-// waits have taken of late tells what to expect of this one.
-static uint32_t spin_time_us(const struct rdma_link *rdma)
-{
-    uint32_t least = rdma->base.spin_us, expected = rdma->expected_us;
-
-    if (expected > least * PATIENCE)
-        return least;
-    return 2 * expected > least ? 2 * expected : least;
-}
-
-static void note_wait(struct rdma_link *rdma, uint64_t ns)
-{
-    uint64_t us = ns / 1000, limit = (uint64_t)rdma->base.spin_us * PATIENCE * 4;
-
-    if (us > limit)
-        us = limit;
-    rdma->expected_us = (uint32_t)((3 * (uint64_t)rdma->expected_us + us) / 4);
-}
-
 // Where spinning goes on for longer it lets others run: the peer may be waiting for this processor.
 enum { SPUN_IN_VAIN = 2 };
 static int spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t start)
 {
     uint64_t least = start + (uint64_t)rdma->base.spin_us * 1000;
-    uint64_t end = start + (uint64_t)spin_time_us(rdma) * 1000, now = start;
+    uint64_t end = start + patience_ns(&rdma->patience, rdma->base.spin_us), now = start;
 
     for (unsigned turn = 1; now < end; turn++) {
         cpu_relax();
@@ -306,7 +285,7 @@ static int wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeout_ms)
     if (r == SPUN_IN_VAIN)
         r = sleep_for_bytes(rdma, kickable, deadline_from(start, timeout_ms));
     if (r > 0)
-        note_wait(rdma, monotonic_ns() - start);
+        patience_note(&rdma->patience, monotonic_ns() - start);
     return r;
 }
 

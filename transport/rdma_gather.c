@@ -58,8 +58,8 @@ static void *ticker_main(void *argument)
         pthread_mutex_unlock(&gather->lock);
         tick();
         if (atomic_load(&rdma->left) < before) {
-            rdma_post_gathered(rdma); // with the next tick, where there is no room now
             atomic_store(&gather->missed, true);
+            rdma_post_gathered(rdma); // with the next tick, where there is no room now
         }
         uint64_t now = atomic_load(&rdma->produced);
         idle = now == before ? idle + 1 : 0;

@@ -6,6 +6,7 @@
 #include "transport/rdma.h"
 #include "transport/rdma_regions.h"
 #include "transport/rdma_verbs.h"
+#include "transport/spin.h"
 
 enum rdma_channel { RDMA_COMMANDS, RDMA_BULK, RDMA_CHANNELS };
 
@@ -123,7 +124,7 @@ struct rdma_link {
     int kick;                  // event file: the receiver sleeps on it
     _Atomic bool receiver_sleeps;
     _Atomic bool kicked;
-    uint32_t expected_us;      // how long its waits have taken of late
+    struct patience patience;  // with waits for the peer
     _Atomic int64_t looked;    // when rdma_pending() last asked the kernel
 
     // One-sided operations: the worker's, one thread at a time.

@@ -3,6 +3,7 @@
 #define RGPU_TRANSPORT_SPIN_H
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -41,6 +42,33 @@ static inline bool spin_more(struct spin *spin, uint32_t turns)
     if (++spin->turns % turns)
         return true;
     return monotonic_ns() < spin->end;
+}
+
+// How long waits of one kind have taken of late, as a guess at the next. One that is over soon is best
+// spent awake: going to sleep and waking up take longer than a device or a short kernel does.
+struct patience {
+    _Atomic uint32_t expected_us;
+};
+enum { PATIENCE_US = 1000 }; // longer waits are slept through
+
+// How long to spin: SPIN_US, or through the expected wait; 0 is never.
+static inline uint64_t patience_ns(const struct patience *patience, uint32_t spin_us)
+{
+    uint64_t expected = atomic_load_explicit(&patience->expected_us, memory_order_relaxed);
+
+    if (!spin_us || expected > PATIENCE_US || 2 * expected < spin_us)
+        return (uint64_t)spin_us * 1000;
+    return 2 * expected * 1000;
+}
+
+static inline void patience_note(struct patience *patience, uint64_t took_ns)
+{
+    uint64_t expected = atomic_load_explicit(&patience->expected_us, memory_order_relaxed);
+    uint64_t us = took_ns / 1000;
+
+    us = us < 2 * PATIENCE_US ? us : 2 * PATIENCE_US;
+    atomic_store_explicit(&patience->expected_us, (uint32_t)((3 * expected + us) / 4),
+                          memory_order_relaxed);
 }
 
 // A point in time TIMEOUT_MS from START or from now; negative means never.

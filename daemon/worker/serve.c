@@ -2,14 +2,15 @@
 // its reply sent. What the generated and the hand-written handlers use is here too.
 #include "daemon/worker/serve.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/log.h"
 #include "cuda_ops.h"
 #include "daemon/worker/relief.h"
 #include "daemon/worker/worker.h"
+#include "transport/spin.h"
 
 struct serve *serve_new(void)
 {
@@ -324,33 +325,43 @@ bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size)
 
 // ---- waiting ----
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
+// How long requests have waited for the GPU of late.
+static struct patience patience;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+// Whether to ask again: the spin time is not over and nobody else has sent anything. After a moment it
+// lets others run, of whom one may be the GPU.
+static bool ask_again(uint64_t start)
+{
+    uint64_t passed = monotonic_ns() - start;
+
+    if (passed >= patience_ns(&patience, session.spin_us) || link_pending(session.link))
+        return false;
+    if (passed >= (uint64_t)session.spin_us * 1000)
+        sched_yield();
+    return true;
 }
 
 // Asks QUERY until it is done, somebody else sends something, or the spin time is over.
 #define SPIN_WHILE_ALONE(query) \
     do { \
-        uint64_t until_ = now_us() + session.spin_us; \
-        while ((query) == CUDA_ERROR_NOT_READY && !link_pending(session.link) && \
-               now_us() < until_) \
+        uint64_t start_ = monotonic_ns(); \
+        while ((query) == CUDA_ERROR_NOT_READY && ask_again(start_)) \
             ; \
     } while (0)
 
 CUresult serve_wait_stream(struct serve *serve, CUstream stream)
 {
     CUresult result = CUDA_ERROR_NOT_READY;
+    uint64_t start = monotonic_ns();
 
     if (driver.cuStreamQuery && serve->reading)
         SPIN_WHILE_ALONE(result = driver.cuStreamQuery(stream));
-    if (result != CUDA_ERROR_NOT_READY)
-        return result;
-    serve_let_others_read(serve);
-    return driver.cuStreamSynchronize(stream);
+    if (result == CUDA_ERROR_NOT_READY) {
+        serve_let_others_read(serve);
+        result = driver.cuStreamSynchronize(stream);
+    }
+    patience_note(&patience, monotonic_ns() - start);
+    return result;
 }
 
 // These wait for the GPU only where it is still at work on what they end.
@@ -358,6 +369,11 @@ static bool hardly_ever_waits(unsigned op)
 {
     return op == OP_cuMemFree_v2 || op == OP_cuModuleUnload || op == OP_cuLibraryUnload ||
            op == OP_cuMemPoolDestroy || op == OP_host_unmap;
+}
+
+static bool waits_for_gpu(unsigned op)
+{
+    return op == OP_cuStreamSynchronize || op == OP_cuEventSynchronize;
 }
 
 // A wait that is over within microseconds is cheaper here than handing the link to another thread.
@@ -434,6 +450,7 @@ bool serve_check(struct serve *serve, uint32_t size)
 bool serve_record(struct serve *serve, uint32_t size)
 {
     const struct serve_entry *entry;
+    uint64_t start;
 
     serve->request = (const void *)serve->record;
     entry = check(serve, size);
@@ -447,10 +464,13 @@ bool serve_record(struct serve *serve, uint32_t size)
         reach_break_row();
     if (!needs_no_context(serve->request->op))
         enter_context(serve, serve->request->context);
+    start = waits_for_gpu(serve->request->op) ? monotonic_ns() : 0;
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
         prepare_to_block(serve);
     if (!serve_failed(serve) || answers_failure(serve->request->op))
         entry->handle(serve, serve->request + 1);
+    if (start)
+        patience_note(&patience, monotonic_ns() - start);
     if (learned_of_completion(serve, entry))
         deliver();
     if (serve->request->call)

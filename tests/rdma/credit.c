@@ -8,6 +8,7 @@ struct end {
     pthread_t sender, receiver;
     struct link *link;
     uint32_t size;
+    bool flushes;
     _Atomic uint32_t sent;
     uint32_t received;
 };
@@ -16,8 +17,17 @@ static void *send_main(void *argument)
 {
     struct end *end = argument;
 
-    for (uint32_t i = 1; i <= RECORDS && send_value(end->link, end->size, i); i++)
+    for (uint32_t i = 1; i <= RECORDS; i++) {
+        uint32_t *record = link_reserve(end->link, end->size);
+        if (!record)
+            break;
+        record[1] = i;
+        if (end->flushes)
+            link_commit_flush(end->link);
+        else
+            link_commit(end->link);
         atomic_store(&end->sent, i);
+    }
     return NULL;
 }
 
@@ -45,33 +55,40 @@ static void await_standstill(struct end ends[2])
     }
 }
 
-// Records of SIZE bytes exhaust receives where they are small, the ring where they are large.
-static void check(uint32_t size)
+// Records of SIZE bytes exhaust receives where they are small and each is flushed, the ring where they
+// are large or gather.
+static void check(uint32_t size, bool flushes)
 {
     struct link_options options = {.spin_us = 5, .block_size = 4096, .block_count = 1};
     struct pair pair = pair_open(pair_kind_named("rdma"), &options);
-    struct end ends[2] = {{.link = pair.worker, .size = size}, {.link = pair.client, .size = size}};
+    struct end ends[2] = {{.link = pair.worker, .size = size, .flushes = flushes},
+                          {.link = pair.client, .size = size, .flushes = flushes}};
+    const char *how = flushes ? "flushed" : "that gather";
 
     for (int i = 0; i < 2; i++)
         pthread_create(&ends[i].sender, NULL, send_main, &ends[i]);
     await_standstill(ends);
     ok(ends[0].sent < RECORDS && ends[1].sent < RECORDS && ends[0].sent && ends[1].sent,
-       "records of %u bytes: both senders wait, after %u and %u", size, ends[0].sent, ends[1].sent);
+       "records of %u bytes %s: both senders wait, after %u and %u", size, how, ends[0].sent,
+       ends[1].sent);
     for (int i = 0; i < 2; i++)
         pthread_create(&ends[i].receiver, NULL, receive_main, &ends[i]);
     for (int i = 0; i < 2; i++) {
         pthread_join(ends[i].receiver, NULL);
         pthread_join(ends[i].sender, NULL);
     }
-    is_int(ends[0].received, RECORDS, "records of %u bytes: all arrive in order at the worker", size);
-    is_int(ends[1].received, RECORDS, "records of %u bytes: and at the client", size);
+    is_int(ends[0].received, RECORDS, "records of %u bytes %s: all arrive in order at the worker",
+           size, how);
+    is_int(ends[1].received, RECORDS, "records of %u bytes %s: and at the client", size, how);
     ok(!*link_error(pair.worker) && !*link_error(pair.client), "the link is up");
     pair_close(&pair);
 }
 
 int main(void)
 {
-    check(256);
-    check(16384);
+    check(256, true);
+    check(16384, true);
+    check(256, false);
+    check(16384, false);
     return done();
 }

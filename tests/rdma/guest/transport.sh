@@ -23,7 +23,10 @@ run_list() {
 before=$(rdma_resources)
 # The others are about sockets and memory files.
 run_list transport-{records,bulk,waiting,wakeups,shutdown,backpressure,idle,fork,regions,peer_death}
-run_list rdma-handshake rdma-intruders rdma-transfers rdma-registered_memory rdma-credit
+receiver_not_ready() { cat /sys/class/infiniband/rxe?/ports/1/hw_counters/*rnr*; }
+not_ready=$(receiver_not_ready)
+run_list rdma-handshake rdma-intruders rdma-transfers rdma-registered_memory rdma-credit rdma-gather
+is "$(receiver_not_ready)" "$not_ready" "no message has found its receiver without a receive"
 run_list transport-leaks
 is "$(rdma_resources)" "$before" "no queue pair, region or completion queue is left behind"
 done_testing

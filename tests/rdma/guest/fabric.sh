@@ -52,7 +52,7 @@ stop_watching
 like "$log" 'rdma device="rxe1 port 1 GID 1 MTU 512 service level 3' "the smaller packets of the two sides"
 like "$seen" '^largest=5[0-9][0-9] ' "no packet is larger"
 like "$seen" ' classes=104$' "and all are of the traffic class"
-like "$(tail -n 5 "$BOX_LOG")" 'MTU 512 service level 0' "the worker sends such packets too"
+like "$(grep "transport=rdma reason" "$BOX_LOG" | tail -n 1)" 'MTU 512 service level 0' "the worker sends such packets too"
 like "$(log_of $mine RGPU_RDMA_MTU=4096 "$saxpy")" 'MTU 2048 ' "more than the box wants is not sent"
 like "$(log_of $mine RGPU_RDMA_MTU=1000 "$saxpy")" 'MTU is not 256' "sizes that do not exist are refused"
 

@@ -1,7 +1,7 @@
 # For tests that need RDMA devices: the guest's part runs in the machine of scripts/rdma-vm, and its
 # lines become this test's. The caller has not sourced lib.sh; nothing comes after `in_vm`.
 #
-# in_vm SECONDS SCRIPT: SCRIPT, beside this file, runs in the guest and prints TAP.
+# in_vm SECONDS SCRIPT [ARGUMENT...]: SCRIPT, of guest/, runs in the guest and prints TAP.
 set -o pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export TOP BUILD=${BUILD:-$TOP/build}
@@ -12,10 +12,11 @@ skip_vm() {
 }
 
 in_vm() {
-    local status=0 errors lines
+    local status=0 errors lines seconds=$1 script=$2
+    shift 2
     [ -z "${VALGRIND:-}${SAN:-}" ] || skip_vm "the emulated machine is too slow for checked programs"
     errors=$(mktemp) lines=$(mktemp)
-    "$TOP/scripts/rdma-vm" --timeout "$1" bash "$TOP/tests/rdma/guest/$2" 2>"$errors" |
+    "$TOP/scripts/rdma-vm" --timeout "$seconds" bash "$TOP/tests/rdma/guest/$script" "$@" 2>"$errors" |
         tee "$lines" || status=$?
     cat "$errors" >&2
     # The guest has one way out for both of its outputs, and prove keeps what is no test to itself.

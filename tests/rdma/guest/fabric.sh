@@ -1,8 +1,7 @@
 #!/bin/bash
-# In the guest: which devices, GIDs, ports and packets sessions use, and links that go down.
+# In the guest: which devices, GIDs, ports and packets sessions use, and a link that is down.
 . "$TOP/tests/rdma/guest/common.sh"
 saxpy=$BUILD/tests/programs/saxpy
-endure=$BUILD/tests/programs/endure
 mine=RGPU_RDMA_ADDRESS=$RDMA_VM_ADDRESS_1
 
 log_of() { on_box RGPU_LOG=info "$@" 2>&1 >/dev/null; }
@@ -70,7 +69,6 @@ fails "a range that is none is refused" "$BUILD/bin/rgpud" --standalone --device
 
 # ---- links ----
 
-endings() { grep -c 'session ends' "$BOX_LOG" || true; }
 by_verbs() { log_of $mine "$saxpy" >"$TMP/log"; grep -q transport=rdma "$TMP/log"; }
 box 'rdma device' --rdma-addresses "$RDMA_VM_ADDRESS_0"
 tc qdisc add dev rdma1 root netem loss 100%
@@ -84,38 +82,4 @@ like "$(log_of $mine "$saxpy")" 'transport=tcp .*no rdma: port 1 of rxe1 is not 
 ip link set rdma1 up
 # The worker that was made meanwhile found its port down.
 ok "and verbs again when it is up, on a worker made meanwhile" await "a session over verbs" by_verbs
-
-# start_enduring: copies back and forth; returns after a round.
-start_enduring() {
-    : >"$TMP/rounds"
-    over_rdma RGPU_RDMA_DEAD_MS=5000 "$endure" "$1" >"$TMP/rounds" 2>"$TMP/endure.err" &
-    enduring=$!
-    await "a first round" grep -q '^round' "$TMP/rounds" || tail -n 5 "$TMP/endure.err" >&2
-}
-# Soft-RoCE fails a send at once when its interface is down, or forgets to repeat it when it is up again;
-# hardware repeats it for the dead time.
-for end in 0 1; do
-    start_enduring 4
-    ended=$(endings)
-    # In one go: a message about the connection that soft-RoCE could not send would be the device's last.
-    printf 'link set rdma%s %s\n' $end down $end up | ip -batch -
-    status=0
-    wait $enduring || status=$?
-    like "$status $(tail -n 2 "$TMP/rounds" | xargs)" '^(0 .*done|3 error CUDA_ERROR_DEVICE_UNAVAILABLE sticky)$' \
-        "rdma$end down and up in mid-transfer: the session goes on, or ends with an error"
-    more_ended() { [ "$(endings)" -gt "$ended" ]; }
-    ok "and ends at the box" await "the end" more_ended
-    ok "a new session is over verbs" await "a session over verbs" by_verbs
-done
-start_enduring 1000
-ip link set rdma1 down
-status=0
-wait $enduring || status=$?
-is $status 3 "a link that stays down ends the session"
-like "$(cat "$TMP/rounds")" 'error CUDA_ERROR_DEVICE_UNAVAILABLE' "with an error"
-ip link set rdma1 up
-# What connects soft-RoCE devices does not survive that it could not send, only a new device helps.
-rdma link delete rxe1
-rdma link add rxe1 type rxe netdev rdma1
-ok "a new session is over verbs when it is up" await "a session over verbs" by_verbs
 done_testing

@@ -1,0 +1,4 @@
+#!/bin/bash
+# A link that goes down and comes up again while a session copies over verbs. seconds: 200
+. "$(dirname "$0")/vm.sh"
+in_vm 180 links.sh back

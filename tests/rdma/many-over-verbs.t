@@ -1,4 +1,4 @@
 #!/bin/bash
-# Hundreds of sessions over verbs, several at a time, leave nothing behind. seconds: 320
+# Hundreds of sessions over verbs, several at a time, leave nothing behind. seconds: 620
 . "$(dirname "$0")/vm.sh"
-in_vm 300 many.sh
+in_vm 600 many.sh

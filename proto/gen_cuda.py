@@ -17,8 +17,12 @@ HANDLES = {
     'CUfunction': 'FUNCTION', 'CUkernel': 'KERNEL', 'CUlibrary': 'LIBRARY',
     'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK',
 }
+# Kinds of objects that end with the context in which they were made.
+OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK')
 CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
-FLAGS = ('wrapped', 'served', 'inner')
+FLAGS = ('wrapped', 'served', 'inner', 'checked')
+# Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.
+TRAITS = ('contextless', 'answers', 'brief', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent')
 MARKS = ('opt', 'in', 'inout', 'str', 'new', 'free', 'bytes', 'reply_bytes', 'address')
 # How a scalar travels; every other type by value is an enumeration and travels as int32_t.
 SCALARS = {
@@ -36,6 +40,10 @@ class Param:
         carried_as = re.match(r'as\((\w+)\)\s+', words)
         if carried_as:
             words = words[carried_as.end():]
+        made_from = re.match(r'new\((\w+)\)\s+', words)
+        if made_from:
+            words = 'new ' + words[made_from.end():]
+        self.parent = made_from.group(1) if made_from else None
         while True:
             m = re.match(r'(\w+)\s+', words)
             if not m or m.group(1) not in MARKS:
@@ -111,9 +119,14 @@ class Call:
         if not m:
             raise SystemExit(f'{where}: cannot read this line')
         self.number = int(m.group(1))
-        words = m.group(2).split(',')
+        self.query = None
+        flags = m.group(2)
+        asked = re.search(r',asks\((\w+)\)', flags)
+        if asked:
+            self.query, flags = asked.group(1), flags.replace(asked.group(0), '')
+        words = flags.split(',')
         self.cls, self.flags = words[0], set(words[1:])
-        if self.cls not in CLASSES or self.flags - set(FLAGS):
+        if self.cls not in CLASSES or self.flags - set(FLAGS + TRAITS):
             raise SystemExit(f'{where}: no such class or flag: {m.group(2)}')
         self.symbol, self.version = m.group(3), int(m.group(4))
         self.variants = [tuple(v.split('@')) for v in m.group(5).split('+') if v]
@@ -147,6 +160,16 @@ class Call:
     def tail(self, mark):
         return next((p for p in self.params if mark in p.marks), None)
 
+    def parent_of(self, p):
+        """The handle with which what this call makes dies, as the worker writes it; '0': none."""
+        if p.parent:
+            return f'args->{p.parent}'
+        return 'serve_context(serve)' if p.handle in OF_A_CONTEXT else '0'
+
+    def traits(self):
+        names = [t for t in TRAITS if t in self.flags]
+        return ' | '.join(f'TRAIT_{t.upper()}' for t in names) or '0'
+
     @property
     def string(self):
         return next((p for p in self.params if p.is_string), None)
@@ -158,9 +181,11 @@ def split_params(text):
 
 def protocol(path):
     """The version that the spec gives itself, and a digest of all that travels: the calls, and the
-    structures of wire.h beside it. Comments and layout do not count."""
+    structures of wire.h beside it. Comments, layout and how a side goes about a call do not count."""
     with open(path) as f:
         lines = [' '.join(line.split()) for line in f if line.strip() and not line.startswith('#')]
+    lines = [re.sub(r'^(\d+ \w+)\S*', r'\1', line).replace('new(', 'new (') for line in lines]
+    lines = [re.sub(r'new \(\w+\)', 'new', line) for line in lines]
     m = re.match(r'protocol calls (\d+)$', lines[0]) if lines else None
     if not m:
         raise SystemExit(f'{path}: the first line must be "protocol calls VERSION"')
@@ -484,10 +509,16 @@ def emit_worker_driver_c(calls):
 def emit_worker_h(calls):
     print(GENERATED, '\n#ifndef GEN_WORKER_SERVE_H\n#define GEN_WORKER_SERVE_H')
     print('#include "cuda_ops.h"\n#include "daemon/worker/serve.h"\n')
+    print('enum serve_trait { /* what they say: proto/cuda.spec */')
+    for i, trait in enumerate(TRAITS):
+        print(f'    TRAIT_{trait.upper()} = 1 << {i},')
+    print('};\n')
     for c in calls:
         if c.is_sent and 'served' in c.flags:
             extra = f', struct reply_{c.symbol} *reply' if c.outs() else ''
             print(f'void serve_{c.symbol}(struct serve *serve, const struct args_{c.symbol} *args{extra});')
+        if 'checked' in c.flags:
+            print(f'bool check_{c.symbol}(const void *args);')
     print('#endif')
 
 
@@ -496,14 +527,30 @@ def emit_worker_c(calls):
     for c in calls:
         if c.is_sent:
             worker_call(c)
+    for c in calls:
+        if c.query:
+            worker_query(c)
     print('const struct serve_entry serve_table[CUDA_OP_LIMIT] = {')
     for c in calls:
         if not c.is_sent:
             continue
         kind = 'SERVE_BLOCKING' if c.cls == 'blocking' else 'SERVE_SYNC' if c.cls == 'sync' else 'SERVE_ASYNC'
         tail = 'true' if c.string or c.tail('bytes') else 'false'
-        print(f'    [{c.number}] = {{handle_{c.symbol}, {kind}, sizeof(struct args_{c.symbol}), {tail}}},')
+        query = f'query_{c.symbol}' if c.query else 'NULL'
+        check = f'check_{c.symbol}' if 'checked' in c.flags else 'NULL'
+        print(f'    [{c.number}] = {{handle_{c.symbol}, {check}, {query}, {kind}, {c.traits()},\n'
+              f'        sizeof(struct args_{c.symbol}), {tail}}},')
     print('};')
+
+
+def worker_query(c):
+    """Asks, without waiting, whether what the call waits for has come."""
+    p = next(p for p in c.params if p.handle and p.by_value)
+    print(f'static CUresult query_{c.symbol}(struct serve *serve, const void *raw)\n{{')
+    print(f'    const struct args_{c.symbol} *args = raw;')
+    print(f'    {p.type} {p.name} = serve_handle(serve, HANDLE_{p.handle}, args->{p.name});\n')
+    print(f'    if (serve_failed(serve) || !driver.{c.query})\n        return CUDA_ERROR_NOT_SUPPORTED;')
+    print(f'    return driver.{c.query}({p.name});\n}}\n')
 
 
 def worker_call(c):
@@ -557,7 +604,7 @@ def worker_call(c):
         print(f'    serve_fail(serve, driver.{c.symbol}({", ".join(call_args)}));')
         for p in c.params:
             if p.is_new:
-                print(f'    if (!serve_failed(serve))\n        serve_bind(serve, HANDLE_{p.handle}, args->{p.name}, {p.name});')
+                print(f'    if (!serve_failed(serve))\n        serve_bind(serve, HANDLE_{p.handle}, args->{p.name}, {p.name},\n                   {c.parent_of(p)});')
             if 'free' in p.marks:
                 print(f'    serve_unbind(serve, HANDLE_{p.handle}, args->{p.name});')
     if outs:

@@ -46,7 +46,7 @@ void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
     int ordinal = session_device_of(device);
     serve_fail(serve, device_primary(ordinal, &context));
     if (!serve_failed(serve))
-        serve_bind(serve, HANDLE_CONTEXT, args->pctx, context);
+        serve_bind(serve, HANDLE_CONTEXT, args->pctx, context, 0);
     if (!serve_failed(serve))
         devices.list[ordinal].retained++;
 }
@@ -110,7 +110,7 @@ void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 
     // Creating pushes; which context is current is said with each request.
     driver.cuCtxPopCurrent_v2(&ignored);
     charge_rename(serve, context);
-    serve_bind(serve, HANDLE_CONTEXT, args->pctx, context);
+    serve_bind(serve, HANDLE_CONTEXT, args->pctx, context, 0);
     if (serve_failed(serve)) {
         charge_drop(context);
         driver.cuCtxDestroy_v2(context);

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "cuda_ops.h"
 #include "daemon/worker/relief.h"
 #include "daemon/worker/staging.h"
 #include "transport/spin.h"
 #include "daemon/worker/worker.h"
+#include "worker_serve.h"
 
 enum { THREADS_MAX = 1024 };
 
@@ -80,7 +80,7 @@ static bool reads_on(const struct serve *serve)
 {
     const struct wire_request *request = (const void *)serve->record;
 
-    return request->op == OP_push_block || request->op == OP_host_map;
+    return request->op < CUDA_OP_LIMIT && (serve_table[request->op].traits & TRAIT_READS_ON);
 }
 
 static void take_requests(struct serve *serve)

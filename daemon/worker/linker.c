@@ -138,7 +138,7 @@ void serve_link_create(struct serve *serve, const struct args_link_create *args)
         serve_fail(serve, take_step(serve, create,
                                     &(struct step){.link = fresh, .jit = &fresh->jit}));
     if (!serve_failed(serve)) {
-        serve_bind(serve, HANDLE_LINK, args->state, fresh->state);
+        serve_bind(serve, HANDLE_LINK, args->state, fresh->state, serve_context(serve));
         if (serve_failed(serve))
             driver.cuLinkDestroy(fresh->state);
     }

@@ -238,7 +238,7 @@ void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreat
         return;
     serve_fail(serve, driver.cuMemPoolCreate(&pool, &props));
     if (!serve_failed(serve))
-        serve_bind(serve, HANDLE_POOL, args->pool, pool);
+        serve_bind(serve, HANDLE_POOL, args->pool, pool, 0);
 }
 
 void serve_cuMemPoolSetAttribute(struct serve *serve,

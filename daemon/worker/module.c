@@ -27,7 +27,7 @@ static void load_module(struct serve *serve, const struct args_module_load *args
         jit_reply(serve, jit, args->reply_room);
     }
     if (!serve_failed(serve)) {
-        serve_bind(serve, HANDLE_MODULE, args->module, module);
+        serve_bind(serve, HANDLE_MODULE, args->module, module, serve_context(serve));
         charge_rename(jit, module);
         note_prints(image);
     } else {
@@ -80,7 +80,7 @@ static void load_library(struct serve *serve, const struct args_library_load *ar
         jit_reply(serve, jit, args->reply_room);
     }
     if (!serve_failed(serve)) {
-        serve_bind(serve, HANDLE_LIBRARY, args->library, library);
+        serve_bind(serve, HANDLE_LIBRARY, args->library, library, 0);
         charge_rename(jit, library);
         note_prints(image);
     } else {
@@ -112,53 +112,6 @@ void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnloa
     serve_fail(serve, driver.cuLibraryUnload(library));
     charge_drop(library);
     serve_unbind(serve, HANDLE_LIBRARY, args->library);
-}
-
-// ---- functions and kernels by name ----
-
-void serve_cuModuleGetFunction(struct serve *serve, const struct args_cuModuleGetFunction *args)
-{
-    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->hmod);
-    CUfunction function = NULL;
-
-    if (!serve_require(serve, driver.cuModuleGetFunction))
-        return;
-    serve_fail(serve, driver.cuModuleGetFunction(&function, module, (const char *)(args + 1)));
-    if (serve_failed(serve))
-        return;
-    serve_bind(serve, HANDLE_FUNCTION, args->hfunc, function);
-    if (!serve_failed(serve))
-        serve_note_parent(args->hfunc, args->hmod);
-}
-
-void serve_cuLibraryGetKernel(struct serve *serve, const struct args_cuLibraryGetKernel *args)
-{
-    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
-    CUkernel kernel = NULL;
-
-    if (!serve_require(serve, driver.cuLibraryGetKernel))
-        return;
-    serve_fail(serve, driver.cuLibraryGetKernel(&kernel, library, (const char *)(args + 1)));
-    if (serve_failed(serve))
-        return;
-    serve_bind(serve, HANDLE_KERNEL, args->pKernel, kernel);
-    if (!serve_failed(serve))
-        serve_note_parent(args->pKernel, args->library);
-}
-
-void serve_cuKernelGetFunction(struct serve *serve, const struct args_cuKernelGetFunction *args)
-{
-    CUkernel kernel = serve_handle(serve, HANDLE_KERNEL, args->kernel);
-    CUfunction function = NULL;
-
-    if (!serve_require(serve, driver.cuKernelGetFunction))
-        return;
-    serve_fail(serve, driver.cuKernelGetFunction(&function, kernel));
-    if (serve_failed(serve))
-        return;
-    serve_bind(serve, HANDLE_FUNCTION, args->pFunc, function);
-    if (!serve_failed(serve))
-        serve_note_parent(args->pFunc, args->kernel);
 }
 
 // ---- what is in an image ----

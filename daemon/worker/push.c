@@ -225,11 +225,11 @@ static const struct args_push_block *block_args(const struct serve *serve)
     return (const void *)(serve->request + 1);
 }
 
-bool push_block_broken(const struct serve *serve)
+bool check_push_block(const void *raw)
 {
-    uint32_t size = block_args(serve)->size;
+    const struct args_push_block *args = raw;
 
-    return !session.streams_bytes || !size || size > staging_block_size(STAGING_PUSH);
+    return session.streams_bytes && args->size && args->size <= staging_block_size(STAGING_PUSH);
 }
 
 bool push_has_begun(const struct serve *serve)

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "cuda_ops.h"
+#include "worker_serve.h"
 
 enum {
     TICK_US = 1000,
@@ -182,25 +182,16 @@ static void keep_block(const struct serve *serve, uint32_t size)
 
 static void take_over(struct serve *serve, uint32_t size)
 {
-    serve->request = (const void *)serve->record;
-    if (!serve_check(serve, size))
+    const struct serve_entry *entry = serve_check(serve, size);
+
+    if (!entry)
         dispatch_malformed(serve, (int)size);
-    switch (serve->request->op) {
-    case OP_push_block:
-        if (push_block_broken(serve))
-            dispatch_malformed(serve, (int)size);
-        // A push that has not begun yet is in the backlog, and so must its blocks be.
-        if (push_has_begun(serve))
-            serve_record(serve, size);
-        else
-            keep_block(serve, size);
-        return;
-    case OP_host_function_done:
-        serve_record(serve, size);
-        return;
-    default:
+    if (!(entry->traits & TRAIT_URGENT))
         keep(serve, size, NULL);
-    }
+    else if ((entry->traits & TRAIT_READS_ON) && !push_has_begun(serve))
+        keep_block(serve, size); // the push itself is in the backlog, and so must its blocks be
+    else
+        serve_record(serve, size);
 }
 
 static void read_for_others(struct serve *serve)

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "cuda_ops.h"
 #include "daemon/worker/relief.h"
 #include "daemon/worker/worker.h"
 #include "transport/spin.h"
+#include "worker_serve.h"
 
 struct serve *serve_new(void)
 {
@@ -74,41 +74,19 @@ CUdevice serve_device(struct serve *serve, int32_t device)
     return CU_DEVICE_INVALID;
 }
 
-// What dies with what: everything that a context made, and code with the image it came from.
-static uint64_t natural_parent(const struct serve *serve, enum handle_kind kind)
+uint64_t serve_context(const struct serve *serve)
 {
-    if (serve->request->op == OP_cuLibraryGetModule)
-        return ((const struct args_cuLibraryGetModule *)(serve->request + 1))->library;
-    switch (kind) {
-    case HANDLE_STREAM:
-    case HANDLE_EVENT:
-    case HANDLE_MODULE:
-    case HANDLE_FUNCTION:
-    case HANDLE_LINK:
-        return serve->request->context;
-    case HANDLE_CONTEXT:
-    case HANDLE_KERNEL:
-    case HANDLE_LIBRARY:
-    case HANDLE_POOL:
-        return 0;
-    }
-    return 0;
+    return serve->request->context;
 }
 
-void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object)
+void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object,
+                uint64_t parent)
 {
     if (handle_type(handle) != (unsigned)kind || handle_bind(session.handles, handle, object)) {
         serve_fail(serve, CUDA_ERROR_INVALID_HANDLE);
         return;
     }
-    session.notes[handle_index(handle)] =
-        (struct handle_note){.parent = natural_parent(serve, kind)};
-}
-
-void serve_note_parent(uint64_t handle, uint64_t parent)
-{
-    if (handle_index(handle) < HANDLE_INDEX_LIMIT)
-        session.notes[handle_index(handle)].parent = parent;
+    session.notes[handle_index(handle)] = (struct handle_note){.parent = parent};
 }
 
 static void forget_if_child(void *opaque, uint64_t handle, void *object)
@@ -247,19 +225,6 @@ static void keep_failure(struct serve *serve)
 
 // ---- contexts ----
 
-// These must be carried out whatever has become of the caller's context.
-static bool needs_no_context(unsigned op)
-{
-    return op == OP_host_function_done || op == OP_push_block || op == OP_image_begin ||
-           op == OP_image_data || op == OP_image_free || op == OP_host_reach;
-}
-
-// The client waits for what these set going, so they are to say that it does not happen.
-static bool answers_failure(unsigned op)
-{
-    return op == OP_pull || op == OP_push_begin;
-}
-
 static void enter_context(struct serve *serve, uint64_t handle)
 {
     uint32_t epoch = atomic_load_explicit(&session.context_epoch, memory_order_acquire);
@@ -364,49 +329,26 @@ CUresult serve_wait_stream(struct serve *serve, CUstream stream)
     return result;
 }
 
-// These wait for the GPU only where it is still at work on what they end.
-static bool hardly_ever_waits(unsigned op)
-{
-    return op == OP_cuMemFree_v2 || op == OP_cuModuleUnload || op == OP_cuLibraryUnload ||
-           op == OP_cuMemPoolDestroy || op == OP_host_unmap;
-}
-
-static bool waits_for_gpu(unsigned op)
-{
-    return op == OP_cuStreamSynchronize || op == OP_cuEventSynchronize;
-}
-
 // A wait that is over within microseconds is cheaper here than handing the link to another thread.
 // Where kernels print, only the real synchronize makes the driver bring out the text.
-static void prepare_to_block(struct serve *serve)
+static void prepare_to_block(struct serve *serve, const struct serve_entry *entry)
 {
-    const void *args = serve->request + 1;
     CUresult result = CUDA_ERROR_NOT_READY;
 
-    if (serve->request->op == OP_read_rows)
-        return; // waits by itself
-    if (hardly_ever_waits(serve->request->op) && serve->reading && relief_linger(serve))
+    if (entry->traits & TRAIT_SELF_WAITING)
         return;
-    if (serve->request->op == OP_cuStreamSynchronize && driver.cuStreamQuery) {
-        CUstream stream = serve_handle(
-            serve, HANDLE_STREAM, ((const struct args_cuStreamSynchronize *)args)->hStream);
-        if (!serve_failed(serve))
-            SPIN_WHILE_ALONE(result = driver.cuStreamQuery(stream));
-    } else if (serve->request->op == OP_cuEventSynchronize && driver.cuEventQuery) {
-        CUevent event = serve_handle(serve, HANDLE_EVENT,
-                                     ((const struct args_cuEventSynchronize *)args)->hEvent);
-        if (!serve_failed(serve))
-            SPIN_WHILE_ALONE(result = driver.cuEventQuery(event));
-    }
-    if (result == CUDA_ERROR_NOT_READY && !serve_failed(serve))
+    if ((entry->traits & TRAIT_BRIEF) && serve->reading && relief_linger(serve))
+        return;
+    if (entry->query)
+        SPIN_WHILE_ALONE(result = entry->query(serve, serve->request + 1));
+    if (result != CUDA_SUCCESS && !serve_failed(serve))
         serve_let_others_read(serve);
 }
 
 static bool learned_of_completion(const struct serve *serve, const struct serve_entry *entry)
 {
     return entry->kind == SERVE_BLOCKING ||
-           (serve->result == CUDA_SUCCESS && (serve->request->op == OP_cuStreamQuery ||
-                                              serve->request->op == OP_cuEventQuery));
+           ((entry->traits & TRAIT_COMPLETES) && serve->result == CUDA_SUCCESS);
 }
 
 void deliver(void)
@@ -419,16 +361,11 @@ void deliver(void)
 
 // ---- one record ----
 
-static bool is_copy_or_signal(unsigned op)
+const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
 {
-    return op == OP_copy_to_device || op == OP_copy_from_device || op == OP_copy_3d ||
-           op == OP_signal;
-}
+    const struct wire_request *request = (const void *)serve->record;
 
-static const struct serve_entry *check(const struct serve *serve, uint32_t size)
-{
-    const struct wire_request *request = serve->request;
-
+    serve->request = request;
     if (size < sizeof(*request) || request->size != size || request->flags ||
         request->op >= CUDA_OP_LIMIT)
         return NULL;
@@ -436,41 +373,36 @@ static const struct serve_entry *check(const struct serve *serve, uint32_t size)
     uint32_t body = size - (uint32_t)sizeof(*request);
     if (!entry->handle || (entry->tail ? body < entry->args_size : body != entry->args_size))
         return NULL;
-    if (request->op == OP_push_block && push_block_broken(serve))
-        return NULL;
-    return entry;
+    return entry->check && !entry->check(request + 1) ? NULL : entry;
 }
 
-bool serve_check(struct serve *serve, uint32_t size)
+static void execute(struct serve *serve, const struct serve_entry *entry)
 {
-    serve->request = (const void *)serve->record;
-    return check(serve, size);
+    uint64_t start = entry->query ? monotonic_ns() : 0;
+
+    if (!(entry->traits & TRAIT_ROW))
+        reach_break_row();
+    if (!(entry->traits & TRAIT_CONTEXTLESS))
+        enter_context(serve, serve->request->context);
+    if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
+        prepare_to_block(serve, entry);
+    if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
+        entry->handle(serve, serve->request + 1);
+    if (start)
+        patience_note(&patience, monotonic_ns() - start);
 }
 
 bool serve_record(struct serve *serve, uint32_t size)
 {
-    const struct serve_entry *entry;
-    uint64_t start;
+    const struct serve_entry *entry = serve_check(serve, size);
 
-    serve->request = (const void *)serve->record;
-    entry = check(serve, size);
     if (!entry)
         return false;
     serve->end = serve->record + size;
     serve->result = CUDA_SUCCESS;
     serve->fixed_size = serve->bytes_size = 0;
     atomic_fetch_add_explicit(&session.calls, 1, memory_order_relaxed);
-    if (!is_copy_or_signal(serve->request->op))
-        reach_break_row();
-    if (!needs_no_context(serve->request->op))
-        enter_context(serve, serve->request->context);
-    start = waits_for_gpu(serve->request->op) ? monotonic_ns() : 0;
-    if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
-        prepare_to_block(serve);
-    if (!serve_failed(serve) || answers_failure(serve->request->op))
-        entry->handle(serve, serve->request + 1);
-    if (start)
-        patience_note(&patience, monotonic_ns() - start);
+    execute(serve, entry);
     if (learned_of_completion(serve, entry))
         deliver();
     if (serve->request->call)

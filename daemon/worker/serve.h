@@ -20,7 +20,11 @@ enum serve_kind {
 
 struct serve_entry {
     void (*handle)(struct serve *serve, const void *args);
+    bool (*check)(const void *args); // NULL: any are possible
+    // Whether what the request waits for has come, without waiting; NULL: cannot be asked.
+    CUresult (*query)(struct serve *serve, const void *args);
     enum serve_kind kind;
+    unsigned traits;    // enum serve_trait of worker_serve.h
     uint32_t args_size; // of the fixed part; the record holds at least this
     bool tail;          // bytes or a string may follow; else the record ends there
 };
@@ -35,8 +39,11 @@ bool serve_failed(const struct serve *serve);
 void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle);
 // The driver's ordinal of the session's device; INVALID_DEVICE noted if there is none.
 CUdevice serve_device(struct serve *serve, int32_t device);
-// Ties a handle that the client minted to the driver's object.
-void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object);
+// The handle of the caller's current context; 0: none.
+uint64_t serve_context(const struct serve *serve);
+// Ties a handle that the client minted to the driver's object, which dies with PARENT (0: with nothing).
+void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object,
+                uint64_t parent);
 void serve_unbind(struct serve *serve, enum handle_kind kind, uint64_t handle);
 
 // A string behind the arguments, checked to be inside the record and NUL-terminated; else NULL with

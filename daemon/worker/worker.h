@@ -193,7 +193,6 @@ struct serve {
     const uint8_t *end;   // of the record
     CUresult result;
     bool reading;         // this thread is the one that reads the link
-    bool has_bytes;
     CUcontext current;    // the driver's current context in this thread
     uint32_t epoch;       // of session.context_epoch when that was so
     uint32_t fixed_size, bytes_size;
@@ -211,8 +210,8 @@ struct serve *serve_new(void);
 void serve_free(struct serve **serve);
 // Executes the record in serve->record and answers it. False: the record cannot be right.
 bool serve_record(struct serve *serve, uint32_t size);
-// Whether it can be right, without executing it.
-bool serve_check(struct serve *serve, uint32_t size);
+// Its row in the table, without executing it; NULL: it cannot be right.
+const struct serve_entry *serve_check(struct serve *serve, uint32_t size);
 // Lets another thread read the link from here on; for a request that goes on to wait.
 void serve_let_others_read(struct serve *serve);
 // Waits for all work of STREAM: for a moment while reading stops, then with others reading.
@@ -221,7 +220,6 @@ CUresult serve_wait_stream(struct serve *serve, CUstream stream);
 uint32_t serve_reply_room(const struct serve *serve, uint32_t wanted);
 bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size);
 void serve_forget_children(uint64_t parent);
-void serve_note_parent(uint64_t handle, uint64_t parent);
 uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
 bool serve_require(struct serve *serve, const void *function); // the driver has that function
 

@@ -28,7 +28,7 @@ check-slurm:
 tests: all $$(TEST_PROGRAMS) $$(TEST_EXTRAS)
 
 check-built: tests
-	@selected="$(call matching,$(test_scripts) $(sort $(TEST_PROGRAMS)))"; \
+	@selected="$(strip $(call matching,$(test_scripts) $(sort $(TEST_PROGRAMS))))"; \
 	[ -n "$$selected" ] || { echo "no test matches T=$(T)"; exit 1; }; \
 	BUILD="$(CURDIR)/$(B)" VALGRIND="$(VALGRIND)" SAN="$(SAN)" CC="$(CC)" \
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=1}" \

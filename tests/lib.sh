@@ -15,8 +15,9 @@ set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$TOP/build}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/rgpu-test.XXXXXX")
-READY_SECONDS=${READY_SECONDS:-30}
-[ -z "${VALGRIND:-}" ] || READY_SECONDS=120
+# After this long what is waited for is taken to never come. A machine under load is slow, and who waits
+# for what comes loses nothing by patience; the time limit of the whole test is run-one's.
+READY_SECONDS=${READY_SECONDS:-120}
 
 tap_count=0
 tap_failures=0
@@ -125,13 +126,29 @@ start() {
     started+=("$PID")
 }
 
+# read_line NAME SECONDS: sets LINE to the next whole line; status 1 when there is none yet. `read` takes
+# what has come of a line when its time is up, and the rest is the next one's: it is kept until then.
+declare -A line_begun=()
+read_line() {
+    local part=
+    if IFS= read -r -t "$2" -u "${line_pipe[$1]}" part; then
+        LINE=${line_begun[$1]:-}$part
+        line_begun[$1]=
+        return 0
+    fi
+    line_begun[$1]+=$part
+    return 1
+}
+
 # await_line NAME [REGEX]: waits for a line of NAME's standard output that matches; sets LINE.
 await_line() {
-    local name=$1 regex=${2:-.} deadline=$((SECONDS + READY_SECONDS))
+    local name=$1 regex=${2:-.} deadline=$((SECONDS + READY_SECONDS)) ended=
     while [ $SECONDS -lt $deadline ]; do
-        if IFS= read -r -t 0.5 -u "${line_pipe[$name]}" LINE; then
+        # In this order: what it said before it ended is still read.
+        kill -0 "${line_pid[$name]}" 2>/dev/null || ended=yes
+        if read_line "$name" 0.5; then
             if [[ $LINE =~ $regex ]]; then return 0; fi
-        elif ! kill -0 "${line_pid[$name]}" 2>/dev/null; then
+        elif [ -n "$ended" ]; then
             diag "$name ended before it said /$regex/"
             tail -n 30 "$TMP/$name.log" | sed 's/^/#   /' >&2
             return 1
@@ -141,6 +158,9 @@ await_line() {
     tail -n 30 "$TMP/$name.log" | sed 's/^/#   /' >&2
     return 1
 }
+
+# drain NAME: forgets what NAME has said so far.
+drain() { while read_line "$1" 0.01; do :; done; }
 
 # await DESCRIPTION COMMAND...: polls until the command succeeds, for conditions that no pipe tells.
 await() {
@@ -196,6 +216,25 @@ trap 'exit 143' TERM HUP
 
 # run_with_timeout SECONDS COMMAND...: status 124 when time is up.
 run_with_timeout() { timeout --kill-after=5 "$@"; }
+
+# ---- other users ----
+
+# as_user UID COMMAND...: as that user, who need not be able to see this tree: what he runs or reads
+# was given him by `share`.
+as_user() {
+    local uid=$1
+    shift
+    setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"
+}
+
+# share FILE...: copies for everybody to run and read, in $SHARED.
+SHARED=$TMP/shared
+share() {
+    mkdir -p "$SHARED"
+    cp "$@" "$SHARED"
+    chmod -R a+rX "$SHARED"
+    chmod a+x "$TMP"
+}
 
 # ---- boxes ----
 

@@ -40,25 +40,25 @@ is "$(status_of none --header 'Rgpu admin' GET /v1/whoami)" 401 "half a signatur
 is "$(status_of none --header 'Basic YWRtaW46' GET /v1/whoami)" 401 "another scheme is refused"
 
 if [ "$(id -u)" = 0 ]; then
-    chmod 711 "$TMP"
+    share "$TOP"/tests/broker/{api,pool}.py
     # A python3 of root's own is not for everybody to run.
     PLAIN_PYTHON=/usr/bin/python3
     [ -x "$PLAIN_PYTHON" ] || PLAIN_PYTHON=python3
-    as_user() { setpriv --reuid 12345 --regid 12345 --clear-groups "$PLAIN_PYTHON" "$TOP/tests/broker/api.py" "$BROKER_SOCKET" "$@"; }
-    user_code() { (as_user "$@" || true) | at error.code; }
-    mine=$(as_user POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}' | at lease.id)
+    as_plain_user() { as_user 12345 "$PLAIN_PYTHON" "$SHARED/api.py" "$BROKER_SOCKET" "$@"; }
+    user_code() { (as_plain_user "$@" || true) | at error.code; }
+    mine=$(as_plain_user POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}' | at lease.id)
     is "$(api GET "/v1/leases/$mine" | at lease.owner)" 12345 "a user takes a lease for himself"
     is "$(user_code POST /v1/leases '{"owner": 0, "request": {"gpus": [{}]}}')" forbidden "but for nobody else"
     theirs=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "key": "secret key"}' | at lease.id)
     is "$(user_code DELETE "/v1/leases/$theirs")" forbidden "he does not end others'"
     is "$(user_code POST /v1/tickets "{\"lease\": \"$theirs\"}")" forbidden "nor gets their tickets"
     is "$(user_code POST "/v1/leases/$theirs/renew" '{}')" forbidden "nor renews them"
-    unlike "$(as_user GET /v1/leases)" 'secret key' "nor sees their keys"
+    unlike "$(as_plain_user GET /v1/leases)" 'secret key' "nor sees their keys"
     is "$(user_code POST /v1/boxes/box1/drain '{}')" forbidden "he steers nothing"
     is "$(user_code POST "/v1/leases/$mine/revoke" '{}')" forbidden "he revokes nothing"
     is "$(user_code PUT /v1/boxes/box9 '{}')" forbidden "he is no box"
-    ok "he gets his ticket" as_user POST /v1/tickets "{\"lease\": \"$mine\"}"
-    ok "and ends his own" as_user DELETE "/v1/leases/$mine"
+    ok "he gets his ticket" as_plain_user POST /v1/tickets "{\"lease\": \"$mine\"}"
+    ok "and ends his own" as_plain_user DELETE "/v1/leases/$mine"
 else
     skip "only root can be several users"
 fi

@@ -53,10 +53,10 @@ ok "the rest ends" await "the end" lease_is "$waiting" ended
 if [ "$(id -u)" = 0 ]; then
     stop "$BOX_PID"
     start_pool_box box1 --listen "127.0.0.1:0,unix:$TMP/box.sock"
-    chmod 711 "$TMP"
+    share "$CLIENT"
     chmod 666 "$TMP/box.sock"
     RGPU_TICKET=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "owner": 12345, "ticket": true, "key": "theirs"}' | at ticket)
-    as() { setpriv --reuid "$1" --regid "$1" --clear-groups "$CLIENT" "unix:$TMP/box.sock" echo hi; }
+    as() { as_user "$1" "$SHARED/${CLIENT##*/}" "unix:$TMP/box.sock" echo hi; }
     ok "over a unix socket a ticket opens a session for its owner" as 12345
     like "$(as 12346 || true)" "the ticket is another user's" "and for no other user"
     api POST /v1/leases/release '{"key": "theirs"}' >/dev/null

@@ -19,7 +19,7 @@ start_pool_box box1
 credential_for() {
     local digest
     digest=$(printf '%s %s\n%s\n' "$2" "$3" "$(printf %s "${4:-}" | sha256sum | cut -d' ' -f1)" | sha256sum | cut -d' ' -f1)
-    setpriv --reuid "$1" --regid "$1" --clear-groups munge -S "$TMP/munge/s" -s "$digest"
+    as_user "$1" munge -S "$TMP/munge/s" -s "$digest"
 }
 send() { python3 "$TOP/tests/broker/signed.py" "$BROKER" none --header "Munge $1" "$2" "$3" "${4:-}"; }
 ask() { send "$(credential_for "$1" "$2" "$3" "${4:-}")" "$2" "$3" "${4:-}"; }

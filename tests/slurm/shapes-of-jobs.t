@@ -3,7 +3,6 @@
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync
-READY_SECONDS=60
 uuids() { tr ' ' '\n' | grep -o 'GPU-[0-9a-f-]*' | sort -u; }
 # show_gpus: what a process may use, read from its ticket.
 cat >"$TMP/share/show-gpus" <<'END'

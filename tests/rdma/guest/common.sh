@@ -1,5 +1,4 @@
 # What the guest's scripts share: a box on the first device, clients on the second.
-READY_SECONDS=90 # the machine is emulated
 . "$TOP/tests/lib.sh"
 
 rdma_resources() { rdma resource | sed 's/ ctx [0-9]*//'; }

@@ -12,10 +12,8 @@ start_rdma_box
 ok "a first session over verbs" over_rdma "$saxpy"
 like "$(log_of $mine "$saxpy")" 'session opened.* transport=rdma reason=".*device at' \
     "without shared memory verbs are chosen"
-began=$SECONDS
 log=$(log_of RGPU_RDMA_ADDRESS=10.99.0.1 "$saxpy")
 like "$log" 'transport=tcp reason=".*no rdma: ' "a client whose device leads nowhere takes TCP"
-ok "after a moment" [ $((SECONDS - began)) -le 5 ]
 fails "unless verbs are forced" on_box RGPU_TRANSPORT=rdma RGPU_RDMA_ADDRESS=10.99.0.1 "$saxpy"
 like "$(cat "$TMP/ok.out")" 'RGPU_TRANSPORT=rdma, but no rdma: ' "which is told"
 first_box=$BOX first_log=$BOX_LOG
@@ -29,19 +27,18 @@ BOX=$first_box
 # ---- locked memory ----
 
 # As a user who need not be able to see this tree.
-cp "$saxpy" "$BUILD/tests/programs/pinned" "$BUILD/lib/libcuda.so.1" "$TMP/"
-chmod 711 "$TMP"
+share "$saxpy" "$BUILD/tests/programs/pinned" "$BUILD/lib/libcuda.so.1"
 # low_memlock KIB PROGRAM...
 low_memlock() {
     (ulimit -l "$1"
      shift
-     setpriv --reuid 65534 --regid 65534 --clear-groups env LD_LIBRARY_PATH="$TMP" \
+     as_user 65534 env LD_LIBRARY_PATH="$SHARED" \
          RGPU_BOXES="$BOX" RGPU_LOG=info $mine "$@")
 }
-log=$(low_memlock 64 "$TMP/saxpy" 2>&1 >/dev/null || true)
+log=$(low_memlock 64 "$SHARED/saxpy" 2>&1 >/dev/null || true)
 like "$log" 'RLIMIT_MEMLOCK.*64 KiB; set LimitMEMLOCK' "too low a limit of locked memory is named"
 like "$log" 'transport=tcp' "and the session takes TCP"
-log=$(low_memlock 21000 "$TMP/pinned" 2>&1 || true)
+log=$(low_memlock 21000 "$SHARED/pinned" 2>&1 || true)
 like "$log" 'transport=rdma' "a limit that is enough for a session"
 like "$log" 'the slower way: .*RLIMIT_MEMLOCK' "but not for the memory that the program locks"
 unlike "$log" '^not ok' "copies it all the same"

@@ -395,10 +395,8 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
     for (size_t i = 0; i < json_array_size(running); i++) {
         const char *id = json_string_value(json_array_get(running, i));
         lease = id ? pool_find_lease(broker->pool, id) : NULL;
-        if (id && (!lease || !lease_holds_on(lease, box)))
-            json_array_append_new(list, json_pack("{s:s, s:I}", "lease", id, "until",
-                                                  (json_int_t)(broker_wall() +
-                                                               broker->limits.ticket_seconds)));
+        if (id && (!lease || !lease_holds_on(lease, box))) /* nobody knows for how long */
+            json_array_append_new(list, json_pack("{s:s}", "lease", id));
     }
     return list;
 }

@@ -6,6 +6,8 @@
 #include "broker/http.h"
 #include "broker/view.h"
 
+enum { CLOCK_SKEW_MAX = 86400 };
+
 static struct pool_box *named_box(struct call *call)
 {
     struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
@@ -114,6 +116,14 @@ static bool speaks_for(struct call *call)
     return false;
 }
 
+/* Until when the oldest ticket was valid that the box may still accept by its own clock. */
+static int64_t oldest_ticket(const struct call *call)
+{
+    json_int_t skew = json_integer_value(json_object_get(call->body, "clock_skew"));
+
+    return broker_wall() - 2 * (skew > 0 && skew < CLOCK_SKEW_MAX ? skew : CLOCK_SKEW_MAX);
+}
+
 static void register_box(struct call *call)
 {
     struct broker *broker = call->server->broker;
@@ -133,7 +143,7 @@ static void register_box(struct call *call)
                     json_pack("{s:I, s:o}", "heartbeat",
                               (json_int_t)(call->server->settings->heartbeat / 1000),
                               "revoked", store_revocations(broker->store, call->arguments[0],
-                                                           broker_wall())));
+                                                           oldest_ticket(call))));
 }
 
 static json_t *running_leases(const json_t *sessions)

@@ -144,12 +144,14 @@ struct ticket_check {
     const char *box;                   /* its name */
     int64_t now;                       /* seconds since 1970 */
     int64_t skew;                      /* tolerated difference of clocks, seconds */
+    int64_t max_lifetime;              /* from issue to expiry, seconds */
 };
 
 /*
  * Checks a whole token. -EBADMSG: not a ticket; -ENOKEY: signed with a key that is not (or no
  * longer) in the ring; -EKEYREJECTED: signature or proof is wrong; -EXDEV: of another box;
- * -EKEYEXPIRED: over; -EAGAIN: issued in the future, one of the two clocks is wrong.
+ * -EKEYEXPIRED: over; -EAGAIN: issued in the future, one of the two clocks is wrong; -EOVERFLOW:
+ * valid for longer than is accepted.
  */
 int ticket_verify(const struct ticket_check *check, const char *token, struct ticket *ticket)
     __attribute__((warn_unused_result));

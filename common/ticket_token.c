@@ -223,6 +223,8 @@ static int check_circumstances(const struct ticket_check *check, const struct ti
         return -EXDEV;
     if (ticket->issued > check->now + check->skew)
         return -EAGAIN;
+    if (ticket->expires - ticket->issued > check->max_lifetime)
+        return -EOVERFLOW;
     if (ticket->expires + check->skew <= check->now)
         return -EKEYEXPIRED;
     return 0;
@@ -326,6 +328,8 @@ const char *ticket_error(int error)
         return "expired";
     case -EAGAIN:
         return "issued in the future: compare the clocks of broker and box";
+    case -EOVERFLOW:
+        return "valid for longer than this box accepts (max_ticket_lifetime)";
     case -EPERM:
         return "file is not private: it must be a regular file of yours with mode 0600";
     case -ENOENT:

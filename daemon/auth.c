@@ -35,6 +35,7 @@ static int verify_ticket(struct box *box, const struct control_auth *auth,
         .box = box->name,
         .now = time(NULL),
         .skew = (int64_t)(box->settings.clock_skew / 1000000),
+        .max_lifetime = (int64_t)(box->settings.max_ticket_lifetime / 1000000),
     };
     int err = ticket_check_proof(&check, auth->ticket, strlen(auth->ticket), nonce, auth->nonce,
                                  auth->proof, ticket);

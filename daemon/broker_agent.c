@@ -52,6 +52,7 @@ static const char *const state_names[] = {
 // A lease that the broker has asked to end; its sessions may still be about to go.
 struct ending {
     char lease[128];
+    bool confirmed; // in the report that is out
 };
 
 struct broker_agent {
@@ -144,8 +145,57 @@ static int add_ending(struct broker_agent *agent, const char *lease)
     if (!longer)
         return -ENOMEM;
     agent->endings = longer;
+    longer[agent->ending_count].confirmed = false;
     snprintf(longer[agent->ending_count++].lease, sizeof(longer->lease), "%s", lease);
     return 0;
+}
+
+// The broker asks once more for what the report before has confirmed.
+static bool repeats_what_is_over(const struct broker_agent *agent, const json_t *list)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(list, i, entry) {
+        const char *lease = json_string_value(json_object_get(entry, "lease"));
+        for (size_t j = 0; lease && j < agent->ending_count; j++)
+            if (agent->endings[j].confirmed && !strcmp(agent->endings[j].lease, lease))
+                return true;
+    }
+    return false;
+}
+
+static const char *ordered_lease(const json_t *order)
+{
+    const char *lease = json_string_value(json_object_get(order, "lease"));
+
+    return lease && *lease && strlen(lease) < sizeof(((struct ending *)0)->lease) &&
+                   !strpbrk(lease, " \n\r\t")
+               ? lease : NULL;
+}
+
+static int64_t clock_skew(const struct box *box)
+{
+    return (int64_t)(box->settings.clock_skew / 1000000);
+}
+
+// No ticket that has been issued by now is accepted at a later time than this.
+static int64_t latest_expiry(const struct box *box)
+{
+    return time(NULL) + clock_skew(box) + (int64_t)(box->settings.max_ticket_lifetime / 1000000);
+}
+
+// A lease of which no ticket is accepted any more need not be remembered.
+static int refuse_from_now_on(struct broker_agent *agent, const json_t *order)
+{
+    const json_t *member = json_object_get(order, "until");
+    int64_t latest = latest_expiry(agent->box);
+    int64_t until = json_is_integer(member) ? json_integer_value(member) : latest;
+
+    if (until < time(NULL) - clock_skew(agent->box))
+        return 0;
+    return revocations_add(agent->revocations, ordered_lease(order),
+                           until < latest ? until : latest);
 }
 
 // Refuses the leases of a list from now on. Their ends are confirmed only once that is on disk.
@@ -158,12 +208,11 @@ static int revoke_all(struct broker_agent *agent, const json_t *list, bool confi
     if (json_array_size(list) == 0)
         return 0;
     json_array_foreach(list, i, entry) {
-        const char *lease = json_string_value(json_object_get(entry, "lease"));
-        int64_t until = json_integer_value(json_object_get(entry, "until"));
-        if (!lease || strpbrk(lease, " \n\r\t"))
+        const char *lease = ordered_lease(entry);
+        if (!lease)
             continue;
         if (!err)
-            err = revocations_add(agent->revocations, lease, until);
+            err = refuse_from_now_on(agent, entry);
         end_sessions(agent->box, lease);
         if (confirm)
             log_info("lease=%s is to end", lease);
@@ -171,12 +220,12 @@ static int revoke_all(struct broker_agent *agent, const json_t *list, bool confi
     if (!err && confirm)
         err = fault_point("agent.before_save");
     if (!err)
-        err = revocations_save(agent->revocations, time(NULL));
+        err = revocations_save(agent->revocations, time(NULL) - clock_skew(agent->box));
     if (!err && confirm)
         err = fault_point("agent.after_save");
     for (i = 0; confirm && !err && i < json_array_size(list); i++) {
-        const char *lease = json_string_value(json_object_get(json_array_get(list, i), "lease"));
-        if (lease && *lease && revocations_has(agent->revocations, lease))
+        const char *lease = ordered_lease(json_array_get(list, i));
+        if (lease)
             err = add_ending(agent, lease);
     }
     return err;
@@ -223,9 +272,11 @@ static json_t *describe_box(const struct broker_agent *agent)
                  *transports ? "," : "", *name);
     for (uint32_t i = 0; i < box->device_count; i++)
         json_array_append_new(gpus, describe_gpu(box, &box->devices[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "instance", agent->instance, "addresses",
-                     addresses, "locality", box->settings.locality ? box->settings.locality : "",
-                     "transports", transports, "version", RGPU_VERSION, "gpus", gpus);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", agent->instance,
+                     "addresses", addresses, "locality",
+                     box->settings.locality ? box->settings.locality : "", "transports",
+                     transports, "version", RGPU_VERSION, "clock_skew",
+                     (json_int_t)clock_skew(box), "gpus", gpus);
 }
 
 static json_t *describe_sessions(const struct box *box)
@@ -253,12 +304,12 @@ static json_t *describe_sessions(const struct box *box)
     return list;
 }
 
-static json_t *describe_endings(const struct broker_agent *agent)
+static json_t *describe_endings(struct broker_agent *agent)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < agent->ending_count; i++)
-        if (!runs(agent->box, agent->endings[i].lease))
+        if ((agent->endings[i].confirmed = !runs(agent->box, agent->endings[i].lease)))
             json_array_append_new(list, json_string(agent->endings[i].lease));
     return list;
 }
@@ -360,15 +411,18 @@ static void registered(struct broker_agent *agent, const json_t *answer)
 
 static void reported(struct broker_agent *agent, const json_t *answer)
 {
+    const json_t *orders = json_object_get(answer, "revoke");
+    bool repeated = repeats_what_is_over(agent, orders);
+
     fault_point("agent.answered");
     agent->ending_count = 0; // those that were complete have been said; others are named again
     agent->retry_ms = RETRY_MIN_MS;
     move(agent, AGENT_REGISTERED);
-    if (revoke_all(agent, json_object_get(answer, "revoke"), true)) {
+    if (revoke_all(agent, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
     }
-    arm(agent, any_still_runs(agent) ? ENDING_MS : 0);
+    arm(agent, repeated || any_still_runs(agent) ? ENDING_MS : 0);
 }
 
 static void answered(struct evhttp_request *request, void *opaque)
@@ -529,7 +583,7 @@ static int set_up(struct broker_agent *agent)
     err = open_credentials(agent);
     if (!err)
         err = revocations_open(box->settings.state_dir ? box->settings.state_dir : ".",
-                               &agent->revocations);
+                               latest_expiry(box), &agent->revocations);
     if (err)
         return err;
     agent->retry_ms = RETRY_MIN_MS;

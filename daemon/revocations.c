@@ -82,7 +82,7 @@ static void forget(struct revocations *list, struct revocation *entry)
     free(entry);
 }
 
-static int load(struct revocations *list)
+static int load(struct revocations *list, int64_t latest)
 {
     FILE *file = fopen(list->path, "re");
     char lease[128];
@@ -92,7 +92,7 @@ static int load(struct revocations *list)
     if (!file)
         return errno == ENOENT ? 0 : -errno;
     while (!err && fscanf(file, "%127s %" SCNd64, lease, &until) == 2)
-        err = revocations_add(list, lease, until);
+        err = revocations_add(list, lease, until < latest ? until : latest);
     if (!err && !feof(file))
         err = -EBADMSG;
     fclose(file);
@@ -100,7 +100,7 @@ static int load(struct revocations *list)
     return err;
 }
 
-int revocations_open(const char *directory, struct revocations **out)
+int revocations_open(const char *directory, int64_t latest, struct revocations **out)
 {
     struct revocations *list = calloc(1, sizeof(*list));
     int err;
@@ -113,7 +113,7 @@ int revocations_open(const char *directory, struct revocations **out)
         list->path = NULL;
     if (asprintf(&list->temporary, "%s/revoked.new", directory) < 0)
         list->temporary = NULL;
-    err = list->directory && list->path && list->temporary ? load(list) : -ENOMEM;
+    err = list->directory && list->path && list->temporary ? load(list, latest) : -ENOMEM;
     if (err) {
         log_error("cannot read the list of revoked leases path=%s/revoked error=\"%s\"", directory,
                   strerror(-err));
@@ -176,7 +176,7 @@ static int replace(const struct revocations *list)
     return err;
 }
 
-int revocations_save(struct revocations *list, int64_t now)
+int revocations_save(struct revocations *list, int64_t oldest)
 {
     struct revocation *entry, *next;
     int err;
@@ -185,7 +185,7 @@ int revocations_save(struct revocations *list, int64_t now)
         return 0;
     for (entry = TAILQ_FIRST(&list->all); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
-        if (entry->until < now)
+        if (entry->until < oldest)
             forget(list, entry);
     }
     err = write_all(list);

@@ -8,8 +8,9 @@
 
 struct revocations;
 
-// Reads DIRECTORY/revoked where it exists. -errno after logging.
-int revocations_open(const char *directory, struct revocations **out)
+// Reads DIRECTORY/revoked where it exists, as if no entry were for longer than until LATEST. -errno
+// after logging.
+int revocations_open(const char *directory, int64_t latest, struct revocations **out)
     __attribute__((warn_unused_result));
 void revocations_close(struct revocations **list);
 
@@ -19,7 +20,8 @@ int revocations_add(struct revocations *list, const char *lease, int64_t until)
     __attribute__((warn_unused_result));
 bool revocations_has(const struct revocations *list, const char *lease);
 
-// Writes what changed, and forgets what has expired at NOW. Only after 0 may an end be confirmed.
-int revocations_save(struct revocations *list, int64_t now) __attribute__((warn_unused_result));
+// Writes what changed, and forgets entries until before OLDEST: the expiry of the oldest ticket that is
+// still accepted. Only after 0 may an end be confirmed.
+int revocations_save(struct revocations *list, int64_t oldest) __attribute__((warn_unused_result));
 
 #endif

@@ -99,6 +99,8 @@ const struct config_option settings_table[] = {
     CONFIG_DURATION("auth", "clock_skew", struct settings, clock_skew, "60s",
                     "tolerated difference between this clock and the broker's",
                     .reloadable = true),
+    CONFIG_DURATION("auth", "max_ticket_lifetime", struct settings, max_ticket_lifetime, "8784h",
+                    "tickets that are valid for longer are refused", .reloadable = true),
 
     CONFIG_STRING("broker", "broker", struct settings, broker, "",
                   "host:port of the broker whose pool this box belongs to; empty: none"),

@@ -42,6 +42,7 @@ struct settings {
     int auth; // enum control_auth_method
     char *key_file;
     uint64_t clock_skew;
+    uint64_t max_ticket_lifetime;
     char *broker;
     char *broker_key;
     char *munge_socket;

@@ -13,7 +13,8 @@ static const struct ticket_keyring ring = {
 static void try_token(const char *token, size_t size)
 {
     static const uint8_t zero[TICKET_NONCE_SIZE];
-    const struct ticket_check check = {.ring = &ring, .box = "box1", .now = 1700000000, .skew = 60};
+    const struct ticket_check check = {.ring = &ring, .box = "box1", .now = 1700000000, .skew = 60,
+                                       .max_lifetime = 1000000};
     uint8_t proof[SHA256_SIZE] = {0};
     struct ticket ticket;
 

@@ -6,7 +6,7 @@
 
 static struct ticket_keyring cluster, box_ring;
 static struct ticket_check check = {.ring = &box_ring, .box = "box1", .now = SAMPLE_NOW + 10,
-                                    .skew = 30};
+                                    .skew = 30, .max_lifetime = 3600};
 
 static int verify(const char *token)
 {
@@ -160,6 +160,10 @@ static void test_circumstances(const char *token)
     is_int(verify(token), 0, "a clock behind within the tolerance does no harm");
     check.now = SAMPLE_NOW - 31;
     is_int(verify(token), -EAGAIN, "a ticket from the future is refused");
+    check.now = SAMPLE_NOW + 10;
+    check.max_lifetime = 3599;
+    is_int(verify(token), -EOVERFLOW, "one that is valid for longer than allowed is refused");
+    check.max_lifetime = 3600;
     check.now = SAMPLE_NOW + 10;
     free(other);
     free(crossed);

@@ -1,0 +1,52 @@
+// The list of leases that are refused: it outlives the daemon, and no entry goes before every ticket
+// that could be accepted has.
+#include "daemon/revocations.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static char directory[] = "/tmp/rgpu-revoked.XXXXXX";
+static struct revocations *list;
+
+static void open_list(int64_t latest)
+{
+    revocations_close(&list);
+    if (revocations_open(directory, latest, &list))
+        bail("the list cannot be read");
+}
+
+int main(void)
+{
+    char path[64];
+
+    if (!mkdtemp(directory))
+        bail("no directory");
+    snprintf(path, sizeof(path), "%s/revoked", directory);
+    open_list(10000);
+    ok(!revocations_has(list, "L1"), "nothing is refused at first");
+    is_int(revocations_add(list, "L1", 1000), 0, "a lease is, until its tickets have run out");
+    is_int(revocations_add(list, "L2", 2000), 0, "and another");
+    is_int(revocations_save(list, 1000), 0, "it is written");
+    open_list(10000);
+    ok(revocations_has(list, "L1"), "one that may still be accepted is remembered by the next start");
+    is_int(revocations_add(list, "L1", 500), 0, "an earlier end");
+    is_int(revocations_add(list, "L2", 3000), 0, "and a later one");
+    is_int(revocations_save(list, 1000), 0, "are written");
+    open_list(10000);
+    ok(revocations_has(list, "L1"), "the earlier does not count");
+    is_int(revocations_add(list, "L3", 4000), 0, "with the next change");
+    is_int(revocations_save(list, 2500), 0, "what can no longer be accepted");
+    ok(!revocations_has(list, "L1"), "is forgotten");
+    ok(revocations_has(list, "L2"), "and the later end counts");
+    open_list(1500);
+    ok(revocations_has(list, "L3"), "an entry from a time when the clock was wrong");
+    is_int(revocations_add(list, "L4", 1500), 0, "is, at the next change");
+    is_int(revocations_save(list, 1501), 0, "no longer than the latest time");
+    ok(!revocations_has(list, "L3"), "that a ticket could be for");
+    revocations_close(&list);
+    unlink(path);
+    rmdir(directory);
+    return done();
+}

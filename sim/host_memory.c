@@ -57,17 +57,13 @@ SIM_API(cuMemFreeHost, void *pointer)
     return memory_release(address, is_allocated, NULL);
 }
 
-/* Whether all pages exist: the driver would fail to pin others. */
-static bool pages_exist(uintptr_t first, uintptr_t end, uintptr_t page)
+/*
+ * Whether all pages exist: the driver would fail to pin others. Asked with a call that services are
+ * usually allowed, which mincore() is not; with MS_ASYNC it does nothing but look.
+ */
+static bool pages_exist(uintptr_t first, uintptr_t end)
 {
-    unsigned char resident[1024];
-    for (uintptr_t at = first; at < end;) {
-        uintptr_t piece = end - at < sizeof(resident) * page ? end - at : sizeof(resident) * page;
-        if (mincore((void *)at, piece, resident))
-            return false;
-        at += piece;
-    }
-    return true;
+    return !msync((void *)first, end - first, MS_ASYNC);
 }
 
 static CUresult host_register(void *pointer, size_t size, unsigned flags)
@@ -82,7 +78,7 @@ static CUresult host_register(void *pointer, size_t size, unsigned flags)
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = (uintptr_t)pointer & ~(page - 1);
     uintptr_t end = ((uintptr_t)pointer + size + page - 1) & ~(page - 1);
-    SIM_RETURN_IF(!pages_exist(first, end, page), CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!pages_exist(first, end), CUDA_ERROR_INVALID_VALUE);
     return memory_add_host(context, pointer, size, MEMORY_REGISTERED, flags);
 }
 

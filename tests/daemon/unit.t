@@ -1,0 +1,31 @@
+#!/bin/bash
+# The installed box runs as its systemd unit would have it run: user, capabilities, limits, file system
+# and system calls as the unit says, applied without systemd (tests/daemon/as_unit.py).
+. "$(dirname "$0")/../lib.sh"
+requires systemd-analyze make
+[ "$(id -u)" = 0 ] || skip_all "only root can become the unit's user"
+[ -z "${SAN:-}" ] || skip_all "the unit's filter is not for the sanitizers' run-time"
+
+ACCOUNT=2000100000
+chmod 755 "$TMP"
+make -s -C "$TOP" install DESTDIR="$TMP/root" PREFIX=/opt/rgpu >/dev/null || bail "make install"
+root=$TMP/root/opt/rgpu
+unit=$root/lib/systemd/system/rgpud.service
+
+mkdir -p "$TMP/run"
+printf '[box]\ndevices = sim:2\nlisten = 127.0.0.1:0\nadmin_socket = %s\n[auth]\nauth = none\n' \
+    "$TMP/run/rgpu/rgpud.sock" >"$TMP/rgpud.conf"
+start box python3 "$TOP/tests/daemon/as_unit.py" "$unit" $ACCOUNT $ACCOUNT "$TMP" -- \
+    "$root/sbin/rgpud" --config "$TMP/rgpud.conf"
+await_line box 'ready listen=([^ ]+) devices=2' || bail "the box does not start as its unit"
+[[ $LINE =~ listen=([^ ]+) ]]
+BOX=${BASH_REMATCH[1]} BOX_PID=$PID
+pass "the box starts under the unit's filter with software GPUs"
+is "$(awk '/^Uid/ { print $2 }' "/proc/$BOX_PID/status")" $ACCOUNT "as the unit's user"
+for transport in shm tcp; do
+    for program in saxpy modules print pinned; do
+        ok "$program over $transport" on_box RGPU_TRANSPORT=$transport "$BUILD/tests/programs/$program"
+    done
+done
+ok "rgpuctl drains it" "$root/bin/rgpuctl" drain --socket "$TMP/run/rgpu/rgpud.sock"
+done_testing

@@ -1,26 +1,17 @@
-# Both sides of the call stream from the one list of calls.
-CUDA_GEN := $(PYTHON) proto/gen_cuda.py proto/cuda.spec
-cuda_gen  = $(B)/gen/$(1)
+# The code of both sides, from the two lists: what is made is named like its template.
+CALL_FILES    := cuda_ops.h cuda_ops.c client_calls.h client_calls.c client_unsupported.c \
+                 weak_unsupported.c proc_table.c libcuda.map worker_driver.h worker_driver.c \
+                 worker_serve.h worker_serve.c abi_check.c
+CONTROL_FILES := control_messages.h control_messages.c
 
-GENERATED += $(addprefix $(B)/gen/,cuda_ops.h client_calls.h worker_driver.h worker_serve.h)
+GENERATED += $(addprefix $(B)/gen/,$(filter %.h,$(CALL_FILES) $(CONTROL_FILES)))
 EXTRAS    += $(B)/docs/api-coverage.md
 
-define cuda_gen_rule
-$(1): proto/gen_cuda.py proto/cuda.spec
+define generated_rule
+$(1): proto/$(2).spec $(wildcard proto/generate/*.py) proto/generate/templates/$(notdir $(1))
 	@mkdir -p $$(@D)
-	$$(CUDA_GEN) $(2) > $$@.tmp && mv $$@.tmp $$@
+	$$(PYTHON) -B proto/generate $$< $$(@F) > $$@.tmp && mv $$@.tmp $$@
 endef
-$(eval $(call cuda_gen_rule,$(B)/gen/cuda_ops.h,ops_h))
-$(eval $(call cuda_gen_rule,$(B)/gen/cuda_ops.c,ops_c))
-$(eval $(call cuda_gen_rule,$(B)/gen/client_calls.h,client_h))
-$(eval $(call cuda_gen_rule,$(B)/gen/client_calls.c,client_c))
-$(eval $(call cuda_gen_rule,$(B)/gen/client_unsupported.c,client_unsupported))
-$(eval $(call cuda_gen_rule,$(B)/gen/weak_unsupported.c,weak_unsupported))
-$(eval $(call cuda_gen_rule,$(B)/gen/proc_table.c,proc_table))
-$(eval $(call cuda_gen_rule,$(B)/gen/libcuda.map,version_script))
-$(eval $(call cuda_gen_rule,$(B)/gen/worker_driver.h,worker_driver_h))
-$(eval $(call cuda_gen_rule,$(B)/gen/worker_driver.c,worker_driver_c))
-$(eval $(call cuda_gen_rule,$(B)/gen/worker_serve.h,worker_h))
-$(eval $(call cuda_gen_rule,$(B)/gen/worker_serve.c,worker_c))
-$(eval $(call cuda_gen_rule,$(B)/gen/abi_check.c,abi_check))
-$(eval $(call cuda_gen_rule,$(B)/docs/api-coverage.md,coverage))
+$(foreach file,$(CALL_FILES),$(eval $(call generated_rule,$(B)/gen/$(file),cuda)))
+$(foreach file,$(CONTROL_FILES),$(eval $(call generated_rule,$(B)/gen/$(file),control)))
+$(eval $(call generated_rule,$(B)/docs/api-coverage.md,cuda))

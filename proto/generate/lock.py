@@ -7,7 +7,7 @@ from the line of its version was changed without raising the version.
 import os
 import sys
 
-LOCK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "version.lock")
+LOCK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "version.lock")
 
 
 def read(path=LOCK):

@@ -1,0 +1,280 @@
+"""The model of cuda.spec: the calls, their parameters, and what either side makes of them."""
+import hashlib
+import os
+import re
+
+HANDLES = {
+    'CUcontext': 'CONTEXT', 'CUstream': 'STREAM', 'CUevent': 'EVENT', 'CUmodule': 'MODULE',
+    'CUfunction': 'FUNCTION', 'CUkernel': 'KERNEL', 'CUlibrary': 'LIBRARY',
+    'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK',
+}
+# Kinds of objects that end with the context in which they were made.
+OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK')
+CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
+FLAGS = ('wrapped', 'served', 'inner', 'checked')
+# Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.
+TRAITS = ('contextless', 'answers', 'brief', 'self_waiting', 'completes', 'row', 'reads_on', 'urgent')
+MARKS = ('opt', 'in', 'inout', 'str', 'new', 'free', 'bytes', 'reply_bytes', 'address')
+# How a scalar travels; every other type by value is an enumeration and travels as int32_t.
+SCALARS = {
+    'unsigned int': 'uint32_t', 'int': 'int32_t', 'size_t': 'uint64_t', 'CUdeviceptr': 'uint64_t',
+    'float': 'float', 'unsigned char': 'uint8_t', 'unsigned short': 'uint16_t',
+    'unsigned long long': 'uint64_t', 'cuuint32_t': 'uint32_t', 'cuuint64_t': 'uint64_t',
+    'uint32_t': 'uint32_t', 'int32_t': 'int32_t', 'uint64_t': 'uint64_t',
+}
+
+
+class Param:
+    def __init__(self, text, line):
+        self.marks = set()
+        words = text.strip()
+        carried_as = re.match(r'as\((\w+)\)\s+', words)
+        if carried_as:
+            words = words[carried_as.end():]
+        made_from = re.match(r'new\((\w+)\)\s+', words)
+        if made_from:
+            words = 'new ' + words[made_from.end():]
+        self.parent = made_from.group(1) if made_from else None
+        while True:
+            m = re.match(r'(\w+)\s+', words)
+            if not m or m.group(1) not in MARKS:
+                break
+            self.marks.add(m.group(1))
+            words = words[m.end():]
+        self.bytes = bool(self.marks & {'bytes', 'reply_bytes'})
+        if self.bytes:
+            self.name, self.type, self.pointers, self.const = words, '', 0, False
+            self.array = None
+            return
+        m = re.match(r'(const )?((?:unsigned |signed )?(?:long )*[\w]+(?: \w+(?=\s*\*))?)\s*(\**)\s*(const\s*\*)?\s*'
+                     r'(\w+)(?:\[(?:(\w+):(\d+))?\])?$', words)
+        if not m:
+            line.fail(f'cannot read parameter "{text.strip()}"')
+        self.const = bool(m.group(1))
+        self.type = m.group(2)
+        self.pointers = len(m.group(3)) + (1 if m.group(4) else 0)
+        self.name = m.group(5)
+        self.array = (m.group(6), int(m.group(7))) if m.group(6) else None
+        self.c_text = re.sub(r'\[.*\]', '', words)
+        if carried_as:
+            self.type = carried_as.group(1)
+        self.cast = f'({self.type} *)' if carried_as else ''
+        self.c_type = self.type
+        if 'address' in self.marks:
+            self.type, self.pointers, self.c_type = 'CUdeviceptr', 0, 'void *'
+
+    @property
+    def handle(self):
+        return HANDLES.get(self.type)
+
+    @property
+    def by_value(self):
+        return self.pointers == 0
+
+    @property
+    def is_new(self):
+        return 'new' in self.marks
+
+    @property
+    def is_string(self):
+        return 'str' in self.marks
+
+    @property
+    def is_in_struct(self):
+        return self.pointers == 1 and not self.is_string and not self.array and not self.is_new and \
+            (self.const or self.marks & {'in', 'inout'})
+
+    @property
+    def is_out(self):
+        return self.pointers >= 1 and not self.const and not self.is_new and not self.is_string and \
+            'in' not in self.marks
+
+    @property
+    def out_type(self):
+        if self.type == 'void' and self.pointers == 2:
+            return 'uint64_t'
+        return SCALARS.get(self.type, self.type)
+
+    @property
+    def wire(self):
+        if self.handle:
+            return 'uint64_t'
+        if self.type == 'CUdevice':
+            return 'int32_t'
+        return SCALARS.get(self.type, 'int32_t')
+
+
+class Call:
+    def __init__(self, line):
+        m = re.match(r'(\d+)\s+(\S+)\s+(\w+)\s+(\d+)((?:\+\w+@\d+)*)\s*\((.*)\)\s*$', line.text)
+        if not m:
+            line.fail('cannot read this line')
+        self.number = int(m.group(1))
+        self.query = None
+        flags = m.group(2)
+        asked = re.search(r',asks\((\w+)\)', flags)
+        if asked:
+            self.query, flags = asked.group(1), flags.replace(asked.group(0), '')
+        words = flags.split(',')
+        self.cls, self.flags = words[0], set(words[1:])
+        if self.cls not in CLASSES or self.flags - set(FLAGS + TRAITS):
+            line.fail(f'no such class or flag: {m.group(2)}')
+        self.symbol, self.version = m.group(3), int(m.group(4))
+        self.variants = [tuple(v.split('@')) for v in m.group(5).split('+') if v]
+        self.is_cuda = self.symbol.startswith('cu') and self.symbol[2].isupper()
+        text = m.group(6).strip()
+        self.text = text
+        self.params = []
+        if self.is_sent:
+            self.params = [Param(p, line) for p in split_params(text)]
+
+    @property
+    def is_sent(self):
+        return self.cls in ('async', 'sync', 'blocking')
+
+    @property
+    def base(self):
+        return re.sub(r'_v\d+$', '', self.symbol)
+
+    def symbols(self):
+        yield self.symbol, self.version, ''
+        for suffix, version in self.variants:
+            yield f'{self.symbol}_{suffix}', int(version), suffix
+
+    @property
+    def is_unsupported(self):
+        return self.cls == 'unsupported'
+
+    @property
+    def is_driven(self):
+        """The worker may call it: what clients may, and what it needs itself."""
+        return self.is_cuda and (not self.is_unsupported or 'inner' in self.flags)
+
+    @property
+    def served(self):
+        return 'served' in self.flags
+
+    @property
+    def remote(self):
+        """The name of the generated client function."""
+        return self.symbol if self.is_cuda and 'wrapped' not in self.flags else f'remote_{self.symbol}'
+
+    @property
+    def stream(self):
+        """The stream in which the call takes its turn."""
+        return next((p for p in self.params if not p.bytes and p.type == 'CUstream' and p.by_value),
+                    None)
+
+    @property
+    def made(self):
+        return next((p for p in self.params if p.is_new), None)
+
+    @property
+    def c_params(self):
+        """The C parameters; bytes are a pointer and a size."""
+        out = []
+        for p in self.params:
+            if 'bytes' in p.marks:
+                out += [f'const void *{p.name}', f'size_t {p.name}_size']
+            elif 'reply_bytes' in p.marks:
+                out += [f'void *{p.name}', f'size_t {p.name}_room', f'size_t *{p.name}_used']
+            else:
+                out.append(p.c_text)
+        return ', '.join(out) or 'void'
+
+    @property
+    def prototype(self):
+        """As cuda.h declares it."""
+        if self.is_sent:
+            return ', '.join(p.c_text for p in self.params) or 'void'
+        return self.text or 'void'
+
+    @property
+    def arguments(self):
+        return ', '.join(p.name for p in self.params)
+
+    def layout(self):
+        """Fields of the argument structure, widest first so that there are no holes to leak:
+        type, name, dimension, width."""
+        fields = []
+        for p in self.ins():
+            if p.is_string:
+                fields.append(('uint32_t', f'{p.name}_length', '', 4))
+            elif p.array:
+                fields.append((SCALARS.get(p.type, p.type), p.name, f'[{p.array[1]}]', 16))
+            elif p.is_in_struct:
+                fields.append((SCALARS.get(p.type, p.type), p.name, '', 16))
+                if 'opt' in p.marks:
+                    fields.append(('uint32_t', f'{p.name}_given', '', 4))
+            else:
+                width = {'uint64_t': 8, 'uint16_t': 2, 'uint8_t': 1}.get(p.wire, 4)
+                fields.append(('uint64_t' if p.is_new else p.wire, p.name, '',
+                               8 if p.is_new else width))
+        if self.tail('bytes'):
+            fields.append(('uint32_t', 'bytes', '', 4))
+        if self.tail('reply_bytes'):
+            fields.append(('uint32_t', 'reply_room', '', 4))
+        return sorted(fields, key=lambda f: -f[3])
+
+    def reply_layout(self):
+        widths = {'uint64_t': 8, 'int32_t': 4, 'uint32_t': 4, 'float': 4}
+        return sorted(self.outs(), key=lambda p: -widths.get(p.out_type, 16))
+
+    def ins(self):
+        return [p for p in self.params if not p.bytes and (p.by_value or p.is_in_struct or p.array or
+                                                           p.is_new or p.is_string)]
+
+    def outs(self):
+        return [p for p in self.params if not p.bytes and p.is_out and not p.array]
+
+    def tail(self, mark):
+        return next((p for p in self.params if mark in p.marks), None)
+
+    def parent_of(self, p):
+        """The handle with which what this call makes dies, as the worker writes it; '0': none."""
+        if p.parent:
+            return f'args->{p.parent}'
+        return 'serve_context(serve)' if p.handle in OF_A_CONTEXT else '0'
+
+    def traits(self):
+        names = [t for t in TRAITS if t in self.flags]
+        return ' | '.join(f'TRAIT_{t.upper()}' for t in names) or '0'
+
+    @property
+    def string(self):
+        return next((p for p in self.params if p.is_string), None)
+
+
+def split_params(text):
+    return [p for p in re.split(r',\s*(?![^()]*\))', text) if p.strip()] if text else []
+
+
+def digest(path, lines):
+    """Of all that travels: the calls, and the structures of wire.h beside the list. Comments, layout and
+    how a side goes about a call do not count."""
+    text = [' '.join(line.words) for line in lines]
+    text = [re.sub(r'^(\d+ \w+)\S*', r'\1', line) for line in text]
+    text = [re.sub(r'new\(\w+\)', 'new', line) for line in text]
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'wire.h'),
+              encoding='ascii') as f:
+        wire = re.sub(r'/\*.*?\*/', '', re.sub(r'//[^\n]*', '', f.read()), flags=re.S)
+    return hashlib.sha256(('\n'.join(text) + '\n' + ' '.join(wire.split())).encode()).hexdigest()
+
+
+def parse(lines):
+    calls, numbers, names = [], set(), set()
+    for line in lines:
+        call = Call(line)
+        if call.number in numbers or call.symbol in names:
+            line.fail(f'number or name used twice: {call.number} {call.symbol}')
+        numbers.add(call.number)
+        names.add(call.symbol)
+        calls.append(call)
+    return calls
+
+
+def read(path, protocol, lines):
+    calls = parse(lines)
+    return {'digest': digest(path, lines), 'calls': calls, 'traits': TRAITS,
+            'cuda': [c for c in calls if c.is_cuda], 'sent': [c for c in calls if c.is_sent],
+            'limit': max((c.number for c in calls), default=0) + 1}

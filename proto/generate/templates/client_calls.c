@@ -1,0 +1,145 @@
+/* Generated from proto/cuda.spec. */
+#include "client-lib/exports.h"
+#include "client-lib/call.h"
+#include <string.h>
+
+% for c in sent:
+%   variants = c.variants if c.remote == c.symbol else []
+%   bytes_in, bytes_out, text, made = c.tail('bytes'), c.tail('reply_bytes'), c.string, c.made
+%   if variants:
+static CUresult stub_${c.symbol}(${c.c_params}, bool per_thread)
+%   else:
+CUresult ${c.remote}(${c.c_params})
+%   end
+{
+    struct call call;
+    call_begin(&call, OP_${c.symbol});
+%   for p in c.params:
+%       if p.bytes:
+%           pass
+%       elif p.array:
+    if (!${p.name} && ${p.array[0]})
+        call_fail(&call, CUDA_ERROR_INVALID_VALUE);
+    if (${p.array[0]} > ${p.array[1]})
+        call_fail(&call, CUDA_ERROR_INVALID_VALUE);
+%       elif p.is_new or p.is_string or (p.pointers and 'opt' not in p.marks):
+    if (!${p.name})
+        call_fail(&call, CUDA_ERROR_INVALID_VALUE);
+%       end
+%   end
+%   for p in c.params:
+%       if p.bytes or not p.by_value:
+%           pass
+%       elif p.type == 'CUstream' and 'free' not in p.marks:
+    uint64_t wire_${p.name} = call_stream(&call, ${p.name}, ${'per_thread' if variants and p is c.stream else 'false'});
+%       elif p.handle:
+    uint64_t wire_${p.name} = call_handle(&call, HANDLE_${p.handle}, ${p.name});
+%       elif p.type == 'CUdevice':
+    int32_t wire_${p.name} = call_device(&call, ${p.name});
+%       end
+%   end
+%   if made:
+    uint64_t wire_${made.name} = call_mint(&call, HANDLE_${made.handle});
+%   end
+%   size = f'sizeof(struct args_{c.symbol})'
+%   if text:
+    size_t ${text.name}_length = ${text.name} ? strlen(${text.name}) + 1 : 0;
+%       size += f' + {text.name}_length'
+%   end
+%   if bytes_in:
+%       size += f' + {bytes_in.name}_size'
+%   end
+    struct args_${c.symbol} *args = call_reserve(&call, ${size});
+    if (!args)
+        return ${f'call_unmint(&call, wire_{made.name})' if made else 'call.result'};
+%   for p in c.ins():
+%       if p.is_string:
+    args->${p.name}_length = (uint32_t)(${p.name}_length);
+%       elif p.array:
+    memset(args->${p.name}, 0, sizeof(args->${p.name}));
+    if (${p.array[0]})
+        memcpy(args->${p.name}, ${p.name}, ${p.array[0]} * sizeof(${p.name}[0]));
+%       elif p.is_in_struct and 'opt' in p.marks:
+    args->${p.name}_given = ${p.name} != NULL;
+    if (${p.name})
+        args->${p.name} = *${p.name};
+    else
+        memset(&args->${p.name}, 0, sizeof(args->${p.name}));
+%       elif p.is_in_struct:
+    args->${p.name} = *${p.cast}${p.name};
+%       elif p.handle or p.type == 'CUdevice':
+    args->${p.name} = wire_${p.name};
+%       else:
+    args->${p.name} = (${p.wire})${'(uintptr_t)' if p.c_type == 'void *' else ''}${p.name};
+%       end
+%   end
+%   if bytes_in:
+    args->bytes = (uint32_t)${bytes_in.name}_size;
+%   end
+%   if bytes_out:
+    args->reply_room = (uint32_t)${bytes_out.name}_room;
+%   end
+%   if text:
+    memcpy(args + 1, ${text.name}, ${text.name}_length);
+%   end
+%   if bytes_in:
+    if (${bytes_in.name}_size)
+        memcpy(args + 1, ${bytes_in.name}, ${bytes_in.name}_size);
+%   end
+%   outs = c.outs()
+%   reply = '&reply, sizeof(reply)' if outs else 'NULL, 0'
+%   if c.cls == 'async':
+    CUresult outcome = call_post(&call);
+%   else:
+%       if outs:
+    struct reply_${c.symbol} reply;
+%       end
+%       if bytes_out:
+    CUresult outcome = call_wait_bytes(&call, ${reply}, ${bytes_out.name}, ${bytes_out.name}_room, ${bytes_out.name}_used);
+%       else:
+    CUresult outcome = call_wait(&call, ${reply});
+%       end
+%       if outs:
+    if (outcome == CUDA_SUCCESS) {
+%           for p in outs:
+%               cast = '(void *)(uintptr_t)' if p.type == 'void' else ''
+%               if 'opt' in p.marks:
+        if (${p.name})
+            *${p.cast}${p.name} = ${cast}reply.${p.name};
+%               else:
+        *${p.cast}${p.name} = ${cast}reply.${p.name};
+%               end
+%           end
+    }
+%       end
+%   end
+%   if made:
+    if (outcome != CUDA_SUCCESS)
+        handle_retire(wire_${made.name});
+    else
+        *${made.name} = (${made.type})(uintptr_t)wire_${made.name};
+%   end
+%   for p in c.params:
+%       if 'free' in p.marks:
+    if (outcome == CUDA_SUCCESS)
+        handle_retire(wire_${p.name});
+%       end
+%   end
+    return outcome;
+}
+
+%   if variants:
+CUresult ${c.symbol}(${c.c_params})
+{
+    return stub_${c.symbol}(${c.arguments}, false);
+}
+
+%   end
+%   for suffix, _ in variants:
+CUresult ${c.symbol}_${suffix}(${c.c_params})
+{
+    return stub_${c.symbol}(${c.arguments}, true);
+}
+
+%   end
+% end

@@ -1,0 +1,81 @@
+// Generated from control.spec.
+#ifndef RGPU_CONTROL_MESSAGES_H
+#define RGPU_CONTROL_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cursor.h"
+
+#define CONTROL_VERSION ${protocol.version}
+#define CONTROL_VERSION_OLDEST ${protocol.oldest}
+
+% said = lambda comment: f' // {comment}' if comment else ''
+% for name, value, comment in spec.consts:
+#define CONTROL_${name} ${value}${said(comment)}
+% end
+
+% for name, values in spec.enums.items():
+enum control_${name} {
+%   for word, value, comment in values:
+    CONTROL_${name.upper()}_${word.upper()} = ${value},${said(comment)}
+%   end
+};
+const char *control_${name}_name(enum control_${name} value);
+
+% end
+% for group in spec.groups:
+%   if group.comment:
+// ${group.comment}
+%   end
+struct control_${group.name} {
+%   for f in group.fields:
+%       if f.is_integer:
+    ${f.c_type} ${f.name};${said(f.comment)}
+%       elif f.kind == 'enum':
+    enum control_${f.argument} ${f.name};${said(f.comment)}
+%       elif f.kind == 'fixed':
+    uint8_t ${f.name}[${f.argument}];${said(f.comment)}
+%       elif f.kind == 'string':
+    char ${f.name}[${f.argument} + 1];${said(f.comment)}
+%       elif f.kind == 'bytes':
+    const uint8_t *${f.name};${said(f.comment)}
+    uint32_t ${f.name}_size;
+%       else:
+    uint32_t ${f.name}_count;${said(f.comment)}
+    struct control_${f.argument[0]} ${f.name}[${f.argument[1]}];
+%       end
+%   end
+};
+
+% end
+enum control_message_type {
+% for message in spec.messages:
+    CONTROL_${message.name.upper()} = ${message.number},
+% end
+};
+
+// Every message in one, for code that handles whatever comes.
+union control_message {
+% for message in spec.messages:
+    struct control_${message.name} ${message.name};
+% end
+};
+
+// NULL for a number that is no message.
+const char *control_message_name(unsigned type);
+// The longest body that a message may have; 0 for a number that is no message.
+size_t control_message_max(unsigned type);
+// Whether a longer body, as a newer peer may send it, is accepted.
+bool control_message_open(unsigned type);
+
+// The body alone, without a frame header. Encoding fails (sticky, in the cursor) where a
+// value is over its limit or the room is short. Decoding validates everything: 0 or
+// -EBADMSG; views point into what BODY reads.
+void control_encode_body(enum control_message_type type, const void *message,
+                         struct cursor_writer *body);
+int control_decode_body(enum control_message_type type, struct cursor_reader *body,
+                        void *message) __attribute__((warn_unused_result));
+
+#endif

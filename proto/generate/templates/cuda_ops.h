@@ -1,0 +1,33 @@
+/* Generated from proto/cuda.spec. */
+#ifndef GEN_CUDA_OPS_H
+#define GEN_CUDA_OPS_H
+#include <stdint.h>
+#include "proto/cuda_abi.h"
+
+enum cuda_op {
+% for c in calls:
+    OP_${c.symbol} = ${c.number},
+% end
+};
+#define CALL_PROTOCOL_VERSION ${protocol.version}
+#define CUDA_OP_LIMIT ${limit}
+const char *cuda_op_name(unsigned int op);
+
+% for c in sent:
+struct args_${c.symbol} {
+%   for kind, name, dimension, _ in c.layout():
+    ${kind} ${name}${dimension};
+%   end
+%   if not c.layout():
+    uint8_t none[0];
+%   end
+} __attribute__((aligned(8)));
+%   if c.outs():
+struct reply_${c.symbol} {
+%       for p in c.reply_layout():
+    ${p.out_type} ${p.name};
+%       end
+} __attribute__((aligned(8)));
+%   end
+% end
+#endif

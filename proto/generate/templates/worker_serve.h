@@ -1,0 +1,21 @@
+/* Generated from proto/cuda.spec. */
+#ifndef GEN_WORKER_SERVE_H
+#define GEN_WORKER_SERVE_H
+#include "cuda_ops.h"
+#include "daemon/worker/serve.h"
+
+enum serve_trait { /* what they say: proto/cuda.spec */
+% for i, trait in enumerate(traits):
+    TRAIT_${trait.upper()} = 1 << ${i},
+% end
+};
+
+% for c in sent:
+%   if c.served:
+void serve_${c.symbol}(struct serve *serve, const struct args_${c.symbol} *args${f', struct reply_{c.symbol} *reply' if c.outs() else ''});
+%   end
+%   if 'checked' in c.flags:
+bool check_${c.symbol}(const void *args);
+%   end
+% end
+#endif

@@ -1,8 +1,7 @@
-/* The broker's database: the only file that includes sqlite3.h. */
+/* The broker's database. Beside this file and store_log.c nothing knows SQLite. */
 #include "broker/store.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,24 +10,14 @@
 #include "broker/migrations.h"
 #include "broker/request.h"
 #include "broker/statements.h"
+#include "broker/store_log.h"
 #include "common/fault.h"
 #include "common/log.h"
-
-/* Moves the write-ahead log into the database beside the commits, which else would wait for it. */
-struct checkpointer {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool running, wanted, stop;
-    sqlite3 *database; /* a connection of its own */
-};
-
-#define CHECKPOINT_PAGES 1000
 
 struct store {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT];
-    struct checkpointer checkpointer;
+    struct store_log *log;
 };
 
 static int to_errno(int code)
@@ -212,72 +201,6 @@ static int migrate(struct store *store)
     return error;
 }
 
-static void *checkpoint(void *context)
-{
-    struct checkpointer *self = context;
-
-    pthread_mutex_lock(&self->lock);
-    while (!self->stop) {
-        if (!self->wanted) {
-            pthread_cond_wait(&self->wake, &self->lock);
-            continue;
-        }
-        self->wanted = false;
-        pthread_mutex_unlock(&self->lock);
-        int code = sqlite3_wal_checkpoint_v2(self->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
-                                             NULL);
-        if (code != SQLITE_OK && code != SQLITE_BUSY)
-            log_warn("database: checkpoint: %s", sqlite3_errstr(code));
-        pthread_mutex_lock(&self->lock);
-    }
-    pthread_mutex_unlock(&self->lock);
-    return NULL;
-}
-
-static int after_commit(void *context, sqlite3 *database, const char *name, int pages)
-{
-    struct checkpointer *self = context;
-
-    (void)database;
-    (void)name;
-    if (pages >= CHECKPOINT_PAGES) {
-        pthread_mutex_lock(&self->lock);
-        self->wanted = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
-    }
-    return SQLITE_OK;
-}
-
-static int start_checkpointer(struct store *store, const char *path)
-{
-    struct checkpointer *self = &store->checkpointer;
-
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->wake, NULL);
-    if (sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        return -EIO;
-    sqlite3_wal_hook(store->database, after_commit, self);
-    if (pthread_create(&self->thread, NULL, checkpoint, self))
-        return -EAGAIN;
-    self->running = true;
-    return 0;
-}
-
-static void stop_checkpointer(struct store *store)
-{
-    struct checkpointer *self = &store->checkpointer;
-
-    if (self->running) {
-        pthread_mutex_lock(&self->lock);
-        self->stop = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
-        pthread_join(self->thread, NULL);
-    }
-    sqlite3_close(self->database);
-}
-
 static int prepare_all(struct store *store)
 {
     for (int i = 0; i < STATEMENT_COUNT; i++)
@@ -312,7 +235,7 @@ int store_open(const char *path, bool full_sync, struct store **out)
     if (!error)
         error = prepare_all(store);
     if (!error)
-        error = start_checkpointer(store, path);
+        error = store_log_open(path, store->database, &store->log);
     if (error)
         goto close;
     *out = store;
@@ -326,7 +249,7 @@ void store_close(struct store **store)
 {
     if (!*store)
         return;
-    stop_checkpointer(*store);
+    store_log_close(&(*store)->log);
     for (int i = 0; i < STATEMENT_COUNT; i++)
         sqlite3_finalize((*store)->statements[i]);
     sqlite3_close((*store)->database);

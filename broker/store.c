@@ -170,6 +170,8 @@ static int check_integrity(struct store *store)
     return error;
 }
 
+/* Before foreign keys are in force: a step that makes a table anew would else empty those that
+ * refer to it. */
 static int migrate(struct store *store)
 {
     int64_t count = sizeof(migrations) / sizeof(migrations[0]), version = 0;
@@ -226,12 +228,14 @@ int store_open(const char *path, bool full_sync, struct store **out)
     sqlite3_busy_timeout(store->database, 500);
     error = execute(store, "PRAGMA journal_mode = WAL");
     if (!error)
-        error = execute(store, full_sync ? "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"
-                                         : "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+        error = execute(store, full_sync ? "PRAGMA synchronous = FULL"
+                                         : "PRAGMA synchronous = NORMAL");
     if (!error)
         error = check_integrity(store);
     if (!error)
         error = migrate(store);
+    if (!error)
+        error = execute(store, "PRAGMA foreign_keys = ON");
     if (!error)
         error = prepare_all(store);
     if (!error)
@@ -384,6 +388,7 @@ static struct pool_lease *read_lease(sqlite3_stmt *row)
     lease->ticket_until = sqlite3_column_int64(row, 11);
     lease->sequence = (uint64_t)sqlite3_column_int64(row, 12);
     lease->reason = optional_text(row, 13);
+    lease->key_owner = sqlite3_column_int64(row, 14);
     if (request_from_text(text(row, 5), &lease->request) < 0)
         lease_free(&lease);
     return lease;
@@ -496,12 +501,12 @@ int store_insert_lease(struct store *store, const struct pool_lease *lease, int6
     int error = -ENOMEM;
 
     if (request)
-        error = run(store, INSERT_LEASE, "ttntttnnnnnnnt", lease->id, lease->key,
+        error = run(store, INSERT_LEASE, "ttntttnnnnnnntn", lease->id, lease->key,
                     (int64_t)lease->owner, lease->job ? lease->job : "",
                     lease_state_names[lease->state], request, lease->lifetime, lease->created,
                     lease->granted, lease->expires, lease->state == LEASE_ENDED ? now : (int64_t)0,
                     lease->ticket_until, (int64_t)lease->sequence,
-                    lease->reason ? lease->reason : "");
+                    lease->reason ? lease->reason : "", lease->key_owner);
     free(request);
     return error;
 }
@@ -573,18 +578,29 @@ static json_t *ended_to_json(struct store *store, sqlite3_stmt *row)
         (json_int_t)sqlite3_column_int64(row, 10), "job", text(row, 3), "request",
         json_loads(text(row, 5), 0, NULL), "gpus", ended_holds(store, text(row, 0)));
 
+    if (*text(row, 1))
+        json_object_set_new(object, "key_owner", json_integer(sqlite3_column_int64(row, 14)));
     set_optional(object, "key", row, 1);
     set_optional(object, "reason", row, 13);
     return object;
 }
 
-json_t *store_ended_lease(struct store *store, const char *id, const char *key)
+static json_t *take_ended(struct store *store, sqlite3_stmt *row)
 {
-    sqlite3_stmt *row = query(store, id ? ENDED_BY_ID : ENDED_BY_KEY, "t", id ? id : key);
     json_t *object = sqlite3_step(row) == SQLITE_ROW ? ended_to_json(store, row) : NULL;
 
     sqlite3_reset(row);
     return object;
+}
+
+json_t *store_ended_lease(struct store *store, const char *id)
+{
+    return take_ended(store, query(store, ENDED_BY_ID, "t", id));
+}
+
+json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key)
+{
+    return take_ended(store, query(store, ENDED_BY_KEY, "tn", key, key_owner));
 }
 
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)

@@ -23,6 +23,7 @@ static void open_broker(void)
 {
     memset(&broker, 0, sizeof(broker));
     broker.limits = (struct broker_limits){.away_seconds = 1e6, .ticket_seconds = 3600,
+                                           .max_ticket_seconds = 7200,
                                            .history_seconds = 3600, .keep_events = 1000};
     if (broker_open(file, false, &broker))
         bail("the broker does not open its database");

@@ -62,6 +62,7 @@ struct pool_gpu {
     uint32_t index;
     uint8_t mode; /* enum gpu_mode */
     bool drained, present;
+    bool ready; /* the box has measured what a context takes: it may be granted */
     char uuid[POOL_NAME_MAX];
 } __attribute__((aligned(64)));
 

@@ -44,6 +44,7 @@ struct device {
     uint32_t ordinal;
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
     bool keep_warm;
+    bool measured; // what a context takes is known
     struct pool pool;
 };
 
@@ -107,6 +108,7 @@ struct box {
     uint32_t device_count;
     struct pool probe; // the first worker's, before there are devices
     bool devices_known;
+    unsigned description; // changes with what the broker is told of this box
 
     struct worker_list workers;
     struct client_list clients;

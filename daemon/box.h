@@ -63,6 +63,7 @@ struct session_grant {
     uint32_t device_count;
     struct device *devices[BOX_DEVICES_MAX]; // in the client's order
     uint64_t budgets[BOX_DEVICES_MAX];       // bytes over all sessions of the lease; 0: no limit
+    bool exclusive[BOX_DEVICES_MAX];         // no session of another lease beside it
 };
 
 // Checks what a client shows. 0, with *ticket (NULL where none is asked for; the caller frees it), or

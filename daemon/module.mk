@@ -4,5 +4,4 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c device.c pool.c wor
                    accounts.c exclusion.c fabric.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) -levent_core -levent_extra -ljansson -lmunge -ljwt -lsystemd)
-INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755 \
-    $(if $(wildcard daemon/worker/main.c),$(B)/bin/rgpu-worker:$(LIBEXECDIR)/rgpu-worker:0755)
+INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755

@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "cuda_ops.h"
-#include "daemon/worker/worker.h"
+#include "worker/worker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

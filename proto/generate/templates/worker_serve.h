@@ -2,7 +2,7 @@
 #ifndef GEN_WORKER_SERVE_H
 #define GEN_WORKER_SERVE_H
 #include "cuda_ops.h"
-#include "daemon/worker/serve.h"
+#include "worker/execute/serve.h"
 
 enum serve_trait { /* what they say: proto/cuda.spec */
 % for i, trait in enumerate(traits):

@@ -1,0 +1,171 @@
+// The session's device allocations, with their exact sizes: what counts against a budget, and what
+// an address that a client names may touch. Mapped host regions are in it too, uncounted.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ledger.h"
+#include "worker/worker.h"
+
+struct allocation {
+    uint64_t start, size;
+    CUcontext context; // it dies with it; NULL: with nothing but itself
+    int device;
+    enum allocation_kind kind;
+};
+
+// Sorted by start, without overlaps.
+static struct allocation *list;
+static size_t count, room;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void budget_give(int ordinal, uint64_t size)
+{
+    atomic_fetch_sub(&devices.list[ordinal].used, size);
+    if (session.account && devices.list[ordinal].budget)
+        ledger_give(session.account, session.account_line, (unsigned)ordinal, size);
+}
+
+uint64_t budget_used(int ordinal)
+{
+    if (session.account && devices.list[ordinal].budget)
+        return ledger_used(session.account, (unsigned)ordinal);
+    return atomic_load(&devices.list[ordinal].used);
+}
+
+static bool account_take(const struct device *device, int ordinal, uint64_t size)
+{
+    return !session.account || !device->budget ||
+           ledger_take(session.account, session.account_line, (unsigned)ordinal, size,
+                       device->budget);
+}
+
+bool budget_take(int ordinal, uint64_t size)
+{
+    struct device *device = &devices.list[ordinal];
+    uint64_t used = atomic_load(&device->used);
+
+    do {
+        if (used + size < used || (device->budget && used + size > device->budget))
+            return false;
+    } while (!atomic_compare_exchange_weak(&device->used, &used, used + size));
+    if (!account_take(device, ordinal, size)) {
+        atomic_fetch_sub(&device->used, size);
+        return false;
+    }
+    if (!session.lease_budget || allocation_total() <= session.lease_budget)
+        return true;
+    budget_give(ordinal, size);
+    return false;
+}
+
+// The number of allocations that start at or below ADDRESS.
+static size_t below(uint64_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void drop(size_t i)
+{
+    if (list[i].kind != ALLOCATION_HOST)
+        budget_give(list[i].device, list[i].size);
+    memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
+}
+
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind)
+{
+    int err = 0;
+
+    pthread_mutex_lock(&lock);
+    if (count == room) {
+        size_t more = room ? room * 2 : 256;
+        struct allocation *grown = realloc(list, more * sizeof(*list));
+        if (grown) {
+            list = grown;
+            room = more;
+        } else {
+            err = -ENOMEM;
+        }
+    }
+    size_t at = below(address);
+    if (!err) {
+        memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
+        list[at] = (struct allocation){address, size, context, device, kind};
+        count++;
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+bool allocation_remove(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = below(address);
+    bool found = at && list[at - 1].start == address;
+    if (found)
+        drop(at - 1);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void allocation_remove_context(CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = count; i-- > 0;)
+        if (list[i].context == context)
+            drop(i);
+    pthread_mutex_unlock(&lock);
+}
+
+// Under lock; NULL: none.
+static const struct allocation *find(uint64_t address)
+{
+    size_t at = below(address);
+
+    return at && address - list[at - 1].start < list[at - 1].size ? &list[at - 1] : NULL;
+}
+
+bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    pthread_mutex_lock(&lock);
+    const struct allocation *found = find(address);
+    if (found) {
+        *start = found->start;
+        *end = found->start + found->size;
+    }
+    pthread_mutex_unlock(&lock);
+    return found != NULL;
+}
+
+bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context)
+{
+    pthread_mutex_lock(&lock);
+    const struct allocation *found = find(address);
+    bool plain = found && found->kind == ALLOCATION_DEVICE;
+    if (plain) {
+        *start = found->start;
+        *end = found->start + found->size;
+        *context = found->context;
+    }
+    pthread_mutex_unlock(&lock);
+    return plain;
+}
+
+uint64_t allocation_total(void)
+{
+    uint64_t total = 0;
+
+    for (int i = 0; i < devices.count; i++)
+        total += atomic_load(&devices.list[i].used);
+    return total;
+}

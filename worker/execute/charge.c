@@ -1,0 +1,199 @@
+// Device memory that has no address which a client was given, and yet counts against its budget:
+// contexts that it creates, the variables of modules and libraries, heaps and stacks of kernels.
+#include "worker/execute/charge.h"
+
+#include <stdlib.h>
+
+#include "common/driver/variables.h"
+#include "common/log.h"
+#include "worker_serve.h"
+
+struct charge {
+    const void *owner;
+    int part; // of several that one owner has
+    CUcontext context;
+    int device;
+    uint64_t size;
+    struct charge *next;
+};
+
+static struct charge *charges;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool charges_apply(int device)
+{
+    return devices.list[device].budget || session.lease_budget;
+}
+
+static struct charge *find(const void *owner, int part, int device)
+{
+    struct charge *charge = charges;
+
+    while (charge &&
+           (charge->owner != owner || charge->part != part || charge->device != device))
+        charge = charge->next;
+    return charge;
+}
+
+static struct charge *insert(const void *owner, int part, CUcontext context, int device)
+{
+    struct charge *charge = calloc(1, sizeof(*charge));
+
+    if (!charge)
+        return NULL;
+    *charge = (struct charge){owner, part, context, device, 0, charges};
+    charges = charge;
+    return charge;
+}
+
+bool charge_set(const void *owner, int part, CUcontext context, int device, uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    struct charge *charge = find(owner, part, device);
+    if (!charge)
+        charge = insert(owner, part, context, device);
+    bool fits = charge && (size <= charge->size || budget_take(device, size - charge->size));
+    if (fits) {
+        if (size < charge->size)
+            budget_give(device, charge->size - size);
+        charge->size = size;
+    }
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+static uint64_t charged(const void *owner, int part, int device)
+{
+    pthread_mutex_lock(&lock);
+    const struct charge *charge = find(owner, part, device);
+    uint64_t size = charge ? charge->size : 0;
+    pthread_mutex_unlock(&lock);
+    return size;
+}
+
+static void drop(const void *owner, CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (struct charge **at = &charges; *at;) {
+        struct charge *charge = *at;
+        if ((owner && charge->owner == owner) || (context && charge->context == context)) {
+            *at = charge->next;
+            budget_give(charge->device, charge->size);
+            free(charge);
+        } else {
+            at = &charge->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void charge_drop(const void *owner)
+{
+    drop(owner, NULL);
+}
+
+void charge_drop_context(CUcontext context)
+{
+    drop(NULL, context);
+}
+
+void charge_rename(const void *owner, const void *name)
+{
+    pthread_mutex_lock(&lock);
+    for (struct charge *charge = charges; charge; charge = charge->next)
+        if (charge->owner == owner)
+            charge->owner = name;
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- variables ----
+
+static unsigned arch_of(int device)
+{
+    int major = 0, minor = 0;
+
+    if (driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                    devices.list[device].handle) != CUDA_SUCCESS ||
+        driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                    devices.list[device].handle) != CUDA_SUCCESS)
+        return 0;
+    return (unsigned)(10 * major + minor);
+}
+
+CUresult charge_variables(const struct image *image, const void *owner, CUcontext context,
+                          int device)
+{
+    uint64_t bytes;
+
+    if (!charges_apply(device))
+        return CUDA_SUCCESS;
+    int r = image_variable_bytes(image->data, image->size, arch_of(device), &bytes);
+    if (r) // damaged images are for the driver to refuse
+        log_warn("the variables of an image cannot be counted size=%llu error=%d",
+                 (unsigned long long)image->size, r);
+    if (r || !bytes)
+        return CUDA_SUCCESS;
+    return charge_set(owner, 0, context, device, bytes) ? CUDA_SUCCESS
+                                                        : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// ---- what kernels of a context may use ----
+
+// The driver has a stack for every thread that can be resident at once.
+static uint64_t resident_threads(int device)
+{
+    CUdevice handle = devices.list[device].handle;
+    int processors = 0, threads = 0;
+
+    driver.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
+    driver.cuDeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+                                handle);
+    return (uint64_t)processors * (uint64_t)threads;
+}
+
+static uint64_t limit_bytes(int device, CUlimit limit, uint64_t value)
+{
+    enum { STACK_BEFORE = 1024 }; // in every context's cost
+    uint64_t bytes;
+
+    switch (limit) {
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+        return value;
+    case CU_LIMIT_STACK_SIZE:
+        if (value <= STACK_BEFORE)
+            return 0;
+        return __builtin_mul_overflow(value - STACK_BEFORE, resident_threads(device), &bytes)
+                   ? UINT64_MAX
+                   : bytes;
+    default:
+        return 0;
+    }
+}
+
+void serve_cuCtxSetLimit(struct serve *serve, const struct args_cuCtxSetLimit *args)
+{
+    CUdevice handle = 0;
+
+    if (!serve_require(serve, driver.cuCtxSetLimit))
+        return;
+    serve_fail(serve, driver.cuCtxGetDevice(&handle));
+    if (serve_failed(serve))
+        return;
+    int device = session_device_of(handle);
+    CUcontext context = serve->current;
+    if (!charges_apply(device)) {
+        serve_fail(serve, driver.cuCtxSetLimit(args->limit, args->value));
+        return;
+    }
+    int part = (int)args->limit + 1;
+    uint64_t before = charged(context, part, device);
+    if (!charge_set(context, part, context, device,
+                    limit_bytes(device, args->limit, args->value))) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    serve_fail(serve, driver.cuCtxSetLimit(args->limit, args->value));
+    if (serve_failed(serve))
+        charge_set(context, part, context, device, before);
+}

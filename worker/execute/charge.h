@@ -1,0 +1,20 @@
+// What counts against a budget beside allocations (charge.c). Any thread may call.
+#ifndef RGPU_WORKER_CHARGE_H
+#define RGPU_WORKER_CHARGE_H
+
+#include "worker/execute/image.h"
+#include "worker/worker.h"
+
+// Whether anything is to be counted on DEVICE: the session has a budget.
+bool charges_apply(int device);
+// Has PART of what OWNER costs on DEVICE be SIZE bytes from now on. False, with nothing changed: the
+// budget does not allow it. It ends with its owner or with CONTEXT (NULL: only with its owner).
+bool charge_set(const void *owner, int part, CUcontext context, int device, uint64_t size);
+void charge_drop(const void *owner);
+void charge_drop_context(CUcontext context);
+void charge_rename(const void *owner, const void *name);
+// Counts the variables of IMAGE as OWNER's. OUT_OF_MEMORY: over the budget.
+CUresult charge_variables(const struct image *image, const void *owner, CUcontext context,
+                          int device);
+
+#endif

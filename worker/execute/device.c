@@ -1,0 +1,103 @@
+// The devices of the box as the driver shows them, and their primary contexts. The worker holds a
+// reference of its own to each primary context that it made, so that it stays warm.
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "worker/worker.h"
+
+struct devices devices;
+
+CUresult devices_discover(void)
+{
+    int count = 0;
+    CUresult result = driver.cuInit(0);
+
+    if (result == CUDA_SUCCESS)
+        result = driver.cuDeviceGetCount(&count);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (driver.cuDriverGetVersion)
+        driver.cuDriverGetVersion(&devices.driver_version);
+    devices.count = count < DEVICES_MAX ? count : DEVICES_MAX;
+    for (int i = 0; i < devices.count && result == CUDA_SUCCESS; i++)
+        result = driver.cuDeviceGet(&devices.list[i].handle, i);
+    return result;
+}
+
+static int attribute(CUdevice device, CUdevice_attribute name)
+{
+    int value = 0;
+
+    return driver.cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
+}
+
+void devices_describe(struct control_device *out)
+{
+    for (int i = 0; i < devices.count; i++) {
+        CUdevice device = devices.list[i].handle;
+        size_t total = 0;
+        CUuuid uuid = {{0}};
+        memset(&out[i], 0, sizeof(out[i]));
+        if (driver.cuDeviceGetUuid_v2)
+            driver.cuDeviceGetUuid_v2(&uuid, device);
+        memcpy(out[i].uuid, uuid.bytes, sizeof(uuid.bytes));
+        if (driver.cuDeviceGetName)
+            driver.cuDeviceGetName(out[i].name, (int)sizeof(out[i].name), device);
+        snprintf(out[i].pci, sizeof(out[i].pci), "%04x:%02x:%02x.0",
+                 attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID) & 0xffff,
+                 attribute(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) & 0xff,
+                 attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID) & 0xff);
+        if (driver.cuDeviceTotalMem_v2)
+            driver.cuDeviceTotalMem_v2(&total, device);
+        out[i].memory = total;
+        out[i].context_cost = devices.list[i].context_cost;
+        out[i].capability =
+            (uint32_t)(attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                       attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    }
+}
+
+CUresult device_primary(int ordinal, CUcontext *out)
+{
+    struct device *device = &devices.list[ordinal];
+    CUresult result = CUDA_SUCCESS;
+
+    if (!device->primary)
+        result = driver.cuDevicePrimaryCtxRetain(&device->primary, device->handle);
+    if (result != CUDA_SUCCESS) {
+        device->primary = NULL;
+        return result;
+    }
+    *out = device->primary;
+    return CUDA_SUCCESS;
+}
+
+CUresult device_reset(int ordinal)
+{
+    struct device *device = &devices.list[ordinal];
+    CUcontext old = device->primary, fresh;
+    bool held_pinned = old && pinned.owner == old;
+
+    if (!old)
+        return CUDA_SUCCESS;
+    driver.cuCtxSetCurrent(old);
+    if (held_pinned)
+        pinned_unregister();
+    CUresult result = driver.cuDevicePrimaryCtxReset_v2(device->handle);
+    atomic_fetch_add(&session.context_epoch, 1);
+    driver.cuCtxSetCurrent(NULL);
+    device->primary = NULL;
+    if (result != CUDA_SUCCESS)
+        return result;
+    // Our reference went with the reset in some drivers and not in others.
+    driver.cuDevicePrimaryCtxRelease_v2(device->handle);
+    result = device_primary(ordinal, &fresh);
+    if (result == CUDA_SUCCESS && held_pinned) {
+        result = driver.cuCtxSetCurrent(fresh);
+        if (result == CUDA_SUCCESS)
+            result = pinned_register();
+        driver.cuCtxSetCurrent(NULL);
+    }
+    return result;
+}

@@ -1,0 +1,93 @@
+// Functions of the client that its streams call. The driver calls us in stream order; we tell the
+// client and hold the stream until it says that it is done.
+#include <stdlib.h>
+
+#include "worker/intake/relief.h"
+#include "worker_serve.h"
+
+struct call {
+    uint64_t token;
+    bool is_callback, done;
+    struct call *next;
+};
+
+static struct call *calls; // under lock: those whose function the client is running
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+
+static void run(struct call *call, CUresult status)
+{
+    struct wire_host_function body = {
+        .token = call->token, .status = (int32_t)status, .is_callback = call->is_callback};
+
+    deliver();
+    pthread_mutex_lock(&lock);
+    call->next = calls;
+    calls = call;
+    pthread_mutex_unlock(&lock);
+    event_send(EVENT_HOST_FUNCTION, &body, sizeof(body), 0);
+    pthread_mutex_lock(&lock);
+    while (!call->done) // the end of the session is the end of the process
+        pthread_cond_wait(&done, &lock);
+    struct call **at = &calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    pthread_mutex_unlock(&lock);
+    free(call);
+}
+
+static void CUDA_CB host_function(void *call)
+{
+    run(call, CUDA_SUCCESS);
+}
+
+static void CUDA_CB stream_callback(CUstream stream, CUresult status, void *call)
+{
+    run(call, status);
+}
+
+void serve_host_function(struct serve *serve, const struct args_host_function *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    struct call *call = calloc(1, sizeof(*call));
+
+    if (!call)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    // Before the driver may call: the end must not be counted before the beginning.
+    relief_expect();
+    if (!serve_failed(serve)) {
+        *call = (struct call){.token = args->token, .is_callback = args->is_callback};
+        if (args->is_callback)
+            serve_fail(serve, driver.cuStreamAddCallback
+                                  ? driver.cuStreamAddCallback(stream, stream_callback, call, 0)
+                                  : CUDA_ERROR_NOT_SUPPORTED);
+        else
+            serve_fail(serve, driver.cuLaunchHostFunc
+                                  ? driver.cuLaunchHostFunc(stream, host_function, call)
+                                  : CUDA_ERROR_NOT_SUPPORTED);
+    }
+    if (serve_failed(serve)) {
+        relief_came();
+        free(call);
+    }
+}
+
+void serve_host_function_done(struct serve *serve, const struct args_host_function_done *args)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&lock);
+    for (struct call *call = calls; call; call = call->next)
+        if (call->token == args->token && !call->done) {
+            call->done = found = true;
+            break;
+        }
+    if (found) {
+        pthread_cond_broadcast(&done);
+        relief_came();
+    } else {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    }
+    pthread_mutex_unlock(&lock);
+}

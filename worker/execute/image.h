@@ -1,0 +1,42 @@
+// Images of code that a client sends piece by piece before it loads or links them, and the options
+// of the just-in-time compiler that come with a load.
+#ifndef RGPU_WORKER_IMAGE_H
+#define RGPU_WORKER_IMAGE_H
+
+#include "worker/worker.h"
+
+struct image {
+    uint32_t number;
+    uint64_t size, received;
+    unsigned users; // loads that read it now, and one while the client has not freed it
+    uint8_t *data;  // SIZE bytes, then zeros, so that text ends
+    struct image *next;
+};
+
+// A complete image, kept until image_put; NULL with INVALID_VALUE noted.
+struct image *image_take(struct serve *serve, uint32_t number);
+void image_put(struct image *image);
+// Whether kernels of it may print, as far as can be seen from outside.
+bool image_prints(const struct image *image);
+
+enum { JIT_OPTIONS_MAX = 64, JIT_LOG_MAX = (WIRE_INLINE_MAX - 64) / 2 };
+
+// Options as the driver takes them. The log buffers are heap, jit_free's.
+struct jit {
+    CUjit_option names[JIT_OPTIONS_MAX + 4];
+    void *values[JIT_OPTIONS_MAX + 4];
+    unsigned count;
+    CUlibraryOption library_names[JIT_OPTIONS_MAX];
+    void *library_values[JIT_OPTIONS_MAX];
+    unsigned library_count;
+    char *info, *error;
+    uint32_t info_size, error_size;
+};
+
+// Options of a request's inline bytes; false: noted.
+bool jit_parse(struct serve *serve, const void *options, uint32_t bytes, struct jit *out);
+// The outputs of the load as the request's reply bytes.
+void jit_reply(struct serve *serve, const struct jit *jit, uint32_t room);
+void jit_free(struct jit *jit);
+
+#endif

@@ -1,0 +1,253 @@
+// Device memory: every allocation is counted against the session's budget, whatever it comes from.
+#include "worker/worker.h"
+#include "worker_serve.h"
+
+static int current_device(struct serve *serve)
+{
+    CUdevice device = 0;
+
+    serve_fail(serve, driver.cuCtxGetDevice(&device));
+    return serve_failed(serve) ? 0 : session_device_of(device);
+}
+
+// Counts SIZE for the current device, or notes that there is no more.
+static bool take(struct serve *serve, uint64_t size, int *device)
+{
+    *device = current_device(serve);
+    if (serve_failed(serve))
+        return false;
+    if (!size) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return false;
+    }
+    if (budget_take(*device, size))
+        return true;
+    serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    return false;
+}
+
+static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr address,
+                   enum allocation_kind kind)
+{
+    if (!serve_failed(serve) && allocation_add(address, size, device, serve->current, kind)) {
+        driver.cuMemFree_v2(address);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    if (serve_failed(serve))
+        budget_give(device, size);
+}
+
+void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v2 *args,
+                           struct reply_cuMemGetInfo_v2 *reply)
+{
+    size_t available = 0, total = 0;
+
+    if (!serve_require(serve, driver.cuMemGetInfo_v2))
+        return;
+    int ordinal = current_device(serve);
+    serve_fail(serve, driver.cuMemGetInfo_v2(&available, &total));
+    if (serve_failed(serve))
+        return;
+    uint64_t budget = devices.list[ordinal].budget;
+    uint64_t used = budget_used(ordinal);
+    if (budget && budget < total) {
+        uint64_t left = used < budget ? budget - used : 0;
+        total = budget;
+        available = left < available ? left : available;
+    }
+    reply->free = available;
+    reply->total = total;
+}
+
+void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *args,
+                         struct reply_cuMemAlloc_v2 *reply)
+{
+    CUdeviceptr address = 0;
+    int device;
+
+    if (!serve_require(serve, driver.cuMemAlloc_v2) || !take(serve, args->bytesize, &device))
+        return;
+    serve_fail(serve, driver.cuMemAlloc_v2(&address, args->bytesize));
+    settle(serve, device, args->bytesize, address, ALLOCATION_DEVICE);
+    reply->dptr = address;
+}
+
+void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocPitch_v2 *args,
+                              struct reply_cuMemAllocPitch_v2 *reply)
+{
+    CUdeviceptr address = 0;
+    size_t pitch = 0;
+    uint64_t size;
+    int device = current_device(serve);
+
+    if (!serve_require(serve, driver.cuMemAllocPitch_v2))
+        return;
+    // The driver chooses the pitch, so the true size shows only afterwards.
+    serve_fail(serve, driver.cuMemAllocPitch_v2(&address, &pitch, args->WidthInBytes,
+                                                args->Height, args->ElementSizeBytes));
+    if (serve_failed(serve))
+        return;
+    size = (uint64_t)pitch * args->Height;
+    if (!take(serve, size, &device)) {
+        driver.cuMemFree_v2(address);
+        return;
+    }
+    settle(serve, device, size, address, ALLOCATION_DEVICE);
+    reply->dptr = address;
+    reply->pPitch = pitch;
+}
+
+void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *args)
+{
+    uint64_t start = 0, end = 0;
+
+    if (!serve_require(serve, driver.cuMemFree_v2) || !args->dptr)
+        return;
+    // Out of the list first: once it is free, another thread may be given the same address.
+    bool known = allocation_find(args->dptr, &start, &end) && start == args->dptr;
+    int device = current_device(serve);
+    if (serve_failed(serve))
+        return;
+    if (known) {
+        direct_forget(args->dptr);
+        allocation_remove(args->dptr);
+    }
+    atomic_fetch_add(&session.memory_epoch, 1);
+    serve_fail(serve, driver.cuMemFree_v2(args->dptr));
+    if (serve_failed(serve) && known && budget_take(device, end - start) &&
+        allocation_add(start, end - start, device, serve->current, ALLOCATION_DEVICE))
+        budget_give(device, end - start);
+}
+
+// ---- stream-ordered allocation ----
+
+void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsync *args,
+                           struct reply_cuMemAllocAsync *reply)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    CUdeviceptr address = 0;
+    int device;
+
+    if (!serve_require(serve, driver.cuMemAllocAsync) || !take(serve, args->bytesize, &device))
+        return;
+    serve_fail(serve, driver.cuMemAllocAsync(&address, args->bytesize, stream));
+    settle(serve, device, args->bytesize, address, ALLOCATION_POOL);
+    reply->dptr = address;
+}
+
+void serve_cuMemAllocFromPoolAsync(struct serve *serve,
+                                   const struct args_cuMemAllocFromPoolAsync *args,
+                                   struct reply_cuMemAllocFromPoolAsync *reply)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
+    CUdeviceptr address = 0;
+    int device;
+
+    if (!serve_require(serve, driver.cuMemAllocFromPoolAsync) ||
+        !take(serve, args->bytesize, &device))
+        return;
+    serve_fail(serve, driver.cuMemAllocFromPoolAsync(&address, args->bytesize, pool, stream));
+    settle(serve, device, args->bytesize, address, ALLOCATION_POOL);
+    reply->dptr = address;
+}
+
+void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+
+    if (!serve_require(serve, driver.cuMemFreeAsync))
+        return;
+    serve_fail(serve, driver.cuMemFreeAsync(args->dptr, stream));
+    if (serve_failed(serve))
+        return;
+    allocation_remove(args->dptr);
+    atomic_fetch_add(&session.memory_epoch, 1);
+}
+
+static bool translate_location(struct serve *serve, CUmemLocation *location)
+{
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
+        // Pools in our host memory would not be the client's.
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+        return false;
+    }
+    location->id = serve_device(serve, location->id);
+    return !serve_failed(serve);
+}
+
+// The driver's own functions, which the generated handlers call by way of these: places name devices of
+// the session there.
+static CUresult (*set_access)(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
+static CUresult (*get_access)(CUmemAccess_flags *flags, CUmemoryPool pool,
+                              CUmemLocation *location);
+
+static bool place_in_driver(CUmemLocation *location)
+{
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return true;
+    if (location->id < 0 || (unsigned)location->id >= session.device_count)
+        return false;
+    location->id = devices.list[session.ordinals[location->id]].handle;
+    return true;
+}
+
+static CUresult set_access_in_session(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+{
+    CUmemAccessDesc here[WIRE_DEVICE_MAX];
+
+    if (count > WIRE_DEVICE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        here[i] = map[i];
+        if (!place_in_driver(&here[i].location))
+            return CUDA_ERROR_INVALID_DEVICE;
+    }
+    return set_access(pool, here, count);
+}
+
+static CUresult get_access_in_session(CUmemAccess_flags *flags, CUmemoryPool pool,
+                                      CUmemLocation *location)
+{
+    CUmemLocation here = *location;
+
+    return place_in_driver(&here) ? get_access(flags, pool, &here) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+void memory_prepare(void)
+{
+    set_access = driver.cuMemPoolSetAccess;
+    get_access = driver.cuMemPoolGetAccess;
+    if (set_access)
+        driver.cuMemPoolSetAccess = set_access_in_session;
+    if (get_access)
+        driver.cuMemPoolGetAccess = get_access_in_session;
+}
+
+void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreate *args)
+{
+    CUmemPoolProps props = args->poolProps;
+    CUmemoryPool pool = NULL;
+
+    if (!serve_require(serve, driver.cuMemPoolCreate))
+        return;
+    // Handles of pools and their memory cannot leave this process.
+    if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE || props.win32SecurityAttributes)
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+    if (serve_failed(serve) || !translate_location(serve, &props.location))
+        return;
+    serve_fail(serve, driver.cuMemPoolCreate(&pool, &props));
+    if (!serve_failed(serve))
+        serve_bind(serve, HANDLE_POOL, args->pool, pool, 0);
+}
+
+void serve_cuMemPoolSetAttribute(struct serve *serve,
+                                 const struct args_cuMemPoolSetAttribute *args)
+{
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
+    cuuint64_t value = args->value; // as an int its low half, which comes first
+
+    if (serve_require(serve, driver.cuMemPoolSetAttribute))
+        serve_fail(serve, driver.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)args->attr,
+                                                       &value));
+}

@@ -1,0 +1,183 @@
+// The threads that serve requests. One of them reads the link; before it goes on to wait for the GPU
+// it hands the reading to another, which is woken or made, and queues up again when it is done.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "worker/intake/relief.h"
+#include "worker/move/staging.h"
+#include "transport/spin.h"
+#include "worker/worker.h"
+#include "worker_serve.h"
+
+enum { THREADS_MAX = 1024 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER;
+static _Atomic bool vacant;      // nobody takes requests
+static _Atomic unsigned looking; // threads that will see that without being woken
+static _Atomic unsigned idle;    // threads that look or sleep until it is their turn
+static unsigned threads;         // under lock
+
+static bool take_turn(void)
+{
+    bool is_vacant = true;
+
+    return atomic_load_explicit(&vacant, memory_order_relaxed) &&
+           atomic_compare_exchange_strong(&vacant, &is_vacant, false);
+}
+
+// Waking a thread takes longer than many a request does, so for a moment one looks for itself.
+static bool look_for_turn(void)
+{
+    uint64_t until = clock_us() + session.spin_us;
+    bool taken = false;
+
+    if (!session.spin_us || atomic_load_explicit(&looking, memory_order_relaxed))
+        return take_turn();
+    atomic_fetch_add(&looking, 1);
+    for (unsigned spins = 0; !(taken = take_turn()); spins++) {
+        cpu_relax();
+        if (spins % 64 == 63 && clock_us() >= until)
+            break;
+    }
+    atomic_fetch_sub(&looking, 1);
+    return taken;
+}
+
+static void await_turn(void)
+{
+    atomic_fetch_add(&idle, 1);
+    if (!look_for_turn()) {
+        pthread_mutex_lock(&lock);
+        while (!take_turn())
+            pthread_cond_wait(&turn, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+    atomic_fetch_sub(&idle, 1);
+}
+
+void dispatch_link_down(int err)
+{
+    if (err == -EPROTO || err == -EBADMSG || err == -EMSGSIZE)
+        session_end(CONTROL_END_REASON_CLIENT_ERROR, "malformed record: %s",
+                    link_error(session.link));
+    session_end(CONTROL_END_REASON_CLIENT_LEFT, "%s", link_error(session.link));
+}
+
+void dispatch_malformed(const struct serve *serve, int size)
+{
+    const struct wire_request *request = (const void *)serve->record;
+
+    session_end(CONTROL_END_REASON_CLIENT_ERROR,
+                "request that cannot be right: op=%u (%s) size=%u of a record of %d", request->op,
+                cuda_op_name(request->op), request->size, size);
+}
+
+// Requests that take more from the link themselves: nobody else may read meanwhile.
+static bool reads_on(const struct serve *serve)
+{
+    const struct wire_request *request = (const void *)serve->record;
+
+    return request->op < CUDA_OP_LIMIT && (serve_table[request->op].traits & TRAIT_READS_ON);
+}
+
+static void take_requests(struct serve *serve)
+{
+    serve->reading = true;
+    while (serve->reading) {
+        int size = (int)relief_take(serve);
+        if (!size)
+            size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, -1);
+        if (size < 0)
+            dispatch_link_down(size);
+        if (!size)
+            continue;
+        if (!reads_on(serve))
+            relief_executing(serve);
+        if (!serve_record(serve, (uint32_t)size))
+            dispatch_malformed(serve, size);
+        if (serve->reading && !relief_executed(serve))
+            serve->reading = false;
+    }
+}
+
+static void *thread_main(void *opaque)
+{
+    struct serve *serve = serve_new();
+    char name[32];
+
+    snprintf(name, sizeof(name), "session=%llu", (unsigned long long)session.id);
+    log_set_thread_context(name);
+    if (!serve)
+        session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
+    for (;;) {
+        await_turn();
+        take_requests(serve);
+    }
+    return NULL;
+}
+
+static int add_thread(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    if (threads == THREADS_MAX)
+        return -EAGAIN;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int err = -pthread_create(&thread, &attributes, thread_main, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!err)
+        threads++;
+    return err;
+}
+
+static int offer(void)
+{
+    int err = 0;
+
+    atomic_store(&vacant, true);
+    // Whoever looks now looks once more before it sleeps.
+    if (atomic_load(&looking))
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&idle))
+        err = add_thread();
+    if (!err)
+        pthread_cond_signal(&turn);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+// Where no thread can be had, the one that lingers takes its turn again in the end.
+void dispatch_offer(void)
+{
+    if (offer())
+        log_warn("no thread takes requests until one is free");
+}
+
+// Somebody else is to take requests from now on; false: there is nobody.
+static bool promote(void)
+{
+    return !offer() || !take_turn();
+}
+
+void serve_let_others_read(struct serve *serve)
+{
+    if (!serve->reading)
+        return;
+    // Without another thread the wait holds up the link, which is slow but right.
+    if (!relief_executed(serve) || promote())
+        serve->reading = false;
+    else
+        relief_executing(serve);
+}
+
+void dispatch_start(void)
+{
+    if (relief_start() || !promote())
+        session_end(CONTROL_END_REASON_INTERNAL, "no thread to serve the session");
+}

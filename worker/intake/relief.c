@@ -1,0 +1,277 @@
+// Takes over the reading of the link while the thread that should read it is stuck in the driver.
+//
+// A driver takes about a thousand operations per stream; a call that finds the queue full waits for the
+// GPU. That must not keep us from reading what the GPU itself may be waiting for: the data of a push and
+// the end of a host function. These are acted on at once; all other requests are kept, in their order,
+// for the thread that is stuck.
+//
+// The same watch serves requests that hardly ever wait, though they may, such as freeing memory: the
+// thread lingers over them without handing the link to another beforehand, which costs more than they
+// take, and loses it to another when one has taken a tick.
+#include "worker/intake/relief.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "worker_serve.h"
+
+enum {
+    TICK_US = 1000,
+    IDLE_TICKS = 100, // without anything to watch, until the watch sleeps
+    CAUTION = 64,     // requests that do not linger after one that waited
+    BACKLOG_MAX = 64 * 1024 * 1024,
+};
+
+// Of the thread that takes requests; the low bits of `state`, above which executions are numbered.
+// Only the watch makes it RELIEVED, only that thread ends it.
+enum { TAKING, EXECUTING, LINGERING, RELIEVED, KIND = 3 };
+static _Atomic uint64_t state;
+static uint64_t executions; // of that thread
+static _Atomic bool lingered, watching;
+static _Atomic int caution;
+
+struct entry {
+    struct entry *next;
+    uint32_t size;
+    uint8_t *payload; // of a push block; NULL: none
+    uint8_t record[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t needed = PTHREAD_COND_INITIALIZER;  // expected rose, or the backlog shrank
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; // the backlog grew, or reading stopped
+static _Atomic unsigned expected; // what the GPU waits for and the link will bring
+static struct entry *first, **last = &first;
+static size_t backlog_bytes;
+static bool reading, stop_wanted;
+
+static void wake_watch(void)
+{
+    if (atomic_load(&watching))
+        return;
+    pthread_mutex_lock(&lock);
+    pthread_cond_broadcast(&needed);
+    pthread_mutex_unlock(&lock);
+}
+
+void relief_expect(void)
+{
+    atomic_fetch_add(&expected, 1);
+    wake_watch();
+}
+
+void relief_came(void)
+{
+    atomic_fetch_sub(&expected, 1);
+}
+
+void relief_executing(struct serve *serve)
+{
+    uint64_t taking = TAKING, token = ++executions << 2 | EXECUTING;
+
+    // Whoever takes over sees the link as this thread left it.
+    bool set = atomic_compare_exchange_strong_explicit(&state, &taking, token,
+                                                       memory_order_release, memory_order_relaxed);
+    serve->token = set ? token : 0;
+}
+
+bool relief_linger(struct serve *serve)
+{
+    uint64_t token = serve->token, longer = (token & ~(uint64_t)KIND) | LINGERING;
+
+    if (!token || atomic_load(&caution) > 0) {
+        atomic_fetch_sub(&caution, atomic_load(&caution) > 0);
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&state, &token, longer))
+        return false;
+    serve->token = longer;
+    atomic_store(&lingered, true);
+    wake_watch();
+    return true;
+}
+
+bool relief_executed(struct serve *serve)
+{
+    uint64_t token = serve->token;
+
+    serve->token = 0;
+    // Who was relieved takes requests on, from the backlog; who lingered too long does not.
+    uint64_t now = token;
+    return !token || atomic_compare_exchange_strong(&state, &now, TAKING) ||
+           (token & KIND) == EXECUTING;
+}
+
+// ---- the thread that was relieved ----
+
+static uint32_t take_first(struct serve *serve)
+{
+    struct entry *entry = first;
+    uint32_t size = entry->size;
+
+    first = entry->next;
+    if (!first)
+        last = &first;
+    backlog_bytes -= size;
+    memcpy(serve->record, entry->record, size);
+    serve->payload = entry->payload;
+    free(entry);
+    pthread_cond_broadcast(&needed);
+    return size;
+}
+
+uint32_t relief_take(struct serve *serve)
+{
+    uint32_t size = 0;
+
+    if (atomic_load_explicit(&state, memory_order_acquire) != RELIEVED)
+        return 0;
+    pthread_mutex_lock(&lock);
+    while (!first && reading) {
+        stop_wanted = true;
+        link_kick(session.link);
+        pthread_cond_wait(&changed, &lock);
+    }
+    if (first) {
+        size = take_first(serve);
+    } else {
+        stop_wanted = false;
+        atomic_store(&state, TAKING);
+    }
+    pthread_mutex_unlock(&lock);
+    return size;
+}
+
+// ---- the thread that relieves ----
+
+static void keep(const struct serve *serve, uint32_t size, uint8_t *payload)
+{
+    struct entry *entry = malloc(sizeof(*entry) + size);
+
+    if (!entry)
+        session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
+    *entry = (struct entry){.size = size, .payload = payload};
+    memcpy(entry->record, serve->record, size);
+    pthread_mutex_lock(&lock);
+    // More than this is a client that does not wait for anything; what is kept must have an end.
+    while (backlog_bytes > BACKLOG_MAX)
+        pthread_cond_wait(&needed, &lock);
+    *last = entry;
+    last = &entry->next;
+    backlog_bytes += size;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void keep_block(const struct serve *serve, uint32_t size)
+{
+    const struct args_push_block *args = (const void *)(serve->request + 1);
+    uint8_t *payload = malloc(args->size ? args->size : 1);
+
+    if (!payload)
+        session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
+    if (link_receive_bulk(session.link, payload, args->size))
+        free(payload); // the next receive tells why
+    else
+        keep(serve, size, payload);
+}
+
+static void take_over(struct serve *serve, uint32_t size)
+{
+    const struct serve_entry *entry = serve_check(serve, size);
+
+    if (!entry)
+        dispatch_malformed(serve, (int)size);
+    if (!(entry->traits & TRAIT_URGENT))
+        keep(serve, size, NULL);
+    else if ((entry->traits & TRAIT_READS_ON) && !push_has_begun(serve))
+        keep_block(serve, size); // the push itself is in the backlog, and so must its blocks be
+    else
+        serve_record(serve, size);
+}
+
+static void read_for_others(struct serve *serve)
+{
+    log_debug("the thread that reads is held up by the driver; another reads on");
+    pthread_mutex_lock(&lock);
+    while (!stop_wanted || first) {
+        pthread_mutex_unlock(&lock);
+        int size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, -1);
+        if (size < 0)
+            dispatch_link_down(size);
+        if (size)
+            take_over(serve, (uint32_t)size);
+        pthread_mutex_lock(&lock);
+    }
+    reading = false;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+// Acts on one and the same request having been executed since the tick before. True: the reading is
+// ours now.
+static bool take_part(uint64_t now)
+{
+    bool taken = false;
+
+    if ((now & KIND) == LINGERING && atomic_compare_exchange_strong(&state, &now, TAKING)) {
+        atomic_store(&caution, CAUTION);
+        dispatch_offer();
+    } else if ((now & KIND) == EXECUTING && atomic_load(&expected)) {
+        pthread_mutex_lock(&lock);
+        taken = atomic_compare_exchange_strong(&state, &now, RELIEVED);
+        if (taken) {
+            reading = true;
+            stop_wanted = false;
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    return taken;
+}
+
+static void await_need(void)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&watching, false);
+    while (!atomic_load(&expected) && !atomic_load(&lingered))
+        pthread_cond_wait(&needed, &lock);
+    atomic_store(&watching, true);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *watch_main(void *opaque)
+{
+    const struct timespec tick = {.tv_nsec = TICK_US * 1000L};
+    struct serve *serve = serve_new();
+    unsigned idle = IDLE_TICKS;
+    uint64_t seen = TAKING;
+
+    if (!serve)
+        session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
+    for (;;) {
+        bool needed_now = atomic_load(&expected) || atomic_exchange(&lingered, false);
+        idle = needed_now ? 0 : idle + 1;
+        if (idle >= IDLE_TICKS)
+            await_need();
+        nanosleep(&tick, NULL);
+        uint64_t now = atomic_load(&state);
+        if (now == seen && take_part(now))
+            read_for_others(serve);
+        seen = atomic_load(&state) == now ? now : TAKING;
+    }
+    return NULL;
+}
+
+int relief_start(void)
+{
+    pthread_t thread;
+    int err = pthread_create(&thread, NULL, watch_main, NULL);
+
+    if (!err)
+        pthread_detach(thread);
+    return -err;
+}

@@ -1,0 +1,25 @@
+// Reading on while the thread that reads is stuck in the driver. See relief.c.
+#ifndef RGPU_WORKER_RELIEF_H
+#define RGPU_WORKER_RELIEF_H
+
+#include "worker/worker.h"
+
+int relief_start(void);
+// Something that the GPU waits for will come over the link (a push's data, a host function's end), and
+// has come.
+void relief_expect(void);
+void relief_came(void);
+// Around the execution of a request by the thread that takes them; false at its end: another thread
+// takes them now.
+void relief_executing(struct serve *serve);
+bool relief_executed(struct serve *serve);
+// The request may wait, but hardly ever does: should it, another thread takes requests then. False: it
+// is to hand over beforehand.
+bool relief_linger(struct serve *serve);
+// The next request of those that were read for that thread; 0: the link is its to read.
+uint32_t relief_take(struct serve *serve);
+
+// Of push.c: whether the push of the block in SERVE's request has begun.
+bool push_has_begun(const struct serve *serve);
+
+#endif

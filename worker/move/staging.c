@@ -1,0 +1,233 @@
+// The staging blocks of region 0, divided between pushes, pulls and small copies so that none can
+// starve the others, and the events that tell when the GPU is done with one.
+#include "worker/move/staging.h"
+
+#include <time.h>
+
+enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, BACKOFF_USUAL_MAX_US = 5000, SMALL_SHARE = 16 };
+
+// The memory that serves one use, cut into blocks of one size.
+struct pool {
+    uint8_t *data;
+    size_t size;
+    uint32_t block_size;
+    uint32_t count, used; // blocks: in all, and taken
+    struct block *idle;
+    struct block blocks[STAGING_POOL_MAX];
+};
+
+static struct pool pools[STAGING_USES]; // under lock
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
+
+// Blocks that were there before keep their events.
+static void carve(enum staging_use use, uint32_t block_size)
+{
+    struct pool *pool = &pools[use];
+    size_t count = pool->size / block_size;
+
+    if (count > STAGING_POOL_MAX)
+        count = STAGING_POOL_MAX;
+    if (count > 1 && session.no_pipeline && use != STAGING_SMALL)
+        count = 1;
+    pool->block_size = block_size;
+    pool->count = (uint32_t)count;
+    pool->idle = NULL;
+    for (uint32_t i = pool->count; i-- > 0;) {
+        struct block *block = &pool->blocks[i];
+        block->use = use;
+        block->data = pool->data + (size_t)i * block_size;
+        block->next = pool->idle;
+        pool->idle = block;
+    }
+}
+
+static void add_pool(enum staging_use use, uint8_t **data, size_t size, uint32_t block_size)
+{
+    pools[use].data = *data;
+    pools[use].size = size;
+    *data += size;
+    carve(use, block_size);
+}
+
+// Over a byte stream a quarter of the blocks is for pulls, as the kernel's buffers hold data as well,
+// and a sixteenth for small copies; a client may send blocks of the protocol's size. Where the link
+// reaches memory both directions are alike.
+void staging_prepare(void)
+{
+    const struct link_staging *staging = pinned.staging;
+    uint8_t *data = (uint8_t *)staging->base + staging->blocks_offset;
+    uint32_t size = staging->block_size;
+
+    if (session.reaches_memory) {
+        size_t whole = (size_t)size * staging->block_count, unit = WIRE_INLINE_MAX;
+        size_t small = whole / SMALL_SHARE / unit ? whole / SMALL_SHARE / unit * unit : unit;
+        size_t half = (whole - small) / 2 / unit * unit;
+        if (size > half)
+            size = (uint32_t)half;
+        add_pool(STAGING_PUSH, &data, half, size);
+        add_pool(STAGING_PULL, &data, half, size);
+        add_pool(STAGING_SMALL, &data, small, WIRE_INLINE_MAX);
+        return;
+    }
+    uint32_t whole = (uint32_t)((uint64_t)size * staging->block_count / WIRE_BLOCK_SIZE);
+    if (size < WIRE_BLOCK_SIZE && whole >= 2)
+        size = WIRE_BLOCK_SIZE;
+    else
+        whole = staging->block_count;
+    uint32_t small = whole / SMALL_SHARE, pull = whole > 8 ? whole / 4 : 1;
+    add_pool(STAGING_PUSH, &data, (size_t)(whole - small - pull) * size, size);
+    add_pool(STAGING_PULL, &data, (size_t)pull * size, size);
+    add_pool(STAGING_SMALL, &data, (size_t)small * size, WIRE_INLINE_MAX);
+}
+
+uint32_t staging_blocks(enum staging_use use)
+{
+    return pools[use].count;
+}
+
+uint32_t staging_block_size(enum staging_use use)
+{
+    return pools[use].block_size;
+}
+
+size_t staging_room(enum staging_use use)
+{
+    return pools[use].size;
+}
+
+bool staging_carve(enum staging_use use, uint32_t block_size)
+{
+    pthread_mutex_lock(&lock);
+    bool unused = !pools[use].used;
+    if (unused && pools[use].block_size != block_size)
+        carve(use, block_size);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+
+static struct block *take(struct pool *pool)
+{
+    struct block *block = pool->idle;
+
+    if (block) {
+        pool->idle = block->next;
+        pool->used++;
+    }
+    return block;
+}
+
+struct block *staging_take(enum staging_use use, bool wait)
+{
+    pthread_mutex_lock(&lock);
+    while (!pools[use].idle && wait)
+        pthread_cond_wait(&given, &lock);
+    struct block *block = take(&pools[use]);
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+struct block *staging_take_spare(enum staging_use use, unsigned keep)
+{
+    struct pool *pool = &pools[use];
+
+    pthread_mutex_lock(&lock);
+    struct block *block = pool->count - pool->used > keep ? take(pool) : NULL;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+void staging_give(struct block *block)
+{
+    struct pool *pool = &pools[block->use];
+
+    pthread_mutex_lock(&lock);
+    block->next = pool->idle;
+    pool->idle = block;
+    pool->used--;
+    pthread_cond_broadcast(&given);
+    pthread_mutex_unlock(&lock);
+}
+
+CUresult staging_mark(struct block *block, CUcontext context, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (block->context != context) {
+        if (block->context)
+            driver.cuEventDestroy_v2(block->event);
+        block->context = NULL;
+        result = driver.cuEventCreate(&block->event, CU_EVENT_DISABLE_TIMING);
+        if (result != CUDA_SUCCESS)
+            return result;
+        block->context = context;
+    }
+    return driver.cuEventRecord(block->event, stream);
+}
+
+bool staging_done(struct block *block, CUresult *result)
+{
+    // The event went with its context.
+    *result = block->context ? driver.cuEventQuery(block->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return *result != CUDA_ERROR_NOT_READY;
+}
+
+void staging_forget_events(CUcontext context)
+{
+    for (int use = 0; use < STAGING_USES; use++)
+        for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
+            struct block *block = &pools[use].blocks[i];
+            if (block->context != context)
+                continue;
+            block->context = NULL;
+            driver.cuEventDestroy_v2(block->event);
+        }
+}
+
+uint64_t clock_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+void backoff_over(struct backoff *backoff)
+{
+    uint64_t waited = backoff->since_us ? clock_us() - backoff->since_us : 0;
+
+    // Where nothing was waited for there is nothing to learn.
+    if (waited > BACKOFF_USUAL_MAX_US)
+        waited = BACKOFF_USUAL_MAX_US;
+    if (waited)
+        backoff->usual_us = (uint32_t)((3 * backoff->usual_us + waited) / 4);
+    backoff->since_us = 0;
+}
+
+uint32_t backoff_next(struct backoff *backoff)
+{
+    uint64_t now = clock_us();
+
+    if (!backoff->since_us)
+        backoff->since_us = now;
+    uint64_t waited = now - backoff->since_us;
+    if (waited < session.spin_us)
+        return 0;
+    // Half of what it usually takes, then a quarter of the time waited so far: never much later than
+    // needed, and cheap in a long wait.
+    uint64_t half = backoff->usual_us / 2;
+    uint64_t sleep = waited < half ? half - waited : waited / 4;
+    if (sleep < BACKOFF_SLEEP_MIN_US)
+        sleep = BACKOFF_SLEEP_MIN_US;
+    return sleep < BACKOFF_SLEEP_MAX_US ? (uint32_t)sleep : BACKOFF_SLEEP_MAX_US;
+}
+
+CUresult own_stream_create(CUstream *out)
+{
+    int least = 0, greatest = 0;
+    CUresult result = driver.cuCtxGetStreamPriorityRange(&least, &greatest);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    return driver.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, greatest);
+}

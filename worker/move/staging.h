@@ -1,0 +1,58 @@
+// Staging blocks of a session on a byte stream: where a push's data waits for its copy to the GPU,
+// and a pull's for its way to the client.
+#ifndef RGPU_WORKER_STAGING_H
+#define RGPU_WORKER_STAGING_H
+
+#include "worker/worker.h"
+
+// Writes are the small copies whose data came inside a record; with a link that reaches memory also
+// those that leave inside one.
+enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_SMALL, STAGING_USES };
+
+// A block is used by one thread at a time, which owns it between take and give.
+struct block {
+    enum staging_use use;
+    uint8_t *data;
+    CUevent event; // recorded behind the copy that uses the block
+    CUcontext context; // of the event; NULL: none yet
+    struct block *next;
+};
+
+enum {
+    STAGING_POOL_MAX = 512,
+    STAGING_BLOCKS_MAX = STAGING_USES * STAGING_POOL_MAX,
+};
+
+void staging_prepare(void);
+uint32_t staging_block_size(enum staging_use use);
+uint32_t staging_blocks(enum staging_use use); // how many there are
+size_t staging_room(enum staging_use use);     // of all, bytes
+// Cuts the memory of a use anew; false: some of its blocks are taken.
+bool staging_carve(enum staging_use use, uint32_t block_size);
+// A free block; NULL: there is none and WAIT is not wanted.
+struct block *staging_take(enum staging_use use, bool wait);
+// The same without waiting, as long as KEEP others are left.
+struct block *staging_take_spare(enum staging_use use, unsigned keep);
+void staging_give(struct block *block);
+// Records the block's event in STREAM of the current context CONTEXT.
+CUresult staging_mark(struct block *block, CUcontext context, CUstream stream);
+// Whether the copy behind the block is over; a failed one is.
+bool staging_done(struct block *block, CUresult *result);
+
+// Gives a marked block back once its copy is over (push.c).
+void staging_see_off(struct block *block);
+void staging_forget_events(CUcontext context);
+
+// How a thread waits for the GPU where no event can wake it: at once again, then ever more slowly.
+struct backoff {
+    uint64_t since_us; // 0: something has just happened
+    uint32_t usual_us; // how long that usually takes; 0: not known
+};
+// Something has happened.
+void backoff_over(struct backoff *backoff);
+// How long to sleep now, microseconds; 0: not at all.
+uint32_t backoff_next(struct backoff *backoff);
+
+uint64_t clock_us(void);
+
+#endif

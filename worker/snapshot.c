@@ -1,0 +1,123 @@
+// The description of the session's devices that a client gets at the start, so that it never has to
+// ask again. The driver is asked before a client comes; a grant picks rows.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_ops.h"
+#include "worker/worker.h"
+
+static struct wire_device *rows;
+static struct wire_peer *peers; // devices.count squared
+
+static void describe_attributes(CUdevice device, struct wire_device *row)
+{
+    row->attribute_count = WIRE_ATTRIBUTE_LIMIT;
+    for (int i = 0; i < WIRE_ATTRIBUTE_LIMIT; i++)
+        row->attribute_results[i] =
+            i == 0 ? CUDA_ERROR_INVALID_VALUE
+                   : (int32_t)driver.cuDeviceGetAttribute(&row->attributes[i],
+                                                          (CUdevice_attribute)i, device);
+}
+
+static void describe_luid(CUdevice device, struct wire_device *row)
+{
+    char luid[8] = {0};
+    unsigned mask = 0;
+
+    row->luid_result = driver.cuDeviceGetLuid
+                           ? (int32_t)driver.cuDeviceGetLuid(luid, &mask, device)
+                           : CUDA_ERROR_NOT_SUPPORTED;
+    memcpy(row->luid, luid, sizeof(row->luid));
+    row->luid_mask = mask;
+}
+
+static void describe_priorities(struct wire_device *row, int ordinal)
+{
+    int least = 0, greatest = 0;
+
+    // Asking needs a current context; devices of one box have the same range.
+    if (driver.cuCtxGetStreamPriorityRange)
+        driver.cuCtxGetStreamPriorityRange(&least, &greatest);
+    row->stream_priority_least = least;
+    row->stream_priority_greatest = greatest;
+}
+
+static void describe(int ordinal, struct wire_device *row)
+{
+    CUdevice device = devices.list[ordinal].handle;
+    CUuuid uuid = {{0}};
+    size_t total = 0;
+
+    if (driver.cuDeviceGetName)
+        driver.cuDeviceGetName(row->name, (int)sizeof(row->name), device);
+    if (driver.cuDeviceGetUuid_v2)
+        driver.cuDeviceGetUuid_v2(&uuid, device);
+    memcpy(row->uuid, uuid.bytes, sizeof(row->uuid));
+    if (driver.cuDeviceGetPCIBusId)
+        driver.cuDeviceGetPCIBusId(row->pci_bus_id, (int)sizeof(row->pci_bus_id), device);
+    if (driver.cuDeviceTotalMem_v2)
+        driver.cuDeviceTotalMem_v2(&total, device);
+    row->total_memory = total;
+    if (driver.cuDeviceGetProperties)
+        driver.cuDeviceGetProperties(&row->properties, device);
+    describe_luid(device, row);
+    describe_priorities(row, ordinal);
+    describe_attributes(device, row);
+    for (int type = 0; type < 4; type++) {
+        int supported = 0;
+        if (driver.cuDeviceGetExecAffinitySupport && type < CU_EXEC_AFFINITY_TYPE_MAX)
+            driver.cuDeviceGetExecAffinitySupport(&supported, (CUexecAffinityType)type, device);
+        row->affinity_supported[type] = supported;
+    }
+}
+
+static void describe_peer(int from, int to, struct wire_peer *peer)
+{
+    CUdevice a = devices.list[from].handle, b = devices.list[to].handle;
+
+    if (driver.cuDeviceCanAccessPeer && from != to)
+        driver.cuDeviceCanAccessPeer(&peer->can_access, a, b);
+    for (int i = 0; i < 8; i++)
+        peer->results[i] = driver.cuDeviceGetP2PAttribute && from != to
+                               ? (int32_t)driver.cuDeviceGetP2PAttribute(
+                                     &peer->attributes[i], (CUdevice_P2PAttribute)i, a, b)
+                               : CUDA_ERROR_INVALID_DEVICE;
+}
+
+void snapshot_prepare(void)
+{
+    size_t count = (size_t)devices.count;
+
+    rows = calloc(count ? count : 1, sizeof(*rows));
+    peers = calloc(count ? count * count : 1, sizeof(*peers));
+    for (int i = 0; rows && peers && i < devices.count; i++) {
+        describe(i, &rows[i]);
+        for (int j = 0; j < devices.count; j++)
+            describe_peer(i, j, &peers[(size_t)i * count + (size_t)j]);
+    }
+}
+
+void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
+{
+    size_t bytes = sizeof(struct wire_snapshot) + count * sizeof(struct wire_device) +
+                   (size_t)count * count * sizeof(struct wire_peer);
+    struct wire_snapshot *snapshot = rows && peers ? calloc(1, bytes) : NULL;
+
+    if (!snapshot)
+        return NULL;
+    *snapshot = (struct wire_snapshot){.version = CALL_PROTOCOL_VERSION, .devices = count,
+                                       .driver_version = devices.driver_version};
+    struct wire_device *device = (struct wire_device *)(snapshot + 1);
+    struct wire_peer *peer = (struct wire_peer *)(device + count);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t budget = devices.list[ordinals[i]].budget;
+        device[i] = rows[ordinals[i]];
+        if (budget && budget < device[i].total_memory)
+            device[i].total_memory = budget;
+        for (unsigned j = 0; j < count; j++)
+            peer[i * count + j] = peers[ordinals[i] * devices.count + ordinals[j]];
+    }
+    *size = bytes;
+    return snapshot;
+}

@@ -1,0 +1,290 @@
+// What the files of the worker share: the process's warm state, the one session, and the threads
+// that serve it. Who may touch what is said at each field.
+#ifndef RGPU_WORKER_WORKER_H
+#define RGPU_WORKER_WORKER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/control.h"
+#include "common/handle_table.h"
+#include "worker/execute/serve.h"
+#include "transport/link.h"
+#include "transport/rdma.h"
+#include "worker_driver.h"
+
+enum {
+    DEVICES_MAX = WIRE_DEVICE_MAX,
+    GATES = 1024,
+};
+
+// ---- settings of the process (main.c) ----
+
+// GPUDirect RDMA: whether, and for copies of which sizes; by move_kind.
+enum gpudirect { GPUDIRECT_AUTO, GPUDIRECT_DMABUF, GPUDIRECT_PEERMEM, GPUDIRECT_NO };
+struct gpudirect_options {
+    enum gpudirect mode;
+    uint64_t least[2], most[2]; // bytes; most 0: no limit
+};
+
+struct worker_options {
+    const char *driver_path;
+    int device; // whose context is made before a client comes
+    int control_fd;
+    uint32_t block_size, block_count; // 0: 512 KiB; 32
+    bool block_size_auto;             // the size is measured over rdma
+    bool no_pipeline;
+    struct gpudirect_options gpudirect;
+    int64_t spin_us; // -1: what suits the machine
+    int64_t user, group; // -1: stay who we are
+    int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
+    bool rdma;           // prepare for clients that come over verbs
+    struct rdma_options rdma_options;
+};
+
+// ---- clients over verbs (fabric.c) ----
+
+extern struct rdma_listener *rdma_listener; // NULL: none
+// Makes it, where there is a device. A box without one is none that fails: its clients come another
+// way.
+void fabric_prepare(const struct worker_options *options);
+// When a client has come: where ports were down or all in use before, they may no longer be.
+void fabric_prepare_again(void);
+
+// ---- the driver (driver_load.c) ----
+
+// Loads the library and finds its functions; on failure -errno and TEXT says what to do.
+int driver_load(const char *path, char *text, size_t room);
+const char *driver_error_name(CUresult result);
+
+// ---- devices (device.c) ----
+
+struct device {
+    CUdevice handle;
+    CUcontext primary;      // our own reference keeps it warm; NULL: not made yet
+    uint64_t context_cost;  // bytes; 0: not known
+    unsigned retained;      // by the client
+    uint64_t budget;        // bytes; 0: the whole device
+    _Atomic uint64_t used;  // bytes that the session has allocated
+};
+
+struct devices {
+    struct device list[DEVICES_MAX]; // by the driver's ordinal
+    int count;
+    int driver_version;
+};
+extern struct devices devices;
+
+CUresult devices_discover(void);
+void devices_describe(struct control_device *out);
+// Makes the primary context of a device, or gives the one that is there, without making it current.
+CUresult device_primary(int ordinal, CUcontext *out);
+// Ends a primary context with all that it holds, and makes a fresh one.
+CUresult device_reset(int ordinal);
+// The description of the granted devices; heap, the caller's. NULL: no memory.
+void *snapshot_make(const int *ordinals, unsigned count, size_t *size);
+void snapshot_prepare(void); // asks the driver beforehand
+
+// ---- memory that the GPU and we share (pinned.c) ----
+
+// Region 0 and the gates, registered in the worker's first context; re-made after a reset.
+struct pinned {
+    CUcontext owner;                    // in which it is registered
+    struct shm_memory *shm;             // until a shm link owns it
+    const struct link_staging *staging; // region 0
+    CUdeviceptr staging_device, flags_device;
+    _Atomic uint32_t *gates;
+    CUdeviceptr gates_device;
+};
+extern struct pinned pinned;
+
+CUresult pinned_register(void); // the current context is the worker's first
+void pinned_unregister(void);
+
+// A gate holds a stream until it is opened. -1: all are in use.
+int gate_take(uint32_t *ticket);
+void gate_release(int gate);
+CUresult gate_hold(CUstream stream, int gate, uint32_t ticket);
+CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket); // by the GPU, in stream order
+void gate_open(int gate, uint32_t ticket);                           // by us
+bool gate_is_open(int gate, uint32_t ticket);
+
+// ---- allocations (allocation.c) ----
+
+enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST };
+
+// Counts SIZE against the device's budget; false: over it. An allocation that is added as
+// ALLOCATION_DEVICE or ALLOCATION_POOL gives it back when it is removed.
+bool budget_take(int device, uint64_t size);
+void budget_give(int device, uint64_t size);
+// What counts against the budget: of all processes of the lease, with their contexts.
+uint64_t budget_used(int device);
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind);
+bool allocation_remove(uint64_t address); // false: there is none that starts there
+void allocation_remove_context(CUcontext context);
+bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
+// The same for what cuMemAlloc and its kin gave.
+bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context);
+uint64_t allocation_total(void); // bytes of all devices
+
+// ---- host memory (host_memory.c) ----
+
+// Our address of a client's WIRE_HOST name; NULL: not all of SIZE bytes are in a mapped region.
+void *host_address(uint64_t host, uint64_t size);
+void host_memory_forget_context(CUcontext context);
+
+// ---- the session (session.c) ----
+
+struct session {
+    uint64_t id;
+    struct link *link;
+    struct handle_table *handles;
+    struct handle_note *notes; // by handle_index
+    int ordinals[DEVICES_MAX]; // the session's devices
+    unsigned device_count;
+    uint64_t lease_budget;     // bytes of all devices together; 0: none
+    struct ledger *account;    // of the lease on this box; NULL: no other process counts
+    int account_line;
+    bool streams_bytes;        // the link neither shares nor reaches memory
+    bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
+    uint32_t spin_us;
+    bool block_size_auto;      // the size of staging blocks is measured where memory is reached
+    bool no_pipeline;          // one block at a time there
+    struct gpudirect_options gpudirect;
+    enum control_transport transport;
+    char transport_reason[256];
+    _Atomic uint64_t calls;
+    _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
+    _Atomic int deferred;      // CUresult of the first async failure not yet told
+    _Atomic uint32_t context_epoch; // changes when a context goes away
+    _Atomic uint32_t memory_epoch;  // changes when device or mapped memory goes away
+    _Atomic bool prints;       // a loaded image may print
+};
+extern struct session session;
+
+// What we keep about a bound handle, beside the driver's object.
+struct handle_note {
+    uint64_t parent;          // handle of the context, module or library that it dies with
+    uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
+    uint32_t reserved;
+};
+
+// Maps the account that all sessions of the lease share; -1: there is none. -errno.
+int session_open_account(const struct control_grant *grant, int account_fd)
+    __attribute__((warn_unused_result));
+// Serves one client from its grant to the end of the process.
+void session_run(int control_fd, const struct control_grant *grant, int client_fd)
+    __attribute__((noreturn));
+// Ends the process after telling the supervisor; any thread, first one wins.
+void session_end(enum control_end_reason reason, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+bool session_report(void); // STATS, when something changed
+int session_device_of(CUdevice handle);
+
+// ---- serving (dispatch.c, serve.c) ----
+
+enum { SERVE_FIXED_MAX = 1024 };
+
+struct serve {
+    const struct wire_request *request;
+    const uint8_t *end;   // of the record
+    CUresult result;
+    bool reading;         // this thread is the one that reads the link
+    CUcontext current;    // the driver's current context in this thread
+    uint32_t epoch;       // of session.context_epoch when that was so
+    uint32_t fixed_size, bytes_size;
+    uint64_t known_start, known_end; // last range found by serve_device_range
+    uint32_t known_epoch;
+    uint8_t fixed[SERVE_FIXED_MAX];
+    uint8_t *bytes;       // WIRE_INLINE_MAX + 1024
+    uint8_t *record;      // WIRE_RECORD_MAX
+    uint64_t token;       // of the execution under way (relief.c); 0: none
+    uint8_t *payload;     // heap, of a push block that was read before its turn; else NULL
+};
+enum { SERVE_BYTES_MAX = WIRE_INLINE_MAX + 4096 };
+
+struct serve *serve_new(void);
+void serve_free(struct serve **serve);
+// Executes the record in serve->record and answers it. False: the record cannot be right.
+bool serve_record(struct serve *serve, uint32_t size);
+// Its row in the table, without executing it; NULL: it cannot be right.
+const struct serve_entry *serve_check(struct serve *serve, uint32_t size);
+// Lets another thread read the link from here on; for a request that goes on to wait.
+void serve_let_others_read(struct serve *serve);
+// Waits for all work of STREAM: for a moment while reading stops, then with others reading.
+CUresult serve_wait_stream(struct serve *serve, CUstream stream);
+// How many reply bytes there is room for.
+uint32_t serve_reply_room(const struct serve *serve, uint32_t wanted);
+bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size);
+void serve_forget_children(uint64_t parent);
+uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
+bool serve_require(struct serve *serve, const void *function); // the driver has that function
+
+void dispatch_start(void); // the first reading thread
+void dispatch_offer(void); // whoever is free takes requests from now on
+void dispatch_malformed(const struct serve *serve, int size) __attribute__((noreturn));
+void dispatch_link_down(int err) __attribute__((noreturn));
+
+// Everything that a call which learned of finished GPU work must not run ahead of.
+void deliver(void);
+
+// ---- events to the client (events.c) ----
+
+void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes);
+
+// ---- printed text (print.c) ----
+
+int print_capture(void); // before the driver is loaded: standard output becomes a pipe of ours
+void print_expect(void); // an image may print: from now on text is passed on as it comes
+void print_deliver(void);
+
+// ---- transfers over a byte stream (push.c, pull.c) ----
+
+int push_start(void);
+void push_forget_context(CUcontext context);
+int pull_start(void);
+void pull_deliver(void); // until pulls whose copies are done have been sent
+// A stream of the worker's own. It has the highest priority, since streams of one priority may share a
+// queue of the hardware, in which one that waits at a gate would hold up the copy that opens it.
+CUresult own_stream_create(CUstream *out);
+void staging_streams_forget(CUcontext context); // which is current
+
+// ---- transfers to and from memory that the link reaches (reach.c) ----
+
+int reach_start(void);
+void reach_deliver(void); // until flags that the GPU has raised have been passed on
+void reach_forget_context(CUcontext context);
+// Before memory is freed, or the context that it is of: waits for copies that use it (direct.c).
+void direct_forget(CUdeviceptr start);
+void direct_forget_context(CUcontext context);
+// Ends the use of a region once the copies that need it are over.
+void reach_forget_region(struct serve *serve, uint32_t region);
+// A copy between the device and a client's WIRE_HOST name, in stream order.
+void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
+                uint64_t size, CUstream stream);
+// The same for rows, between memory of the client and of the device, whose ranges have been checked.
+void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream);
+// Whether SIZE bytes from the client's WIRE_HOST name on are reached.
+bool reach_has(uint64_t host, uint64_t size);
+// Has flag INDEX of the client become VALUE once ours is.
+void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
+// Has the flag told right behind the data of the copy from the device that was the stream's last request;
+// false: there is no such copy any more.
+bool reach_flag(CUstream stream, uint32_t index, uint32_t value);
+// What is served next is more than copies and signals.
+void reach_break_row(void);
+
+// ---- the rest ----
+
+void crash_report_start(void); // crash.c
+// Once the driver is loaded: what stands in front of some of its functions.
+void linker_prepare(void); // linker.c
+void memory_prepare(void); // memory.c
+// Changes user and gives up capabilities; once, the first of the two calls does it.
+int sandbox_drop_rights(const struct worker_options *options, char *text, size_t room);
+int sandbox_enter(const struct worker_options *options, char *text, size_t room);
+
+#endif

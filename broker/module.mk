@@ -1,7 +1,7 @@
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
 $(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/queue.c broker/request.c \
-    broker/store.c broker/store_log.c broker/core.c broker/leases.c broker/boxes.c broker/tickets.c broker/view.c)
+    broker/store.c broker/core.c broker/leases.c broker/boxes.c broker/tickets.c broker/view.c)
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt
@@ -20,6 +20,7 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644 \
     docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
 
-$(call program,rgpu-brokerd,broker/main.c broker/settings.c broker/http.c broker/auth.c \
-    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c,\
+BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/auth.c \
+    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c
+$(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),\
     rgpubroker rgpucommon,$(BROKER_LIBS))

@@ -267,11 +267,12 @@ static void undrain_gpu(struct call *call)
 static void set_mode(struct call *call)
 {
     struct pool_gpu *gpu = named_gpu(call);
-    int mode = pool_parse_name(gpu_mode_names,
-                               json_string_value(json_object_get(call->body, "mode")));
+    int mode;
 
     if (!gpu)
         return;
+    mode = pool_parse_name(gpu_mode_names,
+                           json_string_value(json_object_get(call->body, "mode")));
     if (mode < 0)
         call_refuse(call, 400, "bad-request", "\"mode\" is \"exclusive\" or \"shared\"");
     else

@@ -69,16 +69,22 @@ static int build_request(const struct broker_acquire *acquire, json_t **out, cha
     return error;
 }
 
-static void read_lease(const json_t *answer, struct broker_lease *lease)
+// What does not name its lease and the state of it is no answer of a broker.
+static int read_lease(struct broker_client *client, const json_t *answer, struct broker_lease *lease)
 {
     const json_t *object = json_object_get(answer, "lease");
     const char *id = json_string_value(json_object_get(object, "id"));
     const char *state = json_string_value(json_object_get(object, "state"));
     const char *ticket = json_string_value(json_object_get(answer, "ticket"));
 
-    snprintf(lease->id, sizeof(lease->id), "%s", id ? id : "");
-    snprintf(lease->state, sizeof(lease->state), "%s", state ? state : "");
+    if (!id || !*id || strlen(id) >= sizeof(lease->id) || !state || !*state ||
+        strlen(state) >= sizeof(lease->state))
+        return broker_client_explain(client, -EPROTO, "%s answered without a lease",
+                                     broker_client_address(client));
+    strcpy(lease->id, id);
+    strcpy(lease->state, state);
     lease->ticket = ticket ? strdup(ticket) : NULL;
+    return 0;
 }
 
 int broker_client_acquire(struct broker_client *client, const struct broker_acquire *acquire,
@@ -103,9 +109,9 @@ int broker_client_acquire(struct broker_client *client, const struct broker_acqu
     json_decref(body);
     if (error)
         return error;
-    read_lease(answer, lease);
+    error = read_lease(client, answer, lease);
     json_decref(answer);
-    return 0;
+    return error;
 }
 
 int broker_client_await(struct broker_client *client, const char *id, unsigned seconds,
@@ -119,9 +125,9 @@ int broker_client_await(struct broker_client *client, const char *id, unsigned s
     error = broker_client_call_for(client, (seconds + 10) * 1000, "GET", path, NULL, &answer);
     if (error)
         return error;
-    read_lease(answer, lease);
+    error = read_lease(client, answer, lease);
     json_decref(answer);
-    return 0;
+    return error;
 }
 
 int broker_client_ticket(struct broker_client *client, const char *id, const char *key,

@@ -35,7 +35,8 @@ static int set_host(struct endpoint *endpoint, const char *host, size_t size)
     if (size > ENDPOINT_HOST_MAX)
         return -EINVAL;
     for (size_t i = 0; i < size; i++)
-        if ((unsigned char)host[i] <= ' ')
+        if ((unsigned char)host[i] <= ' ' ||
+            (!endpoint->is_unix && (host[i] == '[' || host[i] == ']')))
             return -EINVAL;
     memcpy(endpoint->host, host, size);
     endpoint->host[size] = '\0';

@@ -2,8 +2,8 @@
 // the small ones, and over a fixed number of mutations that are the same in every run.
 //
 // A target is a file <name>_fuzz.c with LLVMFuzzerTestOneInput, linked with this to the program
-// fuzz-<name>; its corpus is tests/fuzz/corpus/<name>/. The same file built with clang's
-// -fsanitize=fuzzer and without this one is a libFuzzer program.
+// fuzz-<name>; its corpus is tests/fuzz/corpus/<name>/. `make fuzz` builds the same file without this
+// one as a libFuzzer program.
 // usage: fuzz-<name> [CORPUS-DIRECTORY [MUTATIONS-PER-FILE]]
 #include <dirent.h>
 

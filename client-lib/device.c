@@ -157,9 +157,14 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct session 
     case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
         return true;
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-        return !session->staging;
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // of a GPU in the same host only
+        return !session->staging || session->reached;
     default:
         return false;
     }
@@ -230,9 +235,11 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
                                  CUdevice dstDevice)
 {
     FIND_DEVICE(device, srcDevice);
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!session_device(dstDevice) || srcDevice == dstDevice)
         return CUDA_ERROR_INVALID_DEVICE;
-    if (!value || (int)attrib < 0 || attrib >= 8)
+    if ((int)attrib < 0 || attrib >= 8)
         return CUDA_ERROR_INVALID_VALUE;
     const struct wire_peer *row = peer_row(srcDevice, dstDevice);
     *value = row ? row->attributes[attrib] : 0;

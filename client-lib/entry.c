@@ -28,6 +28,11 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
     return export_table_get(ppExportTable, pExportTableId);
 }
 
+CUresult export_table_processor_groups(uint8_t *groups, size_t room, size_t *count)
+{
+    return remote_processor_groups(groups, room, count);
+}
+
 CUresult cuGetErrorName(CUresult error, const char **pStr)
 {
     return cuda_error_get_name(error, pStr);

@@ -16,9 +16,10 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // What the box said, checked: every parameter lies within the packed buffer.
-static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size)
+static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size, CUresult *result)
 {
     struct wire_function_info head;
+    *result = CUDA_ERROR_UNKNOWN;
     if (size < sizeof(head))
         return NULL;
     memcpy(&head, bytes, sizeof(head));
@@ -27,12 +28,15 @@ static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size)
         return NULL;
     struct parameter_layout *layout =
         malloc(sizeof(*layout) + head.parameter_count * sizeof(layout->parameters[0]));
-    if (!layout)
+    if (!layout) {
+        *result = CUDA_ERROR_OUT_OF_MEMORY;
         return NULL;
+    }
     layout->count = head.parameter_count;
     layout->bytes = head.parameter_bytes;
     layout->max_threads = head.max_threads;
     layout->static_shared = head.static_shared;
+    layout->attributes_allowed = 0;
     layout->shared_allowed = (uint32_t)head.static_shared < SHARED_DEFAULT
                                  ? SHARED_DEFAULT - (uint32_t)head.static_shared
                                  : 0;
@@ -46,6 +50,7 @@ static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size)
             return NULL;
         }
     }
+    *result = CUDA_SUCCESS;
     return layout;
 }
 
@@ -60,10 +65,9 @@ struct parameter_layout *function_layout(struct object *function, CUresult *resu
     *result = bytes ? remote_function_info((CUfunction)(uintptr_t)function->handle, bytes,
                                            WIRE_INLINE_MAX, &size)
                     : CUDA_ERROR_OUT_OF_MEMORY;
-    struct parameter_layout *layout = *result == CUDA_SUCCESS ? read_layout(bytes, size) : NULL;
+    struct parameter_layout *layout =
+        *result == CUDA_SUCCESS ? read_layout(bytes, size, result) : NULL;
     free(bytes);
-    if (*result == CUDA_SUCCESS && !layout)
-        *result = CUDA_ERROR_UNKNOWN;
     if (!layout)
         return NULL;
     pthread_mutex_lock(&lock);

@@ -94,6 +94,102 @@ static CUresult check_parameters(const struct launch *launch, const struct param
     return CUDA_SUCCESS;
 }
 
+// ---- attributes ----
+
+// How many bytes of an attribute's value mean something; events are looked up instead.
+static size_t attribute_size(CUlaunchAttributeID id)
+{
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        return 0;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        return sizeof(int);
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        return 3 * sizeof(unsigned int);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        return sizeof(CUlaunchMemSyncDomainMap);
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+    case CU_LAUNCH_ATTRIBUTE_MAX:
+        break;
+    }
+    return sizeof(CUlaunchAttributeValue);
+}
+
+static uint64_t mix(uint64_t mark, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        mark = (mark ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return mark;
+}
+
+// A number that is the same for launches whose attributes the GPU judges alike; 0: it has none.
+static uint64_t attributes_mark(const CUlaunchConfig *c)
+{
+    uint64_t mark = c->numAttrs ? UINT64_C(0xcbf29ce484222325) : 0;
+    const uint32_t shape[] = {c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes};
+    if (!mark)
+        return 0;
+    mark = mix(mark, shape, sizeof(shape));
+    for (unsigned int i = 0; i < c->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &c->attrs[i];
+        mark = mix(mark, &attribute->id, sizeof(attribute->id));
+        mark = mix(mark, &attribute->value, attribute_size(attribute->id));
+    }
+    return mark ? mark : 1;
+}
+
+static bool divides(unsigned int part, unsigned int whole)
+{
+    return part && whole % part == 0;
+}
+
+// Whether the GPU's word on the attributes depends on the size of the grid.
+static bool grid_in_doubt(const CUlaunchConfig *c)
+{
+    for (unsigned int i = 0; i < c->numAttrs; i++) {
+        const CUlaunchAttributeValue *value = &c->attrs[i].value;
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value->cooperative)
+            return true;
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+            (!divides(value->clusterDim.x, c->gridDimX) ||
+             !divides(value->clusterDim.y, c->gridDimY) ||
+             !divides(value->clusterDim.z, c->gridDimZ)))
+            return true;
+    }
+    return false;
+}
+
+// An event that the launch records must be one of the same box.
+static CUresult check_attributes(const CUlaunchConfig *c, const struct session *session)
+{
+    if (c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX || (c->numAttrs && !c->attrs))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; i < c->numAttrs; i++) {
+        CUevent event;
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            event = c->attrs[i].value.programmaticEvent.event;
+        else if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            event = c->attrs[i].value.launchCompletionEvent.event;
+        else
+            continue;
+        const struct object *found = object_find(HANDLE_EVENT, event);
+        if (!found || found->session != session)
+            return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult launch(const struct launch *launch, bool per_thread)
 {
     const CUlaunchConfig *c = launch->config;
@@ -113,9 +209,8 @@ static CUresult launch(const struct launch *launch, bool per_thread)
     CUresult result = check_shape(launch, layout);
     if (result == CUDA_SUCCESS)
         result = check_parameters(launch, layout, &buffer);
-    if (result == CUDA_SUCCESS && (c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX ||
-                                   (c->numAttrs && !c->attrs)))
-        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = check_attributes(c, call.session);
     if (result != CUDA_SUCCESS)
         return result;
 
@@ -142,13 +237,19 @@ static CUresult launch(const struct launch *launch, bool per_thread)
         pack((uint8_t *)attribute, layout, launch->parameters);
 
     // What the GPU may well refuse is awaited, so that the error comes from this call.
-    bool doubtful = c->sharedMemBytes >
-                    atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
-    if (!doubtful && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
+    uint64_t mark = attributes_mark(c);
+    bool much = c->sharedMemBytes >
+                atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
+    bool strange = mark && (mark != atomic_load_explicit(&layout->attributes_allowed,
+                                                         memory_order_relaxed) ||
+                            grid_in_doubt(c));
+    if (!much && !strange && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
         return call_post(&call);
     result = call_wait(&call, NULL, 0);
-    if (result == CUDA_SUCCESS && doubtful)
+    if (result == CUDA_SUCCESS && much)
         atomic_store_explicit(&layout->shared_allowed, c->sharedMemBytes, memory_order_relaxed);
+    if (result == CUDA_SUCCESS && mark)
+        atomic_store_explicit(&layout->attributes_allowed, mark, memory_order_relaxed);
     return result;
 }
 

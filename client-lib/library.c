@@ -139,8 +139,11 @@ static void retire_kernel(struct object *kernel)
     object_retire(HANDLE_KERNEL, kernel->handle);
 }
 
-static void retire_kernels(struct object *kernel)
+// Under lock, since names are read under it.
+static void retire_kernels(struct object *library)
 {
+    struct object *kernel = library->module.functions;
+    library->module.functions = NULL;
     while (kernel) {
         struct object *next = kernel->function.sibling;
         retire_kernel(kernel);
@@ -154,15 +157,16 @@ CUresult cuLibraryUnload(CUlibrary library)
     if (!object)
         return remote_cuLibraryUnload(library);
     pthread_mutex_lock(&lock);
-    struct object *kernels = object->module.functions, *twin = object->module.twins;
+    struct object *twin = object->module.twins;
     struct kept_image *image = object->module.image;
-    object->module.functions = object->module.twins = NULL;
+    retire_kernels(object);
+    for (struct object *t = twin; t; t = t->next)
+        retire_kernels(t);
+    object->module.twins = NULL;
     object->module.image = NULL;
     pthread_mutex_unlock(&lock);
-    retire_kernels(kernels);
     while (twin) {
         struct object *next = twin->next;
-        retire_kernels(twin->module.functions);
         remote_cuLibraryUnload((CUlibrary)(uintptr_t)twin->handle);
         twin = next;
     }
@@ -175,9 +179,34 @@ CUresult cuLibraryUnload(CUlibrary library)
 static struct object *find_kernel(struct object *library, const char *name)
 {
     struct object *kernel = library->module.functions;
-    while (kernel && strcmp(kernel->function.name, name) != 0)
+    while (kernel && (!kernel->function.name || strcmp(kernel->function.name, name) != 0))
         kernel = kernel->function.sibling;
     return kernel;
+}
+
+// Enters a kernel that the box has made; it stays there until its library goes. Where another thread
+// has entered it meanwhile, that one is given, and ours has no name.
+static CUresult enter_kernel(CUlibrary handle, CUkernel *made, const char *name)
+{
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    struct object *library = object_find(HANDLE_LIBRARY, handle);
+    struct object *kernel = object_find(HANDLE_KERNEL, *made);
+    if (!library || !kernel) {
+        pthread_mutex_unlock(&lock);
+        return CUDA_ERROR_INVALID_HANDLE; // the library went away meanwhile
+    }
+    struct object *known = find_kernel(library, name);
+    kernel->session = library->session;
+    kernel->function.owner = library->handle;
+    kernel->function.sibling = library->module.functions;
+    library->module.functions = kernel;
+    if (known)
+        *made = (CUkernel)(uintptr_t)known->handle;
+    else if (!(kernel->function.name = strdup(name)))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
@@ -193,25 +222,16 @@ CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *na
             return CUDA_SUCCESS;
     }
     struct visit visit = {0};
+    CUkernel made;
     CUresult result = owner ? visit_session(owner->session, &visit) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
-        result = remote_cuLibraryGetKernel(pKernel, library, name);
+        result = remote_cuLibraryGetKernel(pKernel ? &made : NULL, library, name);
     leave_session(&visit);
-    if (result != CUDA_SUCCESS)
-        return result;
-    struct object *kernel = object_find(HANDLE_KERNEL, *pKernel);
-    kernel->function.name = strdup(name);
-    if (!kernel->function.name) {
-        object_retire(HANDLE_KERNEL, kernel->handle);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    pthread_mutex_lock(&lock);
-    kernel->session = owner->session;
-    kernel->function.owner = owner->handle;
-    kernel->function.sibling = owner->module.functions;
-    owner->module.functions = kernel;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        result = enter_kernel(library, &made, name);
+    if (result == CUDA_SUCCESS)
+        *pKernel = made;
+    return result;
 }
 
 static struct object *known_twin(struct object *first, struct session *session)
@@ -313,37 +333,62 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, C
     return result;
 }
 
+// Under lock.
+static struct object *find_function(struct object *kernel, uint64_t context)
+{
+    struct object *function = kernel->function.functions;
+    while (function && (function->context != context || !function->function.name))
+        function = function->function.sibling;
+    return function;
+}
+
+// As enter_kernel, for a kernel's function in one context.
+static CUresult enter_function(CUkernel handle, uint64_t context, CUfunction *made)
+{
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    struct object *kernel = object_find(HANDLE_KERNEL, handle);
+    struct object *function = object_find(HANDLE_FUNCTION, *made);
+    if (!kernel || !function) {
+        pthread_mutex_unlock(&lock);
+        return CUDA_ERROR_INVALID_HANDLE; // the library or the context went away meanwhile
+    }
+    struct object *known = find_function(kernel, context);
+    function->function.owner = kernel->handle;
+    function->function.sibling = kernel->function.functions;
+    kernel->function.functions = function;
+    if (known)
+        *made = (CUfunction)(uintptr_t)known->handle;
+    else if (!kernel->function.name || !(function->function.name = strdup(kernel->function.name)))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
     struct object *context;
     CUresult result = thread_context_object(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    struct object *object = object_find(HANDLE_KERNEL, kernel);
-    if (!pFunc || !object)
-        return pFunc ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-
+    if (!pFunc)
+        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
-    struct object *function = object->function.functions;
-    while (function && function->context != context->handle)
-        function = function->function.sibling;
+    struct object *object = object_find(HANDLE_KERNEL, kernel);
+    struct object *function = object ? find_function(object, context->handle) : NULL;
     if (function)
         *pFunc = (CUfunction)(uintptr_t)function->handle;
     pthread_mutex_unlock(&lock);
-    if (function)
-        return CUDA_SUCCESS;
+    if (function || !object)
+        return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 
-    result = remote_cuKernelGetFunction(pFunc, kernel);
-    if (result != CUDA_SUCCESS)
-        return result;
-    function = object_find(HANDLE_FUNCTION, *pFunc);
-    function->function.name = strdup(object->function.name);
-    pthread_mutex_lock(&lock);
-    function->function.owner = object->handle;
-    function->function.sibling = object->function.functions;
-    object->function.functions = function;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
+    CUfunction made;
+    result = remote_cuKernelGetFunction(&made, kernel);
+    if (result == CUDA_SUCCESS)
+        result = enter_function(kernel, context->handle, &made);
+    if (result == CUDA_SUCCESS)
+        *pFunc = made;
+    return result;
 }
 
 CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)

@@ -83,35 +83,58 @@ CUresult cuModuleUnload(CUmodule hmod)
     return remote_cuModuleUnload(hmod);
 }
 
+// Under lock.
+static struct object *find_function(struct object *module, const char *name)
+{
+    struct object *function = module->module.functions;
+    while (function && (!function->function.name || strcmp(function->function.name, name) != 0))
+        function = function->function.sibling;
+    return function;
+}
+
+// Enters a function that the box has made; it stays there until its module goes. Where another thread
+// has entered it meanwhile, that one is given, and ours has no name.
+static CUresult enter_function(CUmodule hmod, CUfunction *made, const char *name)
+{
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    struct object *module = object_find(HANDLE_MODULE, hmod);
+    struct object *function = object_find(HANDLE_FUNCTION, *made);
+    if (!module || !function) {
+        pthread_mutex_unlock(&lock);
+        return CUDA_ERROR_INVALID_HANDLE; // the module went away meanwhile
+    }
+    struct object *known = find_function(module, name);
+    function->function.owner = module->handle;
+    function->function.sibling = module->module.functions;
+    module->module.functions = function;
+    if (known)
+        *made = (CUfunction)(uintptr_t)known->handle;
+    else if (!(function->function.name = strdup(name)))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
     struct object *module = object_find(HANDLE_MODULE, hmod);
     if (hfunc && module && name) {
         pthread_mutex_lock(&lock);
-        struct object *known = module->module.functions;
-        while (known && strcmp(known->function.name, name) != 0)
-            known = known->function.sibling;
+        struct object *known = find_function(module, name);
         if (known)
             *hfunc = (CUfunction)(uintptr_t)known->handle;
         pthread_mutex_unlock(&lock);
         if (known)
             return CUDA_SUCCESS;
     }
-    CUresult result = remote_cuModuleGetFunction(hfunc, hmod, name);
-    if (result != CUDA_SUCCESS)
-        return result;
-    struct object *function = object_find(HANDLE_FUNCTION, *hfunc);
-    function->function.name = strdup(name);
-    if (!function->function.name) {
-        object_retire(HANDLE_FUNCTION, function->handle);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    pthread_mutex_lock(&lock);
-    function->function.owner = module->handle;
-    function->function.sibling = module->module.functions;
-    module->module.functions = function;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
+    CUfunction made;
+    CUresult result = remote_cuModuleGetFunction(hfunc ? &made : NULL, hmod, name);
+    if (result == CUDA_SUCCESS)
+        result = enter_function(hmod, &made, name);
+    if (result == CUDA_SUCCESS)
+        *hfunc = made;
+    return result;
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)

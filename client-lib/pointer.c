@@ -34,6 +34,7 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
         *(unsigned int *)data = 0;
         return CUDA_SUCCESS;
@@ -67,8 +68,10 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
         *(unsigned long long *)data = a->id;
         return CUDA_SUCCESS;
-    default:
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
         return CUDA_ERROR_NOT_SUPPORTED;
+    default: // the driver's word for an attribute that there is not
+        return CUDA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -91,6 +94,7 @@ static size_t answer_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     case CU_POINTER_ATTRIBUTE_MAPPED:

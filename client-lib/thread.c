@@ -3,14 +3,17 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client-lib/call.h"
 #include "client-lib/exports.h"
 #include "client-lib/process.h"
+#include "common/log.h"
 
 static __thread struct thread_state *state;
 static pthread_key_t key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool key_made; // under lock
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void thread_ends(void *value)
 {
@@ -26,20 +29,35 @@ static void thread_ends(void *value)
     state = NULL;
 }
 
-static void make_key(void)
+// The program may hold every key that a process can have, and give one back later.
+static bool key_ready(void)
 {
-    if (pthread_key_create(&key, thread_ends) != 0)
-        abort();
+    pthread_mutex_lock(&lock);
+    if (!key_made) {
+        int err = pthread_key_create(&key, thread_ends);
+        key_made = !err;
+        if (err)
+            log_error("no key for the state of threads error=\"%s\"", strerror(err));
+    }
+    bool ready = key_made;
+    pthread_mutex_unlock(&lock);
+    return ready;
+}
+
+static struct thread_state *make_state(void)
+{
+    struct thread_state *made = key_ready() ? calloc(1, sizeof(*made)) : NULL;
+    if (made && pthread_setspecific(key, made) != 0) {
+        free(made);
+        made = NULL;
+    }
+    return made;
 }
 
 struct thread_state *thread_state(void)
 {
-    if (__builtin_expect(!state, 0)) {
-        pthread_once(&once, make_key);
-        state = calloc(1, sizeof(*state));
-        if (state)
-            pthread_setspecific(key, state);
-    }
+    if (__builtin_expect(!state, 0))
+        state = make_state();
     return state;
 }
 

@@ -23,7 +23,7 @@ struct thread_state {
     CUstreamCaptureMode capture_mode;
 };
 
-// This thread's state; NULL where memory has run out.
+// This thread's state; NULL where memory, or the process's keys for thread-local data, have run out.
 struct thread_state *thread_state(void);
 // The handle of the current context; 0: none. It may have been destroyed meanwhile.
 uint64_t thread_context(void);

@@ -9,6 +9,7 @@
 #include "common/driver/proc_address.h"
 #include "common/log.h"
 #include "sim/config.h"
+#include "sim/context.h"
 #include "sim/device.h"
 #include "sim/primary_context.h"
 #include "sim/shared_state.h"
@@ -140,4 +141,17 @@ CUresult export_table_primary_context(CUcontext *context, CUdevice index)
     SIM_RETURN_IF(!context, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(device_get(index, &device));
     return primary_context_handle(device, context);
+}
+
+/* Two groups, of which the first has one pair more, as parts with disabled processors have. */
+CUresult export_table_processor_groups(uint8_t *groups, size_t room, size_t *count)
+{
+    enum { PAIRS = DEVICE_MULTIPROCESSORS / 2, FIRST = PAIRS / 2 + 1 };
+    struct context *context;
+    SIM_TRY(context_current(&context));
+    SIM_RETURN_IF(room < PAIRS, CUDA_ERROR_INVALID_VALUE);
+    for (int i = 0; i < PAIRS; i++)
+        groups[i] = i >= FIRST;
+    *count = PAIRS;
+    return CUDA_SUCCESS;
 }

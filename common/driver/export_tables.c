@@ -4,6 +4,7 @@
 // level debug (slot 0 there means: any without a function of its own).
 #include "common/driver/export_tables.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,61 @@ static const void *const tools_module_table[99] = {
     [8 ... 98] = tools_module_slot0,
 };
 
+// ---- processors ----
+
+// cuBLASLt asks which group of processors (GPC) each pair of them (TPC) of the current context's GPU
+// is in, and chooses kernels by it. It goes without where this is refused, but not without the table.
+__attribute__((weak)) CUresult export_table_processor_groups(uint8_t *groups, size_t room,
+                                                             size_t *count)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+// The second array is another one that the driver gives; nobody has been seen to read it.
+static CUresult processors_groups(uint8_t **groups, void **more)
+{
+    enum { PAIRS_MAX = 1024 };
+    size_t count = 0;
+    if (!groups || !more)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint8_t *array = malloc(PAIRS_MAX);
+    CUresult result = array ? export_table_processor_groups(array, PAIRS_MAX, &count)
+                            : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS && !count)
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    if (result != CUDA_SUCCESS) {
+        free(array);
+        array = NULL;
+    }
+    log_debug("groups of processors asked for pairs=%zu result=%d", count, (int)result);
+    *groups = array;
+    *more = NULL;
+    return result;
+}
+
+static CUresult processors_give_back(uint8_t *groups, void *more)
+{
+    free(groups);
+    free(more);
+    return CUDA_SUCCESS;
+}
+
+// What the other slots give is not known; a success without an answer would be taken for one.
+static CUresult processors_other(void)
+{
+    log_debug("export table slot refused table=processors");
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static const void *const processors_table[17] = {
+    [0] = SIZE_OF(17),
+    [1 ... 3] = processors_other,
+    [4] = processors_groups,
+    [5 ... 12] = processors_other,
+    [13] = processors_give_back,
+    [14 ... 16] = processors_other,
+};
+
 // ---- lookup ----
 
 static const struct export_table {
@@ -334,15 +390,45 @@ static const struct export_table {
       0xf2}, "tools-context", tools_context_table},
     {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
       0x1e}, "tools-module", tools_module_table},
+    {{0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b,
+      0xca}, "processors", processors_table},
 };
 
+// Asked for by the runtime and expected to be missing: where it is there, the runtime skips its own
+// initialisation.
+static const unsigned char known_missing[16] = {0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e,
+                                                0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d, 0xd9};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// True the first time that a table is asked for; when there are more of them than are remembered, it
+// is better to say one twice than to leave one out.
+static bool first_time(const unsigned char id[16])
+{
+    enum { REMEMBERED = 64 };
+    static unsigned char told[REMEMBERED][16];
+    static size_t count;
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count && !found; i++)
+        found = !memcmp(told[i], id, 16);
+    if (!found && count < REMEMBERED)
+        memcpy(told[count++], id, 16);
+    pthread_mutex_unlock(&lock);
+    return !found;
+}
+
+// A library that calls through a table without a look at the result crashes where it is missing, so
+// that a user's log has to name it.
 static void log_unknown(const CUuuid *id)
 {
     const unsigned char *byte = (const unsigned char *)id->bytes;
-    log_debug("unknown export table asked for id=%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
-              "%02x%02x%02x%02x%02x%02x", byte[0], byte[1], byte[2], byte[3], byte[4], byte[5],
-              byte[6], byte[7], byte[8], byte[9], byte[10], byte[11], byte[12], byte[13], byte[14],
-              byte[15]);
+    if (!memcmp(byte, known_missing, sizeof known_missing) || !first_time(byte))
+        return;
+    log_warn("a private table of the driver was asked for that is not known: what asked may not "
+             "work id=%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             byte[0], byte[1], byte[2], byte[3], byte[4], byte[5], byte[6], byte[7], byte[8],
+             byte[9], byte[10], byte[11], byte[12], byte[13], byte[14], byte[15]);
 }
 
 CUresult export_table_get(const void **table, const CUuuid *id)

@@ -5,10 +5,13 @@
 #ifndef RGPU_COMMON_DRIVER_EXPORT_TABLES_H
 #define RGPU_COMMON_DRIVER_EXPORT_TABLES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "proto/cuda_abi.h"
 
 // What cuGetExportTable does: CUDA_ERROR_INVALID_VALUE for a missing argument and for an unknown
-// table, whose UUID is logged; *TABLE is NULL then.
+// table, whose UUID is logged once; *TABLE is NULL then.
 CUresult export_table_get(const void **table, const CUuuid *id);
 
 // Gives the primary context of a device without making it current. NVIDIA's driver gives the handle
@@ -16,5 +19,9 @@ CUresult export_table_get(const void **table, const CUuuid *id);
 // weak definition, which retains the context once per device and keeps it until the process ends;
 // a library that can do as the driver does defines its own.
 CUresult export_table_primary_context(CUcontext *context, CUdevice device);
+
+// Which group of multiprocessors each pair of them is in, one byte for each pair of the current
+// context's GPU; *COUNT is their number, at most ROOM. The weak definition refuses.
+CUresult export_table_processor_groups(uint8_t *groups, size_t room, size_t *count);
 
 #endif

@@ -47,14 +47,15 @@ class Param:
             self.array = None
             return
         m = re.match(r'(const )?((?:unsigned |signed )?(?:long )*[\w]+(?: \w+(?=\s*\*))?)\s*(\**)\s*(const\s*\*)?\s*'
-                     r'(\w+)(?:\[(?:(\w+):(\d+))?\])?$', words)
+                     r'(\w+)(?:\[(?:(\w+)(?:-(\d+))?:(\d+))?\])?$', words)
         if not m:
             line.fail(f'cannot read parameter "{text.strip()}"')
         self.const = bool(m.group(1))
         self.type = m.group(2)
         self.pointers = len(m.group(3)) + (1 if m.group(4) else 0)
         self.name = m.group(5)
-        self.array = (m.group(6), int(m.group(7))) if m.group(6) else None
+        self.array = (m.group(6), int(m.group(8))) if m.group(6) else None
+        self.fewer = int(m.group(7) or 0)  # elements than the other parameter says
         self.c_text = re.sub(r'\[.*\]', '', words)
         if carried_as:
             self.type = carried_as.group(1)

@@ -159,6 +159,7 @@ static const char storage_id[] = "C693336E-1121-DF11-A8C3-68F355D89593";
 static const char tools_tls_id[] = "42D85A81-23F6-CB47-8298-F6E78A3AECDC";
 static const char tools_context_id[] = "21318C60-9714-3248-8CA6-41FF7324C8F2";
 static const char tools_module_id[] = "6E163FBE-B958-444D-835C-E182AFF1991E";
+static const char processors_id[] = "1734DC26-800D-4745-8726-C0F1E7DD8BCA";
 static const char integrity_id[] = "D4082055-BDE6-704B-8D34-BA123C66E1F2";
 
 static const struct {
@@ -175,6 +176,7 @@ static const struct {
     {"263E8860-7CD2-6143-92F6-BBD5006DFA7E", 15},
     {tools_context_id, 95},
     {tools_module_id, 99},
+    {processors_id, 17},
 };
 
 static void check_shapes(void)
@@ -220,6 +222,18 @@ static void check_runtime(void)
            first == primary && second == primary && !current,
        "the primary context is given, and not made current");
     is_int(retained, 1, "it is retained once however often it is asked for");
+}
+
+// Without a driver behind it that knows them, the groups of processors are refused.
+static void check_processors(void)
+{
+    void *const *slots = table(processors_id);
+    CUresult (*groups_of)(uint8_t **, void **) = slots[4];
+    uint8_t *groups = (uint8_t *)1;
+    void *more = &groups;
+    ok(groups_of(&groups, &more) == CUDA_ERROR_NOT_SUPPORTED && !groups && !more,
+       "groups of processors that are not known are refused");
+    is_int(groups_of(NULL, &more), CUDA_ERROR_INVALID_VALUE, "nowhere to put them");
 }
 
 static void check_callbacks(void)
@@ -370,6 +384,7 @@ int main(void)
     check_shapes();
     check_runtime();
     check_callbacks();
+    check_processors();
     check_integrity();
     check_storage();
     check_tools_modules();

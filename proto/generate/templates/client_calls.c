@@ -18,7 +18,7 @@ CUresult ${c.remote}(${c.c_params})
 %       if p.bytes:
 %           pass
 %       elif p.array:
-    if (!${p.name} && ${p.array[0]})
+    if (!${p.name} && ${p.array[0]} > ${p.fewer})
         call_fail(&call, CUDA_ERROR_INVALID_VALUE);
     if (${p.array[0]} > ${p.array[1]})
         call_fail(&call, CUDA_ERROR_INVALID_VALUE);
@@ -57,8 +57,8 @@ CUresult ${c.remote}(${c.c_params})
     args->${p.name}_length = (uint32_t)(${p.name}_length);
 %       elif p.array:
     memset(args->${p.name}, 0, sizeof(args->${p.name}));
-    if (${p.array[0]})
-        memcpy(args->${p.name}, ${p.name}, ${p.array[0]} * sizeof(${p.name}[0]));
+    if (${p.array[0]} > ${p.fewer})
+        memcpy(args->${p.name}, ${p.name}, (${p.array[0]} - ${p.fewer}) * sizeof(${p.name}[0]));
 %       elif p.is_in_struct and 'opt' in p.marks:
     args->${p.name}_given = ${p.name} != NULL;
     if (${p.name})

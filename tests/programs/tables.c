@@ -1,0 +1,56 @@
+/* Private tables of the driver, as cuBLASLt uses one of them: without a look at the result. What it
+ * is told of the GPU's processors is printed, so that it can be compared with what another way tells. */
+#include "tests/programs/driver.h"
+
+static CUuuid identifier(const unsigned char bytes[16])
+{
+    CUuuid id;
+    memcpy(id.bytes, bytes, sizeof id.bytes);
+    return id;
+}
+
+static void processors(const struct gpu *gpu)
+{
+    static const unsigned char bytes[16] = {0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45,
+                                            0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca};
+    CUuuid id = identifier(bytes);
+    const void *table = NULL;
+    unsigned missing = 0;
+    gives(cuGetExportTable(&table, &id), CUDA_SUCCESS, "the table of processors is there");
+    if (!table)
+        return;
+    void *const *slots = table;
+    is_int((int64_t)(uintptr_t)slots[0], 17 * sizeof(void *), "with its seventeen slots");
+    for (int i = 1; i < 17; i++)
+        missing += !slots[i];
+    is_int(missing, 0, "none of which is NULL");
+
+    CUresult (*groups_of)(unsigned char **, void **) = slots[4];
+    CUresult (*give_back)(unsigned char *, void *) = slots[13];
+    unsigned char *groups = NULL;
+    void *more = NULL;
+    CUresult result = groups_of(&groups, &more);
+    int pairs = device_attribute(gpu->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) / 2;
+    printf("# groups");
+    for (int i = 0; result == CUDA_SUCCESS && groups && i < pairs; i++)
+        printf(" %d", groups[i]);
+    printf(" (result %d)\n", (int)result);
+    if (result == CUDA_SUCCESS && groups)
+        gives(give_back(groups, more), CUDA_SUCCESS, "what the table gave is taken back");
+    else
+        ok(!groups && result != CUDA_SUCCESS, "where it does not tell, it gives nothing");
+}
+
+int main(void)
+{
+    static const unsigned char strange[16] = "nobody knows me";
+    CUuuid id = identifier(strange);
+    struct gpu gpu = open_gpu(0);
+    processors(&gpu);
+    for (int i = 0; i < 2; i++) {
+        const void *table = &gpu;
+        ok(cuGetExportTable(&table, &id) != CUDA_SUCCESS, "an unknown table is refused");
+    }
+    close_gpu(&gpu);
+    return done();
+}

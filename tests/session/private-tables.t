@@ -1,0 +1,19 @@
+#!/bin/bash
+# The driver's private tables: a program is told through a box what it is told on the GPU itself, and a
+# table that nobody knows is named in the user's log, once.
+. "$(dirname "$0")/../lib.sh"
+start_box --devices sim:1
+groups() { sed -n 's/^# groups //p' "$1"; }
+ok "the program runs on the GPU itself" \
+    natively sh -c "'$BUILD/tests/programs/tables' >'$TMP/gpu.out'"
+like "$(groups "$TMP/gpu.out")" '^0 .*1.* \(result 0\)$' "and is told the groups of its processors"
+for transport in shm tcp; do
+    status=0
+    on_box "RGPU_TRANSPORT=$transport" RGPU_LOG=warn "$BUILD/tests/programs/tables" \
+        >"$TMP/out" 2>"$TMP/err" || status=$?
+    is $status 0 "$transport: it runs on a box"
+    is "$(groups "$TMP/out")" "$(groups "$TMP/gpu.out")" "$transport: and is told the same"
+    is "$(grep -c 'private table .*id=6e6f626f-6479-206b-6e6f-7773206d6500' "$TMP/err")" 1 \
+        "$transport: the unknown table is named once, with its id"
+done
+done_testing

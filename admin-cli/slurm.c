@@ -14,23 +14,14 @@
 
 // ---- slurm-config ----
 
-struct figures {
-    json_int_t gpus, gib;
-};
-
-static int read_figures(struct pool *pool, struct figures *figures)
+static int count_gpus(struct pool *pool, json_int_t *gpus)
 {
-    const json_t *gpu;
     json_t *answer;
-    size_t i;
     int status = pool_call(pool, "GET", "/v1/gpus", NULL, &answer);
 
     if (status)
         return status;
-    json_array_foreach(json_object_get(answer, "gpus"), i, gpu) {
-        figures->gpus++;
-        figures->gib += json_integer_value(json_object_get(gpu, "memory")) >> 30;
-    }
+    *gpus = (json_int_t)json_array_size(json_object_get(answer, "gpus"));
     json_decref(answer);
     return 0;
 }
@@ -49,40 +40,39 @@ static void find_directory(const char *installed, const char *built, const char 
     snprintf(path, size, "%s", resolved);
 }
 
-// The counts may be higher than what is there, never lower: what cannot be used is parked.
-static void print_slurm_conf(const struct figures *figures, const char *plugins)
+static void print_slurm_conf(json_int_t gpus, const char *plugins)
 {
     printf("# ---- slurm.conf, the same on every node ----\n"
-           "# PluginDir: ours in front of what `scontrol show config` says now. Licenses: at least what\n"
-           "# the pool will ever have (now %lld GPUs with %lld GiB); what cannot be used is parked.\n"
+           "# PluginDir: ours in front of what `scontrol show config` says now. Licenses: their count\n"
+           "# follows the pool (now %lld GPUs); a number other than 0 is the most that jobs of this\n"
+           "# cluster may have of it. SchedulerParameters: with those that you have.\n"
            "PluginDir=%s:/usr/lib/x86_64-linux-gnu/slurm-wlm\n"
            "GresTypes=rgpu\n"
            "JobSubmitPlugins=rgpu\n"
            "PrEpPlugins=prep/script,prep/rgpu\n"
-           "Licenses=rgpu:%lld,rgpu_mem:%lld\n"
-           "SchedulerParameters=bf_licenses\n"
+           "Licenses=rgpu:0,rgpu_mem:0\n"
+           "SchedulerParameters=bf_licenses,allow_zero_lic\n"
            "# and on every NodeName line, so that the pool and not the node is the limit:\n"
            "#   NodeName=... Gres=rgpu:%lld\n\n",
-           (long long)figures->gpus, (long long)figures->gib, plugins, (long long)figures->gpus,
-           (long long)figures->gib, (long long)(figures->gpus ? figures->gpus : 1));
+           (long long)gpus, plugins, (long long)(gpus ? gpus : 1));
 }
 
 static int run_slurm_config(const struct command *command, int argc, char **argv)
 {
     char plugins[PATH_MAX], library[PATH_MAX];
-    struct figures figures = {0};
+    json_int_t gpus = 0;
     struct pool pool;
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
     if (status >= 0)
         return status;
-    status = read_figures(&pool, &figures);
+    status = count_gpus(&pool, &gpus);
     if (!status) {
         find_directory("../lib/rgpu/slurm/gres_rgpu.so", "../lib/slurm/gres_rgpu.so",
                        "/usr/local/lib/rgpu/slurm", plugins, sizeof(plugins));
         find_directory("../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1", "/usr/local/lib/rgpu",
                        library, sizeof(library));
-        print_slurm_conf(&figures, plugins);
+        print_slurm_conf(gpus, plugins);
         printf("# ---- plugstack.conf, on every node and login node ----\n"
                "required %s/spank_rgpu.so\n\n"
                "# ---- " SETTINGS_FILE ", on every node ----\n"

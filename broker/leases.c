@@ -51,18 +51,8 @@ static int set_holds(struct pool_lease *lease, const struct plan *plan)
     if (!lease->holds)
         return -ENOMEM;
     lease->hold_count = plan->count;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct pool_gpu *gpu = plan->slots[i].gpu;
-        const struct request_part *part = &lease->request.parts[plan->slots[i].part];
-        lease->holds[i] = (struct pool_hold){
-            .gpu = gpu,
-            .box = gpu->box,
-            .ordinal = (uint32_t)i,
-            .mode = part->mode,
-            .memory = part->memory,
-            .context = part->mode == GPU_SHARED ? gpu->context : 0,
-        };
-    }
+    for (size_t i = 0; i < plan->count; i++)
+        lease->holds[i] = plan_hold(&lease->request, plan, i);
     return 0;
 }
 

@@ -397,3 +397,40 @@ void plan_clear(struct plan *plan)
     free(plan->slots);
     *plan = (struct plan){0};
 }
+
+struct pool_hold plan_hold(const struct request *request, const struct plan *plan, size_t place)
+{
+    struct pool_gpu *gpu = plan->slots[place].gpu;
+    const struct request_part *part = &request->parts[plan->slots[place].part];
+
+    return (struct pool_hold){
+        .gpu = gpu,
+        .box = gpu->box,
+        .ordinal = (uint32_t)place,
+        .mode = part->mode,
+        .memory = part->memory,
+        .context = part->mode == GPU_SHARED ? gpu->context : 0,
+    };
+}
+
+/* Each plan is taken for the time of the next; what was taken is given back before returning. */
+uint32_t plan_count(struct pool *pool, const struct request *request, uint64_t sequence,
+                    uint32_t limit)
+{
+    uint32_t size = total_count(request), count = 0;
+    struct pool_hold *holds = calloc((size_t)size * limit, sizeof(*holds));
+    struct plan plan;
+
+    for (; holds && count < limit && plan_try(pool, request, sequence, &plan) == 0; count++) {
+        for (size_t i = 0; i < plan.count; i++) {
+            struct pool_hold *hold = &holds[(size_t)count * size + i];
+            *hold = plan_hold(request, &plan, i);
+            pool_take(hold);
+        }
+        plan_clear(&plan);
+    }
+    for (size_t i = 0; i < (size_t)count * size; i++)
+        pool_give_back(&holds[i]);
+    free(holds);
+    return count;
+}

@@ -27,6 +27,11 @@ int plan_try(struct pool *pool, const struct request *request, uint64_t sequence
 /* Whether the request fits with every known GPU free and in service. */
 bool plan_is_possible(struct pool *pool, const struct request *request);
 void plan_clear(struct plan *plan);
+/* How often in a row the request could be granted just now, at most `limit` times. */
+uint32_t plan_count(struct pool *pool, const struct request *request, uint64_t sequence,
+                    uint32_t limit);
+/* What a lease of `request` would hold at a place of its plan. */
+struct pool_hold plan_hold(const struct request *request, const struct plan *plan, size_t place);
 
 /* Whether a GPU may be granted at all just now. */
 bool gpu_usable(const struct pool_gpu *gpu);

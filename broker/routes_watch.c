@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/capacity.h"
 #include "broker/http.h"
 #include "broker/metrics.h"
 #include "broker/status_page.h"
@@ -33,6 +34,35 @@ static void get_events(struct call *call)
                           -1);
     call_answer(call, 200, json_pack("{s:o, s:I}", "events", events, "last",
                                      (json_int_t)broker->last_event));
+}
+
+/* For schedulers: keys of leases are shown, and requests are tried. */
+static void post_capacity(struct call *call)
+{
+    enum { COUNT_MAX = 64, REQUESTS_MAX = 256 };
+    struct broker *broker = call->server->broker;
+    const char *prefix = json_string_value(json_object_get(call->body, "key_prefix"));
+    const json_t *requests = json_object_get(call->body, "requests");
+    json_int_t limit = json_integer_value(json_object_get(call->body, "limit"));
+    struct capacity_query query = {
+        .key_prefix = prefix ? prefix : "",
+        .requests = requests,
+        .limit = (uint32_t)(limit > 0 && limit < COUNT_MAX ? limit : COUNT_MAX),
+        .sequence = broker->last_sequence + 1,
+    };
+    const char *why = "\"key_prefix\" must be a text";
+    json_t *view = NULL;
+
+    if (json_array_size(requests) > REQUESTS_MAX)
+        why = "too many \"requests\" at once";
+    else if (prefix && (!requests || json_is_array(requests)))
+        view = capacity_view(broker->pool, &query, &why);
+    if (!view) {
+        call_refuse(call, 400, "bad-request", "%s", why);
+        return;
+    }
+    json_object_set_new(view, "last", json_integer((json_int_t)broker->last_event));
+    call_answer(call, 200, view);
 }
 
 static void get_health(struct call *call)
@@ -80,6 +110,7 @@ static void get_page(struct call *call)
 
 const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/events", ALLOW_READERS, get_events},
+    {EVHTTP_REQ_POST, "/v1/capacity", ALLOW_SCHEDULERS, post_capacity},
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
     {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS, get_metrics},

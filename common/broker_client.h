@@ -80,6 +80,10 @@ struct broker_lease {
     char *ticket; /* the bundle, or NULL; freed by broker_lease_clear */
 };
 
+/* The "request" of an acquire, for the caller to decref. -EINVAL: the word of its constraint that was
+ * not understood is in *bad (of `size` bytes). */
+int broker_acquire_request(const struct broker_acquire *acquire, json_t **request, char *bad,
+                           size_t size) __attribute__((warn_unused_result));
 int broker_client_acquire(struct broker_client *client, const struct broker_acquire *acquire,
                           struct broker_lease *lease) __attribute__((warn_unused_result));
 /* Waits at most `seconds` for a queued lease; `lease->state` says how it stands. */

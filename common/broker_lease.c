@@ -48,7 +48,8 @@ int broker_request_constrain(json_t *request, const char *text, char *bad, size_
 
 /* ---- leases ---- */
 
-static int build_request(const struct broker_acquire *acquire, json_t **out, char *bad, size_t size)
+int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, char *bad,
+                           size_t size)
 {
     bool shared = acquire->mode && !strcmp(acquire->mode, "shared");
     json_t *part = json_pack("{s:I, s:s}", "count", (json_int_t)acquire->count, "mode",
@@ -92,7 +93,7 @@ int broker_client_acquire(struct broker_client *client, const struct broker_acqu
 {
     json_t *request, *body, *answer;
     char bad[128];
-    int error = build_request(acquire, &request, bad, sizeof(bad));
+    int error = broker_acquire_request(acquire, &request, bad, sizeof(bad));
 
     if (error == -EINVAL)
         return broker_client_explain(client, error, "constraint \"%s\" is not understood", bad);

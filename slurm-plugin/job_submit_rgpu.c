@@ -7,6 +7,7 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
+#include "slurm-plugin/licenses.h"
 #include "slurm-plugin/request.h"
 
 PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
@@ -23,11 +24,13 @@ PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t
 
 int init(void)
 {
+    licenses_start();
     return SLURM_SUCCESS;
 }
 
 FINI_TYPE fini(void)
 {
+    licenses_stop();
     FINI_RETURN;
 }
 
@@ -95,6 +98,20 @@ static uint32_t largest_node(void)
     return cpus;
 }
 
+/* What will never be there is not waited for. */
+static const char *check_pool(const struct gpu_request *request, uint32_t nodes)
+{
+    static _Thread_local char text[160];
+    uint64_t known = licenses_known(), wanted = (uint64_t)request->per_node * nodes;
+
+    if (known == 0 || wanted <= known)
+        return NULL;
+    snprintf(text, sizeof(text), "rgpu: the job asks for %llu GPUs%s, and the pool has %llu",
+             (unsigned long long)wanted, nodes > 1 ? " on all its nodes" : "",
+             (unsigned long long)known);
+    return text;
+}
+
 static const char *check_size(const job_desc_msg_t *job)
 {
     static _Thread_local char text[160];
@@ -119,7 +136,7 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     const char *why;
 
     if (licenses_name_ours(job->licenses))
-        return refuse(message, "rgpu: licences rgpu and rgpu_mem come with --gres=rgpu:N; leave "
+        return refuse(message, "rgpu: licences of rgpu come with --gres=rgpu:N; leave "
                                "them out of -L");
     if (asks_elsewhere(job))
         return refuse(message, "rgpu: remote GPUs are asked for with --gres=rgpu:N");
@@ -131,9 +148,14 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     why = pin_nodes(job);
     if (!why)
         why = check_size(job);
+    if (!why)
+        why = check_pool(&request, job->min_nodes);
     if (!why && gpu_request_licenses(&request, job->min_nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
-    return why ? refuse(message, why) : set_licenses(&job->licenses, ours);
+    if (why)
+        return refuse(message, why);
+    licenses_want(&request, job->min_nodes);
+    return set_licenses(&job->licenses, ours);
 }
 
 /* ---- changes ---- */
@@ -173,6 +195,7 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
 {
     const char *gres = change->tres_per_node ? change->tres_per_node : job->tres_per_node;
     struct gpu_request request;
+    uint32_t nodes = 1;
     char ours[64];
     const char *why;
 
@@ -185,13 +208,17 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
     if (request.per_node == 0 && !licenses_name_ours(job->licenses) &&
         !licenses_name_ours(change->licenses))
         return SLURM_SUCCESS;
-    if (gpu_request_licenses(&request, request.per_node ? changed_nodes(change, job, &why) : 1, ours,
-                             sizeof(ours)) < 0)
+    if (request.per_node)
+        nodes = changed_nodes(change, job, &why);
+    if (!why)
+        why = check_pool(&request, nodes);
+    if (!why && gpu_request_licenses(&request, nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
     if (why)
         return refuse(message, why);
     if (!change->licenses)
         change->licenses = xstrdup(job->licenses ? job->licenses : "");
+    licenses_want(&request, nodes);
     return set_licenses(&change->licenses, ours);
 }
 

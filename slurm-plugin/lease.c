@@ -87,12 +87,9 @@ static void describe(const struct job_lease *job, const char *key, char *name, s
         .key = key,
         .job = name,
         .owner = job->owner,
-        .mode = job->request.shared ? "shared" : "exclusive",
-        .count = job->request.per_node * job->nodes,
-        .memory = job->request.memory,
-        .constraint = job->request.constraint,
         .queue = true,
     };
+    gpu_request_describe(&job->request, job->nodes, acquire);
 }
 
 /* A broker that is being restarted is waited for as GPUs are. */

@@ -1,7 +1,8 @@
 # rgpu in Slurm. What knows nothing of Slurm is an archive with tests of its own; the plugins need
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
-$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c sync_plan.c))
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c sync_plan.c \
+    count.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
 SLURM_LIBS     = $$(COMMON_LIBS) -ljansson -lmunge
@@ -10,16 +11,16 @@ SLURM_PLUGINS :=
 # Slurm's daemons have the symbols that a plugin leaves undefined.
 define slurm_plugin_rule
 SLURM_PLUGINS += $(B)/lib/slurm/$(1).so
-$(call link_rule,$(B)/lib/slurm/$(1).so,slurm-plugin/$(1).c,$(2),\
+$(call link_rule,$(B)/lib/slurm/$(1).so,$(addprefix slurm-plugin/,$(1).c $(4)),$(2),\
     $(3) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL)
-$(B)/obj/slurm-plugin/$(1).o: EXTRA_CPPFLAGS := -I$(B)/gen/slurm -isystem $(SLURM_HEADERS)
+$(patsubst %.c,$(B)/obj/slurm-plugin/%.o,$(1).c $(4)): EXTRA_CPPFLAGS := -I$(B)/gen/slurm -isystem $(SLURM_HEADERS)
 INSTALL_FILES += $(B)/lib/slurm/$(1).so:$(LIBDIR)/slurm/$(1).so:0755
 endef
 
 ifneq ($(SLURM_HEADERS),)
 GENERATED += $(B)/gen/slurm/config.h
-$(foreach p,job_submit_rgpu prep_rgpu,\
-    $(eval $(call slurm_plugin_rule,$(p),rgpuslurm rgpucommon,$(SLURM_LIBS))))
+$(eval $(call slurm_plugin_rule,job_submit_rgpu,rgpuslurm rgpucommon,$(SLURM_LIBS),licenses.c))
+$(eval $(call slurm_plugin_rule,prep_rgpu,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 $(foreach p,gres_rgpu spank_rgpu,$(eval $(call slurm_plugin_rule,$(p))))
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so

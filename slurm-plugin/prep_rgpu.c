@@ -27,6 +27,7 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 #pragma weak find_job_record
 #pragma weak last_job_update
 #pragma weak lock_slurmctld
+#pragma weak schedule
 #pragma weak srun_user_message
 #pragma weak unlock_slurmctld
 
@@ -136,7 +137,7 @@ static void tell_user(struct task *task, bool hold)
         }
         if (hold && task->job.can_requeue) {
             job->priority = 0;
-            job->state_reason = WAIT_HELD;
+            job->state_reason = WAIT_HELD_USER;
         }
         xfree(job->state_desc);
         job->state_desc = xstrdup(task->why);
@@ -212,8 +213,12 @@ static void run_release(struct task *task)
     if (result)
         info("%s: JobId=%u: not released yet, rgpu-slurm-sync will see to it: %s", plugin_type,
              task->job.job, task->why);
-    if (!atomic_load(&stopping))
-        callbacks.epilog_slurmctld(0, task->job.job, false);
+    if (atomic_load(&stopping))
+        return;
+    callbacks.epilog_slurmctld(0, task->job.job, false);
+    /* Slurm looks for jobs to start when nodes report the end of one; often that was before the
+     * licences came free just now. */
+    schedule(false);
 }
 
 static void *run(void *context)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/broker_client.h"
 #include "common/units.h"
 
 #define OPTION_PREFIX "_SLURM_SPANK_OPTION_rgpu_"
@@ -145,11 +144,48 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
                  : parse_constraint(find_option(environment, size, "rgpu_constraint"), request, why);
 }
 
+/* ---- as the broker takes it ---- */
+
+void gpu_request_describe(const struct gpu_request *request, uint32_t nodes,
+                          struct broker_acquire *acquire)
+{
+    acquire->mode = request->shared ? "shared" : "exclusive";
+    acquire->count = request->per_node * nodes;
+    acquire->memory = request->memory;
+    acquire->constraint = request->constraint;
+}
+
+json_t *gpu_request_json(const struct gpu_request *request, uint32_t nodes)
+{
+    struct broker_acquire acquire = {0};
+    json_t *object = NULL;
+    char bad[96];
+
+    gpu_request_describe(request, nodes, &acquire);
+    return broker_acquire_request(&acquire, &object, bad, sizeof(bad)) < 0 ? NULL : object;
+}
+
 /* ---- licences ---- */
+
+void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX])
+{
+    char text[GPU_CONSTRAINT_MAX + 64];
+    uint64_t hash = 14695981039346656037ull;
+
+    *name = '\0';
+    if (request->per_node == 0 || (!*request->constraint && request->memory == 0))
+        return;
+    snprintf(text, sizeof(text), "%d %u %llu %s", request->shared, request->per_node * nodes,
+             (unsigned long long)request->memory, request->constraint);
+    for (const char *at = text; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
+    snprintf(name, GPU_CLASS_MAX, "rgpu_%012llx", (unsigned long long)(hash >> 16));
+}
 
 int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char *text, size_t size)
 {
     uint64_t units = 1, total;
+    char class[GPU_CLASS_MAX];
 
     if (request->per_node == 0) {
         *text = '\0';
@@ -160,8 +196,9 @@ int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char
     if (__builtin_mul_overflow(units, (uint64_t)request->per_node * nodes, &total) ||
         total > INT32_MAX)
         return -ERANGE;
-    snprintf(text, size, "%s:%llu", request->shared ? "rgpu_mem" : "rgpu",
-             (unsigned long long)total);
+    gpu_request_class(request, nodes, class);
+    snprintf(text, size, "%s:%llu%s%s%s", request->shared ? "rgpu_mem" : "rgpu",
+             (unsigned long long)total, *class ? "," : "", class, *class ? ":1" : "");
     return 0;
 }
 
@@ -174,8 +211,7 @@ static bool entry_is_ours(const char *entry, size_t size)
         entry++, size--;
     while (name < size && !strchr(":=@*() ", entry[name]))
         name++;
-    return (name == 4 && !strncasecmp(entry, "rgpu", 4)) ||
-           (name == 8 && !strncasecmp(entry, "rgpu_mem", 8));
+    return name >= 4 && !strncasecmp(entry, "rgpu", 4) && (name == 4 || entry[4] == '_');
 }
 
 /* Copies the entries that are ours, or those that are not. */

@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/broker_client.h"
+
 /* Slurm counts shares in this unit, rounded up for each share. */
-#define GPU_SHARE_UNIT (1ull << 30)
+#define GPU_SHARE_UNIT (1ull << 20)
 #define GPU_CONSTRAINT_MAX 256
+#define GPU_CLASS_MAX 24
 
 struct gpu_request {
     uint32_t per_node; /* 0: nothing of rgpu is asked for */
@@ -30,7 +33,22 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
                       struct gpu_request *request, const char **why)
     __attribute__((warn_unused_result));
 
-/* "rgpu:4" for exclusive GPUs, "rgpu_mem:40" for shares. -ERANGE: more than Slurm can count. */
+/*
+ * Not every free GPU suits every job, and memory that is free in two places holds no share that needs
+ * all of it. Jobs that ask for more than a number of GPUs are therefore counted a second time, by
+ * a licence of which each job takes one, and of which there are as many as such jobs could start.
+ * Its name says the request; "" for jobs that any free GPU suits.
+ */
+void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX]);
+
+/* The request as the broker takes it, for the caller to decref; NULL: no memory. */
+json_t *gpu_request_json(const struct gpu_request *request, uint32_t nodes);
+/* Fills in what an acquire says of the GPUs; it points into `request`. */
+void gpu_request_describe(const struct gpu_request *request, uint32_t nodes,
+                          struct broker_acquire *acquire);
+
+/* "rgpu:4" for exclusive GPUs, "rgpu_mem:40960" for shares, with ",CLASS:1" where the request has
+ * one. -ERANGE: more than Slurm can count. */
 int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char *text, size_t size)
     __attribute__((warn_unused_result));
 

@@ -32,10 +32,10 @@ const struct config_option slurm_settings_table[] = {
                   "directory of the tickets on a node, on a file system in memory"),
     CONFIG_ENUM("jobs", "ranks", S, ranks, "all", ranks_words,
                 "GPUs of a step that each of its ranks sees: all, or one each by local rank"),
+    CONFIG_BOOL("jobs", "count", S, count, "yes",
+                "whether slurmctld's licences follow the pool; no: they stay as in slurm.conf"),
     CONFIG_DURATION("sync", "interval", S, interval, "3s",
-                    "how often leases, jobs and licences are compared"),
-    CONFIG_STRING("sync", "reservation", S, reservation, "rgpu_parked",
-                  "reservation that holds the licences of GPUs which cannot be used"),
+                    "how often leases, jobs and licences are compared at least"),
     CONFIG_END,
 };
 

@@ -16,8 +16,8 @@ struct slurm_settings {
     uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
     int ranks;
+    bool count;
     uint64_t interval;
-    char *reservation;
 };
 
 enum { RANKS_ALL, RANKS_LOCAL };

@@ -1,7 +1,7 @@
 /*
  * rgpu-slurm-sync keeps broker and Slurm in agreement, from the host of slurmctld: leases whose job
- * is gone are released, and licences that stand for no usable GPU are parked in a reservation. It
- * is the last word on the end of leases, for slurmctld may die without telling anybody.
+ * is gone are released. It is the last word on the end of leases, for slurmctld may die without
+ * telling anybody.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,9 +22,7 @@ struct sync {
     struct slurm_settings settings;
     struct broker_client *client;
     json_t *suspects;   /* orphans of the last round */
-    char parked[128];   /* what was parked last */
     char trouble[400];  /* what was last said to be wrong */
-    bool exceeds;       /* the pool has more than slurm.conf counts */
 };
 
 /* Says once what goes wrong, and that it is over. */
@@ -91,43 +89,6 @@ static void report_bare_jobs(const struct sync *sync, const json_t *leases,
     json_decref(bare);
 }
 
-/* ---- licences ---- */
-
-static void report_excess(struct sync *sync, const struct capacity *total,
-                          const struct capacity *usable)
-{
-    bool exceeds = usable->gpus > total->gpus || usable->memory > total->memory;
-
-    if (exceeds && !sync->exceeds)
-        log_warn("slurm.conf counts less than the pool has: Licenses=rgpu:%lld,rgpu_mem:%lld, "
-                 "usable are %lld and %lld", (long long)total->gpus, (long long)total->memory,
-                 (long long)usable->gpus, (long long)usable->memory);
-    sync->exceeds = exceeds;
-}
-
-static int park(struct sync *sync, const json_t *gpus, const json_t *leases,
-                const struct job_table *jobs)
-{
-    struct capacity usable = plan_capacity(&sync->settings, gpus, leases, jobs), total;
-    char licenses[128];
-    int error = sync_slurm_licenses(&total);
-
-    if (error == -ENOENT) {
-        tell(sync, "slurmctld", "slurm.conf has no Licenses=rgpu:N,rgpu_mem:N: nothing is counted");
-        return error;
-    }
-    if (error)
-        return error;
-    report_excess(sync, &total, &usable);
-    plan_parking(&total, &usable, licenses, sizeof(licenses));
-    error = sync_slurm_park(sync->settings.reservation, licenses);
-    if (!error && strcmp(licenses, sync->parked)) {
-        log_info("licences parked: %s", *licenses ? licenses : "none");
-        strcpy(sync->parked, licenses);
-    }
-    return error;
-}
-
 /* ---- a round ---- */
 
 static int fetch(struct sync *sync, const char *path, const char *name, json_t **list)
@@ -143,7 +104,7 @@ static int fetch(struct sync *sync, const char *path, const char *name, json_t *
 }
 
 /* The leases are read before the jobs: each of them had its job by then. */
-static int compare(struct sync *sync, const json_t *leases, const json_t *gpus)
+static int compare(struct sync *sync, const json_t *leases)
 {
     struct job_table jobs = {0};
     int error = sync_slurm_jobs(&jobs);
@@ -156,37 +117,29 @@ static int compare(struct sync *sync, const json_t *leases, const json_t *gpus)
     error = release_orphans(sync, plan_orphans(&sync->settings, leases, &jobs));
     if (error)
         tell(sync, "broker", broker_client_error(sync->client));
-    if (!error) {
-        error = park(sync, gpus, leases, &jobs);
-        if (error && error != -ENOENT)
-            tell(sync, "slurmctld", sync_slurm_error());
-    }
     free(jobs.jobs);
     return error;
 }
 
 static int run_round(struct sync *sync)
 {
-    json_t *leases = NULL, *gpus = NULL;
+    json_t *leases = NULL;
     int error = 0;
 
     if (!sync->client)
         error = slurm_settings_open(&sync->settings, CALL_TIMEOUT_MS, &sync->client);
     if (!error)
         error = fetch(sync, "/v1/leases?key_prefix=slurm/", "leases", &leases);
-    if (!error)
-        error = fetch(sync, "/v1/gpus", "gpus", &gpus);
     if (error)
         tell(sync, "broker", sync->client ? broker_client_error(sync->client) : strerror(-error));
     else
-        error = compare(sync, leases, gpus);
+        error = compare(sync, leases);
     /* While one side cannot be seen, nothing is concluded from the other. */
     if (error) {
         json_decref(sync->suspects);
         sync->suspects = NULL;
     }
     json_decref(leases);
-    json_decref(gpus);
     return error;
 }
 

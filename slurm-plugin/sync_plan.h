@@ -1,7 +1,6 @@
 /*
- * What rgpu-slurm-sync decides: which leases have no job any more, and how many licences stand for
- * GPUs that Slurm could give to jobs. Pure decisions over what the broker and Slurm said; knows
- * nothing of Slurm's headers.
+ * What rgpu-slurm-sync decides: which leases have no job any more. Pure decisions over what the broker
+ * and Slurm said; knows nothing of Slurm's headers.
  */
 #ifndef RGPU_SLURM_SYNC_PLAN_H
 #define RGPU_SLURM_SYNC_PLAN_H
@@ -42,22 +41,5 @@ json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases
 /* Ids of jobs that run with remote GPUs and have no lease; the caller decrefs. */
 json_t *plan_bare_jobs(const struct slurm_settings *settings, const json_t *leases,
                        const struct job_table *jobs);
-
-/* Licences that stand for something: GPUs, and GiB of shares. */
-struct capacity {
-    int64_t gpus, memory;
-};
-
-/*
- * What this cluster's jobs hold and what they could get. A lease that ends counts as held as long
- * as its job completes, since the job has its licences until then; so the sum stays the same when
- * jobs come and go, and changes only with the pool.
- */
-struct capacity plan_capacity(const struct slurm_settings *settings, const json_t *gpus,
-                              const json_t *leases, const struct job_table *jobs);
-
-/* The licences to park out of `total`, as text for a reservation; empty: none. */
-void plan_parking(const struct capacity *total, const struct capacity *usable, char *text,
-                  size_t size);
 
 #endif

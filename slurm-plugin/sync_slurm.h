@@ -1,4 +1,4 @@
-/* What rgpu-slurm-sync asks of slurmctld and tells it, through libslurm. -errno or -EREMOTEIO,
+/* What rgpu-slurm-sync asks of slurmctld, through libslurm. -errno or -EREMOTEIO,
  * with a sentence in sync_slurm_error. */
 #ifndef RGPU_SLURM_SYNC_SLURM_H
 #define RGPU_SLURM_SYNC_SLURM_H
@@ -10,9 +10,5 @@ const char *sync_slurm_error(void);
 
 /* All jobs that slurmctld knows, sorted; free(table->jobs). */
 int sync_slurm_jobs(struct job_table *table) __attribute__((warn_unused_result));
-/* How many licences of ours are configured; -ENOENT: none. */
-int sync_slurm_licenses(struct capacity *total) __attribute__((warn_unused_result));
-/* Makes the reservation hold these licences; an empty text removes it. */
-int sync_slurm_park(const char *name, const char *licenses) __attribute__((warn_unused_result));
 
 #endif

@@ -77,7 +77,7 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
-SchedulerParameters=bf_licenses,sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=10000
+SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=10000
 ReturnToService=2
 SlurmdTimeout=10
 KillWait=1
@@ -192,11 +192,13 @@ share_programs() {
     mkdir -p -m 1777 "$TMP/work"
 }
 
-# rgpu_settings [LINE...]: the settings of the plugins; lines given here stand in [jobs].
+# rgpu_settings [LINE...]: the settings of the plugins; lines given here, and RGPU_JOBS, stand in [jobs].
+RGPU_JOBS=()
 rgpu_settings() {
     printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" 'cluster = test' \
         '[sync]' 'interval = 300ms' '[jobs]' "library = $TMP/share/lib" \
-        "ticket_dir = $TMP/tickets" 'acquire_wait = 3s' 'interactive_wait = 10s' "$@" \
+        "ticket_dir = $TMP/tickets" 'acquire_wait = 3s' 'interactive_wait = 10s' \
+        "${RGPU_JOBS[@]}" "$@" \
         >"$SLURM_DIR/rgpu.conf"
 }
 
@@ -215,7 +217,7 @@ start_pool_cluster() {
     echo "required $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
     NODE_EXTRA="Gres=rgpu:64" slurm_settings \
         "PluginDir=$PLUGINS:$(slurm_plugin_dir)" GresTypes=rgpu JobSubmitPlugins=rgpu \
-        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:16,rgpu_mem:256}" "$@"
+        PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:0,rgpu_mem:0}" "$@"
     start_slurm
     cd "$TMP/work"
     unset RGPU_SLURM_CONF
@@ -239,6 +241,13 @@ free_licenses() {
         END { print t - u - r }'
 }
 free_licenses_are() { [ "$(free_licenses "$1")" = "$2" ]; }
+# What Slurm counts as used is what the leases of its jobs hold.
+leased() { api GET "/v1/leases?key_prefix=slurm/" | python3 -c '
+import json, sys
+held = [hold for lease in json.load(sys.stdin)["leases"] for hold in lease["gpus"] if hold["held"]]
+print(sum(hold["mode"] == "exclusive" for hold in held),
+      sum(hold["memory"] + (1 << 20) - 1 >> 20 for hold in held if hold["mode"] == "shared"))'; }
+counters_agree() { [ "$(leased)" = "$(license_field rgpu Used) $(license_field rgpu_mem Used)" ]; }
 pending_reason() { squeue -h -j "$1" -o %r; }
 pending_for() { [ "$(pending_reason "$1")" = "$2" ]; }
 license_field() { scontrol show license "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }

@@ -2,6 +2,9 @@
 # However a job ends, its GPUs come back: by itself, failing, cancelled, out of time, requeued, with
 # processes that linger, before it has started, with its node, or with slurmctld's memory of it.
 . "$(dirname "$0")/cluster.sh"
+# Slurm's count does not follow the pool here, so that a job can be started for which there is nothing.
+RGPU_JOBS=('count = no')
+LICENSES=rgpu:4,rgpu_mem:65536
 start_pool_cluster PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
     "PartitionName=urgent Nodes=ALL PriorityTier=10 State=UP"
 start_sync
@@ -56,7 +59,6 @@ ok "which gives back" back
 api POST /v1/leases '{"request": {"gpus": [{"count": 4}]}}' >"$TMP/outsider"
 outsider=$(at lease.id <"$TMP/outsider")
 stop "$SYNC_PID"
-scontrol delete reservation=rgpu_parked
 job=$(submit --gres=rgpu:1 --wrap true)
 await "the wait" leases_are 2
 scancel "$job"

@@ -10,11 +10,12 @@ hold="read -r line <$TMP/work/gate"
 mkfifo -m 666 "$TMP/work/gate"
 submit() { as $ALICE sbatch --parsable -o /dev/null "$@"; }
 
-ok "of 16 licences as many are free as there are GPUs" await "parking" free_licenses_are rgpu 4
+ok "as many licences are free as there are GPUs" await "the count" free_licenses_are rgpu 4
 ok "and none for shares, of which there are none" free_licenses_are rgpu_mem 0
 one=$(submit --gres=rgpu:2 --wrap "$hold")
 two=$(submit --gres=rgpu:2 --wrap "$hold")
 ok "two jobs run" await "two leases" leases_are 2
+ok "the counts agree with the leases" counters_agree
 three=$(submit --gres=rgpu:2 --wrap "$SAXPY")
 ok "a third waits for licences" await "its reason" pending_for "$three" Licenses
 is "$(free_licenses rgpu)" 0 "none is left"
@@ -24,7 +25,7 @@ scancel "$two"
 ok "all end" await "no leases" no_leases
 
 "$ctl" drain box2 >/dev/null
-ok "a drained box's GPUs are parked" await "parking" free_licenses_are rgpu 2
+ok "a drained box's GPUs count no more" await "the count" free_licenses_are rgpu 2
 four=$(submit --gres=rgpu:3 --wrap "$SAXPY")
 ok "a job that needs them waits" await "its reason" pending_for "$four" Licenses
 "$ctl" undrain box2 >/dev/null
@@ -32,19 +33,56 @@ ok "and runs when they are back" await "its end" job_is "$four" COMPLETED
 
 await "no leases" no_leases
 "$ctl" drain box1:0 >/dev/null && "$ctl" mode box1:0 shared >/dev/null && "$ctl" undrain box1:0 >/dev/null
-ok "a GPU for shares is no exclusive one" await "parking" free_licenses_are rgpu 3
+ok "a GPU for shares is no exclusive one" await "the count" free_licenses_are rgpu 3
 memory_to_share() { [ "$(free_licenses rgpu_mem)" -ge 1 ]; }
-ok "but memory to share" await "parking" memory_to_share
+ok "but memory to share" await "the count" memory_to_share
 out=$(as $ALICE srun --gres=rgpu:1 --rgpu-mem=500M "$SAXPY" 2>&1 && echo "status $?")
 like "$out" '^status 0' "a share computes"
 five=$(submit --gres=rgpu:1 --rgpu-mem=100G --wrap true)
-ok "a share of more than is free waits" await "its reason" pending_for "$five" Licenses
+held() { [ "$(job_field "$1" Priority)" = 0 ] && job_is "$1" PENDING; }
+ok "a share of more than a GPU has is held" await "the hold" held "$five"
+like "$(scontrol show job "$five")" 'SystemComment=rgpu: no set of GPUs in this pool' "and says why"
 scancel "$five"
+out=$(submit --gres=rgpu:5 --wrap true 2>&1 || true)
+like "$out" 'rgpu: the job asks for 5 GPUs, and the pool has 4' "more GPUs than there are is refused, by their number"
+out=$(submit -N2 --gres=rgpu:3 --wrap true 2>&1 || true)
+like "$out" 'asks for 6 GPUs on all its nodes, and the pool has 4' "on all nodes together"
+
+# Shares are counted to the MiB, and those that no one GPU has room for wait without being started.
+mib() { api GET /v1/gpus | python3 -c '
+import json, sys
+for gpu in json.load(sys.stdin)["gpus"]:
+    if gpu["mode"] == "shared": print((gpu["free"] - gpu["context"]) >> 20)'; }
+all=$(mib)
+six=$(submit --gres=rgpu:1 --rgpu-mem="$all"M --wrap "$hold")
+ok "a share of all of a GPU runs" await "its start" job_is "$six" RUNNING
+seven=$(submit --gres=rgpu:1 --rgpu-mem=1M --wrap "$hold")
+ok "the least further one waits" await "its reason" pending_for "$seven" Licenses
+scancel "$six"
+ok "and runs after it" await "its start" job_is "$seven" RUNNING
+scancel "$seven"
+await "no leases" no_leases
+"$ctl" drain box1:1 >/dev/null && "$ctl" mode box1:1 shared >/dev/null && "$ctl" undrain box1:1 >/dev/null
+two_to_share() { [ "$(free_licenses rgpu_mem)" -gt "$all" ]; }
+ok "two GPUs to share" await "the count" two_to_share
+most=$((all / 2 + all / 8))
+six=$(submit --gres=rgpu:1 --rgpu-mem="$most"M --wrap "$hold")
+seven=$(submit --gres=rgpu:1 --rgpu-mem="$most"M --wrap "$hold")
+ok "each has room for a large share" await "two leases" leases_are 2
+eight=$(submit --gres=rgpu:1 --rgpu-mem=$((all / 2))M --wrap "$hold")
+ok "room that is scattered over both is none" await "its reason" pending_for "$eight" Licenses
+is "$(job_field "$eight" Restarts)" 0 "which is found out without a start"
+scancel "$six"
+ok "one is free again" await "its start" job_is "$eight" RUNNING
+scancel "$seven" "$eight"
+await "no leases" no_leases
+"$ctl" drain box1:1 >/dev/null && "$ctl" mode box1:1 exclusive >/dev/null && "$ctl" undrain box1:1 >/dev/null
+await "the count" free_licenses_are rgpu 3
 
 stop "$BOX_PID_box2" KILL
-ok "a dead box's GPUs are parked" await "parking" free_licenses_are rgpu 1
+ok "a dead box's GPUs count no more" await "the count" free_licenses_are rgpu 1
 start_cuda_box box2
-ok "and free again when it is back" await "parking" free_licenses_are rgpu 3
+ok "and free again when it is back" await "the count" free_licenses_are rgpu 3
 
 # A large job is not starved by small ones that would always fit.
 six=$(submit --gres=rgpu:2 --wrap "$hold")

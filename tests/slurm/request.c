@@ -50,11 +50,11 @@ static void modes(void)
 {
     is_int(parse("gres:rgpu:2", OPTION("mem", "1500M"), NULL), 0, "memory");
     ok(request.shared, "makes it shares");
-    is_str(licenses(2), "rgpu_mem:8", "counted in whole GiB for each share");
+    ok(!strncmp(licenses(2), "rgpu_mem:6000,rgpu_", 19), "counted in MiB: %s", licenses(2));
     is_int(parse("gres:rgpu:1", OPTION("mem", "10G"), OPTION("mode", "exclusive")), 0,
            "an exclusive GPU with that much memory");
     ok(!request.shared && request.memory == 10ull << 30, "keeps the least memory");
-    is_str(licenses(1), "rgpu:1", "and is counted as one");
+    ok(!strncmp(licenses(1), "rgpu:1,rgpu_", 12), "and is counted as one: %s", licenses(1));
     ok(parse("gres:rgpu:1", OPTION("mode", "shared"), NULL) < 0 && why, "no budget: %s", why);
     ok(parse("gres:rgpu:1", OPTION("mode", "both"), NULL) < 0, "an unknown mode");
     ok(parse("gres:rgpu:1", OPTION("mem", "much"), NULL) < 0, "memory that is no size");
@@ -69,6 +69,33 @@ static void modes(void)
     is_int(parse("gres:gpu:1", OPTION("mode", "both"), NULL), 0, "options without --gres=rgpu");
 }
 
+/* The class of a request for two GPUs with these options, on `nodes` nodes. */
+static const char *class_of(char *first, char *second, uint32_t nodes)
+{
+    static char names[8][GPU_CLASS_MAX];
+    static unsigned next;
+    char *name = names[next++ % 8];
+
+    if (parse("gres:rgpu:2", first, second) < 0)
+        return "(refused)";
+    gpu_request_class(&request, nodes, name);
+    return name;
+}
+
+static void classes(void)
+{
+    const char *box = class_of(OPTION("constraint", "box=a"), NULL, 1);
+
+    is_str(class_of(NULL, NULL, 1), "", "any GPUs: no class");
+    ok(!strncmp(box, "rgpu_", 5) && licenses_name_ours(box), "GPUs of a box: class %s", box);
+    is_str(class_of(OPTION("constraint", "box=a"), NULL, 1), box, "the same again");
+    ok(strcmp(class_of(OPTION("constraint", "box=b"), NULL, 1), box), "another box: another class");
+    ok(strcmp(class_of(OPTION("constraint", "box=a"), NULL, 2), box), "more GPUs: another class");
+    ok(strcmp(class_of(OPTION("mem", "1G"), NULL, 1),
+              class_of(OPTION("mem", "1G"), OPTION("mode", "exclusive"), 1)),
+       "shares, and whole GPUs with as much memory, are different classes");
+}
+
 static void is_freed(char *text, const char *want, const char *what)
 {
     is_str(text ? text : "(no memory)", want, "%s", what);
@@ -80,6 +107,7 @@ static void licence_texts(void)
     ok(licenses_name_ours("matlab:1,rgpu:8"), "ours among others");
     ok(licenses_name_ours("RGPU_MEM@db=3"), "in another case, with a server");
     ok(licenses_name_ours("a|rgpu:1"), "as a choice");
+    ok(licenses_name_ours("rgpu_0123456789ab:1"), "a class");
     ok(!licenses_name_ours("rgpus:1,xrgpu") && !licenses_name_ours(NULL), "names that look alike");
     is_freed(licenses_replace("matlab:1,rgpu:8", "rgpu:2"), "matlab:1,rgpu:2", "replaced");
     is_freed(licenses_replace("rgpu:8", ""), "", "removed");
@@ -111,6 +139,7 @@ int main(void)
 {
     counts();
     modes();
+    classes();
     licence_texts();
     keys();
     return done();

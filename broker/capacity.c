@@ -1,0 +1,101 @@
+/* What could be granted just now. */
+#include "broker/capacity.h"
+
+#include <string.h>
+
+#include "broker/plan.h"
+#include "broker/request.h"
+
+struct sums {
+    json_int_t gpus, memory; /* free: whole GPUs, bytes that shares may take */
+    json_int_t known;        /* GPUs of the pool, wherever they are */
+};
+
+static void add_gpu(const struct pool_gpu *gpu, struct sums *sums)
+{
+    uint64_t room = gpu_free_bytes(gpu);
+
+    sums->known += gpu->present;
+    if (!gpu_usable(gpu))
+        return;
+    if (gpu->mode == GPU_EXCLUSIVE)
+        sums->gpus += gpu->holders == 0;
+    else if (room > gpu->context)
+        sums->memory += (json_int_t)(room - gpu->context);
+}
+
+static struct sums sum_up(const struct pool *pool)
+{
+    struct sums sums = {0};
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
+            add_gpu(pool->boxes[i]->gpus[j], &sums);
+    return sums;
+}
+
+static json_t *view_request(struct pool *pool, const struct capacity_query *query,
+                            const struct request *request)
+{
+    uint32_t now = plan_count(pool, request, query->sequence, query->limit);
+
+    return json_pack("{s:I, s:b}", "now", (json_int_t)now, "ever",
+                     now > 0 || plan_is_possible(pool, request));
+}
+
+static json_t *view_requests(struct pool *pool, const struct capacity_query *query,
+                             const char **why)
+{
+    json_t *list = json_array();
+    struct request request;
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(query->requests, i, entry) {
+        if (request_from_json(entry, &request, why) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(list, view_request(pool, query, &request));
+    }
+    return list;
+}
+
+static json_t *view_lease_sums(const struct pool_lease *lease)
+{
+    json_int_t gpus = 0, memory = 0;
+
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        if (!lease->holds[i].held)
+            continue;
+        if (lease->holds[i].mode == GPU_EXCLUSIVE)
+            gpus++;
+        else
+            memory += (json_int_t)lease->holds[i].memory;
+    }
+    return json_pack("{s:s, s:s, s:I, s:I}", "key", lease->key, "state",
+                     lease_state_names[lease->state], "gpus", gpus, "memory", memory);
+}
+
+static json_t *view_leases(const struct pool *pool, const char *prefix)
+{
+    json_t *list = json_array();
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->leases, all)
+        if (lease->key && !strncmp(lease->key, prefix, strlen(prefix)))
+            json_array_append_new(list, view_lease_sums(lease));
+    return list;
+}
+
+json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why)
+{
+    struct sums sums = sum_up(pool);
+    json_t *requests = view_requests(pool, query, why);
+
+    if (!requests)
+        return NULL;
+    return json_pack("{s:I, s:I, s:I, s:o, s:o}", "known", sums.known, "gpus", sums.gpus, "memory",
+                     sums.memory, "requests", requests, "leases",
+                     view_leases(pool, query->key_prefix));
+}

@@ -1,0 +1,184 @@
+/* What the broker says could be granted, as Slurm is to count it. */
+#include "slurm-plugin/count.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm-plugin/lease.h"
+
+/* More of a class are not started between two looks. */
+enum { STARTS_AT_ONCE = 16 };
+
+/* ---- classes ---- */
+
+struct count_class *count_find(struct count *count, const char *name)
+{
+    for (size_t i = 0; i < count->class_count; i++)
+        if (!strcmp(count->classes[i].name, name))
+            return &count->classes[i];
+    return NULL;
+}
+
+struct count_class *count_want(struct count *count, const struct gpu_request *request,
+                               uint32_t nodes, double now)
+{
+    struct count_class class = {.wanted = now, .possible = true}, *known;
+
+    gpu_request_class(request, nodes, class.name);
+    known = count_find(count, class.name);
+    if (known) {
+        known->wanted = now;
+        return known;
+    }
+    if (count->class_count == COUNT_CLASSES_MAX)
+        return NULL;
+    class.request = gpu_request_json(request, nodes);
+    if (!class.request)
+        return NULL;
+    count->classes[count->class_count] = class;
+    return &count->classes[count->class_count++];
+}
+
+void count_forget(struct count *count, double before)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count->class_count; i++) {
+        if (count->classes[i].wanted < before)
+            json_decref(count->classes[i].request);
+        else
+            count->classes[kept++] = count->classes[i];
+    }
+    count->class_count = kept;
+}
+
+void count_clear(struct count *count)
+{
+    for (size_t i = 0; i < count->class_count; i++)
+        json_decref(count->classes[i].request);
+    free(count->leases);
+    memset(count, 0, sizeof(*count));
+}
+
+/* ---- question and answer ---- */
+
+json_t *count_question(const struct slurm_settings *settings, const struct count *count)
+{
+    char prefix[LEASE_KEY_MAX];
+    json_t *requests = json_array();
+
+    for (size_t i = 0; i < count->class_count; i++)
+        json_array_append(requests, count->classes[i].request);
+    lease_key_prefix(settings, 0, prefix);
+    return json_pack("{s:s, s:o, s:i}", "key_prefix", prefix, "requests", requests, "limit",
+                     STARTS_AT_ONCE);
+}
+
+static uint64_t number_of(const json_t *object, const char *name)
+{
+    json_int_t value = json_integer_value(json_object_get(object, name));
+
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static int compare_leases(const void *a, const void *b)
+{
+    const struct count_lease *left = a, *right = b;
+
+    return left->job < right->job ? -1 : left->job > right->job;
+}
+
+static int read_leases(const struct slurm_settings *settings, const json_t *list,
+                       struct count *count)
+{
+    struct count_lease *leases = calloc(json_array_size(list) + 1, sizeof(*leases));
+    const json_t *entry;
+    size_t i, used = 0;
+
+    if (!leases)
+        return -ENOMEM;
+    json_array_foreach(list, i, entry) {
+        const char *state = json_string_value(json_object_get(entry, "state"));
+        struct count_lease lease = {.ending = state && !strcmp(state, "ending"),
+                                    .gpus = number_of(entry, "gpus"),
+                                    .memory = number_of(entry, "memory")};
+        if ((lease.gpus || lease.memory) &&
+            lease_key_parse(settings, json_string_value(json_object_get(entry, "key")), &lease.job,
+                            &lease.start))
+            leases[used++] = lease;
+    }
+    qsort(leases, used, sizeof(*leases), compare_leases);
+    free(count->leases);
+    count->leases = leases;
+    count->lease_count = used;
+    return 0;
+}
+
+int count_answer(const struct slurm_settings *settings, const json_t *answer, struct count *count)
+{
+    const json_t *requests = json_object_get(answer, "requests"), *entry;
+    size_t i;
+
+    if (!json_is_array(json_object_get(answer, "leases")) ||
+        json_array_size(requests) != count->class_count)
+        return -EPROTO;
+    count->known = number_of(answer, "known");
+    count->gpus = number_of(answer, "gpus");
+    count->memory = number_of(answer, "memory");
+    count->held_gpus = count->held_memory = 0;
+    json_array_foreach(requests, i, entry) {
+        count->classes[i].now = (uint32_t)number_of(entry, "now");
+        count->classes[i].possible = json_is_true(json_object_get(entry, "ever"));
+        count->classes[i].held = 0;
+    }
+    return read_leases(settings, json_object_get(answer, "leases"), count);
+}
+
+/* ---- holders ---- */
+
+/* A job's start may be put off after its lease was taken (nodes that had to be powered up). */
+static bool is_of(const struct count_lease *lease, time_t start)
+{
+    return lease->start == start || (lease->start < start && !lease->ending);
+}
+
+void count_holder(struct count *count, uint32_t job, time_t start, struct count_class *class)
+{
+    struct count_lease key = {.job = job}, *lease, *end = count->leases + count->lease_count;
+    bool held = false;
+
+    lease = count->lease_count
+                ? bsearch(&key, count->leases, count->lease_count, sizeof(key), compare_leases)
+                : NULL;
+    while (lease && lease > count->leases && lease[-1].job == job)
+        lease--;
+    for (; lease && lease < end && lease->job == job; lease++) {
+        if (!is_of(lease, start))
+            continue;
+        held = true;
+        count->held_gpus += lease->gpus;
+        count->held_memory += lease->memory;
+    }
+    if (held && class)
+        class->held++;
+}
+
+uint64_t count_units(const struct count *count)
+{
+    return (count->memory + count->held_memory) / GPU_SHARE_UNIT;
+}
+
+uint64_t count_configured(const char *licenses, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (licenses && *licenses) {
+        if (!strncasecmp(licenses, name, length) && (licenses[length] == ':' ||
+                                                     licenses[length] == '='))
+            return strtoull(licenses + length + 1, NULL, 10);
+        licenses += strcspn(licenses, ",;");
+        licenses += *licenses != '\0';
+    }
+    return 0;
+}

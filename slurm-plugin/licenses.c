@@ -1,0 +1,459 @@
+/*
+ * The counts of rgpu's licences inside slurmctld. A reservation could take what is not there out of
+ * Slurm's own count, but backfill plans no job that waits for a licence which is reserved; so the
+ * totals themselves are set. slurmctld reads and replaces its list of licences with the
+ * configuration locked, and takes and returns them with the jobs locked: with both, an entry may
+ * be changed in place.
+ */
+#include "slurm-plugin/licenses.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "slurm-plugin/slurm_headers.h"
+
+#include "slurm-plugin/count.h"
+
+/* Its name differs between versions. */
+extern slurm_list license_list, cluster_license_list;
+#pragma weak license_list
+#pragma weak cluster_license_list
+
+enum { CALL_TIMEOUT_MS = 5000, WATCH_SECONDS = 1, KEEP_CLASS_SECONDS = 600, ROUND_PAUSE_MS = 50 };
+
+static struct slurm_settings settings;
+static pthread_t counter, watcher;
+static bool running;
+static atomic_bool stopping;
+static atomic_ullong known;
+
+/* Under `lock`: the classes, and whether a round is due. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t due = PTHREAD_COND_INITIALIZER;
+static bool is_due;
+static struct count wanted;
+
+static double steady(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void pause_for(long milliseconds)
+{
+    struct timespec pause = {.tv_sec = milliseconds / 1000,
+                             .tv_nsec = milliseconds % 1000 * 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static void ask_for_round(void)
+{
+    pthread_mutex_lock(&lock);
+    is_due = true;
+    pthread_cond_signal(&due);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Until something has changed, or as long as the settings say. */
+static void await_round(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(settings.interval / 1000000);
+    until.tv_nsec += (long)(settings.interval % 1000000) * 1000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&lock);
+    while (!is_due && !atomic_load(&stopping) &&
+           pthread_cond_timedwait(&due, &lock, &until) == 0) {
+    }
+    is_due = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- slurmctld's licences, with configuration and jobs locked ---- */
+
+static slurm_list all_licenses(void)
+{
+    return &license_list ? license_list : &cluster_license_list ? cluster_license_list : NULL;
+}
+
+static int has_name(void *entry, void *name)
+{
+    return !xstrcmp(((licenses_t *)entry)->name, name);
+}
+
+static licenses_t *find_license(slurm_list list, const char *name)
+{
+    return list ? list_find_first(list, has_name, (void *)name) : NULL;
+}
+
+static licenses_t *add_license(slurm_list list, const char *name, uint32_t total)
+{
+    licenses_t *entry = xmalloc(sizeof(*entry));
+
+    entry->name = xstrdup(name);
+    entry->total = total;
+    list_append(list, entry);
+    return entry;
+}
+
+/* True: there are more than before. */
+static bool set_license(const char *name, uint64_t total, uint64_t used)
+{
+    licenses_t *entry = find_license(all_licenses(), name);
+    bool more;
+
+    if (!entry)
+        return false;
+    if (total > INT32_MAX)
+        total = INT32_MAX;
+    more = total > entry->total || used < entry->used;
+    /* A slurmctld that was reconfigured while jobs completed counts wrongly from then on. */
+    if (entry->used != used)
+        info("job_submit/rgpu: licence=%s used=%u, but jobs hold %llu: corrected", name,
+             entry->used, (unsigned long long)used);
+    if (entry->total != total || entry->used != used)
+        last_license_update = time(NULL);
+    entry->total = (uint32_t)total;
+    entry->used = (uint32_t)used;
+    return more;
+}
+
+/* What slurm.conf has is the most that this cluster may have of the pool; 0: all of it. */
+static uint64_t at_most(const char *name, uint64_t total)
+{
+    uint64_t limit = count_configured(slurm_conf.licenses, name);
+
+    return limit && limit < total ? limit : total;
+}
+
+/* ---- jobs ---- */
+
+struct round {
+    struct count *count;
+    uint64_t used_gpus, used_memory;
+    uint64_t used[COUNT_CLASSES_MAX];
+};
+
+struct holding {
+    struct round *round;
+    struct count_class *class;
+    bool ours;
+};
+
+static int add_used(void *x, void *context)
+{
+    const licenses_t *entry = x;
+    struct holding *holding = context;
+    struct round *round = holding->round;
+    struct count_class *class;
+
+    if (!licenses_name_ours(entry->name))
+        return 0;
+    holding->ours = true;
+    class = count_find(round->count, entry->name);
+    if (!strcmp(entry->name, "rgpu"))
+        round->used_gpus += entry->total;
+    else if (!strcmp(entry->name, "rgpu_mem"))
+        round->used_memory += entry->total;
+    else if (class) {
+        round->used[class - round->count->classes] += entry->total;
+        holding->class = class;
+    }
+    return 0;
+}
+
+static void add_holder(job_record_t *job, struct round *round)
+{
+    struct holding holding = {.round = round};
+
+    list_for_each(job->license_list, add_used, &holding);
+    if (holding.ours)
+        count_holder(round->count, job->job_id, job->start_time, holding.class);
+}
+
+static uint32_t nodes_of(const job_record_t *job)
+{
+    return job->details && job->details->min_nodes ? job->details->min_nodes : 1;
+}
+
+/* slurmctld drops licences that slurm.conf does not name from its jobs when it starts. */
+static void restore_class(job_record_t *job, struct round *round)
+{
+    struct gpu_request request;
+    struct count_class *class;
+    const char *why;
+    char name[GPU_CLASS_MAX];
+
+    if (job->spank_job_env_size == 0 || !job->license_list ||
+        gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
+                          &why) < 0)
+        return;
+    gpu_request_class(&request, nodes_of(job), name);
+    if (!*name || find_license(job->license_list, name))
+        return;
+    pthread_mutex_lock(&lock);
+    class = count_want(&wanted, &request, nodes_of(job), steady());
+    is_due = true;
+    pthread_mutex_unlock(&lock);
+    if (!class)
+        return;
+    if (!find_license(all_licenses(), name))
+        add_license(all_licenses(), name, 0);
+    add_license(job->license_list, name, 1);
+    xstrfmtcat(job->licenses, ",%s:1", name);
+}
+
+/* Its user may change and release it. */
+static void hold(job_record_t *job, const char *why)
+{
+    info("job_submit/rgpu: %pJ is held: %s", job, why);
+    job->priority = 0;
+    job->state_reason = WAIT_HELD_USER;
+    xfree(job->state_desc);
+    job->state_desc = xstrdup(why);
+    if (!job->system_comment || !xstrncmp(job->system_comment, "rgpu: ", 6)) {
+        xfree(job->system_comment);
+        job->system_comment = xstrdup(why);
+    }
+    last_job_update = time(NULL);
+}
+
+struct waiting {
+    const struct round *round;
+    bool never;
+    uint64_t gpus; /* whole ones that it asks for */
+};
+
+static int look_at_entry(void *x, void *context)
+{
+    const licenses_t *entry = x;
+    struct waiting *waiting = context;
+    const struct count_class *answered = count_find(waiting->round->count, entry->name);
+    struct count_class *class;
+
+    if (!strcmp(entry->name, "rgpu"))
+        waiting->gpus = entry->total;
+    waiting->never |= answered && !answered->possible;
+    pthread_mutex_lock(&lock);
+    class = count_find(&wanted, entry->name);
+    if (class)
+        class->wanted = steady();
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+static void look_at_waiting(job_record_t *job, struct round *round)
+{
+    struct waiting waiting = {.round = round};
+    uint64_t there = at_most("rgpu", round->count->known);
+    char why[160];
+
+    restore_class(job, round);
+    list_for_each(job->license_list, look_at_entry, &waiting);
+    if (there && waiting.gpus > there) {
+        snprintf(why, sizeof(why), "rgpu: the job asks for %llu GPUs, and the pool has %llu",
+                 (unsigned long long)waiting.gpus, (unsigned long long)there);
+        hold(job, why);
+    } else if (there && waiting.never) {
+        hold(job, "rgpu: no set of GPUs in this pool could ever satisfy the request");
+    }
+}
+
+static int visit_job(void *x, void *context)
+{
+    struct round *round = context;
+    job_record_t *job = x;
+
+    if (!job->license_list)
+        return 0;
+    if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {
+        add_holder(job, round);
+    } else if (IS_JOB_PENDING(job) && job->priority) {
+        look_at_waiting(job, round);
+    }
+    return 0;
+}
+
+static bool apply(struct count *count)
+{
+    slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
+    struct round round = {.count = count};
+    bool more;
+
+    lock_slurmctld(both);
+    if (!job_list || !all_licenses()) { /* it is starting, or counts no licences */
+        unlock_slurmctld(both);
+        return false;
+    }
+    list_for_each(job_list, visit_job, &round);
+    more = set_license("rgpu", at_most("rgpu", count->gpus + count->held_gpus), round.used_gpus);
+    more |= set_license("rgpu_mem", at_most("rgpu_mem", count_units(count)), round.used_memory);
+    for (size_t i = 0; i < count->class_count; i++)
+        more |= set_license(count->classes[i].name,
+                            count->classes[i].now + count->classes[i].held, round.used[i]);
+    atomic_store(&known, at_most("rgpu", count->known));
+    unlock_slurmctld(both);
+    return more;
+}
+
+/* ---- the threads ---- */
+
+/* The classes as they are now, to be asked for. */
+static void copy_wanted(struct count *count)
+{
+    pthread_mutex_lock(&lock);
+    count_forget(&wanted, steady() - KEEP_CLASS_SECONDS);
+    memcpy(count->classes, wanted.classes, sizeof(count->classes));
+    count->class_count = wanted.class_count;
+    for (size_t i = 0; i < count->class_count; i++)
+        json_incref(count->classes[i].request);
+    pthread_mutex_unlock(&lock);
+}
+
+static int look(struct broker_client *client, struct count *count)
+{
+    json_t *question, *answer;
+    int error;
+
+    copy_wanted(count);
+    question = count_question(&settings, count);
+    error = broker_client_call(client, "POST", "/v1/capacity", question, &answer);
+    json_decref(question);
+    if (error)
+        return error;
+    error = count_answer(&settings, answer, count);
+    json_decref(answer);
+    return error;
+}
+
+static void *count_for_ever(void *context)
+{
+    struct count *count = calloc(1, sizeof(*count));
+    struct broker_client *client = NULL;
+    bool told = false;
+    int error = slurm_settings_open(&settings, CALL_TIMEOUT_MS, &client);
+
+    while (count && client && !atomic_load(&stopping)) {
+        if (!error)
+            error = look(client, count);
+        if (!error && apply(count))
+            schedule(false);
+        if (!!error != told)
+            info("job_submit/rgpu: %s", error ? broker_client_error(client)
+                                              : "the broker answers again");
+        told = !!error;
+        error = 0;
+        count_clear(count);
+        pause_for(ROUND_PAUSE_MS);
+        await_round();
+    }
+    broker_client_close(&client);
+    free(count);
+    return NULL;
+}
+
+/* Has the other thread look when something has happened in the pool. */
+static void *watch_for_ever(void *context)
+{
+    struct broker_client *client = NULL;
+    json_int_t last = -1;
+    char path[96];
+    json_t *answer;
+    int error = slurm_settings_open(&settings, CALL_TIMEOUT_MS, &client);
+
+    while (client && !atomic_load(&stopping)) {
+        snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1", (long long)last,
+                 WATCH_SECONDS);
+        if (!error)
+            error = broker_client_call(client, "GET", path, NULL, &answer);
+        if (error) {
+            pause_for(WATCH_SECONDS * 1000);
+            last = -1;
+            error = 0;
+            continue;
+        }
+        if (json_integer_value(json_object_get(answer, "last")) != last)
+            ask_for_round();
+        last = json_integer_value(json_object_get(answer, "last"));
+        json_decref(answer);
+    }
+    broker_client_close(&client);
+    return NULL;
+}
+
+/* Signals are for slurmctld's own threads. */
+static bool start_thread(pthread_t *thread, void *(*run)(void *))
+{
+    sigset_t all, old;
+    int result;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    result = pthread_create(thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return result == 0;
+}
+
+void licenses_start(void)
+{
+    if (running || slurm_settings_load(&settings) < 0)
+        return;
+    if (!settings.count) {
+        slurm_settings_clear(&settings);
+        return;
+    }
+    atomic_store(&stopping, false);
+    running = start_thread(&counter, count_for_ever);
+    if (running && !start_thread(&watcher, watch_for_ever))
+        fatal("job_submit/rgpu: no thread can be started");
+    if (!running)
+        error("job_submit/rgpu: no thread can be started: GPUs are not counted");
+}
+
+void licenses_stop(void)
+{
+    if (!running)
+        return;
+    atomic_store(&stopping, true);
+    ask_for_round();
+    pthread_join(counter, NULL);
+    pthread_join(watcher, NULL);
+    running = false;
+    count_clear(&wanted);
+    slurm_settings_clear(&settings);
+}
+
+/* ---- for submissions ---- */
+
+void licenses_want(const struct gpu_request *request, uint32_t nodes)
+{
+    char name[GPU_CLASS_MAX];
+
+    gpu_request_class(request, nodes, name);
+    if (!*name || !all_licenses())
+        return;
+    pthread_mutex_lock(&lock);
+    if (running)
+        count_want(&wanted, request, nodes, steady());
+    is_due = true;
+    pthread_cond_signal(&due);
+    /* Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder. */
+    if (!find_license(all_licenses(), name))
+        add_license(all_licenses(), name, running ? 0 : INT32_MAX);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t licenses_known(void)
+{
+    return atomic_load(&known);
+}

@@ -1,0 +1,21 @@
+/*
+ * The counts of rgpu's licences inside slurmctld: a thread keeps them at what the pool could give,
+ * and has the scheduler look when there is more than before.
+ */
+#ifndef RGPU_SLURM_LICENSES_H
+#define RGPU_SLURM_LICENSES_H
+
+#include "slurm-plugin/request.h"
+
+void licenses_start(void);
+void licenses_stop(void);
+
+/* A job with this request is about to be queued: its class is counted from now on. Called with
+ * slurmctld's configuration locked. */
+void licenses_want(const struct gpu_request *request, uint32_t nodes);
+
+/* GPUs that the pool has, in service or not, at most those that slurm.conf lets this cluster have;
+ * 0: not known. */
+uint64_t licenses_known(void);
+
+#endif

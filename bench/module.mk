@@ -7,7 +7,7 @@ $(B)/obj/bench/measure.o: tests/programs/kernels.ptx
 
 # The transports alone.
 BENCH_PROGRAMS += $(B)/bench/transport
-$(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS)))
+$(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS) $$(TLS_LIBS)))
 
 # make bench-rdma: sessions over verbs in an emulated machine.
 BENCH_PROGRAMS += $(B)/bench/copies

@@ -57,18 +57,15 @@ static void session_free(struct session *session)
 {
     link_free(&session->link);
     free(session->blocks);
-    if (session->control >= 0)
-        close(session->control);
+    session_stream_close(&session->stream);
     free(session->devices);
     free(session->peers);
     free(session);
 }
 
-static struct session *session_try(const struct endpoint *endpoint, const char *token,
-                                   enum control_transport transport, struct session_error *error)
+static struct session *session_try(const struct session_request *request,
+                                   struct session_error *error)
 {
-    struct session_request request = {.endpoint = *endpoint, .transport = transport,
-                                      .token = token};
     struct session_welcome welcome;
     // Aligned for the record of the thread that receives.
     struct session *session = aligned_alloc(64, (sizeof(*session) + 63) & ~(size_t)63);
@@ -78,16 +75,16 @@ static struct session *session_try(const struct endpoint *endpoint, const char *
         return NULL;
     }
     memset(session, 0, sizeof(*session));
-    session->control = -1;
+    session->stream.fd = -1;
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->pushing, NULL);
     pthread_cond_init(&session->service_needed, NULL);
-    if (session_open(&request, &welcome, &session->control, error) != 0) {
+    if (session_open(request, &welcome, &session->stream, error) != 0) {
         session_free(session);
         return NULL;
     }
     char address[ENDPOINT_TEXT_MAX];
-    endpoint_format(endpoint, address);
+    endpoint_format(&request->endpoint, address);
     snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, address);
     session->id = welcome.session;
     int err = take_snapshot(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
@@ -97,7 +94,7 @@ static struct session *session_try(const struct endpoint *endpoint, const char *
                  "box %s describes its devices in a form that this library does not know: "
                  "install the same version of rgpu on both sides", session->box);
     } else {
-        err = session_choose_link(session, &welcome, transport, error);
+        err = session_choose_link(session, &welcome, request->transport, error);
     }
     session_welcome_free(&welcome);
     if (!err)
@@ -109,14 +106,15 @@ static struct session *session_try(const struct endpoint *endpoint, const char *
     return session;
 }
 
-static CUresult open_box(const struct endpoint *endpoint, const char *token,
-                         enum control_transport transport)
+static CUresult open_box(const struct session_request *request)
 {
     struct session_error error = {0};
-    struct session *session = session_try(endpoint, token, transport, &error);
-    if (!session && !error.result && transport == CONTROL_TRANSPORT_AUTOMATIC) {
+    struct session *session = session_try(request, &error);
+    if (!session && !error.result && request->transport == CONTROL_TRANSPORT_AUTOMATIC) {
+        struct session_request over_tcp = *request;
+        over_tcp.transport = CONTROL_TRANSPORT_TCP;
         log_warn("falling back to tcp reason=\"%s\"", error.text);
-        session = session_try(endpoint, token, CONTROL_TRANSPORT_TCP, &error);
+        session = session_try(&over_tcp, &error);
     }
     if (!session) {
         tell(error.text);
@@ -128,7 +126,8 @@ static CUresult open_box(const struct endpoint *endpoint, const char *token,
     return CUDA_SUCCESS;
 }
 
-static CUresult open_listed(const char *list, enum control_transport transport)
+// REQUEST says what all boxes are asked.
+static CUresult open_listed(const char *list, struct session_request request)
 {
     struct endpoint endpoints[BOXES_MAX];
     int count = endpoint_parse_list(list, ENDPOINT_DEFAULT_PORT, endpoints, BOXES_MAX);
@@ -137,12 +136,14 @@ static CUresult open_listed(const char *list, enum control_transport transport)
         return CUDA_ERROR_NO_DEVICE;
     }
     CUresult result = CUDA_SUCCESS;
-    for (int i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = open_box(&endpoints[i], NULL, transport);
+    for (int i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        request.endpoint = endpoints[i];
+        result = open_box(&request);
+    }
     return result;
 }
 
-static CUresult open_ticketed(const struct ticket_bundle *bundle, enum control_transport transport)
+static CUresult open_ticketed(const struct ticket_bundle *bundle, struct session_request request)
 {
     for (size_t i = 0; i < bundle->count; i++) {
         struct endpoint endpoints[BOXES_MAX];
@@ -154,8 +155,12 @@ static CUresult open_ticketed(const struct ticket_bundle *bundle, enum control_t
             return CUDA_ERROR_NO_DEVICE;
         }
         CUresult result = CUDA_ERROR_NO_DEVICE;
-        for (int a = 0; a < count && result != CUDA_SUCCESS; a++)
-            result = open_box(&endpoints[a], bundle->entries[i].token, transport);
+        request.token = bundle->entries[i].token;
+        request.box = bundle->entries[i].box;
+        for (int a = 0; a < count && result != CUDA_SUCCESS; a++) {
+            request.endpoint = endpoints[a];
+            result = open_box(&request);
+        }
         if (result != CUDA_SUCCESS)
             return result;
     }
@@ -171,8 +176,8 @@ static void close_all(void)
 
 CUresult sessions_open(void)
 {
-    enum control_transport transport;
-    if (transport_choice(&transport) != 0)
+    struct session_request request = {0};
+    if (transport_choice(&request.transport) != 0 || protection_choice(&request.protection) != 0)
         return CUDA_ERROR_INVALID_VALUE;
 
     struct ticket_bundle bundle;
@@ -180,7 +185,7 @@ CUresult sessions_open(void)
     int err = ticket_bundle_load(&bundle);
     CUresult result;
     if (err == 0) {
-        result = open_ticketed(&bundle, transport);
+        result = open_ticketed(&bundle, request);
         ticket_bundle_free(&bundle);
     } else if (err != -ENOENT) {
         tell(err == -EPERM ? "the file that RGPU_TICKET_FILE names can be read by others or is not "
@@ -189,7 +194,7 @@ CUresult sessions_open(void)
                                : "cannot read the ticket that RGPU_TICKET_FILE names");
         result = CUDA_ERROR_NO_DEVICE;
     } else if (boxes && *boxes) {
-        result = open_listed(boxes, transport);
+        result = open_listed(boxes, request);
     } else {
         tell("no GPU box is named: set RGPU_BOXES=host:port, or run under a job that has a ticket "
              "(RGPU_TICKET_FILE)");
@@ -204,9 +209,9 @@ void sessions_abandon(void)
 {
     for (unsigned int i = 0; i < session_count; i++) {
         link_abandon(sessions[i]->link);
-        if (sessions[i]->control >= 0)
-            close(sessions[i]->control);
-        sessions[i]->control = -1;
+        if (sessions[i]->stream.fd >= 0)
+            close(sessions[i]->stream.fd);
+        sessions[i]->stream.fd = -1;
     }
 }
 

@@ -28,25 +28,47 @@ static void tell(const char *text)
     fprintf(stderr, "rgpu: %s\n", text);
 }
 
+struct word {
+    const char *name;
+    int value;
+};
+
+// The value of the variable's word; -1: it is not one of the COUNT words, which is said.
+static int word_of(const char *variable, const struct word *words, size_t count, int unset)
+{
+    const char *text = getenv(variable);
+    if (!text || !*text)
+        return unset;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, words[i].name) == 0)
+            return words[i].value;
+    fprintf(stderr, "rgpu: %s is not one of", variable);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, "%s %s", i ? "," : "", words[i].name);
+    fprintf(stderr, "\n");
+    return -1;
+}
+
 int transport_choice(enum control_transport *choice)
 {
-    static const struct {
-        const char *name;
-        enum control_transport transport;
-    } words[] = {{"auto", CONTROL_TRANSPORT_AUTOMATIC}, {"tcp", CONTROL_TRANSPORT_TCP},
-                 {"shm", CONTROL_TRANSPORT_SHM}, {"rdma", CONTROL_TRANSPORT_RDMA}};
-    const char *word = getenv("RGPU_TRANSPORT");
-    *choice = CONTROL_TRANSPORT_AUTOMATIC;
-    if (!word || !*word)
-        return 0;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(word, words[i].name) == 0) {
-            *choice = words[i].transport;
-            return 0;
-        }
-    }
-    tell("RGPU_TRANSPORT is not one of auto, shm, rdma, tcp");
-    return -EINVAL;
+    static const struct word words[] = {{"auto", CONTROL_TRANSPORT_AUTOMATIC},
+                                        {"shm", CONTROL_TRANSPORT_SHM},
+                                        {"rdma", CONTROL_TRANSPORT_RDMA},
+                                        {"tcp", CONTROL_TRANSPORT_TCP}};
+    int value = word_of("RGPU_TRANSPORT", words, sizeof(words) / sizeof(words[0]),
+                        CONTROL_TRANSPORT_AUTOMATIC);
+    *choice = value < 0 ? CONTROL_TRANSPORT_AUTOMATIC : (enum control_transport)value;
+    return value < 0 ? -EINVAL : 0;
+}
+
+int protection_choice(enum control_protection *choice)
+{
+    static const struct word words[] = {{"authenticate", CONTROL_PROTECTION_AUTHENTICATE},
+                                        {"privacy", CONTROL_PROTECTION_PRIVACY}};
+    int value = word_of("RGPU_PROTECTION", words, sizeof(words) / sizeof(words[0]),
+                        CONTROL_PROTECTION_NONE);
+    *choice = value < 0 ? CONTROL_PROTECTION_NONE : (enum control_protection)value;
+    return value < 0 ? -EINVAL : 0;
 }
 
 static struct link_options link_settings(void)
@@ -125,7 +147,7 @@ static int obstacle(struct choice *choice, const char *transport, const char *te
 
 static int propose(struct choice *choice, enum control_transport transport)
 {
-    return session_propose_transport(choice->session->control, transport, choice->reason,
+    return session_propose_transport(&choice->session->stream, transport, choice->reason,
                                      choice->error);
 }
 
@@ -138,7 +160,7 @@ static int try_shm(struct choice *choice)
     if (propose(choice, CONTROL_TRANSPORT_SHM) != 0)
         return GIVE_UP;
     int err = link_shm_connect(choice->welcome->offer.shm_socket,
-                               choice->welcome->offer.shm_token, choice->session->control,
+                               choice->welcome->offer.shm_token, choice->session->stream.fd,
                                TRANSPORT_TIMEOUT_MS, &choice->options, &choice->session->link);
     if (!err)
         return 0;
@@ -154,6 +176,8 @@ static int try_rdma(struct choice *choice)
     const struct control_welcome *offer = &choice->welcome->offer;
     struct fabric fabric;
     char before[160], text[320] = "";
+    if (choice->welcome->protection == CONTROL_PROTECTION_PRIVACY)
+        return obstacle(choice, "rdma", "protection=privacy, and RDMA sends data as they are");
     if (!offer->rdma_port)
         return obstacle(choice, "rdma", "the box offers none");
     snprintf(before, sizeof(before), "%.*s", (int)sizeof(before) - 1, choice->reason);
@@ -165,7 +189,7 @@ static int try_rdma(struct choice *choice)
     int timeout_ms = choice->wanted == CONTROL_TRANSPORT_RDMA ? RDMA_FORCED_TIMEOUT_MS
                                                               : RDMA_TIMEOUT_MS;
     int err = link_rdma_connect(offer->rdma_address, offer->rdma_port, offer->rdma_token,
-                                choice->session->control, timeout_ms, &choice->options,
+                                choice->session->stream.fd, timeout_ms, &choice->options,
                                 &fabric.options, &choice->session->link, text, sizeof(text));
     if (!err) {
         link_rdma_describe(choice->session->link, text, sizeof(text));
@@ -183,14 +207,19 @@ static int use_tcp(struct choice *choice)
 {
     if (propose(choice, CONTROL_TRANSPORT_TCP) != 0)
         return GIVE_UP;
-    int err = link_tcp_open(choice->session->control, &choice->options, &choice->session->link);
+    struct session *session = choice->session;
+    struct tls *tls = NULL;
+    int err = session_stream_release(&session->stream, choice->welcome->protection, &tls);
+    if (!err)
+        err = link_tcp_open(session->stream.fd, tls, &choice->options, &session->link);
     if (err) {
+        tls_free(&tls);
         choice->error->result = CUDA_ERROR_SYSTEM_NOT_READY;
         snprintf(choice->error->text, sizeof(choice->error->text),
                  "cannot use the connection to box %s: %s", choice->session->box, strerror(-err));
         return GIVE_UP;
     }
-    choice->session->control = -1;
+    session->stream.fd = -1;
     return 0;
 }
 
@@ -234,7 +263,10 @@ int session_choose_link(struct session *session, const struct session_welcome *w
     session->spin_us = choice.options.spin_us;
     if (take(&choice) != 0)
         return -1;
-    log_info("session opened box=%s session=%llu transport=%s reason=\"%s\"", session->box,
-             (unsigned long long)session->id, link_name(session->link), choice.reason);
+    // What is still said on the connection is its end.
+    tls_free(&session->stream.tls);
+    log_info("session opened box=%s session=%llu protection=%s transport=%s reason=\"%s\"",
+             session->box, (unsigned long long)session->id,
+             control_protection_name(welcome->protection), link_name(session->link), choice.reason);
     return 0;
 }

@@ -6,5 +6,9 @@ CLIENT_SOURCES := $(wildcard client-lib/*.c) \
 CLIENT_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--exclude-libs,ALL \
     -Wl,--version-script=$(B)/gen/libcuda.map
 
-$(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,-l:libnettle.a -ldl,$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
+# OpenSSL as well. A shared libssl, linked or loaded, would take the name libssl.so.3 in the program for
+# good: what the program loads later, such as conda's Python with a newer OpenSSL of its own, would get
+# the system's and fail for want of newer symbols. It costs 3 MB of file, of which only used pages are read.
+CLIENT_LIBS := -l:libssl.a -l:libcrypto.a -l:libnettle.a -ldl
+$(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,$(CLIENT_LIBS),$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
 INSTALL_FILES += $(B)/lib/libcuda.so.1:$(LIBDIR)/libcuda.so.1:0755

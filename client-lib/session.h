@@ -43,7 +43,7 @@ struct pull {
 struct session {
     char box[160]; // name and address, for messages
     uint64_t id;
-    int control; // the connection; the link's own where the transport is tcp
+    struct control_stream stream; // the connection; the link's own where the transport is tcp
     struct link *link;
     const struct link_staging *staging; // NULL where memory is neither shared nor reached
     bool reached;                       // the worker reads and writes our memory one-sidedly
@@ -117,7 +117,8 @@ void sessions_abandon(void);
 int session_choose_link(struct session *session, const struct session_welcome *welcome,
                         enum control_transport wanted, struct session_error *error);
 
-// How the environment and the command line of RGPU_TRANSPORT read; -1: unknown word, reported.
+// How RGPU_TRANSPORT and RGPU_PROTECTION read; -EINVAL: unknown word, reported.
 int transport_choice(enum control_transport *choice);
+int protection_choice(enum control_protection *choice);
 
 #endif

@@ -1,13 +1,11 @@
-// Control frames on streams and packet sockets.
+// Control frames: their form, and packet sockets. Streams are in control_stream.c.
 #include "common/control.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,61 +64,7 @@ int64_t control_now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int await(int fd, short events, int64_t deadline_ms)
-{
-    struct pollfd wait = {.fd = fd, .events = events};
-    int64_t left = deadline_ms - control_now_ms();
-    int result = poll(&wait, 1, left > 0 ? (int)left : 0);
-
-    if (result < 0)
-        return errno == EINTR ? 0 : -errno;
-    return result ? 0 : -ETIMEDOUT;
-}
-
-static int transient(int error)
-{
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
-static int send_all(int fd, const uint8_t *data, size_t size, int64_t deadline_ms)
-{
-    while (size) {
-        ssize_t n = send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && !transient(errno))
-            return -errno;
-        if (n < 0) {
-            int err = await(fd, POLLOUT, deadline_ms);
-            if (err)
-                return err;
-            continue;
-        }
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
-static int receive_all(int fd, uint8_t *data, size_t size, int64_t deadline_ms)
-{
-    while (size) {
-        ssize_t n = recv(fd, data, size, MSG_DONTWAIT);
-        if (!n)
-            return -ECONNRESET;
-        if (n < 0 && !transient(errno))
-            return -errno;
-        if (n < 0) {
-            int err = await(fd, POLLIN, deadline_ms);
-            if (err)
-                return err;
-            continue;
-        }
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
-static int make_room(struct control_frame *frame, size_t size)
+int control_frame_room(struct control_frame *frame, size_t size)
 {
     if (size <= frame->capacity)
         return 0;
@@ -130,35 +74,6 @@ static int make_room(struct control_frame *frame, size_t size)
     frame->body = body;
     frame->capacity = size;
     return 0;
-}
-
-int control_send(int fd, enum control_message_type type, const void *message, int64_t deadline_ms)
-{
-    size_t size = CONTROL_HEADER_BYTES + control_message_max(type);
-    uint8_t *frame = malloc(size);
-
-    if (!frame)
-        return -ENOMEM;
-    int used = control_encode(type, message, frame, size);
-    int err = used < 0 ? used : send_all(fd, frame, (size_t)used, deadline_ms);
-    free(frame);
-    return err;
-}
-
-int control_receive(int fd, struct control_frame *frame, int64_t deadline_ms)
-{
-    uint8_t head[CONTROL_HEADER_BYTES];
-    int err = receive_all(fd, head, sizeof(head), deadline_ms);
-
-    if (!err)
-        err = control_parse_header(head, &frame->header);
-    if (!err)
-        err = make_room(frame, frame->header.size);
-    if (!err)
-        err = receive_all(fd, frame->body, frame->header.size, deadline_ms);
-    if (err)
-        frame->header = (struct control_header){0};
-    return err;
 }
 
 int control_send_packet_with(int fd, enum control_message_type type, const void *message,
@@ -185,7 +100,7 @@ static int take_packet(struct control_frame *frame, const uint8_t *packet, size_
     if (!err && frame->header.size != size - CONTROL_HEADER_BYTES)
         err = -EBADMSG;
     if (!err)
-        err = make_room(frame, frame->header.size);
+        err = control_frame_room(frame, frame->header.size);
     if (!err && frame->header.size)
         memcpy(frame->body, packet + CONTROL_HEADER_BYTES, frame->header.size);
     return err;

@@ -5,7 +5,7 @@
 //     | size  | type | zero | body (size bytes)
 //     +-------+------+------+-------- - - -
 //
-// Between client and box frames follow each other on a stream. Between rgpud and a worker each
+// Between client and box frames follow each other on a stream (common/control_stream.h). Between rgpud and a worker each
 // frame is one packet of a SOCK_SEQPACKET socket, so that descriptors travel with their message.
 // The messages themselves are declared in proto/control.spec.
 #ifndef RGPU_COMMON_CONTROL_H
@@ -45,18 +45,14 @@ struct control_frame {
 };
 
 void control_frame_free(struct control_frame *frame);
+// Makes room for a body of SIZE bytes; -ENOMEM.
+int control_frame_room(struct control_frame *frame, size_t size)
+    __attribute__((warn_unused_result));
 
 // Decodes the frame as TYPE: -EPROTO where it is of another type, -EBADMSG where it is malformed.
 int control_decode(const struct control_frame *frame, enum control_message_type type, void *message)
     __attribute__((warn_unused_result));
 
-// On a stream, whether blocking or not, within DEADLINE_MS of control_now_ms(): the whole frame or
-// -ETIMEDOUT, -ECONNRESET (the peer closed), -EBADMSG, -errno. Receiving takes not a byte more than
-// the frame, so the descriptor can be handed on in between.
-int control_send(int fd, enum control_message_type type, const void *message, int64_t deadline_ms)
-    __attribute__((warn_unused_result));
-int control_receive(int fd, struct control_frame *frame, int64_t deadline_ms)
-    __attribute__((warn_unused_result));
 int64_t control_now_ms(void);
 
 // On a packet socket: one message with up to one descriptor (-1: none). Receiving gives -EAGAIN on

@@ -1,4 +1,7 @@
 // Opens a session with a box, giving each way it can go wrong its own code and advice.
+//
+// With a ticket there are two TLS sessions on the connection, one after the other: with the supervisor
+// by the ticket's secret, and with the worker by one that only this client and that supervisor know.
 #include "common/session_client.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@ struct opening {
     const struct session_request *request;
     struct session_error *error;
     char where[ENDPOINT_TEXT_MAX];
-    int fd;
+    struct control_stream stream;
     int step_ms;
     int64_t start_deadline;
     struct control_frame frame;
@@ -71,6 +74,10 @@ static int fail_exchange(struct opening *o, int err, const char *step)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                          "box %s went silent during %s: look at rgpud's log there, or raise "
                          "RGPU_CONNECT_TIMEOUT", o->where, step);
+    if (err == -EPROTO && o->stream.tls && *tls_problem(o->stream.tls))
+        return fail_with(o->error, CONTROL_RESULT_NOT_READY,
+                         "what came from box %s during %s is not what the box sent (%s): somebody on "
+                         "the way changes it", o->where, step, tls_problem(o->stream.tls));
     if (err == -EBADMSG || err == -EPROTO)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                          "what listens at %s does not speak the rgpu protocol (during %s): check "
@@ -80,6 +87,22 @@ static int fail_exchange(struct opening *o, int err, const char *step)
     return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                      "box %s closed the connection during %s (%s): look at rgpud's log there",
                      o->where, step, strerror(-err));
+}
+
+// The ticket's secret did not open TLS: the peer is not the box that the ticket is for, or does not
+// take the ticket, and neither has to say which.
+static int fail_proof(struct opening *o, int err)
+{
+    const char *problem = *tls_problem(o->stream.tls) ? tls_problem(o->stream.tls) : strerror(-err);
+
+    if (err == -ETIMEDOUT)
+        return fail_exchange(o, err, "authentication");
+    if (err == -ECONNRESET)
+        problem = "it closed the connection";
+    return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
+                     "what answers at %s does not prove that it is box %s of the ticket (%s): it is "
+                     "another box, or an rgpud without tickets (--standalone), or rgpud's log there "
+                     "says why it does not take the ticket", o->where, o->request->box, problem);
 }
 
 static int fail_refused(struct opening *o)
@@ -95,7 +118,7 @@ static int fail_refused(struct opening *o)
 // Receives the next frame; a refusal may come in place of anything.
 static int receive(struct opening *o, int64_t deadline, const char *step)
 {
-    int err = control_receive(o->fd, &o->frame, deadline);
+    int err = control_receive(&o->stream, &o->frame, deadline);
 
     if (err)
         return fail_exchange(o, err, step);
@@ -109,6 +132,47 @@ static int64_t step_deadline(const struct opening *o)
     return control_now_ms() + o->step_ms;
 }
 
+// TLS with a secret that both ends know, in place of what the connection had before.
+static int secure(struct opening *o, const struct tls_secret *secret, bool in_kernel)
+{
+    tls_free(&o->stream.tls);
+    int err = tls_client(o->stream.fd, secret, in_kernel, &o->stream.tls);
+    if (err)
+        return fail_with(o->error, CONTROL_RESULT_NOT_READY, "TLS cannot be used: %s",
+                         strerror(-err));
+    err = control_secure(&o->stream, step_deadline(o));
+    return err ? fail_proof(o, err) : 0;
+}
+
+static int prove_ticket(struct opening *o)
+{
+    const char *token = o->request->token, *end;
+    struct tls_secret secret;
+
+    if (!token)
+        return 0;
+    if (ticket_secret(token, secret.key))
+        return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
+                         "the ticket for box %s is damaged: ask for a new one", o->where);
+    end = strrchr(token, '.');
+    secret.identity = token;
+    secret.identity_size = (size_t)(end - token);
+    int err = secure(o, &secret, false);
+    explicit_bzero(&secret, sizeof(secret));
+    return err;
+}
+
+// The box proved that it has the ticket's secret; where boxes share a key file by mistake, the name
+// tells them apart.
+static int check_name(struct opening *o)
+{
+    if (!o->request->token || !strcmp(o->reply.box, o->request->box))
+        return 0;
+    return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
+                     "box %s calls itself %s, the ticket is for %s", o->where, o->reply.box,
+                     o->request->box);
+}
+
 static int say_hello(struct opening *o)
 {
     struct control_hello hello = {
@@ -116,6 +180,7 @@ static int say_hello(struct opening *o)
         .version_oldest = CONTROL_VERSION_OLDEST,
         .version_newest = CONTROL_VERSION,
         .transport = o->request->transport,
+        .protection = o->request->protection,
         .pid = (uint32_t)getpid(),
         .library = RGPU_VERSION,
     };
@@ -127,7 +192,7 @@ static int say_hello(struct opening *o)
     for (char *p = hello.program; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';
-    int err = control_send(o->fd, CONTROL_HELLO, &hello, step_deadline(o));
+    int err = control_send(&o->stream, CONTROL_HELLO, &hello, step_deadline(o));
     if (err)
         return fail_exchange(o, err, "the greeting");
     if (receive(o, step_deadline(o), "the greeting"))
@@ -140,42 +205,7 @@ static int say_hello(struct opening *o)
                          "box %s chose protocol version %u, this library speaks %u to %u: install "
                          "the same release on both", o->where, o->reply.version,
                          CONTROL_VERSION_OLDEST, CONTROL_VERSION);
-    return 0;
-}
-
-static int fill_proof(struct opening *o, struct control_auth *auth)
-{
-    const char *token = o->request->token;
-
-    if (!token)
-        return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
-                         "box %s asks for a ticket: set RGPU_TICKET_FILE, or take a lease with "
-                         "rgpuctl run", o->where);
-    const char *end = strrchr(token, '.');
-    size_t size = end ? (size_t)(end - token) : sizeof(auth->ticket);
-    if (size >= sizeof(auth->ticket) || ticket_nonce(auth->nonce) ||
-        ticket_prove(token, o->reply.nonce, auth->nonce, auth->proof))
-        return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
-                         "the ticket for box %s is damaged: ask for a new one", o->where);
-    memcpy(auth->ticket, token, size);
-    auth->ticket[size] = '\0';
-    return 0;
-}
-
-static int authenticate(struct opening *o)
-{
-    struct control_auth auth = {.method = o->reply.auth};
-
-    switch (o->reply.auth) {
-    case CONTROL_AUTH_METHOD_NONE:
-        break;
-    case CONTROL_AUTH_METHOD_TICKET:
-        if (fill_proof(o, &auth))
-            return -1;
-        break;
-    }
-    int err = control_send(o->fd, CONTROL_AUTH, &auth, step_deadline(o));
-    return err ? fail_exchange(o, err, "authentication") : 0;
+    return check_name(o);
 }
 
 static int fail_start_timeout(struct opening *o)
@@ -197,6 +227,7 @@ static int await_grant(struct opening *o, struct session_welcome *out)
             return -1;
         if (!control_decode(&o->frame, CONTROL_GRANTED, &granted)) {
             out->session = granted.session;
+            out->protection = granted.protection;
             return 0;
         }
         int err = control_decode(&o->frame, CONTROL_QUEUED, &queued);
@@ -206,6 +237,36 @@ static int await_grant(struct opening *o, struct session_welcome *out)
             return fail_start_timeout(o);
         patience_ms = o->step_ms + (queued.interval_ms < 60000 ? (int)queued.interval_ms : 60000);
     }
+}
+
+// A session without TLS is one without a ticket, which the program may have meant to have.
+static int check_protection(struct opening *o, const struct session_welcome *out)
+{
+    enum control_protection least = o->request->protection;
+
+    if (o->stream.tls && least < CONTROL_PROTECTION_AUTHENTICATE)
+        least = CONTROL_PROTECTION_AUTHENTICATE;
+    if (out->protection >= least && (o->stream.tls || !out->protection))
+        return 0;
+    return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
+                     "RGPU_PROTECTION=%s, but box %s gives protection=%s%s",
+                     control_protection_name(least), o->where,
+                     control_protection_name(out->protection),
+                     o->stream.tls ? "" : ", since there is no ticket: take a lease with rgpuctl run");
+}
+
+// The supervisor, who ends here, has told the worker a secret that it had from this session alone.
+static int meet_worker(struct opening *o, const struct session_welcome *out)
+{
+    struct tls_secret secret = {.identity = "worker", .identity_size = 6};
+
+    if (!o->stream.tls)
+        return 0;
+    if (tls_export(o->stream.tls, secret.key))
+        return fail_with(o->error, CONTROL_RESULT_NOT_READY, "TLS gives no secret for the worker");
+    int err = secure(o, &secret, out->protection == CONTROL_PROTECTION_PRIVACY);
+    explicit_bzero(&secret, sizeof(secret));
+    return err;
 }
 
 static int await_welcome(struct opening *o, struct session_welcome *out)
@@ -222,7 +283,8 @@ static int await_welcome(struct opening *o, struct session_welcome *out)
 
 static int converse(struct opening *o, struct session_welcome *out)
 {
-    if (say_hello(o) || authenticate(o) || await_grant(o, out) || await_welcome(o, out))
+    if (prove_ticket(o) || say_hello(o) || await_grant(o, out) || check_protection(o, out) ||
+        meet_worker(o, out) || await_welcome(o, out))
         return -1;
     out->version = o->reply.version;
     memcpy(out->boot_id, out->offer.boot_id, sizeof(out->boot_id));
@@ -231,8 +293,8 @@ static int converse(struct opening *o, struct session_welcome *out)
     return 0;
 }
 
-int session_open(const struct session_request *request, struct session_welcome *out, int *fd,
-                 struct session_error *error)
+int session_open(const struct session_request *request, struct session_welcome *out,
+                 struct control_stream *stream, struct session_error *error)
 {
     struct opening o = {.request = request, .error = error};
 
@@ -243,16 +305,24 @@ int session_open(const struct session_request *request, struct session_welcome *
     o.start_deadline = control_now_ms() +
                        timeout_from_environment("RGPU_START_TIMEOUT", request->start_timeout_ms,
                                                 SESSION_START_TIMEOUT_MS);
-    o.fd = endpoint_connect(&request->endpoint, o.step_ms);
-    if (o.fd < 0)
-        return fail_connect(&o, o.fd);
+    o.stream.fd = endpoint_connect(&request->endpoint, o.step_ms);
+    if (o.stream.fd < 0)
+        return fail_connect(&o, o.stream.fd);
     if (converse(&o, out)) {
-        close(o.fd);
+        session_stream_close(&o.stream);
         control_frame_free(&o.frame);
         return -1;
     }
-    *fd = o.fd;
+    *stream = o.stream;
     return 0;
+}
+
+void session_stream_close(struct control_stream *stream)
+{
+    tls_free(&stream->tls);
+    if (stream->fd >= 0)
+        close(stream->fd);
+    stream->fd = -1;
 }
 
 void session_welcome_free(struct session_welcome *welcome)
@@ -262,19 +332,24 @@ void session_welcome_free(struct session_welcome *welcome)
     welcome->offer.snapshot_size = 0;
 }
 
-int session_propose_transport(int fd, enum control_transport transport, const char *reason,
-                              struct session_error *error)
+static int64_t reply_deadline(void)
+{
+    return control_now_ms() + timeout_from_environment("RGPU_CONNECT_TIMEOUT", 0,
+                                                       SESSION_CONNECT_TIMEOUT_MS);
+}
+
+int session_propose_transport(const struct control_stream *stream, enum control_transport transport,
+                              const char *reason, struct session_error *error)
 {
     struct control_transport_reply reply = {0};
     struct control_transport_proposal proposal = {.transport = transport};
     struct control_frame frame = {0};
-    int64_t deadline = control_now_ms() + timeout_from_environment("RGPU_CONNECT_TIMEOUT", 0,
-                                                                   SESSION_CONNECT_TIMEOUT_MS);
+    int64_t deadline = reply_deadline();
 
     snprintf(proposal.reason, sizeof(proposal.reason), "%s", reason);
-    int err = control_send(fd, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
+    int err = control_send(stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
     if (!err)
-        err = control_receive(fd, &frame, deadline);
+        err = control_receive(stream, &frame, deadline);
     if (!err)
         err = control_decode(&frame, CONTROL_TRANSPORT_REPLY, &reply);
     control_frame_free(&frame);
@@ -285,4 +360,16 @@ int session_propose_transport(int fd, enum control_transport transport, const ch
     if (!reply.accepted)
         return fail_with(error, 0, "%s", reply.text);
     return 0;
+}
+
+int session_stream_release(struct control_stream *stream, enum control_protection protection,
+                           struct tls **tls)
+{
+    *tls = stream->tls;
+    stream->tls = NULL;
+    if (!*tls || protection == CONTROL_PROTECTION_PRIVACY)
+        return 0;
+    struct control_stream ending = {.fd = stream->fd, .tls = *tls};
+    *tls = NULL;
+    return control_end_tls(&ending, reply_deadline());
 }

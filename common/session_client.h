@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/control.h"
+#include "common/control_stream.h"
 #include "common/endpoint.h"
 
 enum {
@@ -18,6 +18,8 @@ struct session_request {
     struct endpoint endpoint;
     enum control_transport transport; // what the user asked for, told to the box
     const char *token;                // this box's whole ticket token, NULL without one
+    const char *box;                  // the box's name in the ticket
+    enum control_protection protection; // the least that will do; none: what box and ticket say
     int connect_timeout_ms;           // per step; 0: RGPU_CONNECT_TIMEOUT or 5 s
     int start_timeout_ms;             // 0: RGPU_START_TIMEOUT or 120 s
 };
@@ -25,6 +27,7 @@ struct session_request {
 struct session_welcome {
     uint16_t version;
     uint64_t session;
+    enum control_protection protection; // what the session has
     char box[128];
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the box's kernel
     struct control_welcome offer;           // transports and snapshot (a view into frame)
@@ -36,17 +39,25 @@ struct session_error {
     char text[640]; // one line: what is wrong and what to do
 };
 
-// Opens a session; blocks at most for the time-outs. On success 0, *fd is the connection to the
+// Opens a session; blocks at most for the time-outs. On success 0, *stream is the connection to the
 // worker (non-blocking, close-on-exec) and OUT is filled; else -1 and *error. Any thread.
-int session_open(const struct session_request *request, struct session_welcome *out, int *fd,
-                 struct session_error *error) __attribute__((warn_unused_result));
+// With a ticket everything is said inside TLS, and only to the box that the ticket is for.
+int session_open(const struct session_request *request, struct session_welcome *out,
+                 struct control_stream *stream, struct session_error *error)
+    __attribute__((warn_unused_result));
+void session_stream_close(struct control_stream *stream);
 
 void session_welcome_free(struct session_welcome *welcome);
 
 // Tells the worker which transport the client takes, with the reason, and waits for its agreement.
 // On -1 where the worker does not agree (error->result 0) another transport may be proposed;
 // with a result in *error the connection is of no further use.
-int session_propose_transport(int fd, enum control_transport transport, const char *reason,
-                              struct session_error *error) __attribute__((warn_unused_result));
+int session_propose_transport(const struct control_stream *stream, enum control_transport transport,
+                              const char *reason, struct session_error *error) __attribute__((warn_unused_result));
+
+// After the agreement on tcp: where its data are not to be protected TLS ends, else it goes on and
+// *tls is for the link.
+int session_stream_release(struct control_stream *stream, enum control_protection protection,
+                           struct tls **tls) __attribute__((warn_unused_result));
 
 #endif

@@ -1,11 +1,10 @@
-/* The client's half of tickets: finding the bundle, and proving a signature without sending it. */
+/* The client's half of tickets: finding the bundle, and the secret in it. */
 #include "common/ticket.h"
 #include "common/ticket_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static int base64url_digit(char c)
 {
@@ -50,41 +49,11 @@ size_t ticket_public_size(const char *token)
     return (size_t)(second - token);
 }
 
-void ticket_proof(const uint8_t signature[SHA256_SIZE], const char *public_part, size_t size,
-                  const uint8_t box_nonce[TICKET_NONCE_SIZE],
-                  const uint8_t client_nonce[TICKET_NONCE_SIZE], uint8_t proof[SHA256_SIZE])
-{
-    static const char purpose[] = "rgpu ticket proof";
-    struct hmac_sha256 mac;
-    uint8_t digest[SHA256_SIZE];
-
-    sha256_of(public_part, size, digest);
-    hmac_sha256_start(&mac, signature, SHA256_SIZE);
-    hmac_sha256_add(&mac, purpose, sizeof(purpose) - 1);
-    hmac_sha256_add(&mac, box_nonce, TICKET_NONCE_SIZE);
-    hmac_sha256_add(&mac, client_nonce, TICKET_NONCE_SIZE);
-    hmac_sha256_add(&mac, digest, sizeof(digest));
-    hmac_sha256_finish(&mac, proof);
-}
-
-int ticket_prove(const char *token, const uint8_t box_nonce[TICKET_NONCE_SIZE],
-                 const uint8_t client_nonce[TICKET_NONCE_SIZE], uint8_t proof[SHA256_SIZE])
+int ticket_secret(const char *token, uint8_t secret[SHA256_SIZE])
 {
     size_t size = ticket_public_size(token);
-    uint8_t signature[SHA256_SIZE];
 
-    if (size == 0 || decode_signature(token + size + 1, signature) < 0)
-        return -EBADMSG;
-    ticket_proof(signature, token, size, box_nonce, client_nonce, proof);
-    explicit_bzero(signature, sizeof(signature));
-    return 0;
-}
-
-int ticket_nonce(uint8_t nonce[TICKET_NONCE_SIZE])
-{
-    ssize_t size = getrandom(nonce, TICKET_NONCE_SIZE, 0);
-
-    return size == TICKET_NONCE_SIZE ? 0 : size < 0 ? -errno : -EIO;
+    return size ? decode_signature(token + size + 1, secret) : -EBADMSG;
 }
 
 static bool safe_token(const char *token)

@@ -7,12 +7,11 @@
  *     BOX ADDRESS[,ADDRESS...] TOKEN
  *
  * so a client finds where to go without parsing JSON. The signature, the token's third part, is
- * the secret: a client sends `header.payload` only and proves that it knows the signature.
+ * the secret: client and box open TLS with it as pre-shared key (common/tls.h), which
+ * `header.payload` names. Who is not given the token and does not have the box's key has no part in
+ * that, on either side.
  *
- *     proof = HMAC-SHA256(signature, "rgpu ticket proof" || box nonce || client nonce
- *                                    || SHA-256(header.payload))
- *
- * This half needs no library, for it ends up in every CUDA program. Issuing and checking need
+ * The client's half needs no library for tickets, for it ends up in every CUDA program. Issuing and checking need
  * libjwt and live in ticket_token.c; programs that call them link -ljwt -ljansson.
  */
 #ifndef RGPU_COMMON_TICKET_H
@@ -24,8 +23,8 @@
 #include <sys/types.h>
 
 #include "common/sha256.h"
+#include "control_messages.h"
 
-#define TICKET_NONCE_SIZE 32
 #define TICKET_TOKEN_MAX 16384      /* longest token that is looked at */
 #define TICKET_BUNDLE_MAX (1 << 20) /* longest ticket file */
 #define TICKET_NAME_MAX 128         /* box, lease, ticket and job names, with the final zero */
@@ -59,13 +58,9 @@ int ticket_bundle_parse(const char *text, size_t size, struct ticket_bundle *bun
     __attribute__((warn_unused_result));
 void ticket_bundle_free(struct ticket_bundle *bundle);
 
-/* What the client sends beside header.payload and its nonce. -EBADMSG: not a token. */
-int ticket_prove(const char *token, const uint8_t box_nonce[TICKET_NONCE_SIZE],
-                 const uint8_t client_nonce[TICKET_NONCE_SIZE], uint8_t proof[SHA256_SIZE])
+/* The signature of a whole token, as the client knows it. -EBADMSG: not a token. */
+int ticket_secret(const char *token, uint8_t secret[SHA256_SIZE])
     __attribute__((warn_unused_result));
-
-/* Fills a nonce from the kernel's random source. */
-int ticket_nonce(uint8_t nonce[TICKET_NONCE_SIZE]) __attribute__((warn_unused_result));
 
 /* ---- keys ---- */
 
@@ -126,6 +121,7 @@ struct ticket {
     char box[TICKET_NAME_MAX];
     char addresses[512];
     uid_t owner;
+    enum control_protection protection; /* the least that its sessions get */
     int64_t issued, expires;
     size_t gpu_count;
     struct ticket_gpu gpus[TICKET_GPUS_MAX];
@@ -149,21 +145,25 @@ struct ticket_check {
 
 /*
  * Checks a whole token. -EBADMSG: not a ticket; -ENOKEY: signed with a key that is not (or no
- * longer) in the ring; -EKEYREJECTED: signature or proof is wrong; -EXDEV: of another box;
+ * longer) in the ring; -EKEYREJECTED: the signature is wrong; -EXDEV: of another box;
  * -EKEYEXPIRED: over; -EAGAIN: issued in the future, one of the two clocks is wrong; -EOVERFLOW:
  * valid for longer than is accepted.
  */
 int ticket_verify(const struct ticket_check *check, const char *token, struct ticket *ticket)
     __attribute__((warn_unused_result));
 
-/* The same for header.payload (`size` characters) and the proof that the client sent with it. */
-int ticket_check_proof(const struct ticket_check *check, const char *public_part, size_t size,
-                       const uint8_t box_nonce[TICKET_NONCE_SIZE],
-                       const uint8_t client_nonce[TICKET_NONCE_SIZE],
-                       const uint8_t proof[SHA256_SIZE], struct ticket *ticket)
+/*
+ * The same in two steps for header.payload (`size` characters), as a box gets to see it: the
+ * signature that belongs to it, with what it says, which is not to be believed before the client has
+ * shown that it knows that signature; and whether such a ticket is good here and now.
+ */
+int ticket_recompute(const struct ticket_check *check, const char *public_part, size_t size,
+                     uint8_t secret[SHA256_SIZE], struct ticket *ticket)
+    __attribute__((warn_unused_result));
+int ticket_check_use(const struct ticket_check *check, const struct ticket *ticket)
     __attribute__((warn_unused_result));
 
-/* What a refusal by the two functions above means, for logs and for the client's user. */
+/* What a refusal by the functions above means, for logs and for the client's user. */
 const char *ticket_error(int error);
 
 #endif

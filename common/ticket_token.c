@@ -30,11 +30,15 @@ static json_t *gpus_to_json(const struct ticket *ticket)
 
 static char *payload_to_text(const struct ticket *ticket)
 {
+    enum control_protection protection = ticket->protection == CONTROL_PROTECTION_PRIVACY
+                                             ? CONTROL_PROTECTION_PRIVACY
+                                             : CONTROL_PROTECTION_AUTHENTICATE;
     json_t *payload = json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "iss", "rgpu", "jti", ticket->id,
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "iss", "rgpu", "jti", ticket->id,
         "sub", ticket->lease, "aud", ticket->box, "iat", (json_int_t)ticket->issued, "exp",
         (json_int_t)ticket->expires, "uid", (json_int_t)ticket->owner, "job", ticket->job,
-        "addresses", ticket->addresses, "gpus", gpus_to_json(ticket));
+        "addresses", ticket->addresses, "protection", control_protection_name(protection), "gpus",
+        gpus_to_json(ticket));
     char *text = payload ? json_dumps(payload, JSON_COMPACT) : NULL;
 
     json_decref(payload);
@@ -107,6 +111,18 @@ static bool take_gpu(const json_t *object, struct ticket_gpu *gpu)
     return !strcmp(mode, mode_names[gpu->mode]) && (gpu->mode != TICKET_SHARED || memory > 0);
 }
 
+static bool take_protection(const json_t *payload, enum control_protection *out)
+{
+    char name[32];
+
+    if (!take_string(payload, "protection", false, name, sizeof(name)))
+        return false;
+    *out = !strcmp(name, control_protection_name(CONTROL_PROTECTION_PRIVACY))
+               ? CONTROL_PROTECTION_PRIVACY
+               : CONTROL_PROTECTION_AUTHENTICATE;
+    return !strcmp(name, control_protection_name(*out));
+}
+
 static bool take_payload(const json_t *payload, struct ticket *ticket)
 {
     const json_t *gpus = json_object_get(payload, "gpus");
@@ -117,6 +133,7 @@ static bool take_payload(const json_t *payload, struct ticket *ticket)
         !take_string(payload, "aud", false, ticket->box, sizeof(ticket->box)) ||
         !take_string(payload, "job", true, ticket->job, sizeof(ticket->job)) ||
         !take_string(payload, "addresses", true, ticket->addresses, sizeof(ticket->addresses)) ||
+        !take_protection(payload, &ticket->protection) ||
         !take_number(payload, "iat", INT64_MAX / 2, &ticket->issued) ||
         !take_number(payload, "exp", INT64_MAX / 2, &ticket->expires) ||
         !take_number(payload, "uid", UINT32_MAX - 1, &owner))
@@ -216,8 +233,7 @@ static int find_key(const struct ticket_check *check, jwt_t *jwt, const struct t
     return id ? -ENOKEY : -EBADMSG;
 }
 
-/* What must hold for a ticket whose signature is good. */
-static int check_circumstances(const struct ticket_check *check, const struct ticket *ticket)
+int ticket_check_use(const struct ticket_check *check, const struct ticket *ticket)
 {
     if (strcmp(ticket->box, check->box))
         return -EXDEV;
@@ -236,7 +252,7 @@ static int accept_payload(const struct ticket_check *check, jwt_t *jwt, struct t
     int error = read_payload(jwt, &out);
 
     if (!error)
-        error = check_circumstances(check, &out);
+        error = ticket_check_use(check, &out);
     if (!error)
         *ticket = out;
     return error;
@@ -265,30 +281,11 @@ int ticket_verify(const struct ticket_check *check, const char *token, struct ti
     return error;
 }
 
-static bool proof_holds(const struct ticket_key *key, const char *public_part, size_t size,
-                        const uint8_t *box_nonce, const uint8_t *client_nonce,
-                        const uint8_t *proof)
-{
-    uint8_t signature[SHA256_SIZE], expected[SHA256_SIZE];
-    struct hmac_sha256 mac;
-    bool holds;
-
-    hmac_sha256_start(&mac, key->secret, SHA256_SIZE);
-    hmac_sha256_add(&mac, public_part, size);
-    hmac_sha256_finish(&mac, signature);
-    ticket_proof(signature, public_part, size, box_nonce, client_nonce, expected);
-    holds = secret_equal(expected, proof, SHA256_SIZE);
-    explicit_bzero(signature, sizeof(signature));
-    explicit_bzero(expected, sizeof(expected));
-    return holds;
-}
-
-int ticket_check_proof(const struct ticket_check *check, const char *public_part, size_t size,
-                       const uint8_t box_nonce[TICKET_NONCE_SIZE],
-                       const uint8_t client_nonce[TICKET_NONCE_SIZE],
-                       const uint8_t proof[SHA256_SIZE], struct ticket *ticket)
+int ticket_recompute(const struct ticket_check *check, const char *public_part, size_t size,
+                     uint8_t secret[SHA256_SIZE], struct ticket *ticket)
 {
     const struct ticket_key *key = NULL;
+    struct hmac_sha256 mac;
     char *whole;
     jwt_t *jwt;
     int error;
@@ -303,12 +300,15 @@ int ticket_check_proof(const struct ticket_check *check, const char *public_part
     if (error)
         return error;
     error = find_key(check, jwt, &key);
-    if (!error && !proof_holds(key, public_part, size, box_nonce, client_nonce, proof))
-        error = -EKEYREJECTED;
     if (!error)
-        error = accept_payload(check, jwt, ticket);
+        error = read_payload(jwt, ticket);
     jwt_free(jwt);
-    return error;
+    if (error)
+        return error;
+    hmac_sha256_start(&mac, key->secret, SHA256_SIZE);
+    hmac_sha256_add(&mac, public_part, size);
+    hmac_sha256_finish(&mac, secret);
+    return 0;
 }
 
 const char *ticket_error(int error)

@@ -61,10 +61,11 @@ static void put_sessions(struct box *box, struct evbuffer *out)
         if (!s->id)
             continue;
         put_line(out, json_pack(
-            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
+            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
             "session", (json_int_t)s->id, "pid", (int)worker->pid,
             "state", worker_state_name(worker->state), "client", text_value(s->client),
             "peer", s->peer, "lease", s->grant.lease, "devices", session_devices(s),
+            "protection", control_protection_name(s->protection),
             "transport", control_transport_name(s->stats.transport),
             "reason", text_value(s->stats.reason),
             "age_seconds", (double)(control_now_ms() - s->since_ms) / 1000,

@@ -13,7 +13,7 @@ int auth_load_keys(struct box *box, const struct settings *settings)
 {
     struct ticket_keyring ring = {0};
 
-    if (settings->auth == CONTROL_AUTH_METHOD_TICKET) {
+    if (settings->auth == AUTH_TICKET) {
         const char *path = settings->key_file ? settings->key_file : "";
         int err = ticket_keyring_load(path, &ring);
         if (err) {
@@ -26,49 +26,30 @@ int auth_load_keys(struct box *box, const struct settings *settings)
     return 0;
 }
 
-static int verify_ticket(struct box *box, const struct control_auth *auth,
-                         const uint8_t nonce[CONTROL_NONCE_BYTES], struct ticket *ticket,
-                         char *text, size_t size)
+static struct ticket_check circumstances(const struct box *box)
 {
-    struct ticket_check check = {
+    return (struct ticket_check){
         .ring = &box->keys,
         .box = box->name,
         .now = time(NULL),
         .skew = (int64_t)(box->settings.clock_skew / 1000000),
         .max_lifetime = (int64_t)(box->settings.max_ticket_lifetime / 1000000),
     };
-    int err = ticket_check_proof(&check, auth->ticket, strlen(auth->ticket), nonce, auth->nonce,
-                                 auth->proof, ticket);
-
-    if (!err)
-        return 0;
-    snprintf(text, size, "the ticket is not accepted: %s", ticket_error(err));
-    return CONTROL_REFUSAL_AUTHENTICATION;
 }
 
-int auth_verify(struct box *box, const struct control_auth *auth,
-                const uint8_t nonce[CONTROL_NONCE_BYTES], struct ticket **ticket, char *text,
-                size_t size)
+int auth_recompute(const struct box *box, const void *public_part, size_t size,
+                   uint8_t secret[SHA256_SIZE], struct ticket *ticket)
 {
-    *ticket = NULL;
-    if ((int)auth->method != box->settings.auth) {
-        snprintf(text, size, "authentication by %s is needed; take a lease with rgpuctl run",
-                 control_auth_method_name((enum control_auth_method)box->settings.auth));
-        return CONTROL_REFUSAL_AUTHENTICATION;
-    }
-    if (auth->method == CONTROL_AUTH_METHOD_NONE)
-        return 0;
-    struct ticket *checked = calloc(1, sizeof(*checked));
-    if (!checked) {
-        snprintf(text, size, "the box is out of memory");
-        return CONTROL_REFUSAL_BUSY;
-    }
-    int refusal = verify_ticket(box, auth, nonce, checked, text, size);
-    if (refusal)
-        free(checked);
-    else
-        *ticket = checked;
-    return refusal;
+    struct ticket_check check = circumstances(box);
+
+    return ticket_recompute(&check, public_part, size, secret, ticket);
+}
+
+int auth_check_use(const struct box *box, const struct ticket *ticket)
+{
+    struct ticket_check check = circumstances(box);
+
+    return ticket_check_use(&check, ticket);
 }
 
 // The uuid decides; the box's own number only stands in where a ticket has none.

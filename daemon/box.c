@@ -62,7 +62,7 @@ static void announce_ready(struct box *box)
 
     listeners_text(box, listen, sizeof(listen));
     printf("rgpud: ready listen=%s devices=%u box=%s auth=%s\n", listen, box->device_count,
-           box->name, control_auth_method_name((enum control_auth_method)box->settings.auth));
+           box->name, box->settings.auth == AUTH_TICKET ? "ticket" : "none");
     fflush(stdout);
     log_info("ready listen=%s devices=%u box=%s", listen, box->device_count, box->name);
 }

@@ -64,11 +64,13 @@ struct session_grant {
     uint64_t budgets[BOX_DEVICES_MAX];       // bytes over all sessions of the lease; 0: no limit
 };
 
-// Checks what a client shows. 0, with *ticket (NULL where none is asked for; the caller frees it), or
-// the refusal with its text for the client.
-int auth_verify(struct box *box, const struct control_auth *auth,
-                const uint8_t nonce[CONTROL_NONCE_BYTES], struct ticket **ticket, char *text,
-                size_t size) __attribute__((warn_unused_result));
+// The secret of what a client shows, by this box's keys, and what it says: ticket_recompute().
+int auth_recompute(const struct box *box, const void *public_part, size_t size,
+                   uint8_t secret[SHA256_SIZE], struct ticket *ticket)
+    __attribute__((warn_unused_result));
+// Whether a ticket whose secret the client has proved is good now: ticket_check_use().
+int auth_check_use(const struct box *box, const struct ticket *ticket)
+    __attribute__((warn_unused_result));
 // What the client may use of the devices, which must be known. 0 or -ENODEV with the text.
 int auth_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
                  char *text, size_t size) __attribute__((warn_unused_result));

@@ -1,5 +1,6 @@
 // The handshake with a client: nothing is done before a message has arrived whole and is valid, and
-// never a byte more is read than that message, since the socket is handed on afterwards.
+// never a byte more is read than that message, since the socket is handed on afterwards. A client with
+// a ticket says everything inside TLS, whose pre-shared key is the ticket's signature.
 #include "daemon/client.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "common/tls.h"
 #include "daemon/accounts.h"
 #include "daemon/broker_agent.h"
 #include "daemon/worker.h"
@@ -30,6 +32,7 @@ struct client {
     struct box *box;
     enum client_state state;
     int fd;
+    struct tls *tls; // NULL: plain
     char peer[128];
     struct event *readable;
     struct event *timer;
@@ -37,9 +40,9 @@ struct client {
     struct control_frame frame;
     size_t received; // of head and body together
     uint16_t version;
-    uint8_t nonce[CONTROL_NONCE_BYTES];
     struct control_hello hello;
-    struct ticket *ticket;
+    struct ticket *ticket; // believed once TLS stands
+    int ticket_problem;    // why there is no secret for what it shows
     bool resolved;
     struct session_grant grant;
     int64_t queued_ms;
@@ -47,9 +50,9 @@ struct client {
 };
 
 static const char *const state_names[] = {
-    [CLIENT_GREETING] = "greeting", [CLIENT_AUTHENTICATING] = "authenticating",
-    [CLIENT_QUEUED] = "queued",     [CLIENT_REFUSED] = "refused",
-    [CLIENT_GONE] = "gone",
+    [CLIENT_ARRIVED] = "arrived",   [CLIENT_PROVING] = "proving",
+    [CLIENT_GREETING] = "greeting", [CLIENT_QUEUED] = "queued",
+    [CLIENT_REFUSED] = "refused",   [CLIENT_GONE] = "gone",
 };
 
 static const int refusal_results[] = {
@@ -72,8 +75,9 @@ const char *client_state_name(enum client_state state)
 static bool counts_as_handshake(enum client_state state)
 {
     switch (state) {
+    case CLIENT_ARRIVED:
+    case CLIENT_PROVING:
     case CLIENT_GREETING:
-    case CLIENT_AUTHENTICATING:
     case CLIENT_REFUSED:
         return true;
     case CLIENT_QUEUED:
@@ -111,6 +115,7 @@ static void client_free(struct client *client)
         event_free(client->readable);
     if (client->timer)
         event_free(client->timer);
+    tls_free(&client->tls);
     close(client->fd);
     control_frame_free(&client->frame);
     free(client->ticket);
@@ -126,6 +131,8 @@ static int reply(struct client *client, enum control_message_type type, const vo
 
     if (size < 0)
         return size;
+    if (client->tls)
+        return tls_send(client->tls, frame, (size_t)size) == size ? 0 : -EPIPE;
     ssize_t sent = send(client->fd, frame, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0)
         return -errno;
@@ -148,7 +155,9 @@ static void refuse(struct client *client, enum control_refusal code, const char 
             *p = '?';
     log_info("client refused peer=%s state=%s code=%s reason=\"%s\"", client->peer,
              state_names[client->state], control_refusal_name(code), refused.text);
-    if (reply(client, CONTROL_REFUSED, &refused) || shutdown(client->fd, SHUT_WR)) {
+    // Before TLS stands only its own alert can be said, and has been.
+    if ((client->state != CLIENT_PROVING && reply(client, CONTROL_REFUSED, &refused)) ||
+        shutdown(client->fd, SHUT_WR)) {
         client_free(client);
         return;
     }
@@ -157,41 +166,6 @@ static void refuse(struct client *client, enum control_refusal code, const char 
 }
 
 // ---- messages ----
-
-static void take_hello(struct client *client)
-{
-    struct box *box = client->box;
-    struct control_hello *hello = &client->hello;
-    struct control_hello_reply answer = {.magic = CONTROL_MAGIC};
-
-    if (control_decode(&client->frame, CONTROL_HELLO, hello) || hello->magic != CONTROL_MAGIC ||
-        hello->version_oldest > hello->version_newest) {
-        refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed HELLO");
-        return;
-    }
-    client->version =
-        hello->version_newest < CONTROL_VERSION ? hello->version_newest : CONTROL_VERSION;
-    if (client->version < hello->version_oldest || client->version < CONTROL_VERSION_OLDEST) {
-        refuse(client, CONTROL_REFUSAL_VERSION,
-               "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
-               "install the same release on both", hello->library, hello->version_oldest,
-               hello->version_newest, RGPU_VERSION, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
-        return;
-    }
-    if (ticket_nonce(client->nonce)) {
-        refuse(client, CONTROL_REFUSAL_BUSY, "the box has no random numbers");
-        return;
-    }
-    answer.version = client->version;
-    answer.auth = (enum control_auth_method)box->settings.auth;
-    memcpy(answer.boot_id, box->boot_id, sizeof(answer.boot_id));
-    memcpy(answer.nonce, client->nonce, sizeof(answer.nonce));
-    snprintf(answer.box, sizeof(answer.box), "%s", box->name);
-    if (reply(client, CONTROL_HELLO_REPLY, &answer))
-        client_free(client);
-    else
-        client_move(client, CLIENT_AUTHENTICATING);
-}
 
 static void enqueue(struct client *client)
 {
@@ -218,42 +192,93 @@ static bool is_stolen(const struct client *client)
            (peer.uid != client->ticket->owner && peer.uid != 0);
 }
 
-static void take_auth(struct client *client)
+// What the session gets: the strictest of what box, ticket and client ask for.
+static enum control_protection protection_of(const struct client *client)
 {
-    struct control_auth *auth = malloc(sizeof(*auth));
-    char text[400] = "";
+    enum control_protection protection = CONTROL_PROTECTION_NONE;
 
-    if (!auth || control_decode(&client->frame, CONTROL_AUTH, auth)) {
-        free(auth);
-        refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed AUTH");
-        return;
-    }
-    int refusal = auth_verify(client->box, auth, client->nonce, &client->ticket, text, sizeof(text));
-    free(auth);
-    if (refusal)
-        refuse(client, (enum control_refusal)refusal, "%s", text);
+    if (!client->tls)
+        return protection;
+    protection = (enum control_protection)(client->box->settings.protection +
+                                           CONTROL_PROTECTION_AUTHENTICATE);
+    if (client->ticket->protection > protection)
+        protection = client->ticket->protection;
+    return client->hello.protection > protection ? client->hello.protection : protection;
+}
+
+// From HELLO until the grant it is the box that speaks.
+static bool speaks_out_of_turn(const struct client *client)
+{
+    uint8_t byte;
+
+    return recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0 ||
+           (client->tls && tls_pending(client->tls));
+}
+
+static void admit(struct client *client)
+{
+    struct box *box = client->box;
+    int problem = client->ticket ? auth_check_use(box, client->ticket) : 0;
+
+    if (speaks_out_of_turn(client))
+        refuse(client, CONTROL_REFUSAL_PROTOCOL, "a message out of order, right after HELLO");
+    else if (problem)
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
+               ticket_error(problem));
+    else if (!client->tls && box->settings.auth == AUTH_TICKET)
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+               "this box asks for a ticket: set RGPU_TICKET_FILE, or take a lease with rgpuctl run");
+    else if (!client->tls && client->hello.protection > CONTROL_PROTECTION_NONE)
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+               "RGPU_PROTECTION=%s needs a ticket, and this box (--standalone) knows none",
+               control_protection_name(client->hello.protection));
     else if (is_stolen(client))
         refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
-    else if (!box_accepts_sessions(client->box))
+    else if (!box_accepts_sessions(box))
         refuse(client, CONTROL_REFUSAL_DRAINING,
                "the box takes no new sessions (it is being drained); use another one");
     else
         enqueue(client);
 }
 
-// ---- reading ----
-
-static enum control_message_type expected_type(const struct client *client)
+static void take_hello(struct client *client)
 {
-    return client->state == CLIENT_GREETING ? CONTROL_HELLO : CONTROL_AUTH;
+    struct box *box = client->box;
+    struct control_hello *hello = &client->hello;
+    struct control_hello_reply answer = {.magic = CONTROL_MAGIC};
+
+    if (control_decode(&client->frame, CONTROL_HELLO, hello) || hello->magic != CONTROL_MAGIC ||
+        hello->version_oldest > hello->version_newest) {
+        refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed HELLO");
+        return;
+    }
+    client->version =
+        hello->version_newest < CONTROL_VERSION ? hello->version_newest : CONTROL_VERSION;
+    if (client->version < hello->version_oldest || client->version < CONTROL_VERSION_OLDEST) {
+        refuse(client, CONTROL_REFUSAL_VERSION,
+               "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
+               "install the same release on both", hello->library, hello->version_oldest,
+               hello->version_newest, RGPU_VERSION, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+        return;
+    }
+    answer.version = client->version;
+    memcpy(answer.boot_id, box->boot_id, sizeof(answer.boot_id));
+    snprintf(answer.box, sizeof(answer.box), "%s", box->name);
+    if (reply(client, CONTROL_HELLO_REPLY, &answer))
+        client_free(client);
+    else
+        admit(client);
 }
+
+// ---- reading ----
 
 static ssize_t receive_part(struct client *client, uint8_t *data, size_t size)
 {
-    ssize_t n = recv(client->fd, data, size, MSG_DONTWAIT);
+    ssize_t n = client->tls ? tls_receive(client->tls, data, size)
+                            : recv(client->fd, data, size, MSG_DONTWAIT);
 
     if (n < 0)
-        return errno == EINTR ? -EAGAIN : -errno;
+        return client->tls ? n : errno == EINTR ? -EAGAIN : -errno;
     if (!n)
         return -ECONNRESET;
     client->received += (size_t)n;
@@ -266,7 +291,7 @@ static int take_header(struct client *client)
 
     if (control_parse_header(client->head, &frame->header))
         return -EBADMSG;
-    if (frame->header.type != expected_type(client))
+    if (frame->header.type != CONTROL_HELLO)
         return -EPROTO;
     if (frame->header.size > frame->capacity) {
         uint8_t *body = realloc(frame->body, frame->header.size);
@@ -311,16 +336,75 @@ static void read_message(struct client *client)
         return;
     if (err == -EBADMSG || err == -EPROTO) {
         refuse(client, CONTROL_REFUSAL_PROTOCOL,
-               "this is not the rgpu protocol, or a message out of order (%s expected)",
-               control_message_name(expected_type(client)));
+               "this is not the rgpu protocol, or a message out of order (HELLO expected)");
     } else if (err) {
         log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
                   state_names[client->state], strerror(-err));
         client_free(client);
-    } else if (client->state == CLIENT_GREETING) {
-        take_hello(client);
     } else {
-        take_auth(client);
+        take_hello(client);
+    }
+}
+
+// ---- TLS ----
+
+static int find_secret(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+{
+    struct client *client = opaque;
+
+    free(client->ticket);
+    client->ticket = calloc(1, sizeof(*client->ticket));
+    client->ticket_problem =
+        client->ticket ? auth_recompute(client->box, identity, size, key, client->ticket) : -ENOMEM;
+    return client->ticket_problem;
+}
+
+static void prove(struct client *client)
+{
+    int err = tls_handshake(client->tls);
+
+    if (err == -EAGAIN)
+        return;
+    if (!err)
+        client_move(client, CLIENT_GREETING);
+    else if (client->ticket_problem)
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
+               ticket_error(client->ticket_problem));
+    else if (err == -EPROTO)
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+               "the client does not prove that it has the ticket%s%.200s: %s",
+               client->ticket ? " of lease " : "", client->ticket ? client->ticket->lease : "",
+               tls_problem(client->tls));
+    else
+        client_free(client);
+}
+
+// A record of TLS begins with 0x16 0x03. What else can begin so is told apart by what follows.
+static bool begins_tls(int fd, ssize_t *seen)
+{
+    uint8_t first[2];
+
+    *seen = recv(fd, first, sizeof(first), MSG_DONTWAIT | MSG_PEEK);
+    return *seen > 0 && first[0] == 0x16 && (*seen == 1 || first[1] == 0x03);
+}
+
+static void arrive(struct client *client)
+{
+    ssize_t seen;
+    bool tls = begins_tls(client->fd, &seen);
+
+    if (seen < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (seen <= 0) {
+        client_free(client);
+    } else if (!tls || client->box->settings.auth != AUTH_TICKET) {
+        client_move(client, CLIENT_GREETING);
+        read_message(client);
+    } else if (tls_server(client->fd, find_secret, client, false, &client->tls)) {
+        client_free(client);
+    } else {
+        client_move(client, CLIENT_PROVING);
+        prove(client);
     }
 }
 
@@ -354,8 +438,13 @@ static void client_readable(evutil_socket_t fd, short events, void *opaque)
     struct client *client = opaque;
 
     switch (client->state) {
+    case CLIENT_ARRIVED:
+        arrive(client);
+        return;
+    case CLIENT_PROVING:
+        prove(client);
+        return;
     case CLIENT_GREETING:
-    case CLIENT_AUTHENTICATING:
         read_message(client);
         return;
     case CLIENT_QUEUED:
@@ -414,8 +503,9 @@ static void timer_passed(evutil_socket_t fd, short events, void *opaque)
     struct client *client = opaque;
 
     switch (client->state) {
+    case CLIENT_ARRIVED:
+    case CLIENT_PROVING:
     case CLIENT_GREETING:
-    case CLIENT_AUTHENTICATING:
         refuse(client, CONTROL_REFUSAL_TIMEOUT,
                "the handshake took longer than handshake_timeout of the box");
         return;
@@ -443,12 +533,13 @@ static uint32_t allowed_transports(const struct box *box)
     return mask;
 }
 
-static void fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
+static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
 {
     memset(grant, 0, sizeof(*grant));
     grant->session = session;
     grant->version = client->version;
     grant->transports = allowed_transports(client->box);
+    grant->protection = protection_of(client);
     memcpy(grant->client_boot_id, client->hello.boot_id, sizeof(grant->client_boot_id));
     grant->client_pid = client->hello.pid;
     snprintf(grant->lease, sizeof(grant->lease), "%s", client->grant.lease);
@@ -459,6 +550,7 @@ static void fill_grant(const struct client *client, uint64_t session, struct con
         grant->devices[i].ordinal = client->grant.devices[i]->ordinal;
         grant->devices[i].budget = client->grant.budgets[i];
     }
+    return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }
 
 static void note_session(struct worker *worker, const struct client *client,
@@ -471,44 +563,52 @@ static void note_session(struct worker *worker, const struct client *client,
     session->since_ms = control_now_ms();
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
+    session->protection = grant->protection;
     log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "
-             "library=%s waited_ms=%lld", (unsigned long long)session->id, (int)worker->pid,
+             "protection=%s library=%s waited_ms=%lld", (unsigned long long)session->id,
+             (int)worker->pid,
              session->client, session->peer, worker->device->uuid, grant->devices_count,
-             *grant->lease ? grant->lease : "none", client->hello.library,
+             *grant->lease ? grant->lease : "none",
+             control_protection_name(session->protection), client->hello.library,
              (long long)(session->since_ms - client->queued_ms));
 }
 
 // Gives the client the worker, or, where that one has just died, the next warm one.
+static bool give_to_worker(struct client *client, struct worker *worker,
+                           const struct control_grant *grant, int account)
+{
+    struct control_granted granted = {.session = grant->session,
+                                      .devices = grant->devices_count,
+                                      .protection = grant->protection};
+
+    if (reply(client, CONTROL_GRANTED, &granted))
+        return false;
+    while (worker && worker_grant(worker, grant, client->fd, account))
+        worker = worker_find_warm(client->box, client->grant.devices[0]);
+    if (!worker)
+        log_warn("the worker died, and there is no other peer=%s", client->peer);
+    else
+        note_session(worker, client, grant);
+    return worker != NULL;
+}
+
 static void hand_over(struct client *client, struct worker *worker)
 {
     struct box *box = client->box;
-    struct control_granted granted = {.session = box->next_session++,
-                                      .devices = client->grant.device_count};
     struct control_grant *grant = malloc(sizeof(*grant));
-    int account = accounts_join(box, &client->grant, granted.session);
+    uint64_t session = box->next_session++;
+    int account = grant ? accounts_join(box, &client->grant, session) : -ENOMEM;
 
-    if (account < 0 && account != -ENOENT) {
-        free(grant);
+    if (account < 0 && account != -ENOENT)
         refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
-        return;
-    }
-    if (!grant || reply(client, CONTROL_GRANTED, &granted)) {
-        accounts_leave(box, client->grant.lease, granted.session);
-        free(grant);
+    else {
+        // From the grant on the connection is the worker's, or of no use.
+        if (fill_grant(client, session, grant) || !give_to_worker(client, worker, grant, account))
+            accounts_leave(box, client->grant.lease, session);
         client_free(client);
-        return;
     }
-    fill_grant(client, granted.session, grant);
-    while (worker && worker_grant(worker, grant, client->fd, account))
-        worker = worker_find_warm(box, client->grant.devices[0]);
-    if (!worker)
-        accounts_leave(box, client->grant.lease, granted.session);
-    if (worker) {
-        note_session(worker, client, grant);
-        client_free(client);
-    } else {
-        refuse(client, CONTROL_REFUSAL_WORKER, "the worker died; try again");
-    }
+    if (grant)
+        explicit_bzero(grant->secret, sizeof(grant->secret));
     free(grant);
 }
 
@@ -606,6 +706,6 @@ void client_accept(struct box *box, int fd)
         client_free(client);
         return;
     }
-    client_move(client, CLIENT_GREETING);
+    client_move(client, CLIENT_ARRIVED);
     set_timer(client, box->settings.handshake_timeout / 1000);
 }

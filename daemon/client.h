@@ -5,11 +5,12 @@
 #include "daemon/box.h"
 
 enum client_state {
-    CLIENT_GREETING,       // HELLO is awaited
-    CLIENT_AUTHENTICATING, // AUTH is awaited
-    CLIENT_QUEUED,         // a worker is awaited; the client must be silent
-    CLIENT_REFUSED,        // REFUSED is sent; what still comes is discarded
-    CLIENT_GONE,           // handed over or closed; about to be freed
+    CLIENT_ARRIVED,  // its first byte is awaited, which shows whether it has a ticket
+    CLIENT_PROVING,  // TLS is about to stand, by the secret of its ticket
+    CLIENT_GREETING, // HELLO is awaited
+    CLIENT_QUEUED,   // a worker is awaited; the client must be silent
+    CLIENT_REFUSED,  // REFUSED is sent; what still comes is discarded
+    CLIENT_GONE,     // handed over or closed; about to be freed
 };
 
 const char *client_state_name(enum client_state state);

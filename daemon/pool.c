@@ -25,7 +25,7 @@ bool pool_is_broken(const struct pool *pool)
 // Without tickets every client sees all devices in the box's order, so its first is the first.
 static bool wants_warm_workers(const struct box *box, const struct device *device)
 {
-    return box->settings.auth != CONTROL_AUTH_METHOD_NONE || device == &box->devices[0];
+    return box->settings.auth != AUTH_NONE || device == &box->devices[0];
 }
 
 static unsigned clients_waiting_for(struct box *box, const struct device *device)

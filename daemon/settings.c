@@ -8,6 +8,7 @@
 #include "proto/wire.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
+static const char *const protections[] = {"authenticate", "privacy", NULL};
 static const char *const mtus[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
 static const char *const gpudirect_modes[] = {"auto", "dmabuf", "peermem", "no", NULL};
 static const char *const gpu_modes[] = {"exclusive", "shared", NULL};
@@ -93,6 +94,9 @@ const struct config_option settings_table[] = {
 
     CONFIG_ENUM("auth", "auth", struct settings, auth, "ticket", auth_methods,
                 "what a client must show", .reloadable = true),
+    CONFIG_ENUM("auth", "protection", struct settings, protection, "authenticate", protections,
+                "the least that sessions with a ticket get; privacy: TCP data are encrypted too",
+                .reloadable = true),
     CONFIG_STRING("auth", "key_file", struct settings, key_file, "/etc/rgpu/box.key",
                   "keys that tickets for this box are signed with; private to rgpud's user",
                   .reloadable = true),
@@ -158,6 +162,15 @@ static int check_blocks(const struct settings *settings)
     return -EINVAL;
 }
 
+static int check_protection(const struct settings *settings)
+{
+    if (!settings->protection || settings->auth == AUTH_TICKET)
+        return 0;
+    log_error("protection=privacy needs auth=ticket: without tickets there is no secret to encrypt "
+              "with");
+    return -EINVAL;
+}
+
 int settings_read(int argc, char *const *argv, const char *path, bool standalone,
                   struct settings *settings)
 {
@@ -171,6 +184,8 @@ int settings_read(int argc, char *const *argv, const char *path, bool standalone
         err = read_command_line(argc, argv, settings);
     if (!err)
         err = check_blocks(settings);
+    if (!err)
+        err = check_protection(settings);
     if (err)
         config_clear(settings_table, settings);
     return err;

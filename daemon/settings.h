@@ -7,6 +7,8 @@
 
 #include "common/config.h"
 
+enum auth_method { AUTH_NONE, AUTH_TICKET }; // every client that reaches the port; who has a ticket
+
 struct settings {
     char *name;
     char **listen;
@@ -39,7 +41,8 @@ struct settings {
     uint64_t handshake_timeout;
     int64_t max_handshakes;
     int64_t max_sessions;
-    int auth; // enum control_auth_method
+    int auth; // enum auth_method
+    int protection; // 0 authenticate, 1 privacy
     char *key_file;
     uint64_t clock_skew;
     uint64_t max_ticket_lifetime;

@@ -18,6 +18,7 @@ struct session {
     char client[512];
     char peer[128];
     struct session_grant grant;
+    enum control_protection protection;
     int64_t since_ms;
     struct control_stats stats;
     bool ended; // the worker said why

@@ -131,8 +131,10 @@ void link_abandon(struct link *link);
 // When no other thread uses the link any more. Sends nothing: link_flush() first.
 void link_free(struct link **link);
 
-// tcp: takes over a connected stream socket on success.
-int link_tcp_open(int fd, const struct link_options *options, struct link **out);
+// tcp: takes over a connected stream socket on success, and what protects it (NULL: nothing), for
+// which the socket must be non-blocking.
+struct tls;
+int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, struct link **out);
 
 // loop: both ends in this process, for tests.
 int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);

@@ -3,7 +3,8 @@
 // Records gather in a buffer. Whoever sends holds `wire`, takes what has gathered and writes it while
 // others go on filling a second buffer; so records leave in order and in as few segments as the
 // traffic allows. A record that nobody flushes is sent by a thread that exists once it is needed.
-// Payloads are written from, and read into, the caller's memory.
+// Payloads are written from, and read into, the caller's memory. Inside TLS everything is the same but
+// for the two functions that hand bytes to the socket and take them from it.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/tls.h"
 #include "transport/link_private.h"
 #include "transport/spin.h"
 #include "transport/tcp_socket.h"
@@ -34,6 +36,7 @@ _Static_assert(RECEIVE_ROOM >= 2 * WIRE_RECORD_MAX, "a record fits behind anothe
 struct tcp_link {
     struct link base;
     int fd;
+    struct tls *tls; // NULL: plain
     int kick; // event file
 
     pthread_mutex_t wire; // who sends on the socket; taken before lock
@@ -66,6 +69,9 @@ static struct tcp_link *tcp_of(struct link *link)
 
 static int failed(struct tcp_link *tcp, int error, const char *doing)
 {
+    if (error == -EPROTO && tcp->tls)
+        return link_fail(&tcp->base, error, "what came is not what the peer sent (%s)",
+                         tls_problem(tcp->tls));
     if (error == 0 || error == -ECONNRESET || error == -EPIPE)
         return link_fail(&tcp->base, -EPIPE, "the peer has gone");
     if (error == -ETIMEDOUT)
@@ -73,11 +79,21 @@ static int failed(struct tcp_link *tcp, int error, const char *doing)
     return link_fail(&tcp->base, error, "%s failed: %s", doing, strerror(-error));
 }
 
+// Bytes that have left, or -errno. Under wire.
+static ssize_t send_some(struct tcp_link *tcp, struct iovec *parts, int count)
+{
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
+
+    if (tcp->tls)
+        return tls_send(tcp->tls, parts->iov_base, parts->iov_len);
+    ssize_t n = sendmsg(tcp->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return n < 0 ? -errno : n;
+}
+
 // Sends all of PARTS, changing them. Under wire.
 static int send_parts(struct tcp_link *tcp, struct iovec *parts, int count)
 {
     while (count) {
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count};
         ssize_t n;
 
         if (!parts->iov_len) {
@@ -85,11 +101,11 @@ static int send_parts(struct tcp_link *tcp, struct iovec *parts, int count)
             count--;
             continue;
         }
-        n = sendmsg(tcp->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
+        n = send_some(tcp, parts, count);
+        if (n == -EINTR)
             continue;
-        if (n < 0 && errno != EAGAIN)
-            return failed(tcp, -errno, "sending");
+        if (n < 0 && n != -EAGAIN)
+            return failed(tcp, (int)n, "sending");
         if (n < 0) {
             int r = tcp_socket_wait(tcp->fd, POLLOUT, -1, UINT64_MAX);
             if (r < 0)
@@ -242,21 +258,30 @@ static int tcp_send_bulk(struct link *link, const void *record, uint32_t size,
 
 // ---- receiving ----
 
-// Reads what is there: bytes, 0: nothing yet, or -errno.
-static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
+static ssize_t receive_some(struct tcp_link *tcp, void *to, size_t room)
 {
     ssize_t n;
 
+    if (tcp->tls)
+        return tls_receive(tcp->tls, to, room);
     do {
         n = recv(tcp->fd, to, room, MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
+}
+
+// Reads what is there: bytes, 0: nothing yet, or -errno.
+static ssize_t read_some(struct tcp_link *tcp, void *to, size_t room)
+{
+    ssize_t n = receive_some(tcp, to, room);
+
     if (n > 0) {
         link_count(&tcp->base.received, (uint64_t)n);
         return n;
     }
-    if (n < 0 && errno == EAGAIN)
+    if (n == -EAGAIN)
         return link_failure(&tcp->base);
-    return failed(tcp, n ? -errno : 0, "receiving");
+    return failed(tcp, (int)n, "receiving");
 }
 
 static bool take_kick(struct tcp_link *tcp)
@@ -416,7 +441,8 @@ static bool tcp_pending(struct link *link)
     struct tcp_link *tcp = tcp_of(link);
     struct pollfd readable = {.fd = tcp->fd, .events = POLLIN};
 
-    return atomic_load_explicit(&tcp->whole, memory_order_relaxed) || poll(&readable, 1, 0) > 0;
+    return atomic_load_explicit(&tcp->whole, memory_order_relaxed) ||
+           poll(&readable, 1, 0) > 0 || (tcp->tls && tls_pending(tcp->tls));
 }
 
 static void ring_kick(struct tcp_link *tcp)
@@ -470,6 +496,7 @@ static void tcp_free(struct link *link)
         pthread_join(tcp->flusher, NULL);
     }
     tcp_close(link);
+    tls_free(&tcp->tls);
     // Locks and the condition hold nothing to give back, and in a forked child destroying them
     // could wait for threads that are not there.
     free(tcp->gathering);
@@ -493,7 +520,7 @@ static const struct link_ops tcp_ops = {
     .free = tcp_free,
 };
 
-int link_tcp_open(int fd, const struct link_options *options, struct link **out)
+int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, struct link **out)
 {
     struct tcp_link *tcp = calloc(1, sizeof(*tcp));
     pthread_mutexattr_t adaptive;
@@ -523,6 +550,9 @@ int link_tcp_open(int fd, const struct link_options *options, struct link **out)
     }
     tcp_socket_prepare(fd);
     tcp->fd = fd;
+    tcp->tls = tls;
+    if (tls)
+        tls_read_ahead(tls);
     *out = &tcp->base;
     return 0;
 }

@@ -196,6 +196,8 @@ static int prepare(const struct worker_options *options, struct control_failed *
     failed->result = CUDA_ERROR_SYSTEM_NOT_READY;
     int err = print_capture();
     if (!err)
+        err = tls_prepare();
+    if (!err)
         err = driver_load(options->driver_path, failed->text, sizeof(failed->text));
     if (err)
         return err;

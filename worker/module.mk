@@ -1,7 +1,7 @@
 # rgpu-worker loads the GPU's driver at run time; nothing else of a GPU is linked or included.
 WORKER_SOURCES := $(filter-out worker/main.c,$(wildcard worker/*.c worker/*/*.c)) \
     $(B)/gen/worker_serve.c $(B)/gen/worker_driver.c $(B)/gen/cuda_ops.c
-WORKER_LIBS = $(COMMON_LIBS) $(DRIVER_LIBS) -lseccomp -ldl
+WORKER_LIBS = $(COMMON_LIBS) $(TLS_LIBS) $(DRIVER_LIBS) -lseccomp -ldl
 
 $(call static_library,rgpuworker,$(WORKER_SOURCES))
 $(call program,rgpu-worker,worker/main.c,rgpuworker rgpudriver rgputransport rgpucommon,$(WORKER_LIBS))

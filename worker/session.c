@@ -178,6 +178,8 @@ static int take_grant(const struct control_grant *grant)
 // ---- the choice of the transport ----
 
 struct offer {
+    struct control_stream stream;
+    enum control_protection protection;
     uint32_t allowed; // bits of enum control_transport
     int listener;     // of the shm offer, -1: none
     uint8_t token[CONTROL_TOKEN_BYTES];
@@ -207,6 +209,11 @@ static void offer_shm(struct offer *offer, const struct control_grant *grant,
 
 static void offer_rdma(struct offer *offer, struct control_welcome *welcome)
 {
+    if (offer->protection == CONTROL_PROTECTION_PRIVACY &&
+        offer->allowed & 1u << CONTROL_TRANSPORT_RDMA) {
+        offer->allowed &= ~(1u << CONTROL_TRANSPORT_RDMA);
+        log_info("no rdma reason=\"protection=privacy, and RDMA sends data as they are\"");
+    }
     if (!(offer->allowed & 1u << CONTROL_TRANSPORT_RDMA))
         rdma_listener_free(&rdma_listener);
     else if (!rdma_listener)
@@ -221,7 +228,30 @@ static void offer_rdma(struct offer *offer, struct control_welcome *welcome)
     welcome->rdma_port = rdma_listener_port(rdma_listener);
 }
 
-static int send_welcome(struct offer *offer, const struct control_grant *grant, int client_fd)
+static int give_secret(void *opaque, const void *identity, size_t size,
+                       uint8_t key[TLS_SECRET_BYTES])
+{
+    const struct control_grant *grant = opaque;
+
+    memcpy(key, grant->secret, TLS_SECRET_BYTES);
+    return 0;
+}
+
+// The client and the supervisor have proved themselves to each other; the secret that they share
+// since then is what the supervisor passed on.
+static int meet_client(struct offer *offer, struct control_grant *grant)
+{
+    if (grant->protection == CONTROL_PROTECTION_NONE)
+        return 0;
+    int err = tls_server(offer->stream.fd, give_secret, grant,
+                         grant->protection == CONTROL_PROTECTION_PRIVACY, &offer->stream.tls);
+    if (!err)
+        err = control_secure(&offer->stream, control_now_ms() + CHOICE_TIMEOUT_MS);
+    explicit_bzero(grant->secret, sizeof(grant->secret));
+    return err;
+}
+
+static int send_welcome(struct offer *offer, const struct control_grant *grant)
 {
     struct control_welcome welcome = {.version = grant->version, .session = grant->session};
     size_t size = 0;
@@ -234,7 +264,7 @@ static int send_welcome(struct offer *offer, const struct control_grant *grant, 
     offer_rdma(offer, &welcome);
     welcome.snapshot = snapshot;
     welcome.snapshot_size = (uint32_t)size;
-    int err = control_send(client_fd, CONTROL_WELCOME, &welcome,
+    int err = control_send(&offer->stream, CONTROL_WELCOME, &welcome,
                            control_now_ms() + CHOICE_TIMEOUT_MS);
     free(snapshot);
     return err;
@@ -295,13 +325,30 @@ static bool agree(const struct offer *offer, enum control_transport transport,
     return !why_not;
 }
 
+// Where the data are not to be protected TLS ends, and plain records follow on the same connection.
+static int open_tcp(struct offer *offer, int64_t deadline)
+{
+    if (offer->stream.tls && offer->protection != CONTROL_PROTECTION_PRIVACY) {
+        int err = control_end_tls(&offer->stream, deadline);
+        if (err)
+            return err;
+    }
+    bool in_kernel = offer->stream.tls && tls_in_kernel(offer->stream.tls);
+    int err = link_tcp_open(offer->stream.fd, offer->stream.tls, &offer->options, &session.link);
+    if (!err && offer->stream.tls)
+        log_info("data are encrypted by=%s", in_kernel ? "kernel" : "worker");
+    if (!err)
+        offer->stream.tls = NULL;
+    return err;
+}
+
 // One proposal of the client: 1 with the link open, 0 where another one is to come, -errno.
-static int take_proposal(struct offer *offer, int client_fd, int64_t deadline)
+static int take_proposal(struct offer *offer, int64_t deadline)
 {
     struct control_transport_proposal proposal;
     struct control_transport_reply reply = {0};
     struct control_frame frame = {0};
-    int err = control_receive(client_fd, &frame, deadline);
+    int err = control_receive(&offer->stream, &frame, deadline);
 
     if (!err)
         err = control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal);
@@ -309,25 +356,25 @@ static int take_proposal(struct offer *offer, int client_fd, int64_t deadline)
     if (err)
         return err;
     bool agreed = agree(offer, proposal.transport, &reply);
-    err = control_send(client_fd, CONTROL_TRANSPORT_REPLY, &reply, deadline);
+    err = control_send(&offer->stream, CONTROL_TRANSPORT_REPLY, &reply, deadline);
     if (err || !agreed)
         return err;
     session.transport = proposal.transport;
     snprintf(session.transport_reason, sizeof(session.transport_reason), "%s", proposal.reason);
     if (proposal.transport == CONTROL_TRANSPORT_SHM)
-        return accept_shm(offer, client_fd) ? 0 : 1;
+        return accept_shm(offer, offer->stream.fd) ? 0 : 1;
     if (proposal.transport == CONTROL_TRANSPORT_RDMA)
-        return accept_rdma(offer, client_fd) ? 0 : 1;
-    err = link_tcp_open(client_fd, &offer->options, &session.link);
+        return accept_rdma(offer, offer->stream.fd) ? 0 : 1;
+    err = open_tcp(offer, deadline);
     return err ? err : 1;
 }
 
-static int choose_transport(struct offer *offer, int client_fd)
+static int choose_transport(struct offer *offer)
 {
     int64_t deadline = control_now_ms() + CHOICE_TIMEOUT_MS;
 
     for (;;) {
-        struct pollfd fds[] = {{.fd = client_fd, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = offer->stream.fd, .events = POLLIN},
                                {.fd = control, .events = POLLIN}};
         int64_t left = deadline - control_now_ms();
         int n = left > 0 ? poll(fds, 2, (int)left) : 0;
@@ -337,12 +384,13 @@ static int choose_transport(struct offer *offer, int client_fd)
             return -ETIMEDOUT;
         if (n > 0 && fds[1].revents)
             session_end(CONTROL_END_REASON_SHUTDOWN, "the supervisor ended the session");
-        int opened = n > 0 ? take_proposal(offer, client_fd, deadline) : 0;
+        int opened = n > 0 ? take_proposal(offer, deadline) : 0;
         if (opened < 0)
             return opened;
         if (opened)
             break;
     }
+    tls_free(&offer->stream.tls);
     if (offer->listener >= 0)
         close(offer->listener);
     rdma_listener_free(&rdma_listener);
@@ -388,28 +436,36 @@ static void watch(int client_fd)
     }
 }
 
-void session_run(int control_fd, const struct control_grant *grant, int client_fd)
+void session_run(int control_fd, struct control_grant *grant, int client_fd)
 {
-    struct offer offer = {.allowed = grant->transports, .listener = -1};
+    struct offer offer = {.stream.fd = client_fd,
+                          .protection = grant->protection,
+                          .allowed = grant->transports,
+                          .listener = -1};
     char name[32];
 
     control = control_fd;
     snprintf(name, sizeof(name), "session=%llu", (unsigned long long)grant->session);
     log_set_thread_context(name);
-    log_info("serving client=\"%s\" devices=%u", grant->client, grant->devices_count);
+    log_info("serving client=\"%s\" devices=%u protection=%s", grant->client,
+             grant->devices_count, control_protection_name(grant->protection));
     int err = take_grant(grant);
     if (err)
         session_end(CONTROL_END_REASON_INTERNAL, "the grant cannot be served: %s", strerror(-err));
     offer.options = (struct link_options){.spin_us = session.spin_us,
                                           .block_size = pinned.staging->block_size,
                                           .block_count = pinned.staging->block_count};
-    err = send_welcome(&offer, grant, client_fd);
+    err = meet_client(&offer, grant);
     if (!err)
-        err = choose_transport(&offer, client_fd);
+        err = send_welcome(&offer, grant);
+    if (!err)
+        err = choose_transport(&offer);
     if (err == -ECONNRESET || err == -EPIPE)
         session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client left during the handshake");
     if (err)
-        session_end(CONTROL_END_REASON_CLIENT_ERROR, "handshake failed: %s", strerror(-err));
+        session_end(CONTROL_END_REASON_CLIENT_ERROR, "handshake failed: %s",
+                    offer.stream.tls && *tls_problem(offer.stream.tls) ? tls_problem(offer.stream.tls)
+                                                                       : strerror(-err));
     session.reaches_memory = link_reaches_memory(session.link);
     session.streams_bytes = !link_shares_memory(session.link) && !session.reaches_memory;
     log_info("transport=%s reason=\"%s\"", link_name(session.link), session.transport_reason);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/control.h"
+#include "common/control_stream.h"
 #include "common/handle_table.h"
 #include "worker/execute/serve.h"
 #include "transport/link.h"
@@ -176,7 +176,8 @@ struct handle_note {
 int session_open_account(const struct control_grant *grant, int account_fd)
     __attribute__((warn_unused_result));
 // Serves one client from its grant to the end of the process.
-void session_run(int control_fd, const struct control_grant *grant, int client_fd)
+// Erases the secret in the grant once it is used.
+void session_run(int control_fd, struct control_grant *grant, int client_fd)
     __attribute__((noreturn));
 // Ends the process after telling the supervisor; any thread, first one wins.
 void session_end(enum control_end_reason reason, const char *format, ...)

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/control.h"
+#include "common/control_stream.h"
 #include "common/endpoint.h"
 
 enum { PATIENCE_MS = 10000 };
@@ -112,23 +112,19 @@ static void control_characters(void)
     put(frame, encode(CONTROL_HELLO, &hello));
 }
 
-static void auth_first(void)
+static void reply_first(void)
 {
-    struct control_auth auth = {.method = CONTROL_AUTH_METHOD_NONE};
+    struct control_hello_reply reply = {.magic = CONTROL_MAGIC};
 
-    put(frame, encode(CONTROL_AUTH, &auth));
+    put(frame, encode(CONTROL_HELLO_REPLY, &reply));
 }
 
 static void hello_twice(void)
 {
     size_t size = encode_hello();
-    struct control_frame reply = {0};
 
-    put(frame, size);
-    if (control_receive(fd, &reply, control_now_ms() + PATIENCE_MS))
-        exit(2);
-    control_frame_free(&reply);
-    put(frame, size);
+    memcpy(frame + size, frame, size);
+    put(frame, 2 * size);
 }
 
 static void worker_message(void)
@@ -210,7 +206,7 @@ static const struct {
     {"short-body", short_body},
     {"long-string", long_string},
     {"control-characters", control_characters},
-    {"auth-first", auth_first},
+    {"reply-first", reply_first},
     {"hello-twice", hello_twice},
     {"worker-message", worker_message},
     {"extended-hello", extended_hello},
@@ -222,12 +218,27 @@ static const struct {
     {"ancient-and-future", ancient_and_future},
 };
 
+// What follows a greeting that was answered.
+static void print_answer(const struct control_stream *stream, struct control_frame *reply,
+                         unsigned version)
+{
+    struct control_refused refused;
+
+    if (!control_receive(stream, reply, control_now_ms() + PATIENCE_MS) &&
+        !control_decode(reply, CONTROL_REFUSED, &refused))
+        printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code),
+               refused.result, refused.text);
+    else
+        printf("answered version=%u\n", version);
+}
+
 static void print_outcome(void)
 {
     struct control_frame reply = {0};
     struct control_refused refused;
     struct control_hello_reply answer;
-    int err = control_receive(fd, &reply, control_now_ms() + PATIENCE_MS);
+    struct control_stream stream = {.fd = fd};
+    int err = control_receive(&stream, &reply, control_now_ms() + PATIENCE_MS);
 
     if (err)
         printf("%s\n", err == -ECONNRESET ? "closed" : strerror(-err));
@@ -235,7 +246,7 @@ static void print_outcome(void)
         printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code),
                refused.result, refused.text);
     else if (!control_decode(&reply, CONTROL_HELLO_REPLY, &answer))
-        printf("answered version=%u\n", answer.version);
+        print_answer(&stream, &reply, answer.version);
     else
         printf("strange reply\n");
     control_frame_free(&reply);

@@ -1,7 +1,8 @@
 # A stub in place of the worker and a client, for the tests of rgpud alone.
-$(call test_helper,stub-worker,tests/daemon/stub_worker.c,rgpucommon,$(COMMON_LIBS))
-$(call test_helper,probe-client,tests/daemon/probe_client.c,rgpucommon,$(COMMON_LIBS))
-$(call test_helper,hostile-client,tests/daemon/hostile_client.c,rgpucommon,$(COMMON_LIBS))
+$(call test_helper,stub-worker,tests/daemon/stub_worker.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
+$(call test_helper,probe-client,tests/daemon/probe_client.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
+$(call test_helper,hostile-client,tests/daemon/hostile_client.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
+$(call test_helper,tampered-login,tests/daemon/tampered_login.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_helper,issue-ticket,tests/daemon/issue_ticket.c,rgpucommon,$(COMMON_LIBS) -ljwt -ljansson)
 TEST_EXTRAS += $(B)/tests/hold-memory
 $(eval $(call link_rule,$(B)/tests/hold-memory,tests/daemon/hold_memory.c,,\

@@ -15,7 +15,7 @@
 #include "common/session_client.h"
 #include "common/ticket.h"
 
-static int fd;
+static struct control_stream stream;
 
 static void expect(bool condition, const char *what)
 {
@@ -29,12 +29,24 @@ static void propose(void)
 {
     struct session_error error;
 
-    if (session_propose_transport(fd, CONTROL_TRANSPORT_SHM, "a try", &error))
+    if (session_propose_transport(&stream, CONTROL_TRANSPORT_SHM, "a try", &error))
         printf("refused transport=shm text=\"%s\" result=%d\n", error.text, error.result);
-    if (session_propose_transport(fd, CONTROL_TRANSPORT_TCP, "the probe said so", &error)) {
+    if (session_propose_transport(&stream, CONTROL_TRANSPORT_TCP, "the probe said so", &error)) {
         printf("error result=%d %s\n", error.result, error.text);
         exit(1);
     }
+}
+
+static ssize_t say(const char *bytes)
+{
+    return stream.tls ? tls_send(stream.tls, bytes, strlen(bytes))
+                      : send(stream.fd, bytes, strlen(bytes), MSG_NOSIGNAL);
+}
+
+static ssize_t hear(char *buffer, size_t size)
+{
+    return stream.tls ? tls_receive(stream.tls, buffer, size)
+                      : recv(stream.fd, buffer, size, MSG_WAITALL);
 }
 
 static void run_command(const char *command, const char *bytes)
@@ -45,22 +57,37 @@ static void run_command(const char *command, const char *bytes)
         while (read(STDIN_FILENO, buffer, sizeof(buffer)) > 0)
             ;
     } else if (!strcmp(command, "closed")) {
-        expect(recv(fd, buffer, sizeof(buffer), 0) <= 0, "waiting for the end");
+        expect(hear(buffer, 1) <= 0, "waiting for the end");
         puts("closed by the box");
     } else {
-        expect(send(fd, bytes, strlen(bytes), MSG_NOSIGNAL) == (ssize_t)strlen(bytes), "send");
+        expect(say(bytes) == (ssize_t)strlen(bytes), "send");
         if (!strcmp(command, "echo")) {
-            expect(recv(fd, buffer, strlen(bytes), MSG_WAITALL) == (ssize_t)strlen(bytes), "echo");
+            for (size_t got = 0; got < strlen(bytes);) {
+                ssize_t n = hear(buffer + got, strlen(bytes) - got);
+                expect(n > 0, "echo");
+                got += (size_t)n;
+            }
+            expect(!memcmp(buffer, bytes, strlen(bytes)), "the same bytes");
             puts("echoed");
         }
     }
 }
 
-static char *token_from_environment(struct ticket_bundle *bundle)
+static void take_ticket(struct ticket_bundle *bundle, struct session_request *request)
 {
     if (ticket_bundle_load(bundle) || !bundle->count)
-        return NULL;
-    return (char *)bundle->entries[0].token;
+        return;
+    request->token = bundle->entries[0].token;
+    request->box = bundle->entries[0].box;
+}
+
+static enum control_protection protection_wanted(void)
+{
+    const char *text = getenv("RGPU_PROTECTION");
+
+    return !text ? CONTROL_PROTECTION_NONE
+           : !strcmp(text, "privacy") ? CONTROL_PROTECTION_PRIVACY
+                                      : CONTROL_PROTECTION_AUTHENTICATE;
 }
 
 int main(int argc, char **argv)
@@ -75,23 +102,27 @@ int main(int argc, char **argv)
         printf("usage: probe_client HOST:PORT [COMMAND...]\n");
         return 2;
     }
-    request.token = token_from_environment(&bundle);
-    if (session_open(&request, &welcome, &fd, &error)) {
+    take_ticket(&bundle, &request);
+    request.protection = protection_wanted();
+    if (session_open(&request, &welcome, &stream, &error)) {
         printf("error result=%d %s\n", error.result, error.text);
         ticket_bundle_free(&bundle);
         return 1;
     }
     propose();
-    printf("open session=%llu box=%s snapshot=\"%.*s\"\n", (unsigned long long)welcome.session,
-           welcome.box, (int)welcome.offer.snapshot_size, (const char *)welcome.offer.snapshot);
+    struct tls *tls;
+    expect(!session_stream_release(&stream, welcome.protection, &tls), "the end of TLS");
+    stream.tls = tls;
+    printf("open session=%llu box=%s protection=%s snapshot=\"%.*s\"\n", (unsigned long long)welcome.session,
+           welcome.box, control_protection_name(welcome.protection), (int)welcome.offer.snapshot_size, (const char *)welcome.offer.snapshot);
     session_welcome_free(&welcome);
-    fcntl(fd, F_SETFL, 0);
+    fcntl(stream.fd, F_SETFL, 0);
     for (int i = 2; i < argc; i++) {
         bool takes_bytes = !strcmp(argv[i], "send") || !strcmp(argv[i], "echo");
         run_command(argv[i], takes_bytes && i + 1 < argc ? argv[i + 1] : "");
         i += takes_bytes;
     }
-    close(fd);
+    session_stream_close(&stream);
     ticket_bundle_free(&bundle);
     return 0;
 }

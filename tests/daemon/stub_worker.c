@@ -16,12 +16,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/control.h"
+#include "common/control_stream.h"
 
 enum { CONTROL_FD = 3 };
 
 static uint32_t ordinal;
 static struct control_grant grant;
+static struct control_stream stream;
 
 static void say(enum control_message_type type, const void *message)
 {
@@ -94,7 +95,23 @@ static int await_grant(void)
     }
 }
 
-static void welcome(int client)
+static int give_secret(void *opaque, const void *identity, size_t size,
+                       uint8_t key[TLS_SECRET_BYTES])
+{
+    memcpy(key, grant.secret, TLS_SECRET_BYTES);
+    return 0;
+}
+
+static void meet_client(void)
+{
+    if (grant.protection == CONTROL_PROTECTION_NONE)
+        return;
+    if (tls_server(stream.fd, give_secret, NULL, false, &stream.tls) ||
+        control_secure(&stream, control_now_ms() + 5000))
+        _exit(7);
+}
+
+static void welcome(void)
 {
     static const char snapshot[] = "snapshot of the stub";
     struct control_welcome message = {
@@ -105,11 +122,11 @@ static void welcome(int client)
     };
 
     control_boot_id(message.boot_id);
-    if (control_send(client, CONTROL_WELCOME, &message, control_now_ms() + 5000))
+    if (control_send(&stream, CONTROL_WELCOME, &message, control_now_ms() + 5000))
         _exit(7);
 }
 
-static void agree_on_transport(int client)
+static void agree_on_transport(void)
 {
     struct control_frame frame = {0};
     struct control_transport_proposal proposal;
@@ -117,15 +134,18 @@ static void agree_on_transport(int client)
     struct control_stats stats = {.bytes_in = 11, .bytes_out = 22, .calls = 33, .memory = 44};
 
     while (!reply.accepted) {
-        if (control_receive(client, &frame, control_now_ms() + 20000) ||
+        if (control_receive(&stream, &frame, control_now_ms() + 20000) ||
             control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal))
             return;
         reply.accepted = proposal.transport == CONTROL_TRANSPORT_TCP;
         snprintf(reply.text, sizeof(reply.text), "%s", reply.accepted ? "" : "only tcp here");
-        if (control_send(client, CONTROL_TRANSPORT_REPLY, &reply, control_now_ms() + 5000))
+        if (control_send(&stream, CONTROL_TRANSPORT_REPLY, &reply, control_now_ms() + 5000))
             return;
     }
     control_frame_free(&frame);
+    if (stream.tls && grant.protection != CONTROL_PROTECTION_PRIVACY &&
+        control_end_tls(&stream, control_now_ms() + 5000))
+        _exit(7);
     stats.transport = proposal.transport;
     snprintf(stats.reason, sizeof(stats.reason), "%s", proposal.reason);
     say(CONTROL_STATS, &stats);
@@ -140,11 +160,21 @@ static void end(enum control_end_reason reason, const char *text)
     _exit(0);
 }
 
-static void obey(int client)
+static ssize_t hear(char *byte)
+{
+    return stream.tls ? tls_receive(stream.tls, byte, 1) : recv(stream.fd, byte, 1, 0);
+}
+
+static ssize_t say_back(char byte)
+{
+    return stream.tls ? tls_send(stream.tls, &byte, 1) : send(stream.fd, &byte, 1, MSG_NOSIGNAL);
+}
+
+static void obey(void)
 {
     char byte;
 
-    if (recv(client, &byte, 1, 0) != 1)
+    if (hear(&byte) != 1)
         end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");
     switch (byte) {
     case 'a':
@@ -159,20 +189,24 @@ static void obey(int client)
         say_ready();
         break;
     default:
-        if (send(client, &byte, 1, MSG_NOSIGNAL) != 1)
+        if (say_back(byte) != 1)
             end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");
     }
 }
 
-static void serve(int client)
+static void serve(void)
 {
-    struct pollfd wait[] = {{.fd = CONTROL_FD, .events = POLLIN}, {.fd = client, .events = POLLIN}};
+    struct pollfd wait[] = {{.fd = CONTROL_FD, .events = POLLIN},
+                            {.fd = stream.fd, .events = POLLIN}};
     struct control_frame frame = {0};
     int passed;
 
-    fcntl(client, F_SETFL, 0);
+    fcntl(stream.fd, F_SETFL, 0);
     for (;;) {
-        poll(wait, 2, -1);
+        if (!stream.tls || !tls_pending(stream.tls))
+            poll(wait, 2, -1);
+        else
+            wait[1].revents = POLLIN;
         if (wait[0].revents) {
             if (control_receive_packet(CONTROL_FD, &frame, &passed))
                 _exit(0);
@@ -180,7 +214,7 @@ static void serve(int client)
                 end(CONTROL_END_REASON_SHUTDOWN, "ended by rgpud");
         }
         if (wait[1].revents)
-            obey(client);
+            obey();
     }
 }
 
@@ -193,8 +227,9 @@ int main(int argc, char **argv)
     fail_if_asked();
     wait_at_gate();
     say_ready();
-    int client = await_grant();
-    welcome(client);
-    agree_on_transport(client);
-    serve(client);
+    stream.fd = await_grant();
+    meet_client();
+    welcome();
+    agree_on_transport();
+    serve();
 }

@@ -25,22 +25,20 @@ static void write_frame(enum control_message_type type, const void *message)
 
 static void handshake(void)
 {
-    struct control_hello hello = {.magic = CONTROL_MAGIC, .version_oldest = 1, .version_newest = 1,
-                                  .transport = CONTROL_TRANSPORT_SHM, .pid = 812,
+    struct control_hello hello = {.magic = CONTROL_MAGIC, .version_oldest = 2, .version_newest = 2,
+                                  .transport = CONTROL_TRANSPORT_SHM,
+                                  .protection = CONTROL_PROTECTION_PRIVACY, .pid = 812,
                                   .library = "0.1.0", .host = "node7", .program = "saxpy"};
-    struct control_hello_reply reply = {.magic = CONTROL_MAGIC, .version = 1,
-                                        .auth = CONTROL_AUTH_METHOD_TICKET, .box = "box1"};
-    static struct control_auth auth = {.method = CONTROL_AUTH_METHOD_TICKET,
-                                       .ticket = "eyJhbGciOiJIUzI1NiJ9.eyJib3giOiJib3gxIn0"};
+    struct control_hello_reply reply = {.magic = CONTROL_MAGIC, .version = 2, .box = "box1"};
     struct control_queued queued = {.position = 3, .interval_ms = 1000};
-    struct control_granted granted = {.session = 17, .devices = 2};
+    struct control_granted granted = {.session = 17, .devices = 2,
+                                      .protection = CONTROL_PROTECTION_PRIVACY};
     struct control_refused refused = {.code = CONTROL_REFUSAL_BUSY, .result = 802, .text = "busy"};
 
     memset(hello.boot_id, 0x5a, sizeof(hello.boot_id));
-    memset(reply.nonce, 0xa5, sizeof(reply.nonce));
+    memset(reply.boot_id, 0xa5, sizeof(reply.boot_id));
     write_frame(CONTROL_HELLO, &hello);
     write_frame(CONTROL_HELLO_REPLY, &reply);
-    write_frame(CONTROL_AUTH, &auth);
     write_frame(CONTROL_QUEUED, &queued);
     write_frame(CONTROL_GRANTED, &granted);
     write_frame(CONTROL_REFUSED, &refused);
@@ -65,6 +63,7 @@ static void supervision(void)
     static struct control_ready ready = {.pid = 4711, .driver_version = 13000, .devices_count = 2};
     struct control_failed failed = {.result = 100, .text = "no driver"};
     static struct control_grant grant = {.session = 17, .version = 1, .transports = 6,
+                                         .protection = CONTROL_PROTECTION_AUTHENTICATE,
                                          .lease = "l-42", .client = "saxpy 812@node7",
                                          .devices_count = 2};
     struct control_stats stats = {.transport = CONTROL_TRANSPORT_SHM, .reason = "same kernel",

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size && write(ends[1], data, size) != (ssize_t)size)
         abort();
     close(ends[1]);
-    if (link_tcp_open(ends[0], &options, &link))
+    if (link_tcp_open(ends[0], NULL, &options, &link))
         abort();
     r = receive_all(link);
     if (r != -EPROTO && r != -EPIPE)

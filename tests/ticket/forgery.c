@@ -1,5 +1,6 @@
 /* A box takes a ticket only as it was issued, for itself, in its time, from who knows the secret. */
 #include "tests/ticket/sample.h"
+#include "tests/tls_pair.h"
 
 #include <errno.h>
 #include <nettle/base64.h>
@@ -15,20 +16,29 @@ static int verify(const char *token)
     return ticket_verify(&check, token, &ticket);
 }
 
-/* What a client does, and the box behind it; `public_part` may differ from the token's. */
-static int present(const char *token, const char *public_part, bool replay)
-{
-    uint8_t box_nonce[TICKET_NONCE_SIZE], client_nonce[TICKET_NONCE_SIZE], proof[SHA256_SIZE];
-    struct ticket ticket;
+static struct ticket presented;
+static int refusal;
 
-    if (ticket_nonce(box_nonce) || ticket_nonce(client_nonce))
-        bail("no nonce");
-    if (ticket_prove(token, box_nonce, client_nonce, proof))
+static int find(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+{
+    refusal = ticket_recompute(&check, identity, size, key, &presented);
+    return refusal;
+}
+
+/* What a client does, and the box behind it; `public_part` may differ from the token's. */
+static int present(const char *token, const char *public_part)
+{
+    struct tls_secret secret = {.identity = public_part, .identity_size = strlen(public_part)};
+    struct tls_pair pair;
+
+    refusal = 0;
+    if (ticket_secret(token, secret.key) || !secret.identity_size)
         return -EBADMSG;
-    if (replay && ticket_nonce(box_nonce))
-        bail("no nonce");
-    return ticket_check_proof(&check, public_part, strlen(public_part), box_nonce, client_nonce,
-                              proof, &ticket);
+    tls_pair_open(&pair, &secret, find, NULL);
+    tls_pair_handshake(&pair);
+    bool stands = pair.errors[0] == 0 && pair.errors[1] == 0;
+    tls_pair_close(&pair);
+    return refusal ? refusal : stands ? ticket_check_use(&check, &presented) : -EKEYREJECTED;
 }
 
 static char *public_part_of(const char *token)
@@ -62,6 +72,7 @@ static void test_round_trip(const char *token)
     is_int(got.gpus[1].mode, TICKET_SHARED, "mode comes through");
     is_int(got.gpus[1].memory, 10ll << 30, "budget comes through");
     is_int(got.gpus[0].index, 3, "index comes through");
+    is_int(got.protection, CONTROL_PROTECTION_AUTHENTICATE, "protection comes through");
     memset(&got, 0, sizeof(got));
     is_int(ticket_parse(token, &got), 0, "a client can read it without a key");
     is_str(got.id, "t-1", "and sees what it says");
@@ -83,7 +94,7 @@ static void test_alterations(const char *token)
     for (size_t i = 0; i < end; i++) {
         char saved = public_part[i];
         public_part[i] = saved == 'A' ? 'B' : 'A';
-        accepted += present(token, public_part, false) == 0;
+        accepted += present(token, public_part) == 0;
         public_part[i] = saved;
     }
     is_int(accepted, 0, "no header.payload with one changed character is accepted");
@@ -104,14 +115,12 @@ static void test_proof(const char *token)
     struct ticket ticket = sample_ticket("box1");
     char *public_part = public_part_of(token), *forged = sample_token(&other, &ticket);
 
-    is_int(present(token, public_part, false), 0, "who knows the signature is believed");
-    is_int(present(token, public_part, true), -EKEYREJECTED, "a proof for another nonce is not");
-    is_int(present(forged, public_part, false), -EKEYREJECTED,
-           "nor the proof of another signature");
+    is_int(present(token, public_part), 0, "who knows the signature is believed");
+    is_int(present(forged, public_part), -EKEYREJECTED, "who has another signature is not");
     is_int(verify(forged), -EKEYREJECTED, "a ticket signed with a made-up key is refused");
-    is_int(present(token, "", false), -EBADMSG, "an empty ticket is not a ticket");
-    is_int(present(token, "a.b", false), -EBADMSG, "nor is garbage");
-    is_int(present(token, token, false), -EBADMSG, "the signature does not belong on the wire");
+    is_int(present(token, ""), -EBADMSG, "an empty ticket is not a ticket");
+    is_int(present(token, "a.b"), -EBADMSG, "nor is garbage");
+    is_int(present(token, token), -EBADMSG, "the signature does not belong on the wire");
     free(public_part);
     free(forged);
 }
@@ -132,7 +141,7 @@ static void test_algorithms(const char *token)
         if (asprintf(&changed, "%s%s", header, rest) < 0)
             bail("no memory");
         public_part = public_part_of(changed);
-        ok(verify(changed) < 0 && present(token, public_part, false) < 0, "refused: %s",
+        ok(verify(changed) < 0 && present(token, public_part) < 0, "refused: %s",
            headers[i]);
         strrchr(changed, '.')[1] = '\0';
         ok(verify(changed) < 0, "refused without signature: %s", headers[i]);

@@ -17,7 +17,7 @@ static struct link *tcp_with_raw_peer(int *raw)
     int fds[2];
 
     pair_tcp_sockets(fds);
-    if (link_tcp_open(fds[0], NULL, &link))
+    if (link_tcp_open(fds[0], NULL, NULL, &link))
         bail("no link");
     *raw = fds[1];
     return link;

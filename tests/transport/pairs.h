@@ -77,7 +77,7 @@ static void tcp_prepare(struct pair *pair, const struct link_options *options)
 
 static void tcp_end(int fd, const struct link_options *options, struct link **out)
 {
-    int r = link_tcp_open(fd, options, out);
+    int r = link_tcp_open(fd, NULL, options, out);
     if (r)
         bail("link_tcp_open: %s", strerror(-r));
 }

@@ -1,5 +1,5 @@
 # Each speaks the session protocol with a real rgpu-worker on the software GPU.
 WORKER_TESTS := $(filter-out peer block_tuner,$(patsubst tests/worker/%.c,%,$(wildcard tests/worker/*.c)))
-$(foreach t,$(WORKER_TESTS),$(call test_program,worker-$(t),tests/worker/$(t).c tests/worker/peer.c,rgputransport rgpucommon,$(COMMON_LIBS)))
+$(foreach t,$(WORKER_TESTS),$(call test_program,worker-$(t),tests/worker/$(t).c tests/worker/peer.c,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS)))
 
 $(call test_program,worker-block_tuner,tests/worker/block_tuner.c,rgpuworker)

@@ -1,4 +1,5 @@
 // See peer.h.
+#include "common/control_stream.h"
 #include "tests/worker/peer.h"
 
 #include <errno.h>
@@ -99,7 +100,9 @@ static void grant(struct peer *peer, const struct peer_options *options, int wor
 
 static void take_welcome(struct peer *peer)
 {
-    if (control_receive(peer->client, &peer->welcome_frame, control_now_ms() + PATIENCE_MS) ||
+    struct control_stream stream = {.fd = peer->client};
+
+    if (control_receive(&stream, &peer->welcome_frame, control_now_ms() + PATIENCE_MS) ||
         control_decode(&peer->welcome_frame, CONTROL_WELCOME, &peer->welcome) ||
         peer->welcome.snapshot_size < sizeof(*peer->snapshot))
         bail("no welcome");
@@ -116,17 +119,18 @@ static void open_link(struct peer *peer, enum control_transport transport)
     struct control_transport_reply reply;
     struct control_frame frame = {0};
     struct link_options options = {0};
+    struct control_stream stream = {.fd = peer->client};
     int64_t deadline = control_now_ms() + PATIENCE_MS;
 
-    if (control_send(peer->client, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline) ||
-        control_receive(peer->client, &frame, deadline) ||
+    if (control_send(&stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline) ||
+        control_receive(&stream, &frame, deadline) ||
         control_decode(&frame, CONTROL_TRANSPORT_REPLY, &reply) || !reply.accepted)
         bail("the transport is not accepted");
     control_frame_free(&frame);
     int err = transport == CONTROL_TRANSPORT_SHM
                   ? link_shm_connect(peer->welcome.shm_socket, peer->welcome.shm_token,
                                      peer->client, 5000, &options, &peer->link)
-                  : link_tcp_open(peer->client, &options, &peer->link);
+                  : link_tcp_open(peer->client, NULL, &options, &peer->link);
     if (err)
         bail("no link: %s", strerror(-err));
 }

@@ -1,0 +1,28 @@
+// Control frames on the stream between client and box: plain, or inside TLS.
+#ifndef RGPU_COMMON_CONTROL_STREAM_H
+#define RGPU_COMMON_CONTROL_STREAM_H
+
+#include "common/control.h"
+#include "common/tls.h"
+
+struct control_stream {
+    int fd;
+    struct tls *tls; // NULL: plain
+};
+
+// Whether the socket blocks or not, within DEADLINE_MS of control_now_ms(): the whole frame or
+// -ETIMEDOUT, -ECONNRESET (the peer closed), -EBADMSG, -EPROTO (what came was changed on its way),
+// -errno. Receiving takes not a byte more than the frame, or its record, so the descriptor can be
+// handed on in between.
+int control_send(const struct control_stream *stream, enum control_message_type type,
+                 const void *message, int64_t deadline_ms) __attribute__((warn_unused_result));
+int control_receive(const struct control_stream *stream, struct control_frame *frame,
+                    int64_t deadline_ms) __attribute__((warn_unused_result));
+
+// On a non-blocking socket: brings tls_handshake() or tls_end() to its end. -ETIMEDOUT.
+int control_secure(const struct control_stream *stream, int64_t deadline_ms)
+    __attribute__((warn_unused_result));
+int control_end_tls(struct control_stream *stream, int64_t deadline_ms)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,79 @@
+// TLS 1.3 between two ends that share a secret, over a connected stream socket.
+//
+// There are no certificates: whoever finishes the handshake has proved that it knows the secret,
+// both ways, and every byte is secret and whole from then on. Each handshake makes keys of its own
+// (X25519), so a secret that gets known later opens nothing that was recorded before.
+//
+// A struct tls may be used by one sending and one receiving thread at once. No function blocks:
+// the socket should be non-blocking, and -EAGAIN says that tls_wants() must come true first.
+#ifndef RGPU_COMMON_TLS_H
+#define RGPU_COMMON_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tls;
+
+enum {
+    TLS_SECRET_BYTES = 32,
+    TLS_IDENTITY_MAX = 16384, // longest name of a secret
+    // The keys are renewed after so much, well before AES-GCM has seen too many records (RFC 8446,
+    // 5.5). Where the kernel encrypts they stay, since it cannot renew them everywhere.
+    TLS_RENEW_GIB = 64,
+};
+
+// The secret and its name, which everybody on the way can read.
+struct tls_secret {
+    const void *identity;
+    size_t identity_size;
+    uint8_t key[TLS_SECRET_BYTES];
+};
+
+// Puts the key of the secret that a client names into KEY; < 0: there is none.
+typedef int (*tls_find)(void *opaque, const void *identity, size_t size,
+                        uint8_t key[TLS_SECRET_BYTES]);
+
+// Reads no configuration file and leaves nothing to be done at exit. Called by the others where
+// that has not been done; a process that will be confined calls it before.
+int tls_prepare(void);
+
+// Nothing is sent before tls_handshake(). IN_KERNEL: the kernel may encrypt what is sent, where it
+// can. The secret is copied. -errno.
+int tls_client(int fd, const struct tls_secret *secret, bool in_kernel, struct tls **out)
+    __attribute__((warn_unused_result));
+int tls_server(int fd, tls_find find, void *opaque, bool in_kernel, struct tls **out)
+    __attribute__((warn_unused_result));
+// 0: done; -EAGAIN; -ECONNRESET: the peer closed; -EPROTO: the peer does not prove that it knows the
+// secret, or does not speak TLS; tls_problem() has the words. What the peer needs to know is sent.
+int tls_handshake(struct tls *tls) __attribute__((warn_unused_result));
+const char *tls_problem(const struct tls *tls);
+
+// Some of the bytes, at least one. -EAGAIN on sending: the next call must bring the same bytes.
+// tls_receive() gives 0 where the peer has ended TLS, -ECONNRESET where it has gone without that,
+// -EPROTO for bytes that the peer did not send so.
+ssize_t tls_send(struct tls *tls, const void *data, size_t size)
+    __attribute__((warn_unused_result));
+ssize_t tls_receive(struct tls *tls, void *data, size_t size) __attribute__((warn_unused_result));
+// Whether something that was received lies here, where poll() cannot see it.
+bool tls_pending(struct tls *tls);
+// What to poll the socket for after -EAGAIN: POLLIN or POLLOUT.
+short tls_wants(const struct tls *tls);
+// From now on reads from the socket as much as there is, rather than record by record: not where
+// bytes that are no TLS may follow.
+void tls_read_ahead(struct tls *tls);
+// Says that no more TLS comes and waits until the peer has said so too: 0, -EAGAIN, -errno. Then the
+// socket holds exactly what the peer sent afterwards.
+int tls_end(struct tls *tls) __attribute__((warn_unused_result));
+
+// A secret that only the two ends of this session know.
+int tls_export(struct tls *tls, uint8_t secret[TLS_SECRET_BYTES])
+    __attribute__((warn_unused_result));
+bool tls_in_kernel(const struct tls *tls); // sending
+void tls_renew_after(struct tls *tls, uint64_t bytes);
+
+// Sends nothing and leaves the socket open.
+void tls_free(struct tls **tls);
+
+#endif

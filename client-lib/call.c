@@ -10,6 +10,8 @@
 #include "client-lib/process.h"
 #include "client-lib/thread.h"
 #include "common/handle_table.h"
+#include "common/log.h"
+#include "cuda_ops.h"
 
 void call_begin(struct call *call, uint16_t op)
 {
@@ -40,16 +42,36 @@ void call_fail(struct call *call, CUresult result)
         call->result = result;
 }
 
-// The call goes to the session that its objects belong to, in their context where the thread has
-// none there.
-static void adopt_session(struct call *call, struct object *object)
+// One request can name objects of one box only. What programs may do across boxes has ways of its own.
+static void refuse_mixture(struct call *call)
 {
-    if (call->session == object->session)
-        return;
-    call->session = object->session;
-    call->context = object->kind == HANDLE_CONTEXT
-                        ? object
-                        : object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
+    static atomic_flag named[CUDA_OP_LIMIT];
+    if (!atomic_flag_test_and_set(&named[call->op]))
+        log_warn("call refused that names objects of two boxes name=%s", cuda_op_name(call->op));
+    call->result = CUDA_ERROR_INVALID_HANDLE;
+}
+
+// The call goes to the session that its objects belong to, in their context where the thread has
+// none there. False: another argument belongs to another session.
+static bool adopt_session(struct call *call, struct session *session, struct object *context)
+{
+    if (call->session != session) {
+        if (call->bound) {
+            refuse_mixture(call);
+            return false;
+        }
+        call->session = session;
+        call->context = context;
+    }
+    call->bound = true;
+    return true;
+}
+
+static struct object *context_of(struct object *object)
+{
+    return object->kind == HANDLE_CONTEXT
+               ? object
+               : object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
 }
 
 uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handle)
@@ -69,13 +91,23 @@ uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handl
         if (!object)
             return 0;
     }
-    adopt_session(call, object);
+    if (!adopt_session(call, object->session, context_of(object)))
+        return 0;
     if (kind != HANDLE_CONTEXT)
         return object->handle;
     uint64_t wire = object->ctx.wire;
     if (!wire)
         call->result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return wire;
+}
+
+// The default stream is the one of the thread's current context.
+static uint64_t default_stream(struct call *call, CUstream stream)
+{
+    struct object *context;
+    if (thread_context_object(&context) == CUDA_SUCCESS)
+        adopt_session(call, context->session, context);
+    return (uintptr_t)stream;
 }
 
 uint64_t call_stream(struct call *call, CUstream stream, bool per_thread)
@@ -90,10 +122,10 @@ uint64_t call_stream(struct call *call, CUstream stream, bool per_thread)
         uint64_t mine = thread_default_stream(context);
         if (!mine)
             call->result = CUDA_ERROR_OUT_OF_MEMORY;
-        return mine;
+        return mine && adopt_session(call, context->session, context) ? mine : 0;
     }
     if (!stream || stream == CU_STREAM_LEGACY)
-        return (uintptr_t)stream;
+        return default_stream(call, stream);
     return call_handle(call, HANDLE_STREAM, stream);
 }
 
@@ -106,11 +138,7 @@ int32_t call_device(struct call *call, CUdevice device)
         call->result = CUDA_ERROR_INVALID_DEVICE;
         return 0;
     }
-    if (call->session != session) {
-        call->session = session;
-        call->context = NULL;
-    }
-    return device - session->first_device;
+    return adopt_session(call, session, NULL) ? device - session->first_device : 0;
 }
 
 uint64_t call_mint(struct call *call, enum handle_kind kind)
@@ -191,19 +219,33 @@ static bool is_sticky(CUresult result)
     }
 }
 
+// What the context has failed with; CUDA_SUCCESS: it has not.
+static CUresult failure_of(const struct object *context)
+{
+    return context ? (CUresult)atomic_load_explicit(&((struct object *)context)->ctx.sticky,
+                                                    memory_order_relaxed)
+                   : CUDA_SUCCESS;
+}
+
+// Contexts that have failed can still go.
+static bool ends_context(uint16_t op)
+{
+    return op == OP_cuDevicePrimaryCtxReset_v2 || op == OP_cuDevicePrimaryCtxRelease_v2 ||
+           op == OP_cuCtxDestroy_v2 || op == OP_cuDevicePrimaryCtxRetain;
+}
+
+// A context may have failed here, and the box know nothing of it.
 static CUresult note_sticky(const struct call *call, CUresult result)
 {
     if (__builtin_expect(is_sticky(result), 0) && call->context)
         atomic_store_explicit(&call->context->ctx.sticky, (int)result, memory_order_relaxed);
-    return result;
+    return result == CUDA_SUCCESS && !ends_context(call->op) ? failure_of(call->context) : result;
 }
 
 CUresult call_post(struct call *call)
 {
     // What is sent to a context that has failed is lost, and the caller is told so.
-    CUresult sticky = call->context ? (CUresult)atomic_load_explicit(&call->context->ctx.sticky,
-                                                                     memory_order_relaxed)
-                                    : CUDA_SUCCESS;
+    CUresult sticky = failure_of(call->context);
     if (__builtin_expect(sticky != CUDA_SUCCESS, 0)) {
         link_cancel(call->session->link);
         return sticky;

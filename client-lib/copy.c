@@ -134,7 +134,9 @@ static CUresult check_device_memory(CUdeviceptr address, size_t size, struct all
 }
 
 // One direction of a copy between the program's memory and the GPU. Memory of another box than the
-// current context's is reached through its own context and that one's default stream.
+// current context's is reached through its own context and that one's default stream; what the current
+// one's default stream has to do comes before it, and is waited for, since the two boxes do not wait for
+// each other.
 static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream stream, bool wait,
                         bool to_gpu)
 {
@@ -150,8 +152,11 @@ static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream st
     if (result == CUDA_SUCCESS && memory.session != session) {
         if (stream)
             return CUDA_ERROR_INVALID_VALUE;
+        result = copy_fence(session, stream);
         session = memory.session;
-        result = memory_enter(&memory, &entered);
+        wait = true;
+        if (result == CUDA_SUCCESS)
+            result = memory_enter(&memory, &entered);
     }
     if (result == CUDA_SUCCESS)
         result = to_gpu ? copy_host_to_device(session, device, host, size, stream, wait)

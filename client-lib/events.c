@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/crossing.h"
 #include "client-lib/host_function.h"
 #include "client-lib/late_push.h"
 #include "common/log.h"
@@ -152,6 +153,13 @@ void events_handle(struct session *session, uint32_t size)
         needed = sizeof(struct wire_wanted);
         if (size >= needed) {
             late_push_due(session, ((const struct wire_wanted *)(const void *)body)->job);
+            return;
+        }
+        break;
+    case EVENT_REACHED:
+        needed = sizeof(struct wire_reached);
+        if (size >= needed) {
+            crossing_reached(session, (const void *)body);
             return;
         }
         break;

@@ -203,6 +203,10 @@ static CUresult launch(const struct launch *launch, bool per_thread)
     struct object *object = object_find(HANDLE_FUNCTION, (void *)(uintptr_t)function);
     if (!object)
         return CUDA_ERROR_INVALID_HANDLE;
+    // A kernel has a function in every context; other functions run in streams of their own.
+    const struct object *in = object_find(HANDLE_STREAM, c->hStream);
+    if (in && object->kind == HANDLE_FUNCTION && in->context != object->context)
+        return CUDA_ERROR_INVALID_HANDLE;
     struct parameter_layout *layout = function_layout(object, &call.result);
     if (!layout)
         return call.result;

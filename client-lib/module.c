@@ -105,6 +105,7 @@ static CUresult enter_function(CUmodule hmod, CUfunction *made, const char *name
         return CUDA_ERROR_INVALID_HANDLE; // the module went away meanwhile
     }
     struct object *known = find_function(module, name);
+    function->context = module->context; // whatever context is current
     function->function.owner = module->handle;
     function->function.sibling = module->module.functions;
     module->module.functions = function;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client-lib/crossing.h"
 #include "client-lib/events.h"
 #include "common/log.h"
 
@@ -25,6 +26,7 @@ void session_fail(struct session *session, CUresult result, const char *reason)
     pthread_mutex_lock(&session->lock);
     wake_all(session);
     pthread_mutex_unlock(&session->lock);
+    crossing_lost(session);
 }
 
 uint32_t session_prepare(struct session *session, struct waiter *waiter)

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "client-lib/crossing.h"
 #include "client-lib/exports.h"
 #include "client-lib/object.h"
 #include "client-lib/process.h"
@@ -155,6 +156,28 @@ static CUresult find_stream(CUstream stream, bool per_thread, struct found_strea
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *out = (struct found_stream){object, context, 0};
     return CUDA_SUCCESS;
+}
+
+static CUresult wait_event(CUstream stream, CUevent event, unsigned int flags, bool per_thread)
+{
+    const struct object *recorded = object_find(HANDLE_EVENT, event);
+    struct found_stream found;
+    if (per_thread)
+        stream = stream_per_thread(stream);
+    if (!recorded || find_stream(stream, per_thread, &found) != CUDA_SUCCESS ||
+        found.context->session == recorded->session)
+        return remote_cuStreamWaitEvent(stream, event, flags);
+    return flags ? CUDA_ERROR_INVALID_VALUE : crossing_wait(stream, found.context, recorded);
+}
+
+CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    return wait_event(hStream, hEvent, Flags, false);
+}
+
+CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    return wait_event(hStream, hEvent, Flags, true);
 }
 
 // Defines a question about a stream and its per-thread variant.

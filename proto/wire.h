@@ -38,6 +38,7 @@ enum wire_event_kind {
     EVENT_PULLED,        // struct wire_job_end: a pull's last byte has been sent, or it failed
     EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
     EVENT_PRINT,         // text that kernels printed follows the header
+    EVENT_REACHED,       // struct wire_reached: an event that is watched has come
     EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
 };
 
@@ -65,6 +66,11 @@ struct wire_credit {
 struct wire_wanted {
     uint32_t job;
     uint32_t reserved;
+};
+
+struct wire_reached {
+    uint32_t watch;
+    int32_t result; // CUresult; not CUDA_SUCCESS: it will never come
 };
 
 struct wire_job_end {

@@ -169,7 +169,7 @@ extern struct session session;
 struct handle_note {
     uint64_t parent;          // handle of the context, module or library that it dies with
     uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
-    uint32_t reserved;
+    uint32_t event_flags;     // of an event, as it was made
 };
 
 // Maps the account that all sessions of the lease share; -1: there is none. -errno.
@@ -235,6 +235,14 @@ void deliver(void);
 // ---- events to the client (events.c) ----
 
 void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes);
+
+// ---- streams that wait for another box (crossing.c) ----
+
+// The event to record behind a client's handle: a fresh one, where somebody still waits for the last
+// record.
+CUevent crossing_event(struct serve *serve, uint64_t handle);
+// Ends the watches and opens the gates of a context that is going away.
+void crossing_forget_context(CUcontext context);
 
 // ---- printed text (print.c) ----
 

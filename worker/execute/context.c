@@ -6,6 +6,7 @@
 // Everything of ours that refers to a context which is going away.
 static void forget_context(CUcontext context)
 {
+    crossing_forget_context(context);
     staging_streams_forget(context);
     host_memory_forget_context(context);
     allocation_remove_context(context);

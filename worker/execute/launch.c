@@ -103,12 +103,12 @@ static bool translate(struct serve *serve, const struct wire_launch_attribute *f
     to->value = from->value;
     switch (to->id) {
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-        to->value.programmaticEvent.event = serve_handle(
-            serve, HANDLE_EVENT, (uint64_t)(uintptr_t)from->value.programmaticEvent.event);
+        to->value.programmaticEvent.event = crossing_event(
+            serve, (uint64_t)(uintptr_t)from->value.programmaticEvent.event);
         break;
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-        to->value.launchCompletionEvent.event = serve_handle(
-            serve, HANDLE_EVENT, (uint64_t)(uintptr_t)from->value.launchCompletionEvent.event);
+        to->value.launchCompletionEvent.event = crossing_event(
+            serve, (uint64_t)(uintptr_t)from->value.launchCompletionEvent.event);
         break;
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED); // would need graphs

@@ -28,14 +28,17 @@ CUresult ${c.remote}(${c.c_params})
 %       end
 %   end
 %   for p in c.params:
+%       if p.by_value and not p.bytes and p.type == 'CUdevice':
+    int32_t wire_${p.name} = call_device(&call, ${p.name});
+%       end
+%   end
+%   for p in c.params:
 %       if p.bytes or not p.by_value:
 %           pass
 %       elif p.type == 'CUstream' and 'free' not in p.marks:
     uint64_t wire_${p.name} = call_stream(&call, ${p.name}, ${'per_thread' if variants and p is c.stream else 'false'});
 %       elif p.handle:
     uint64_t wire_${p.name} = call_handle(&call, HANDLE_${p.handle}, ${p.name});
-%       elif p.type == 'CUdevice':
-    int32_t wire_${p.name} = call_device(&call, ${p.name});
 %       end
 %   end
 %   if made:

@@ -40,6 +40,7 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
 {
     const char *model = json_string_value(json_object_get(object, "model"));
     const json_t *mode = json_object_get(object, "mode");
+    const json_t *ready = json_object_get(object, "ready");
     int mode_index = mode ? pool_parse_name(gpu_mode_names, json_string_value(mode)) : 0;
     uint64_t index;
 
@@ -57,7 +58,19 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     gpu->model = pool_intern_model(broker->pool, model);
     gpu->mode = (enum gpu_mode)mode_index;
     gpu->present = true;
+    gpu->ready = !ready || json_is_true(ready);
     return NULL;
+}
+
+/* What is not measured yet stays what it was when it was last. */
+static void keep_what_was_measured(const struct broker *broker, struct pool_gpu *said)
+{
+    const struct pool_gpu *known = pool_find_gpu(broker->pool, said->uuid);
+
+    if (said->ready || !known)
+        return;
+    said->context = known->context;
+    said->reserved = known->reserved;
 }
 
 static const char *read_description(struct broker *broker, const json_t *body,
@@ -80,6 +93,7 @@ static const char *read_description(struct broker *broker, const json_t *body,
         const char *why = read_gpu(broker, json_array_get(gpus, i), &out->gpus[i]);
         if (why)
             return why;
+        keep_what_was_measured(broker, &out->gpus[i]);
         for (size_t j = 0; j < i; j++)
             if (!strcmp(out->gpus[j].uuid, out->gpus[i].uuid))
                 return "two GPUs have the same UUID";
@@ -152,6 +166,7 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
     gpu->reserved = said->reserved;
     gpu->context = said->context;
     gpu->present = true;
+    gpu->ready = said->ready;
     if (pool_place_gpu(gpu, box) < 0)
         log_error("box=%s has more GPUs than the broker keeps: gpu=%s", box->name, gpu->uuid);
 }

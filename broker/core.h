@@ -15,6 +15,7 @@
 struct broker_limits {
     double away_seconds;      /* silence after which a box counts as away */
     int64_t ticket_seconds;   /* validity of a ticket unless asked otherwise */
+    int64_t max_ticket_seconds; /* longest that may be asked for */
     int64_t history_seconds;  /* how long ended leases are kept */
     int64_t keep_events;
     int64_t max_lifetime;     /* longest lifetime of a lease, 0: no limit */
@@ -64,6 +65,7 @@ int broker_commit(struct broker *broker, int error, const struct change *change)
 
 struct acquire {
     const char *key, *job, *actor;
+    int64_t key_owner;
     uid_t owner;
     struct request request;
     int64_t lifetime; /* seconds from the grant (and, while queued, from the request); 0: none */
@@ -84,8 +86,8 @@ int broker_end_lease(struct broker *broker, struct pool_lease **lease, const cha
                      const char *actor) __attribute__((warn_unused_result));
 
 /* Remembers that a key was released before it was acquired: the late acquire gets nothing. */
-int broker_release_unknown(struct broker *broker, const char *key, uid_t owner, const char *actor)
-    __attribute__((warn_unused_result));
+int broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key, uid_t owner,
+                           const char *actor) __attribute__((warn_unused_result));
 
 int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
                  const char *actor) __attribute__((warn_unused_result));
@@ -93,12 +95,15 @@ int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifeti
 /* Gives what is free to those who wait. */
 void broker_serve_queue(struct broker *broker);
 
+#define LIFETIME_MAX INT64_C(3153600000) /* a hundred years, of a lease */
+
 /* A bundle (see common/ticket.h) for a granted lease; the caller frees it. `chosen`: for each place
- * in the lease whether the ticket opens that GPU; NULL: all. -ENOKEY: no key. */
+ * in the lease whether the ticket opens that GPU; NULL: all. -ENOKEY: no key; -ERANGE: a ticket may
+ * not be valid for so long. */
 int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const bool *chosen,
                         int64_t seconds, const char *actor, char **bundle)
     __attribute__((warn_unused_result));
-/* The bundle itself, for a lease whose ticket_until covers `until`. */
+/* The bundle itself, for a lease whose ticket_until covers `until`, which is within the limit. */
 int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
                         int64_t until, char **bundle) __attribute__((warn_unused_result));
 

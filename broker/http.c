@@ -94,6 +94,11 @@ void call_fail(struct call *call, int error)
     case -ENOKEY:
         call_refuse(call, 503, "no-key", "the broker has no cluster key and issues no tickets");
         return;
+    case -ERANGE:
+        call_refuse(call, 400, "bad-request",
+                    "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
+                    (long long)call->server->broker->limits.max_ticket_seconds);
+        return;
     case -ETXTBSY:
         call_refuse(call, 409, "in-use", "a lease holds it; drain it first and wait");
         return;

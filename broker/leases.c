@@ -131,6 +131,7 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
         return NULL;
     make_id(lease->id);
     lease->key = copy_or_null(acquire->key);
+    lease->key_owner = acquire->key_owner;
     lease->job = copy_or_null(acquire->job);
     lease->owner = acquire->owner;
     lease->request = acquire->request;
@@ -162,9 +163,9 @@ static int repeat_acquire(struct broker *broker, const struct acquire *acquire,
     return 0;
 }
 
-static bool key_has_ended(struct broker *broker, const char *key)
+static bool key_has_ended(struct broker *broker, int64_t key_owner, const char *key)
 {
-    json_t *ended = store_ended_lease(broker->store, NULL, key);
+    json_t *ended = store_ended_key(broker->store, key_owner, key);
 
     json_decref(ended);
     return ended != NULL;
@@ -199,14 +200,15 @@ static int admit(struct broker *broker, struct pool_lease *lease, struct plan *p
 
 int broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **out)
 {
-    struct pool_lease *known = acquire->key ? pool_find_key(broker->pool, acquire->key) : NULL;
+    struct pool_lease *known =
+        acquire->key ? pool_find_key(broker->pool, acquire->key_owner, acquire->key) : NULL;
     struct pool_lease *lease;
     struct plan plan = {0};
     int planned, error;
 
     if (known)
         return repeat_acquire(broker, acquire, known, out);
-    if (acquire->key && key_has_ended(broker, acquire->key))
+    if (acquire->key && key_has_ended(broker, acquire->key_owner, acquire->key))
         return -ESTALE;
     planned = plan_make(broker->pool, &acquire->request, broker->last_sequence + 1, &plan);
     if (planned && !(planned == -EAGAIN && acquire->wait)) {
@@ -358,14 +360,15 @@ int broker_end_lease(struct broker *broker, struct pool_lease **pointer, const c
     return 0;
 }
 
-int broker_release_unknown(struct broker *broker, const char *key, uid_t owner, const char *actor)
+int broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key, uid_t owner,
+                           const char *actor)
 {
-    struct acquire nothing = {.key = key, .owner = owner};
+    struct acquire nothing = {.key = key, .key_owner = key_owner, .owner = owner};
     struct pool_lease *lease;
     struct change change = {.kind = "lease.ended", .actor = actor};
     int error;
 
-    if (key_has_ended(broker, key))
+    if (key_has_ended(broker, key_owner, key))
         return 0;
     lease = new_lease(broker, &nothing);
     if (!lease)

@@ -77,6 +77,34 @@ static const char *const migrations[] = {
     "  sequence INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, kind TEXT NOT NULL,"
     "  box TEXT, gpu TEXT, lease TEXT, actor TEXT NOT NULL, detail TEXT NOT NULL"
     ") STRICT;",
+
+    /* 2: keys belong to those who give them: all schedulers together (-1), or one user. */
+    "CREATE TABLE leases_2 ("
+    "  id TEXT PRIMARY KEY, key TEXT, key_owner INTEGER NOT NULL, owner INTEGER NOT NULL,"
+    "  job TEXT NOT NULL,"
+    "  state TEXT NOT NULL CHECK (state IN ('queued', 'granted', 'lost', 'ending', 'ended')),"
+    "  request TEXT NOT NULL, lifetime INTEGER NOT NULL,"
+    "  created INTEGER NOT NULL, granted INTEGER NOT NULL DEFAULT 0,"
+    "  expires INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0,"
+    "  ticket_until INTEGER NOT NULL DEFAULT 0,"
+    "  sequence INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '',"
+    "  UNIQUE (key_owner, key)"
+    ") STRICT, WITHOUT ROWID;"
+    "INSERT INTO leases_2 (id, key, key_owner, owner, job, state, request, lifetime, created,"
+    "  granted, expires, ended, ticket_until, sequence, reason)"
+    "  SELECT id, key, -1, owner, job, state, request, lifetime, created, granted, expires, ended,"
+    "  ticket_until, sequence, reason FROM leases;"
+    "UPDATE leases_2 SET key_owner = owner WHERE id IN (SELECT lease FROM events"
+    "  WHERE kind IN ('lease.granted', 'lease.queued') AND"
+    "  (actor LIKE 'user uid=%' OR actor LIKE 'box uid=%'));"
+    "DROP TABLE leases;"
+    "ALTER TABLE leases_2 RENAME TO leases;"
+    "CREATE INDEX leases_live ON leases(state) WHERE state <> 'ended';"
+    "CREATE INDEX leases_ended ON leases(ended) WHERE state = 'ended';"
+    "CREATE TRIGGER an_ended_lease_holds_nothing BEFORE UPDATE OF state ON leases"
+    "  WHEN NEW.state = 'ended' BEGIN"
+    "  SELECT RAISE(ABORT, 'lease holds gpus') WHERE EXISTS"
+    "    (SELECT 1 FROM holds WHERE lease = NEW.id AND held = 1); END;",
 };
 
 #endif

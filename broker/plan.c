@@ -49,7 +49,7 @@ bool gpu_usable(const struct pool_gpu *gpu)
 {
     const struct pool_box *box = gpu->box;
 
-    return gpu->present && !gpu->drained && box->connected && box->settled &&
+    return gpu->present && gpu->ready && !gpu->drained && box->connected && box->settled &&
            box->accepting && !box->drained;
 }
 

@@ -44,7 +44,11 @@ static int compare_leases(const void *a, const void *b)
 
 static int compare_keys(const void *a, const void *b)
 {
-    return strcmp(((const struct pool_lease *)a)->key, ((const struct pool_lease *)b)->key);
+    const struct pool_lease *left = a, *right = b;
+
+    if (left->key_owner != right->key_owner)
+        return left->key_owner < right->key_owner ? -1 : 1;
+    return strcmp(left->key, right->key);
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -131,9 +135,9 @@ struct pool_lease *pool_find_lease(const struct pool *pool, const char *id)
     return found(tfind(&key, &pool->leases_by_id, compare_leases));
 }
 
-struct pool_lease *pool_find_key(const struct pool *pool, const char *key)
+struct pool_lease *pool_find_key(const struct pool *pool, int64_t key_owner, const char *key)
 {
-    struct pool_lease wanted = {.key = (char *)key};
+    struct pool_lease wanted = {.key = (char *)key, .key_owner = key_owner};
 
     return found(tfind(&wanted, &pool->leases_by_key, compare_keys));
 }

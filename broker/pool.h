@@ -18,6 +18,9 @@
 #define REQUEST_GPUS_MAX 1024
 #define POOL_GPUS_PER_BOX 64
 
+/* Schedulers and administrators share their keys; each user has his own. */
+#define KEYS_OF_SCHEDULERS (-1)
+
 enum gpu_mode { GPU_EXCLUSIVE, GPU_SHARED };
 enum policy { POLICY_PACK, POLICY_SPREAD, POLICY_BEST_FIT };
 
@@ -59,6 +62,7 @@ struct pool_gpu {
     uint32_t index;
     uint8_t mode; /* enum gpu_mode */
     bool drained, present;
+    bool ready; /* the box has measured what a context takes: it may be granted */
     char uuid[POOL_NAME_MAX];
 } __attribute__((aligned(64)));
 
@@ -103,7 +107,8 @@ struct pool_lease {
     TAILQ_ENTRY(pool_lease) all, waiting, ending;
     struct queue_class *queue_class; /* while queued */
     char id[POOL_NAME_MAX];
-    char *key; /* the caller's, or NULL */
+    char *key;         /* the caller's name for it, or NULL */
+    int64_t key_owner; /* whose name: KEYS_OF_SCHEDULERS, or a user's number */
     char *job;
     char *reason; /* why it ended or ends, or NULL */
     uid_t owner;
@@ -142,7 +147,7 @@ void pool_free(struct pool **pool);
 struct pool_box *pool_find_box(const struct pool *pool, const char *name);
 struct pool_gpu *pool_find_gpu(const struct pool *pool, const char *uuid);
 struct pool_lease *pool_find_lease(const struct pool *pool, const char *id);
-struct pool_lease *pool_find_key(const struct pool *pool, const char *key);
+struct pool_lease *pool_find_key(const struct pool *pool, int64_t key_owner, const char *key);
 
 /* Adding fails only for want of memory (NULL) or room in a box (-ENOSPC). */
 struct pool_box *pool_add_box(struct pool *pool, const char *name);

@@ -7,6 +7,8 @@
 #include "broker/request.h"
 #include "broker/view.h"
 
+enum { ENDED_MAX = 1000 }; /* in one answer */
+
 static bool may_steer(const struct call *call, const struct pool_lease *lease)
 {
     const struct identity *who = &call->who;
@@ -14,9 +16,38 @@ static bool may_steer(const struct call *call, const struct pool_lease *lease)
     return who->admin || who->scheduler || (who->has_uid && who->uid == lease->owner);
 }
 
+/* Whose names a caller's keys are. */
+static int64_t keys_of(const struct identity *who)
+{
+    return who->scheduler || !who->has_uid ? KEYS_OF_SCHEDULERS : (int64_t)who->uid;
+}
+
+/* A caller sees his own keys, and a scheduler's on leases that were taken for him. A scheduler never
+ * takes a user's key for one of its own, whatever the user calls it. */
+static bool sees_key(const struct identity *who, int64_t key_owner, int64_t owner)
+{
+    if (who->scheduler)
+        return key_owner == KEYS_OF_SCHEDULERS;
+    return who->has_uid && (int64_t)who->uid == owner &&
+           (key_owner == KEYS_OF_SCHEDULERS || key_owner == (int64_t)who->uid);
+}
+
+/* The lease of a key: a scheduler's for the caller comes before one that he took himself. */
+static struct pool_lease *find_key(const struct call *call, const char *key)
+{
+    const struct pool *pool = call->server->broker->pool;
+    struct pool_lease *lease = pool_find_key(pool, KEYS_OF_SCHEDULERS, key), *own;
+
+    if (call->who.scheduler || (lease && sees_key(&call->who, KEYS_OF_SCHEDULERS, lease->owner)))
+        return lease;
+    own = pool_find_key(pool, keys_of(&call->who), key);
+    return own ? own : lease;
+}
+
 static json_t *show(const struct call *call, const struct pool_lease *lease)
 {
-    return json_pack("{s:o}", "lease", view_lease(lease, may_steer(call, lease)));
+    return json_pack("{s:o}", "lease",
+                     view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
 }
 
 /* ---- acquire ---- */
@@ -29,6 +60,7 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
 
     memset(acquire, 0, sizeof(*acquire));
     acquire->key = json_string_value(json_object_get(call->body, "key"));
+    acquire->key_owner = keys_of(who);
     acquire->job = json_string_value(json_object_get(call->body, "job"));
     acquire->actor = call->actor;
     acquire->wait = json_is_true(json_object_get(call->body, "queue"));
@@ -47,9 +79,9 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
         return false;
     }
     if ((acquire->key && strlen(acquire->key) > 200) || (acquire->job && strlen(acquire->job) > 120)
-        || acquire->lifetime < 0) {
+        || acquire->lifetime < 0 || acquire->lifetime > LIFETIME_MAX) {
         call_refuse(call, 400, "bad-request", "\"key\" or \"job\" is too long, or \"lifetime\" "
-                    "is negative");
+                    "is negative or beyond a hundred years");
         return false;
     }
     if (request_from_json(json_object_get(call->body, "request"), &acquire->request, &why) < 0) {
@@ -90,7 +122,8 @@ static void answer_acquire(struct call *call, struct pool_lease *lease, bool wit
     int error = 0;
 
     if (with_ticket && lease->state == LEASE_GRANTED) {
-        if (lease->ticket_until > broker_wall())
+        int64_t left = lease->ticket_until - broker_wall();
+        if (left > 0 && left <= broker->limits.max_ticket_seconds)
             error = broker_write_ticket(broker, lease, NULL, lease->ticket_until, &bundle);
         else
             error = broker_issue_ticket(broker, lease, NULL, 0, call->actor, &bundle);
@@ -134,7 +167,33 @@ static void acquire_lease(struct call *call)
 
 static bool key_begins(const struct call *call, const struct pool_lease *lease, const char *prefix)
 {
-    return lease->key && may_steer(call, lease) && !strncmp(lease->key, prefix, strlen(prefix));
+    return lease->key && sees_key(&call->who, lease->key_owner, lease->owner) &&
+           !strncmp(lease->key, prefix, strlen(prefix));
+}
+
+/* An ended lease as this caller may see it. */
+static json_t *show_ended(const struct call *call, json_t *lease)
+{
+    int64_t key_owner = json_integer_value(json_object_get(lease, "key_owner"));
+    int64_t owner = json_integer_value(json_object_get(lease, "owner"));
+
+    if (!sees_key(&call->who, key_owner, owner))
+        json_object_del(lease, "key");
+    json_object_del(lease, "key_owner");
+    return lease;
+}
+
+static json_t *list_ended(const struct call *call, int64_t owner)
+{
+    int64_t limit = call_query_number(call, "limit", 100);
+    json_t *list = store_ended_leases(call->server->broker->store, owner,
+                                      limit > 0 && limit < ENDED_MAX ? (size_t)limit : ENDED_MAX);
+    json_t *lease;
+    size_t i;
+
+    json_array_foreach(list, i, lease)
+        show_ended(call, lease);
+    return list;
 }
 
 /* Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose. */
@@ -147,9 +206,7 @@ static void list_leases(struct call *call)
     json_t *list;
 
     if (state && !strcmp(state, "ended")) {
-        list = store_ended_leases(call->server->broker->store, owner,
-                                  (size_t)call_query_number(call, "limit", 100));
-        call_answer(call, 200, json_pack("{s:o}", "leases", list));
+        call_answer(call, 200, json_pack("{s:o}", "leases", list_ended(call, owner)));
         return;
     }
     list = json_array();
@@ -157,7 +214,8 @@ static void list_leases(struct call *call)
         if ((owner < 0 || lease->owner == (uid_t)owner) &&
             (!state || !strcmp(state, lease_state_names[lease->state])) &&
             (!prefix || key_begins(call, lease, prefix)))
-            json_array_append_new(list, view_lease(lease, may_steer(call, lease)));
+            json_array_append_new(
+                list, view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
     call_answer(call, 200, json_pack("{s:o}", "leases", list));
 }
 
@@ -186,9 +244,9 @@ static void get_lease(struct call *call)
         call_answer(call, 200, show(call, lease));
         return;
     }
-    ended = store_ended_lease(broker->store, call->arguments[0], NULL);
+    ended = store_ended_lease(broker->store, call->arguments[0]);
     if (ended)
-        call_answer(call, 200, json_pack("{s:o}", "lease", ended));
+        call_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
         call_refuse(call, 404, "not-found", "no lease %s", call->arguments[0]);
 }
@@ -216,10 +274,12 @@ static void end_lease(struct call *call, struct pool_lease *lease, const char *r
 /* Releasing twice is no error: who repeats a request that may have got through hears success. */
 static void answer_if_ended(struct call *call, const char *id, const char *key)
 {
-    json_t *ended = store_ended_lease(call->server->broker->store, id, key);
+    struct store *store = call->server->broker->store;
+    json_t *ended = id ? store_ended_lease(store, id)
+                       : store_ended_key(store, keys_of(&call->who), key);
 
     if (ended)
-        call_answer(call, 200, json_pack("{s:o}", "lease", ended));
+        call_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
         call_refuse(call, 404, "not-found", "no lease %s", id ? id : key);
 }
@@ -260,12 +320,12 @@ static void release_key(struct call *call)
         call_refuse(call, 400, "bad-request", "\"key\" must be a text of at most 200 characters");
         return;
     }
-    lease = pool_find_key(broker->pool, key);
+    lease = pool_find_key(broker->pool, keys_of(&call->who), key);
     if (lease) {
         end_lease(call, lease, "released");
         return;
     }
-    error = broker_release_unknown(broker, key, call->who.uid, call->actor);
+    error = broker_release_unknown(broker, keys_of(&call->who), key, call->who.uid, call->actor);
     if (error)
         call_fail(call, error);
     else
@@ -287,8 +347,9 @@ static void renew_lease(struct call *call)
         call_refuse(call, 403, "forbidden", "lease %s is not yours", lease->id);
         return;
     }
-    if (lifetime < 0) {
-        call_refuse(call, 400, "bad-request", "\"lifetime\" is a number of seconds");
+    if (lifetime < 0 || lifetime > LIFETIME_MAX) {
+        call_refuse(call, 400, "bad-request",
+                    "\"lifetime\" is a number of seconds, at most a hundred years");
         return;
     }
     if (broker->limits.max_lifetime > 0 &&
@@ -332,7 +393,7 @@ static void issue_ticket(struct call *call)
     const char *key = json_string_value(json_object_get(call->body, "key"));
     json_int_t seconds = json_integer_value(json_object_get(call->body, "lifetime"));
     struct pool_lease *lease = id    ? pool_find_lease(broker->pool, id)
-                               : key ? pool_find_key(broker->pool, key)
+                               : key ? find_key(call, key)
                                      : NULL;
     json_t *body;
     char *bundle;

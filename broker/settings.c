@@ -1,6 +1,10 @@
 /* The broker's settings. */
 #include "broker/settings.h"
 
+#include <errno.h>
+
+#include "common/log.h"
+
 static const char *const munge_words[] = {"auto", "yes", "no", NULL};
 static const char *const synchronous_words[] = {"full", "normal", NULL};
 
@@ -21,6 +25,8 @@ const struct config_option settings_table[] = {
                   "key file (mode 0600) from which the keys of all boxes are derived"),
     CONFIG_DURATION("tickets", "lifetime", S, ticket_lifetime, "168h",
                     "how long a ticket opens sessions; no shorter than the longest job"),
+    CONFIG_DURATION("tickets", "max_ticket_lifetime", S, max_ticket_lifetime, "744h",
+                    "longest that anybody may ask a ticket for"),
     CONFIG_ENUM("auth", "munge", S, munge, "auto", munge_words,
                 "take munge credentials over TCP; auto: where munged runs"),
     CONFIG_STRING("auth", "munge_socket", S, munge_socket, "",
@@ -48,3 +54,22 @@ const struct config_option settings_table[] = {
                "how many events are kept"),
     CONFIG_END,
 };
+
+static int refuse(const char *why)
+{
+    log_error("%s", why);
+    return -EINVAL;
+}
+
+int settings_check(const struct settings *settings)
+{
+    if (settings->heartbeat == 0)
+        return refuse("heartbeat must be more than 0");
+    if (settings->away_after <= settings->heartbeat)
+        return refuse("away_after must be longer than heartbeat: every box would count as away");
+    if (settings->ticket_lifetime < 1000000)
+        return refuse("[tickets] lifetime must be a second or more");
+    if (settings->max_ticket_lifetime < settings->ticket_lifetime)
+        return refuse("max_ticket_lifetime must not be shorter than [tickets] lifetime");
+    return 0;
+}

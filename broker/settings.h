@@ -15,10 +15,13 @@ struct settings {
     char **admins, **schedulers, **boxes;
     uint64_t clock_skew;
     bool anonymous_read, user_leases;
-    uint64_t heartbeat, away_after, ticket_lifetime, max_lifetime, history;
+    uint64_t heartbeat, away_after, ticket_lifetime, max_ticket_lifetime, max_lifetime, history;
     int64_t keep_events;
 };
 
 extern const struct config_option settings_table[];
+
+/* What no single setting can tell: -EINVAL, and the reason in the log, where they contradict. */
+int settings_check(const struct settings *settings) __attribute__((warn_unused_result));
 
 #endif

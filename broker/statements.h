@@ -10,7 +10,7 @@ enum statement {
 };
 
 #define LEASE_COLUMNS "id, key, owner, job, state, request, lifetime, created, granted, expires," \
-    " ended, ticket_until, sequence, reason"
+    " ended, ticket_until, sequence, reason, key_owner"
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -30,7 +30,7 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [GPU_MODE] = "UPDATE gpus SET mode = ?2 WHERE uuid = ?1",
     [GPU_PRESENT] = "UPDATE gpus SET present = ?2 WHERE uuid = ?1",
     [INSERT_LEASE] = "INSERT INTO leases (" LEASE_COLUMNS ")"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [UPDATE_LEASE] = "UPDATE leases SET state = ?2, granted = ?3, expires = ?4, ended = ?5,"
         " ticket_until = ?6, reason = ?7 WHERE id = ?1",
     [INSERT_HOLD] = "INSERT INTO holds (lease, ordinal, gpu, box, mode, memory, context)"
@@ -51,7 +51,8 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [LAST_SEQUENCE] = "SELECT coalesce(max(sequence), 0) FROM leases",
     [LAST_EVENT] = "SELECT coalesce(max(sequence), 0) FROM events",
     [ENDED_BY_ID] = "SELECT " LEASE_COLUMNS " FROM leases WHERE id = ? AND state = 'ended'",
-    [ENDED_BY_KEY] = "SELECT " LEASE_COLUMNS " FROM leases WHERE key = ? AND state = 'ended'",
+    [ENDED_BY_KEY] = "SELECT " LEASE_COLUMNS " FROM leases WHERE key = ?1 AND key_owner = ?2"
+        " AND state = 'ended'",
     [ENDED_LIST] = "SELECT " LEASE_COLUMNS " FROM leases WHERE state = 'ended'"
         " AND (?1 < 0 OR owner = ?1) ORDER BY ended DESC LIMIT ?2",
     [ENDED_HOLDS] = "SELECT gpu, box, ordinal, mode, memory FROM holds WHERE lease = ?"

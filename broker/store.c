@@ -1,8 +1,7 @@
-/* The broker's database: the only file that includes sqlite3.h. */
+/* The broker's database. Beside this file and store_log.c nothing knows SQLite. */
 #include "broker/store.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,24 +10,14 @@
 #include "broker/migrations.h"
 #include "broker/request.h"
 #include "broker/statements.h"
+#include "broker/store_log.h"
 #include "common/fault.h"
 #include "common/log.h"
-
-/* Moves the write-ahead log into the database beside the commits, which else would wait for it. */
-struct checkpointer {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool running, wanted, stop;
-    sqlite3 *database; /* a connection of its own */
-};
-
-#define CHECKPOINT_PAGES 1000
 
 struct store {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT];
-    struct checkpointer checkpointer;
+    struct store_log *log;
 };
 
 static int to_errno(int code)
@@ -181,6 +170,8 @@ static int check_integrity(struct store *store)
     return error;
 }
 
+/* Before foreign keys are in force: a step that makes a table anew would else empty those that
+ * refer to it. */
 static int migrate(struct store *store)
 {
     int64_t count = sizeof(migrations) / sizeof(migrations[0]), version = 0;
@@ -212,72 +203,6 @@ static int migrate(struct store *store)
     return error;
 }
 
-static void *checkpoint(void *context)
-{
-    struct checkpointer *self = context;
-
-    pthread_mutex_lock(&self->lock);
-    while (!self->stop) {
-        if (!self->wanted) {
-            pthread_cond_wait(&self->wake, &self->lock);
-            continue;
-        }
-        self->wanted = false;
-        pthread_mutex_unlock(&self->lock);
-        int code = sqlite3_wal_checkpoint_v2(self->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
-                                             NULL);
-        if (code != SQLITE_OK && code != SQLITE_BUSY)
-            log_warn("database: checkpoint: %s", sqlite3_errstr(code));
-        pthread_mutex_lock(&self->lock);
-    }
-    pthread_mutex_unlock(&self->lock);
-    return NULL;
-}
-
-static int after_commit(void *context, sqlite3 *database, const char *name, int pages)
-{
-    struct checkpointer *self = context;
-
-    (void)database;
-    (void)name;
-    if (pages >= CHECKPOINT_PAGES) {
-        pthread_mutex_lock(&self->lock);
-        self->wanted = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
-    }
-    return SQLITE_OK;
-}
-
-static int start_checkpointer(struct store *store, const char *path)
-{
-    struct checkpointer *self = &store->checkpointer;
-
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->wake, NULL);
-    if (sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        return -EIO;
-    sqlite3_wal_hook(store->database, after_commit, self);
-    if (pthread_create(&self->thread, NULL, checkpoint, self))
-        return -EAGAIN;
-    self->running = true;
-    return 0;
-}
-
-static void stop_checkpointer(struct store *store)
-{
-    struct checkpointer *self = &store->checkpointer;
-
-    if (self->running) {
-        pthread_mutex_lock(&self->lock);
-        self->stop = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
-        pthread_join(self->thread, NULL);
-    }
-    sqlite3_close(self->database);
-}
-
 static int prepare_all(struct store *store)
 {
     for (int i = 0; i < STATEMENT_COUNT; i++)
@@ -303,16 +228,18 @@ int store_open(const char *path, bool full_sync, struct store **out)
     sqlite3_busy_timeout(store->database, 500);
     error = execute(store, "PRAGMA journal_mode = WAL");
     if (!error)
-        error = execute(store, full_sync ? "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"
-                                         : "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+        error = execute(store, full_sync ? "PRAGMA synchronous = FULL"
+                                         : "PRAGMA synchronous = NORMAL");
     if (!error)
         error = check_integrity(store);
     if (!error)
         error = migrate(store);
     if (!error)
+        error = execute(store, "PRAGMA foreign_keys = ON");
+    if (!error)
         error = prepare_all(store);
     if (!error)
-        error = start_checkpointer(store, path);
+        error = store_log_open(path, store->database, &store->log);
     if (error)
         goto close;
     *out = store;
@@ -326,7 +253,7 @@ void store_close(struct store **store)
 {
     if (!*store)
         return;
-    stop_checkpointer(*store);
+    store_log_close(&(*store)->log);
     for (int i = 0; i < STATEMENT_COUNT; i++)
         sqlite3_finalize((*store)->statements[i]);
     sqlite3_close((*store)->database);
@@ -461,6 +388,7 @@ static struct pool_lease *read_lease(sqlite3_stmt *row)
     lease->ticket_until = sqlite3_column_int64(row, 11);
     lease->sequence = (uint64_t)sqlite3_column_int64(row, 12);
     lease->reason = optional_text(row, 13);
+    lease->key_owner = sqlite3_column_int64(row, 14);
     if (request_from_text(text(row, 5), &lease->request) < 0)
         lease_free(&lease);
     return lease;
@@ -573,12 +501,12 @@ int store_insert_lease(struct store *store, const struct pool_lease *lease, int6
     int error = -ENOMEM;
 
     if (request)
-        error = run(store, INSERT_LEASE, "ttntttnnnnnnnt", lease->id, lease->key,
+        error = run(store, INSERT_LEASE, "ttntttnnnnnnntn", lease->id, lease->key,
                     (int64_t)lease->owner, lease->job ? lease->job : "",
                     lease_state_names[lease->state], request, lease->lifetime, lease->created,
                     lease->granted, lease->expires, lease->state == LEASE_ENDED ? now : (int64_t)0,
                     lease->ticket_until, (int64_t)lease->sequence,
-                    lease->reason ? lease->reason : "");
+                    lease->reason ? lease->reason : "", lease->key_owner);
     free(request);
     return error;
 }
@@ -650,18 +578,29 @@ static json_t *ended_to_json(struct store *store, sqlite3_stmt *row)
         (json_int_t)sqlite3_column_int64(row, 10), "job", text(row, 3), "request",
         json_loads(text(row, 5), 0, NULL), "gpus", ended_holds(store, text(row, 0)));
 
+    if (*text(row, 1))
+        json_object_set_new(object, "key_owner", json_integer(sqlite3_column_int64(row, 14)));
     set_optional(object, "key", row, 1);
     set_optional(object, "reason", row, 13);
     return object;
 }
 
-json_t *store_ended_lease(struct store *store, const char *id, const char *key)
+static json_t *take_ended(struct store *store, sqlite3_stmt *row)
 {
-    sqlite3_stmt *row = query(store, id ? ENDED_BY_ID : ENDED_BY_KEY, "t", id ? id : key);
     json_t *object = sqlite3_step(row) == SQLITE_ROW ? ended_to_json(store, row) : NULL;
 
     sqlite3_reset(row);
     return object;
+}
+
+json_t *store_ended_lease(struct store *store, const char *id)
+{
+    return take_ended(store, query(store, ENDED_BY_ID, "t", id));
+}
+
+json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key)
+{
+    return take_ended(store, query(store, ENDED_BY_KEY, "tn", key, key_owner));
 }
 
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)

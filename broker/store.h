@@ -70,8 +70,9 @@ int store_trim(struct store *store, int64_t before, uint64_t keep)
 
 /* ---- reading what is no longer in memory; NULL when there is nothing or on error ---- */
 
-/* One ended lease by id or (id NULL) by key, as the API shows it. */
-json_t *store_ended_lease(struct store *store, const char *id, const char *key);
+/* One ended lease by id or by key, as the API shows it, with its key and "key_owner". */
+json_t *store_ended_lease(struct store *store, const char *id);
+json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
 /* Leases that ended while tickets for the box may still be valid: [{"lease":, "until":}]. */
 json_t *store_revocations(struct store *store, const char *box, int64_t now);

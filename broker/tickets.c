@@ -80,6 +80,8 @@ int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, c
 
     if (broker->keys.count == 0)
         return -ENOKEY;
+    if (until > broker_wall() + broker->limits.max_ticket_seconds)
+        return -ERANGE;
     out = open_memstream(&text, &size);
     if (!out)
         return -ENOMEM;
@@ -101,13 +103,16 @@ int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const b
 {
     struct change change = {.kind = "ticket.issued", .actor = actor, .lease = lease};
     int64_t before = lease->ticket_until;
-    int64_t until = broker_wall() + (seconds > 0 ? seconds : broker->limits.ticket_seconds);
+    int64_t until;
     int error;
 
     if (broker->keys.count == 0)
         return -ENOKEY;
     if (lease->state != LEASE_GRANTED && lease->state != LEASE_LOST)
         return -ESTALE;
+    if (seconds < 0 || seconds > broker->limits.max_ticket_seconds)
+        return -ERANGE;
+    until = broker_wall() + (seconds ? seconds : broker->limits.ticket_seconds);
     /* Before any ticket is out, the database knows until when boxes must refuse it. */
     if (until > before)
         lease->ticket_until = until;

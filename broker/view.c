@@ -12,6 +12,9 @@ static const char *box_state(const struct pool_box *box)
         return box->holders ? "draining" : "drained";
     if (!box->accepting)
         return "leaving";
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        if (box->gpus[i]->present && !box->gpus[i]->ready)
+            return "starting";
     return box->settled ? "up" : "settling";
 }
 
@@ -39,6 +42,8 @@ static const char *gpu_state(const struct pool_gpu *gpu)
         return gpu->holders ? "draining" : "drained";
     if (!gpu->box->accepting)
         return "leaving";
+    if (!gpu->ready)
+        return "starting";
     if (!gpu->box->settled)
         return "settling";
     return gpu->holders ? "used" : "free";

@@ -87,6 +87,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
             return -ENODEV;
         }
         out->budgets[out->device_count] = order[i]->memory;
+        out->exclusive[out->device_count] = order[i]->mode == TICKET_EXCLUSIVE;
         out->devices[out->device_count++] = device;
     }
     return 0;

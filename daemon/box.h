@@ -44,6 +44,7 @@ struct device {
     uint32_t ordinal;
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
     bool keep_warm;
+    bool measured; // what a context takes is known
     struct pool pool;
 };
 
@@ -62,6 +63,7 @@ struct session_grant {
     uint32_t device_count;
     struct device *devices[BOX_DEVICES_MAX]; // in the client's order
     uint64_t budgets[BOX_DEVICES_MAX];       // bytes over all sessions of the lease; 0: no limit
+    bool exclusive[BOX_DEVICES_MAX];         // no session of another lease beside it
 };
 
 // The secret of what a client shows, by this box's keys, and what it says: ticket_recompute().
@@ -109,6 +111,7 @@ struct box {
     uint32_t device_count;
     struct pool probe; // the first worker's, before there are devices
     bool devices_known;
+    unsigned description; // changes with what the broker is told of this box
 
     struct worker_list workers;
     struct client_list clients;

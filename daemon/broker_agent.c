@@ -66,6 +66,7 @@ struct broker_agent {
     unsigned retry_ms, heartbeat_ms;
     bool was_online;
     char instance[33]; // of this start of the daemon
+    unsigned described; // the box's description that the broker has
     struct ticket_key key;
     bool has_key;
     munge_ctx_t munge;
@@ -238,9 +239,9 @@ static json_t *describe_gpu(const struct box *box, const struct device *device)
     uint64_t context = device->info.context_cost;
     json_t *name = json_string(device->info.name);
 
-    return json_pack("{s:s, s:i, s:o, s:I, s:I, s:I, s:s}", "uuid", device->uuid, "index",
+    return json_pack("{s:s, s:i, s:o, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
                      (int)device->ordinal, "model", name ? name : json_string("unknown"), "memory",
-                     (json_int_t)device->info.memory, "reserved",
+                     (json_int_t)device->info.memory, "ready", device->measured, "reserved",
                      (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
                      (json_int_t)context, "mode",
                      box->settings.gpu_mode == 1 ? "shared" : "exclusive");
@@ -483,6 +484,7 @@ static void register_box(struct broker_agent *agent)
     json_t *body = describe_box(agent);
 
     move(agent, AGENT_REGISTERING);
+    agent->described = agent->box->description;
     if (send_request(agent, EVHTTP_REQ_PUT, "", body))
         go_offline(agent, "the request cannot be made");
     json_decref(body);
@@ -509,7 +511,10 @@ static void send_next(struct broker_agent *agent)
             register_box(agent);
         return;
     case AGENT_REGISTERED:
-        report(agent);
+        if (agent->described != agent->box->description)
+            register_box(agent);
+        else
+            report(agent);
         return;
     case AGENT_REGISTERING:
     case AGENT_REPORTING:
@@ -532,6 +537,12 @@ void broker_agent_review(struct box *box)
         return;
     if (agent->state == AGENT_OFFLINE && box->devices_known && !evtimer_pending(agent->timer, NULL))
         arm(agent, 0);
+    // The report that waits at the broker tells of a box that is no more as it was.
+    if (agent->state == AGENT_REPORTING && agent->described != box->description) {
+        drop_connection(agent);
+        move(agent, AGENT_REGISTERED);
+        arm(agent, 0);
+    }
     // The last session of a lease that ends has gone: the broker waits to hear of it.
     if (agent->state == AGENT_REGISTERED && agent->ending_count > 0 && !any_still_runs(agent))
         arm(agent, 0);

@@ -18,6 +18,7 @@
 #include "common/tls.h"
 #include "daemon/accounts.h"
 #include "daemon/broker_agent.h"
+#include "daemon/exclusion.h"
 #include "daemon/worker.h"
 
 enum {
@@ -612,6 +613,18 @@ static void hand_over(struct client *client, struct worker *worker)
     free(grant);
 }
 
+// False where the client must wait for a session that is just ending, or has been refused.
+static bool has_gpus_for_itself(struct client *client)
+{
+    const struct worker *other = exclusion_find(client->box, &client->grant);
+
+    if (other && other->state != WORKER_ENDING)
+        refuse(client, CONTROL_REFUSAL_BUSY,
+               "a GPU of the ticket is in use by another lease (%s), beside which it cannot be used",
+               other->session.grant.lease);
+    return !other;
+}
+
 // Looks once at a waiting client; it may be gone afterwards.
 static void serve_queued(struct client *client)
 {
@@ -627,7 +640,7 @@ static void serve_queued(struct client *client)
         refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
     } else if (broker_agent_has_revoked(box, client->grant.lease)) {
         refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the lease has ended");
-    } else {
+    } else if (has_gpus_for_itself(client)) {
         client->resolved = true;
         struct device *device = client->grant.devices[0];
         struct worker *worker = worker_find_warm(box, device);

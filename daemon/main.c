@@ -187,6 +187,7 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *opaque)
     } else {
         take_over(&box->settings, &fresh);
         config_clear(settings_table, &fresh);
+        box->description++;
         log_info("settings reloaded config=%s",
                  program->options.config ? program->options.config : "none");
     }

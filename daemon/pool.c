@@ -48,7 +48,11 @@ static unsigned target(struct box *box, struct device *device)
     // start a crowd of drivers at once.
     if (waiting > most)
         waiting = most;
-    return waiting > warm ? waiting : warm;
+    unsigned wanted = waiting > warm ? waiting : warm;
+    // The first measures, undisturbed by others, what the broker is to know of the device.
+    if (!device->measured && (wanted || box->agent))
+        return 1;
+    return wanted;
 }
 
 static bool retry_is_pending(const struct pool *pool)

@@ -137,8 +137,11 @@ static int take_ready(struct worker *worker, const struct control_ready *ready)
                         ? ready->devices[device->ordinal].context_cost
                         : 0;
     // Whoever starts at the same time can only add to what is measured.
-    if (cost && (!device->info.context_cost || cost < device->info.context_cost))
+    if (!device->measured || cost < device->info.context_cost) {
         device->info.context_cost = cost;
+        device->measured = true;
+        box->description++;
+    }
     evtimer_del(worker->deadline);
     worker_move(worker, WORKER_WARM);
     log_info("worker ready pid=%d device=%u took_ms=%lld context_cost=%llu", (int)worker->pid,
@@ -257,12 +260,12 @@ static void add_argument(struct worker_arguments *arguments, const char *name, c
     arguments->list[arguments->count++] = value;
 }
 
-static uint64_t known_context_cost(const struct box *box, uint32_t ordinal)
+static const struct device *measured_device(const struct box *box, uint32_t ordinal)
 {
     for (uint32_t i = 0; i < box->device_count; i++)
-        if (box->devices[i].ordinal == ordinal)
-            return box->devices[i].info.context_cost;
-    return 0;
+        if (box->devices[i].ordinal == ordinal && box->devices[i].measured)
+            return &box->devices[i];
+    return NULL;
 }
 
 static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_arguments *out)
@@ -294,9 +297,10 @@ static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_argu
     if (settings->spin_us >= 0)
         add_argument(out, "--spin-us", out->spin);
     // One worker measures it while nothing else happens on the device; others could not.
-    uint64_t cost = known_context_cost(box, ordinal);
-    if (cost) {
-        snprintf(out->cost, sizeof(out->cost), "%llu", (unsigned long long)cost);
+    const struct device *measured = measured_device(box, ordinal);
+    if (measured) {
+        snprintf(out->cost, sizeof(out->cost), "%llu",
+                 (unsigned long long)measured->info.context_cost);
         add_argument(out, "--context-cost", out->cost);
     }
     fabric_arguments(settings, &out->fabric);

@@ -148,6 +148,7 @@ static void measure_context(const struct worker_options *options, struct device 
 {
     size_t before = 0, after = 0, total = 0;
     CUcontext second = NULL;
+    bool measured = false;
 
     if (options->context_cost >= 0) {
         device->context_cost = (uint64_t)options->context_cost;
@@ -155,12 +156,16 @@ static void measure_context(const struct worker_options *options, struct device 
     }
     if (!driver.cuCtxCreate_v2 || !driver.cuCtxDestroy_v2 || !driver.cuMemGetInfo_v2)
         return;
-    if (driver.cuMemGetInfo_v2(&before, &total) != CUDA_SUCCESS ||
-        driver.cuCtxCreate_v2(&second, 0, device->handle) != CUDA_SUCCESS)
-        return;
-    if (driver.cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after < before)
+    // Another process may give memory back meanwhile.
+    for (int i = 0; !measured && i < 3; i++) {
+        if (driver.cuMemGetInfo_v2(&before, &total) != CUDA_SUCCESS ||
+            driver.cuCtxCreate_v2(&second, 0, device->handle) != CUDA_SUCCESS)
+            return;
+        measured = driver.cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after < before;
+        driver.cuCtxDestroy_v2(second);
+    }
+    if (measured)
         device->context_cost = before - after;
-    driver.cuCtxDestroy_v2(second);
 }
 
 static int make_context(const struct worker_options *options, struct control_failed *failed)

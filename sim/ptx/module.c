@@ -1,5 +1,5 @@
 /* A compiled module as its user sees it: variables to bind, functions to launch. */
-#include "sim/ptx/internal.h"
+#include "sim/ptx/module.h"
 
 #include <errno.h>
 #include <stdlib.h>

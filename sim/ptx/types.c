@@ -1,5 +1,5 @@
 /* PTX's fundamental types, and the arena that compiled modules live in. */
-#include "sim/ptx/internal.h"
+#include "sim/ptx/module.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -54,6 +54,23 @@ if [ "$(id -u)" = 0 ]; then
     is "$(user_code POST /v1/tickets "{\"lease\": \"$theirs\"}")" forbidden "nor gets their tickets"
     is "$(user_code POST "/v1/leases/$theirs/renew" '{}')" forbidden "nor renews them"
     unlike "$(as_plain_user GET /v1/leases)" 'secret key' "nor sees their keys"
+    ok "he ends his lease" as_plain_user DELETE "/v1/leases/$mine"
+    ok "and another ends" api DELETE "/v1/leases/$theirs"
+    await "the ends" sh -c '[ "$(python3 "$1" "$2" GET /v1/leases)" = "{\"leases\":[]}" ]' sh "$TOP/tests/broker/api.py" "$BROKER_SOCKET"
+    unlike "$(as_plain_user GET '/v1/leases?state=ended')" 'secret key' "whose key he does not see afterwards either"
+
+    # Names that two give their leases never meet.
+    squatted=$(as_plain_user POST /v1/leases '{"request": {"gpus": [{}]}, "key": "slurm/c/9/1"}' | at lease.id)
+    slurms=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "key": "slurm/c/9/1", "owner": 12345}' | at lease.id)
+    like "$slurms" '^L' "the scheduler gets a lease under a key that a user took before"
+    isnt() { [ "$1" != "$2" ]; }
+    ok "a lease of its own" isnt "$slurms" "$squatted"
+    is "$(api GET '/v1/leases?key_prefix=slurm/' | at leases.0.id)" "$slurms" "the scheduler's list by key"
+    is "$(api GET '/v1/leases?key_prefix=slurm/' | at leases | grep -o "'id'" | wc -l)" 1 "has only its own"
+    is "$(as_plain_user POST /v1/tickets '{"key": "slurm/c/9/1"}' | at lease)" "$slurms" "the user's ticket by that key is for his job"
+    ok "the scheduler releases by key" api POST /v1/leases/release '{"key": "slurm/c/9/1"}'
+    is "$(api GET "/v1/leases/$squatted" | at lease.state)" granted "which ends only its own"
+    mine=$squatted
     is "$(user_code POST /v1/boxes/box1/drain '{}')" forbidden "he steers nothing"
     is "$(user_code POST "/v1/leases/$mine/revoke" '{}')" forbidden "he revokes nothing"
     is "$(user_code PUT /v1/boxes/box9 '{}')" forbidden "he is no box"
@@ -65,6 +82,19 @@ fi
 is "$(api GET /v1/whoami | at name)" "$( [ "$(id -u)" = 0 ] && echo admin || echo user) uid=$(id -u)" "on the unix socket the kernel tells who asks"
 
 stop "$BROKER_PID"
+start_broker --max-ticket-lifetime 200h
+await "the box" box_is box1 up
+lease=$(api POST /v1/leases '{"request": {"gpus": [{}]}}' | at lease.id)
+ok "a ticket may be asked for a time" api POST /v1/tickets "{\"lease\": \"$lease\", \"lifetime\": 720000}"
+is "$(error_code POST /v1/tickets "{\"lease\": \"$lease\", \"lifetime\": 720001}")" bad-request "up to the administrator's limit"
+is "$(error_code POST /v1/tickets "{\"lease\": \"$lease\", \"lifetime\": 9000000000000}")" bad-request "not for 285,000 years"
+is "$(error_code POST /v1/tickets "{\"lease\": \"$lease\", \"lifetime\": -1}")" bad-request "nor for less than nothing"
+is "$(error_code POST /v1/leases '{"request": {"gpus": [{}]}, "lifetime": 9223372036854775807}')" bad-request "a lease has a limit as well"
+stop "$BROKER_PID"
+refused() { "$BUILD/bin/rgpu-brokerd" --state-dir "$TMP" --socket "" --listen 127.0.0.1:0 --munge no "$@" 2>&1; }
+like "$(refused --max-ticket-lifetime 100h || true)" 'max_ticket_lifetime must not be shorter' "a limit below the usual lifetime is refused at start"
+like "$(refused --heartbeat 30s || true)" 'away_after must be longer than heartbeat' "so is a heartbeat longer than the grace"
+like "$(refused --heartbeat 0 || true)" 'heartbeat must be more than 0' "or none"
 start_broker --anonymous-read=no
 is "$(status_of none GET /v1/boxes)" 401 "where the administrator says so, nobody unknown sees anything"
 is "$(RGPU_BROKER=$BROKER RGPU_BROKER_KEY=$TMP/admin.key "$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "a box's keys come through sealed too"

@@ -54,7 +54,7 @@ at() { python3 -c '
 import json, sys
 value = json.load(sys.stdin)
 for name in sys.argv[1].split("."):
-    value = value[int(name)] if isinstance(value, list) else value.get(name, "")
+    value = value[int(name)] if isinstance(value, list) else value.get(name, "") if isinstance(value, dict) else ""
 print(value)' "$1"; }
 error_code() { (api "$@" || true) | at error.code; }
 

@@ -29,7 +29,7 @@ static inline struct pool_box *sample_box(struct pool *pool, const char *name, i
         gpu->memory = memory;
         gpu->context = GB;
         gpu->mode = mode;
-        gpu->present = true;
+        gpu->present = gpu->ready = true;
         if (pool_place_gpu(gpu, box) < 0)
             bail("no room for a gpu");
     }

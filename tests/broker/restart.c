@@ -13,6 +13,7 @@ static void open_broker(void)
 {
     memset(&broker, 0, sizeof(broker));
     broker.limits = (struct broker_limits){.away_seconds = 10, .ticket_seconds = 3600,
+                                           .max_ticket_seconds = 7200,
                                            .history_seconds = 3600, .keep_events = 1000};
     if (broker_open(file, false, &broker))
         bail("the broker does not open its database");
@@ -63,7 +64,8 @@ static int hear(const char *name, const char *instance, const char *running, con
 static int acquire(const char *key, uint32_t count, bool wait, bool ticket,
                    struct pool_lease **lease)
 {
-    struct acquire acquire = {.key = key, .actor = "test", .owner = 1000, .wait = wait,
+    struct acquire acquire = {.key = key, .key_owner = KEYS_OF_SCHEDULERS, .actor = "test",
+                              .owner = 1000, .wait = wait,
                               .with_ticket = ticket,
                               .request = sample_request(count, GPU_EXCLUSIVE, 0)};
 
@@ -88,12 +90,61 @@ static void test_idempotence(void)
     is_int(broker_end_lease(&broker, &second, "released", "test"), 0, "it is released");
     ok(!second, "at once, for no box has heard of it");
     is_int(acquire("job/1", 1, false, false, &second), -ESTALE, "its key gives nothing any more");
-    is_int(broker_release_unknown(&broker, "job/2", 0, "test"), 0, "a release overtakes its acquire");
-    is_int(broker_release_unknown(&broker, "job/2", 0, "test"), 0, "twice");
+    is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0, "a release overtakes its acquire");
+    is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0, "twice");
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
     is_int(acquire("job/2", 1, false, false, &second), -ESTALE, "which then gets nothing");
+}
+
+static int acquire_as(int64_t key_owner, uid_t owner, struct pool_lease **lease)
+{
+    struct acquire acquire = {.key = "slurm/c/7/1", .key_owner = key_owner, .actor = "test",
+                              .owner = owner, .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+
+    return broker_acquire(&broker, &acquire, lease);
+}
+
+static void test_keys_have_owners(void)
+{
+    struct pool_lease *squatted, *slurms, *found;
+
+    is_int(acquire_as(1000, 1000, &squatted), 0, "a user takes a lease under a key of Slurm's");
+    is_int(acquire_as(KEYS_OF_SCHEDULERS, 1000, &slurms), 0, "Slurm's own request is granted");
+    ok(slurms != squatted, "another lease");
+    is_int(acquire_as(1000, 1000, &found), 0, "the user");
+    ok(found == squatted, "still has his own");
+    is_int(broker_end_lease(&broker, &squatted, "released", "test"), 0, "the user's one ends");
+    is_int(broker_release_unknown(&broker, 1001, "slurm/c/7/1", 1001, "test"), 0,
+           "another user poisons the key");
+    is_int(acquire_as(KEYS_OF_SCHEDULERS, 1000, &found), 0, "Slurm");
+    ok(found == slurms, "does not notice");
+    restart();
+    register_box("a", "i1", 3);
+    hear("a", "i1", NULL, NULL);
+    is_int(acquire_as(1000, 1000, &found), -ESTALE, "after a restart the user's key is still used up");
+    is_int(acquire_as(KEYS_OF_SCHEDULERS, 1000, &found), 0, "and Slurm's lease lives");
+    is_int(broker_end_lease(&broker, &found, "released", "test"), 0, "(released)");
+}
+
+static void test_ticket_lifetimes(void)
+{
+    struct pool_lease *lease;
+    char *bundle = NULL;
+
+    is_int(acquire(NULL, 1, false, false, &lease), 0, "a lease");
+    is_int(broker_issue_ticket(&broker, lease, NULL, 7200, "test", &bundle), 0,
+           "a ticket of the longest lifetime");
+    free(bundle);
+    is_int(broker_issue_ticket(&broker, lease, NULL, 7201, "test", &bundle), -ERANGE, "not longer");
+    is_int(broker_issue_ticket(&broker, lease, NULL, INT64_MAX, "test", &bundle), -ERANGE, "nor much");
+    is_int(broker_issue_ticket(&broker, lease, NULL, -1, "test", &bundle), -ERANGE, "nor before now");
+    is_int(broker_write_ticket(&broker, lease, NULL, broker_wall() + 10000, &bundle), -ERANGE,
+           "whichever way it is written");
+    ok(lease->ticket_until <= broker_wall() + 7200, "boxes are never told of a later end");
+    is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
+    hear("a", "i1", NULL, lease->id);
 }
 
 static void test_confirmed_end(void)
@@ -214,6 +265,8 @@ int main(void)
     if (register_box("a", "i1", 3) || hear("a", "i1", NULL, NULL))
         bail("no box");
     test_idempotence();
+    test_keys_have_owners();
+    test_ticket_lifetimes();
     test_confirmed_end();
     test_absence();
     test_gone();

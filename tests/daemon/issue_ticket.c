@@ -1,5 +1,5 @@
 // Issues a ticket for tests, as a bundle of one line.
-// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS UUID...
+// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS [lease=NAME] [shared=BYTES] UUID...
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ int main(int argc, char **argv)
 {
     static struct ticket ticket = {.id = "ticket-1", .lease = "lease-1"};
     struct ticket_keyring ring;
+    uint64_t shared = 0;
     char *token;
 
     if (argc < 6 || ticket_keyring_load(argv[1], &ring))
@@ -23,6 +24,16 @@ int main(int argc, char **argv)
     ticket.issued = ticket.expires - 7200;
     for (int i = 5; i < argc; i++) {
         struct ticket_gpu *gpu = &ticket.gpus[ticket.gpu_count];
+        if (!strncmp(argv[i], "lease=", 6)) {
+            snprintf(ticket.lease, sizeof(ticket.lease), "%s", argv[i] + 6);
+            continue;
+        }
+        if (!strncmp(argv[i], "shared=", 7)) {
+            shared = (uint64_t)atoll(argv[i] + 7);
+            continue;
+        }
+        gpu->mode = shared ? TICKET_SHARED : TICKET_EXCLUSIVE;
+        gpu->memory = shared;
         snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", argv[i]);
         gpu->ordinal = (uint32_t)ticket.gpu_count++;
     }

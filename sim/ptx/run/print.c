@@ -1,0 +1,316 @@
+/* The functions that CUDA programs find in every device: printf, assert, malloc and free. */
+#include "sim/ptx/run/exec.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STRING 4096
+#define MAX_OUTPUT 65536
+
+static uint64_t argument(struct warp *w, const struct insn *in, unsigned lane, unsigned index)
+{
+    const struct call_op *call = in->call;
+    uint64_t value = 0;
+
+    if (index < call->arg_count)
+        memcpy(&value, lane_local(w, lane) + w->frame->local_base + call->args[index],
+               call->arg_sizes[index] < 8 ? call->arg_sizes[index] : 8);
+    return value;
+}
+
+static void give_result(struct warp *w, const struct insn *in, unsigned lane, uint64_t value)
+{
+    const struct call_op *call = in->call;
+
+    if (call->ret_count)
+        memcpy(lane_local(w, lane) + w->frame->local_base + call->rets[0], &value,
+               call->ret_sizes[0] < 8 ? call->ret_sizes[0] : 8);
+}
+
+/* A string in the device's memory; NULL if it is not readable. */
+static const char *device_string(struct warp *w, unsigned lane, uint64_t address, char *buf,
+                                 size_t size)
+{
+    size_t room, n;
+    const char *text = memory_at(w, lane, address, &room);
+
+    if (!text)
+        return NULL;
+    n = strnlen(text, room < size - 1 ? room : size - 1);
+    memcpy(buf, text, n);
+    buf[n] = 0;
+    return buf;
+}
+
+struct printer {
+    struct warp *w;
+    unsigned lane;
+    uint64_t args;     /* where the next argument lies */
+    bool bad;
+    char *out;
+    size_t used;
+    int conversions;
+};
+
+/* Arguments lie as in a C structure: 4 or 8 bytes, each aligned to its size. */
+static uint64_t next_argument(struct printer *p, unsigned size)
+{
+    uint64_t value = 0, at = (p->args + size - 1) & ~(uint64_t)(size - 1);
+    size_t room;
+    const char *from = memory_at(p->w, p->lane, at, &room);
+
+    if (!from || room < size) {
+        p->bad = true;
+        return 0;
+    }
+    memcpy(&value, from, size);
+    p->args = at + size;
+    return value;
+}
+
+static void put(struct printer *p, const char *text, size_t n)
+{
+    if (n > MAX_OUTPUT - p->used)
+        n = MAX_OUTPUT - p->used;
+    memcpy(p->out + p->used, text, n);
+    p->used += n;
+}
+
+struct conversion {
+    char spec[32];     /* the host's conversion, without length and letter */
+    size_t length;
+    unsigned size;     /* of an integer argument */
+    char letter;
+};
+
+/* Reads a conversion behind its '%'; widths may be arguments. */
+static const char *parse_conversion(struct printer *p, const char *f, struct conversion *c)
+{
+    size_t n = 0;
+
+    memset(c, 0, sizeof(*c));
+    c->spec[n++] = '%';
+    c->size = 4;
+    while (*f && strchr("-+ #0123456789.*", *f)) {
+        if (*f == '*') {
+            int32_t width = (int32_t)next_argument(p, 4);
+
+            if (width > 1000)
+                width = 1000;
+            if (width < -1000)
+                width = -1000;
+            if (n < 20)
+                n += (size_t)snprintf(c->spec + n, sizeof(c->spec) - n, "%d", width);
+        } else if (n < 20) {
+            c->spec[n++] = *f;
+        }
+        f++;
+    }
+    for (; *f && strchr("hlLqjzt", *f); f++)
+        if (*f != 'h' && *f != 'L')
+            c->size = 8;
+    c->length = n;
+    c->letter = *f;
+    return *f ? f + 1 : f;
+}
+
+/* A width that asks for more than the output could hold is no width. */
+static void limit_width(struct conversion *c)
+{
+    char limited[32];
+    size_t n = 0, digits = 0;
+
+    for (size_t i = 0; i < c->length; i++) {
+        digits = isdigit((unsigned char)c->spec[i]) ? digits + 1 : 0;
+        if (digits <= 3)
+            limited[n++] = c->spec[i];
+    }
+    memcpy(c->spec, limited, n);
+    c->length = n;
+}
+
+static void finish_spec(struct conversion *c, const char *modifier)
+{
+    snprintf(c->spec + c->length, sizeof(c->spec) - c->length, "%s%c", modifier, c->letter);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static void convert(struct printer *p, struct conversion *c)
+{
+    char text[2048], string[MAX_STRING];
+    int n = 0;
+
+    limit_width(c);
+    switch (c->letter) {
+    case 'd':
+    case 'i':
+        finish_spec(c, "ll");
+        n = snprintf(text, sizeof(text), c->spec,
+                     c->size == 8 ? (long long)next_argument(p, 8)
+                                  : (long long)(int32_t)next_argument(p, 4));
+        break;
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+        finish_spec(c, "ll");
+        n = snprintf(text, sizeof(text), c->spec, (unsigned long long)next_argument(p, c->size));
+        break;
+    case 'c':
+        finish_spec(c, "");
+        n = snprintf(text, sizeof(text), c->spec, (int)(unsigned char)next_argument(p, 4));
+        break;
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': {
+        uint64_t bits = next_argument(p, 8);
+        double value;
+
+        memcpy(&value, &bits, 8);
+        finish_spec(c, "");
+        n = snprintf(text, sizeof(text), c->spec, value);
+        break;
+    }
+    case 'p':
+        finish_spec(c, "");
+        n = snprintf(text, sizeof(text), c->spec, (void *)(uintptr_t)next_argument(p, 8));
+        break;
+    case 's': {
+        const char *s = device_string(p->w, p->lane, next_argument(p, 8), string, sizeof(string));
+        char *wide;
+
+        if (!s) {
+            p->bad = true;
+            return;
+        }
+        finish_spec(c, "");
+        n = asprintf(&wide, c->spec, s);
+        if (n >= 0) {
+            put(p, wide, (size_t)n);
+            free(wide);
+        }
+        return;
+    }
+    default:
+        put(p, "%", 1);
+        put(p, &c->letter, c->letter ? 1 : 0);
+        return;
+    }
+    if (n > 0)
+        put(p, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+#pragma GCC diagnostic pop
+
+static void format(struct printer *p, const char *f)
+{
+    while (*f && !p->bad) {
+        size_t plain = strcspn(f, "%");
+        struct conversion c;
+
+        put(p, f, plain);
+        f += plain;
+        if (!*f)
+            return;
+        f++;
+        if (*f == '%') {
+            put(p, "%", 1);
+            f++;
+            continue;
+        }
+        f = parse_conversion(p, f, &c);
+        p->conversions++;
+        convert(p, &c);
+    }
+}
+
+static bool print(struct warp *w, const struct insn *in, unsigned lane)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const struct ptx_launch *launch = w->block->grid->launch;
+    struct printer p = { .w = w, .lane = lane, .args = argument(w, in, lane, 1) };
+    char text[MAX_STRING];
+    uint64_t at = argument(w, in, lane, 0);
+    const char *f = device_string(w, lane, at, text, sizeof(text));
+
+    if (!f)
+        return fault_raise(w, in, PTX_FAULT_ILLEGAL_ADDRESS, lane, at,
+                           "illegal address 0x%llx of a format", (unsigned long long)at);
+    p.out = malloc(MAX_OUTPUT);
+    if (!p.out) {
+        give_result(w, in, lane, UINT64_MAX);
+        return true;
+    }
+    format(&p, f);
+    if (!p.bad && launch->print) {
+        pthread_mutex_lock(&lock);
+        launch->print(launch->print_opaque, p.out, p.used);
+        pthread_mutex_unlock(&lock);
+    }
+    free(p.out);
+    if (p.bad)
+        return fault_raise(w, in, PTX_FAULT_ILLEGAL_ADDRESS, lane, p.args,
+                           "illegal address 0x%llx of a printf argument",
+                           (unsigned long long)p.args);
+    give_result(w, in, lane, (uint64_t)p.conversions);
+    return true;
+}
+
+static bool assert_failed(struct warp *w, const struct insn *in, unsigned lane)
+{
+    const struct ptx_launch *launch = w->block->grid->launch;
+    char message[160], file[160], function[160], text[700];
+    const char *m = device_string(w, lane, argument(w, in, lane, 0), message, sizeof(message));
+    const char *n = device_string(w, lane, argument(w, in, lane, 1), file, sizeof(file));
+    const char *f = device_string(w, lane, argument(w, in, lane, 3), function, sizeof(function));
+    unsigned line = (unsigned)argument(w, in, lane, 2);
+    const uint32_t *tid = (const uint32_t *)(w->special + WARP_TID);
+    int len;
+
+    len = snprintf(text, sizeof(text),
+                   "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                   n ? n : "?", line, f ? f : "?", w->block->id[0], w->block->id[1],
+                   w->block->id[2], tid[lane], tid[LANES + lane], tid[2 * LANES + lane],
+                   m ? m : "?");
+    if (launch->print && len > 0)
+        launch->print(launch->print_opaque, text, (size_t)len);
+    return fault_raise(w, in, PTX_FAULT_ASSERT, lane, 0, "assertion `%s` failed at %s:%u",
+                       m ? m : "?", n ? n : "?", line);
+}
+
+bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, uint32_t mask)
+{
+    const struct ptx_launch *launch = w->block->grid->launch;
+
+    for (uint32_t left = mask; left; left &= left - 1) {
+        unsigned lane = first_lane(left);
+        uint64_t value = argument(w, in, lane, 0);
+
+        switch (builtin) {
+        case BUILTIN_NONE:
+            break;
+        case BUILTIN_VPRINTF:
+            if (!print(w, in, lane))
+                return false;
+            break;
+        case BUILTIN_ASSERTFAIL:
+            return assert_failed(w, in, lane);
+        case BUILTIN_MALLOC:
+            give_result(w, in, lane,
+                        launch->allocate ? launch->allocate(launch->heap_opaque, value) : 0);
+            break;
+        case BUILTIN_FREE:
+            if (value && launch->release)
+                launch->release(launch->heap_opaque, value);
+            break;
+        }
+    }
+    return true;
+}

@@ -1,8 +1,11 @@
 // How programs reach the driver: by name, by table, and by error text.
+#include <string.h>
+
 #include "client-lib/exports.h"
 #include "common/driver/error.h"
 #include "common/driver/export_tables.h"
 #include "common/driver/proc_address.h"
+#include "proto/wire.h"
 
 CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *symbolStatus)
@@ -28,9 +31,20 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
     return export_table_get(ppExportTable, pExportTableId);
 }
 
-CUresult export_table_processor_groups(uint8_t *groups, size_t room, size_t *count)
+CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
+                                       size_t *count)
 {
-    return remote_processor_groups(groups, room, count);
+    uint8_t both[2 * WIRE_PAIRS_MAX];
+    size_t size = 0;
+    CUresult result = remote_processor_groups(both, sizeof(both), &size);
+    if (result == CUDA_SUCCESS && size / 2 > room)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    *count = size / 2;
+    memcpy(groups, both, *count);
+    memcpy(places, both + *count, *count);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuGetErrorName(CUresult error, const char **pStr)

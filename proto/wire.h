@@ -16,6 +16,7 @@ enum {
     WIRE_BLOCK_SIZE = 512 * 1024,
     WIRE_DEVICE_MAX = 64,        // devices of one session
     WIRE_ATTRIBUTE_LIMIT = 160,  // device attributes are numbered below this
+    WIRE_PAIRS_MAX = 1024,       // pairs of multiprocessors of a device
 };
 
 // A request: the header, then the arguments of its operation (struct args_* of cuda_ops.h), then

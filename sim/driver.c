@@ -144,14 +144,17 @@ CUresult export_table_primary_context(CUcontext *context, CUdevice index)
 }
 
 /* Two groups, of which the first has one pair more, as parts with disabled processors have. */
-CUresult export_table_processor_groups(uint8_t *groups, size_t room, size_t *count)
+CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
+                                       size_t *count)
 {
     enum { PAIRS = DEVICE_MULTIPROCESSORS / 2, FIRST = PAIRS / 2 + 1 };
     struct context *context;
     SIM_TRY(context_current(&context));
     SIM_RETURN_IF(room < PAIRS, CUDA_ERROR_INVALID_VALUE);
-    for (int i = 0; i < PAIRS; i++)
+    for (int i = 0; i < PAIRS; i++) {
         groups[i] = i >= FIRST;
+        places[i] = (uint8_t)(i >= FIRST ? i - FIRST : i);
+    }
     *count = PAIRS;
     return CUDA_SUCCESS;
 }

@@ -310,39 +310,38 @@ static const void *const tools_module_table[99] = {
 
 // cuBLASLt asks which group of processors (GPC) each pair of them (TPC) of the current context's GPU
 // is in, and chooses kernels by it. It goes without where this is refused, but not without the table.
-__attribute__((weak)) CUresult export_table_processor_groups(uint8_t *groups, size_t room,
-                                                             size_t *count)
+__attribute__((weak)) CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places,
+                                                             size_t room, size_t *count)
 {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-// The second array is another one that the driver gives; nobody has been seen to read it.
-static CUresult processors_groups(uint8_t **groups, void **more)
+static CUresult processors_give_back(uint8_t *groups, uint8_t *places)
+{
+    free(groups);
+    free(places);
+    return CUDA_SUCCESS;
+}
+
+static CUresult processors_groups(uint8_t **groups, uint8_t **places)
 {
     enum { PAIRS_MAX = 1024 };
     size_t count = 0;
-    if (!groups || !more)
+    if (!groups || !places)
         return CUDA_ERROR_INVALID_VALUE;
-    uint8_t *array = malloc(PAIRS_MAX);
-    CUresult result = array ? export_table_processor_groups(array, PAIRS_MAX, &count)
-                            : CUDA_ERROR_OUT_OF_MEMORY;
+    *groups = malloc(PAIRS_MAX);
+    *places = malloc(PAIRS_MAX);
+    CUresult result = *groups && *places
+                          ? export_table_processor_groups(*groups, *places, PAIRS_MAX, &count)
+                          : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS && !count)
         result = CUDA_ERROR_NOT_SUPPORTED;
     if (result != CUDA_SUCCESS) {
-        free(array);
-        array = NULL;
+        processors_give_back(*groups, *places);
+        *groups = *places = NULL;
     }
     log_debug("groups of processors asked for pairs=%zu result=%d", count, (int)result);
-    *groups = array;
-    *more = NULL;
     return result;
-}
-
-static CUresult processors_give_back(uint8_t *groups, void *more)
-{
-    free(groups);
-    free(more);
-    return CUDA_SUCCESS;
 }
 
 // What the other slots give is not known; a success without an answer would be taken for one.

@@ -20,8 +20,10 @@ CUresult export_table_get(const void **table, const CUuuid *id);
 // a library that can do as the driver does defines its own.
 CUresult export_table_primary_context(CUcontext *context, CUdevice device);
 
-// Which group of multiprocessors each pair of them is in, one byte for each pair of the current
-// context's GPU; *COUNT is their number, at most ROOM. The weak definition refuses.
-CUresult export_table_processor_groups(uint8_t *groups, size_t room, size_t *count);
+// Which group of multiprocessors each pair of them is in, and which one of that group it is: a byte of
+// each for every pair of the current context's GPU. *COUNT is their number, at most ROOM. The weak
+// definition refuses.
+CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
+                                       size_t *count);
 
 #endif

@@ -228,12 +228,11 @@ static void check_runtime(void)
 static void check_processors(void)
 {
     void *const *slots = table(processors_id);
-    CUresult (*groups_of)(uint8_t **, void **) = slots[4];
-    uint8_t *groups = (uint8_t *)1;
-    void *more = &groups;
-    ok(groups_of(&groups, &more) == CUDA_ERROR_NOT_SUPPORTED && !groups && !more,
+    CUresult (*groups_of)(uint8_t **, uint8_t **) = slots[4];
+    uint8_t *groups = (uint8_t *)1, *places = groups;
+    ok(groups_of(&groups, &places) == CUDA_ERROR_NOT_SUPPORTED && !groups && !places,
        "groups of processors that are not known are refused");
-    is_int(groups_of(NULL, &more), CUDA_ERROR_INVALID_VALUE, "nowhere to put them");
+    is_int(groups_of(NULL, &places), CUDA_ERROR_INVALID_VALUE, "nowhere to put them");
 }
 
 static void check_callbacks(void)

@@ -25,18 +25,17 @@ static void processors(const struct gpu *gpu)
         missing += !slots[i];
     is_int(missing, 0, "none of which is NULL");
 
-    CUresult (*groups_of)(unsigned char **, void **) = slots[4];
-    CUresult (*give_back)(unsigned char *, void *) = slots[13];
-    unsigned char *groups = NULL;
-    void *more = NULL;
-    CUresult result = groups_of(&groups, &more);
+    CUresult (*groups_of)(unsigned char **, unsigned char **) = slots[4];
+    CUresult (*give_back)(unsigned char *, unsigned char *) = slots[13];
+    unsigned char *groups = NULL, *places = NULL;
+    CUresult result = groups_of(&groups, &places);
     int pairs = device_attribute(gpu->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) / 2;
     printf("# groups");
-    for (int i = 0; result == CUDA_SUCCESS && groups && i < pairs; i++)
-        printf(" %d", groups[i]);
+    for (int i = 0; result == CUDA_SUCCESS && groups && places && i < pairs; i++)
+        printf(" %d:%d", groups[i], places[i]);
     printf(" (result %d)\n", (int)result);
     if (result == CUDA_SUCCESS && groups)
-        gives(give_back(groups, more), CUDA_SUCCESS, "what the table gave is taken back");
+        gives(give_back(groups, places), CUDA_SUCCESS, "what the table gave is taken back");
     else
         ok(!groups && result != CUDA_SUCCESS, "where it does not tell, it gives nothing");
 }

@@ -7,8 +7,8 @@
 
 // The table, as far as it is known: its first slot holds its size in bytes.
 enum { SLOT_GROUPS = 4, SLOT_GIVE_BACK = 13 };
-typedef CUresult (*groups_slot)(const uint8_t **groups, void **more);
-typedef CUresult (*give_back_slot)(const uint8_t *groups, void *more);
+typedef CUresult (*groups_slot)(const uint8_t **groups, const uint8_t **places);
+typedef CUresult (*give_back_slot)(const uint8_t *groups, const uint8_t *places);
 
 static void *const *find_table(void)
 {
@@ -27,7 +27,7 @@ static void *const *find_table(void)
     return slots;
 }
 
-// The driver gives one byte for each pair of multiprocessors of the current context's GPU.
+// The driver gives two bytes for each pair of multiprocessors of the current context's GPU.
 static uint32_t pairs_of_current(struct serve *serve)
 {
     CUdevice device = 0;
@@ -42,20 +42,22 @@ static uint32_t pairs_of_current(struct serve *serve)
 
 void serve_processor_groups(struct serve *serve, const struct args_processor_groups *args)
 {
-    const uint8_t *groups = NULL;
-    void *more = NULL, *const *table = find_table();
+    const uint8_t *groups = NULL, *places = NULL;
+    void *const *table = find_table();
     uint32_t pairs = pairs_of_current(serve);
 
     if (!table)
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
-    else if (pairs > serve_reply_room(serve, args->reply_room))
+    else if (pairs > WIRE_PAIRS_MAX || 2 * pairs > serve_reply_room(serve, args->reply_room))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (!serve_failed(serve))
-        serve_fail(serve, ((groups_slot)table[SLOT_GROUPS])(&groups, &more));
+        serve_fail(serve, ((groups_slot)table[SLOT_GROUPS])(&groups, &places));
     if (serve_failed(serve))
         return;
-    if (groups)
+    if (groups && places) {
         memcpy(serve->bytes, groups, pairs);
-    serve_reply_bytes(serve, serve->bytes, groups ? pairs : 0);
-    ((give_back_slot)table[SLOT_GIVE_BACK])(groups, more);
+        memcpy(serve->bytes + pairs, places, pairs);
+    }
+    serve_reply_bytes(serve, serve->bytes, groups && places ? 2 * pairs : 0);
+    ((give_back_slot)table[SLOT_GIVE_BACK])(groups, places);
 }

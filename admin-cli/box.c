@@ -22,7 +22,7 @@ static const struct table_column session_columns[] = {
     {"TRANSPORT", "transport", TABLE_TEXT}, {"AGE", "age_seconds", TABLE_SECONDS},
     {"MEMORY", "memory", TABLE_BYTES},  {"IN", "bytes_in", TABLE_BYTES},
     {"OUT", "bytes_out", TABLE_BYTES},  {"CALLS", "calls", TABLE_TEXT},
-    {"REASON", "reason", TABLE_TEXT},   {0},
+    {"PROTECTION", "protection", TABLE_TEXT}, {"REASON", "reason", TABLE_TEXT},   {0},
 };
 
 static const struct table_column device_columns[] = {

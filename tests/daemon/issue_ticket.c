@@ -1,5 +1,6 @@
 // Issues a ticket for tests, as a bundle of one line.
-// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS [lease=NAME] [shared=BYTES] UUID...
+// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS [lease=NAME] [shared=BYTES]
+//        [protection=NAME] UUID...
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,11 @@ int main(int argc, char **argv)
         struct ticket_gpu *gpu = &ticket.gpus[ticket.gpu_count];
         if (!strncmp(argv[i], "lease=", 6)) {
             snprintf(ticket.lease, sizeof(ticket.lease), "%s", argv[i] + 6);
+            continue;
+        }
+        if (!strncmp(argv[i], "protection=", 11)) {
+            ticket.protection = strcmp(argv[i] + 11, "privacy") ? CONTROL_PROTECTION_AUTHENTICATE
+                                                                : CONTROL_PROTECTION_PRIVACY;
             continue;
         }
         if (!strncmp(argv[i], "shared=", 7)) {

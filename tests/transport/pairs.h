@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/control_stream.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
 #include "transport/link.h"
@@ -90,6 +91,43 @@ static void tcp_open_worker(struct pair *pair, const struct link_options *option
 static void tcp_open_client(struct pair *pair, const struct link_options *options)
 {
     tcp_end(pair_fds[1], options, &pair->client);
+}
+
+static const struct tls_secret pair_secret = {.identity = "pair", .identity_size = 4, .key = {1, 2}};
+
+static int pair_find_secret(void *opaque, const void *identity, size_t size,
+                            uint8_t key[TLS_SECRET_BYTES])
+{
+    memcpy(key, pair_secret.key, TLS_SECRET_BYTES);
+    return 0;
+}
+
+// As tcp, inside TLS whose keys are renewed every other mebibyte.
+static void tls_end_of(int fd, bool server, const struct link_options *options, struct link **out)
+{
+    struct control_stream stream = {.fd = fd};
+
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    int r = server ? tls_server(fd, pair_find_secret, NULL, false, &stream.tls)
+                   : tls_client(fd, &pair_secret, false, &stream.tls);
+    if (!r)
+        r = control_secure(&stream, control_now_ms() + 10000);
+    if (r)
+        bail("no TLS: %s", strerror(-r));
+    tls_renew_after(stream.tls, 2 << 20);
+    r = link_tcp_open(fd, stream.tls, options, out);
+    if (r)
+        bail("link_tcp_open: %s", strerror(-r));
+}
+
+static void tls_open_worker(struct pair *pair, const struct link_options *options)
+{
+    tls_end_of(pair_fds[0], true, options, &pair->worker);
+}
+
+static void tls_open_client(struct pair *pair, const struct link_options *options)
+{
+    tls_end_of(pair_fds[1], false, options, &pair->client);
 }
 
 static void shm_prepare(struct pair *pair, const struct link_options *options)
@@ -186,20 +224,23 @@ static void rdma_open_client(struct pair *pair, const struct link_options *optio
 
 static const struct pair_kind pair_all_kinds[] = {
     {"tcp", tcp_prepare, tcp_open_worker, tcp_open_client, false},
+    {"tls", tcp_prepare, tls_open_worker, tls_open_client, false},
     {"shm", shm_prepare, shm_open_worker, shm_open_client, false},
     {"loop", loop_prepare, NULL, NULL, true},
     {"rdma", rdma_prepare, rdma_open_worker, rdma_open_client, false},
 };
 
+enum { PAIR_KINDS_MAX = sizeof(pair_all_kinds) / sizeof(pair_all_kinds[0]) };
+
 // RGPU_TEST_TRANSPORT names the only one to be tested; rdma, which needs devices, is tested on request.
-static struct pair_kind pair_kinds[4];
+static struct pair_kind pair_kinds[PAIR_KINDS_MAX];
 __attribute__((unused)) static size_t pair_kind_count(void)
 {
     static size_t count;
 
     if (!count) {
         const char *only = getenv("RGPU_TEST_TRANSPORT");
-        for (size_t i = 0; i < 4; i++)
+        for (size_t i = 0; i < PAIR_KINDS_MAX; i++)
             if (only ? !strcmp(only, pair_all_kinds[i].name)
                      : strcmp("rdma", pair_all_kinds[i].name) != 0)
                 pair_kinds[count++] = pair_all_kinds[i];
@@ -213,7 +254,7 @@ __attribute__((unused)) static size_t pair_kind_count(void)
 // One kind by its name, for behaviour of its own.
 __attribute__((unused)) static const struct pair_kind *pair_kind_named(const char *name)
 {
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < PAIR_KINDS_MAX; i++)
         if (!strcmp(name, pair_all_kinds[i].name))
             return &pair_all_kinds[i];
     bail("%s is no transport", name);

@@ -322,3 +322,29 @@ void endpoint_peer_text(int fd, char *text, size_t size)
         snprintf(text, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
     }
 }
+
+void endpoint_origin(int fd, uint8_t origin[ENDPOINT_ORIGIN_BYTES])
+{
+    struct sockaddr_storage address = {0};
+    struct sockaddr_in *ip4 = (void *)&address;
+    struct sockaddr_in6 *ip6 = (void *)&address;
+    socklen_t length = sizeof(address);
+    struct ucred peer;
+
+    memset(origin, 0, ENDPOINT_ORIGIN_BYTES);
+    if (getpeername(fd, (struct sockaddr *)&address, &length))
+        return;
+    origin[0] = (uint8_t)address.ss_family;
+    length = sizeof(peer);
+    if (address.ss_family == AF_INET) {
+        memcpy(origin + 1, &ip4->sin_addr, 4);
+    } else if (address.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&ip6->sin6_addr)) {
+        origin[0] = AF_INET;
+        memcpy(origin + 1, ip6->sin6_addr.s6_addr + 12, 4);
+    } else if (address.ss_family == AF_INET6) {
+        memcpy(origin + 1, &ip6->sin6_addr, 8);
+    } else if (address.ss_family == AF_UNIX &&
+               !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length)) {
+        memcpy(origin + 1, &peer.uid, sizeof(peer.uid));
+    }
+}

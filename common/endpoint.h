@@ -40,6 +40,10 @@ int endpoint_connect(const struct endpoint *endpoint, int timeout_ms)
 int endpoint_listen(const struct endpoint *endpoint, int backlog, uint16_t *port)
     __attribute__((warn_unused_result));
 
+// Whom the connected FD's peer is counted to, where that matters: its IPv4 address, its IPv6 network
+// (/64), or its user over a unix socket. Zeros where that cannot be told.
+enum { ENDPOINT_ORIGIN_BYTES = 9 };
+void endpoint_origin(int fd, uint8_t origin[ENDPOINT_ORIGIN_BYTES]);
 // The peer of a connected socket as text: "10.0.0.1:4711", "[::1]:4711", "unix:pid=812,uid=1000".
 void endpoint_peer_text(int fd, char *text, size_t size);
 

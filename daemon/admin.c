@@ -74,17 +74,6 @@ static void put_sessions(struct box *box, struct evbuffer *out)
     }
 }
 
-static unsigned sessions_on(const struct box *box, const struct device *device)
-{
-    const struct worker *worker;
-    unsigned count = 0;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        for (uint32_t i = 0; worker->session.id && i < worker->session.grant.device_count; i++)
-            count += worker->session.grant.devices[i] == device;
-    return count;
-}
-
 static void put_devices(struct box *box, struct evbuffer *out)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
@@ -93,7 +82,7 @@ static void put_devices(struct box *box, struct evbuffer *out)
             "{s:i, s:s, s:o, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:s}", "ordinal", (int)d->ordinal,
             "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci, "memory",
             (json_int_t)d->info.memory, "context_cost", (json_int_t)d->info.context_cost,
-            "capability", (int)d->info.capability, "sessions", (int)sessions_on(box, d),
+            "capability", (int)d->info.capability, "sessions", (int)d->sessions,
             "warm", (int)d->pool.warm, "starting", (int)d->pool.starting,
             "last_error", d->pool.failures ? d->pool.last_error : ""));
     }

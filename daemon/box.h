@@ -45,6 +45,7 @@ struct device {
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
     bool keep_warm;
     bool measured; // what a context takes is known
+    unsigned sessions; // that use it
     struct pool pool;
 };
 
@@ -151,8 +152,6 @@ void pool_free(struct pool *pool);
 // Opens every address of the settings. -errno after logging.
 int listeners_open(struct box *box) __attribute__((warn_unused_result));
 void listeners_close(struct box *box);
-// Stops and resumes accepting, so that too many clients at once wait in the kernel.
-void listeners_review(struct box *box);
 // "host:port[,host:port]" as bound.
 void listeners_text(const struct box *box, char *text, size_t size);
 

@@ -25,6 +25,8 @@ enum {
     QUEUE_INTERVAL_MS = 1000,
     LINGER_MS = 1000,         // how long a refused client may take to read why
     LINGER_BYTES = 256 * 1024,
+    TELL_INTERVAL_MS = 1000,
+    HEARD_FIRST = 8,
     REPLY_MAX = 2048,
 };
 
@@ -34,6 +36,7 @@ struct client {
     enum client_state state;
     int fd;
     struct tls *tls; // NULL: plain
+    uint8_t origin[ENDPOINT_ORIGIN_BYTES]; // whom the connection is counted to
     char peer[128];
     struct event *readable;
     struct event *timer;
@@ -97,7 +100,6 @@ static void client_move(struct client *client, enum client_state state)
     box->handshakes -= counts_as_handshake(client->state);
     client->state = state;
     box->handshakes += counts_as_handshake(client->state);
-    listeners_review(box);
 }
 
 static void set_timer(struct client *client, uint64_t milliseconds)
@@ -216,6 +218,28 @@ static bool speaks_out_of_turn(const struct client *client)
            (client->tls && tls_pending(client->tls));
 }
 
+// Sessions of the client's lease, those that still wait for their worker included.
+static unsigned sessions_of_lease(const struct client *client)
+{
+    const struct worker *worker;
+    struct client *other = NULL;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &client->box->workers, link)
+        count += worker->session.id &&
+                 !strcmp(worker->session.grant.lease, client->ticket->lease);
+    while ((other = client_next_queued(client->box, other)))
+        count += other->ticket && !strcmp(other->ticket->lease, client->ticket->lease);
+    return count;
+}
+
+static bool lease_is_full(const struct client *client)
+{
+    unsigned most = (unsigned)client->box->settings.max_sessions_per_lease;
+
+    return most && client->ticket && sessions_of_lease(client) >= most;
+}
+
 static void admit(struct client *client)
 {
     struct box *box = client->box;
@@ -233,6 +257,13 @@ static void admit(struct client *client)
         refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
                "RGPU_PROTECTION=%s needs a ticket, and this box (--standalone) knows none",
                control_protection_name(client->hello.protection));
+    else if (lease_is_full(client))
+        refuse(client, CONTROL_REFUSAL_BUSY,
+               "lease %.100s has as many sessions on this box as max_sessions_per_lease allows (%lld)",
+               client->ticket->lease, (long long)box->settings.max_sessions_per_lease);
+    else if (client_count_queued(box) >= (unsigned)box->settings.max_queued)
+        refuse(client, CONTROL_REFUSAL_BUSY, "%u clients already wait for this box",
+               client_count_queued(box));
     else if (is_stolen(client))
         refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
     else if (!box_accepts_sessions(box))
@@ -565,6 +596,8 @@ static void note_session(struct worker *worker, const struct client *client,
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
     session->protection = grant->protection;
+    for (uint32_t i = 0; i < session->grant.device_count; i++)
+        session->grant.devices[i]->sessions++;
     log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "
              "protection=%s library=%s waited_ms=%lld", (unsigned long long)session->id,
              (int)worker->pid,
@@ -625,6 +658,18 @@ static bool has_gpus_for_itself(struct client *client)
     return !other;
 }
 
+static bool is_full(const struct box *box, const struct session_grant *grant)
+{
+    const struct settings *settings = &box->settings;
+
+    if (settings->max_sessions && box->session_count >= (unsigned)settings->max_sessions)
+        return true;
+    for (uint32_t i = 0; settings->max_sessions_per_gpu && i < grant->device_count; i++)
+        if (grant->devices[i]->sessions >= (unsigned)settings->max_sessions_per_gpu)
+            return true;
+    return false;
+}
+
 // Looks once at a waiting client; it may be gone afterwards.
 static void serve_queued(struct client *client)
 {
@@ -644,9 +689,7 @@ static void serve_queued(struct client *client)
         client->resolved = true;
         struct device *device = client->grant.devices[0];
         struct worker *worker = worker_find_warm(box, device);
-        bool full = box->settings.max_sessions &&
-                    box->session_count >= (unsigned)box->settings.max_sessions;
-        if (worker && !full)
+        if (worker && !is_full(box, &client->grant))
             hand_over(client, worker);
         else if (!worker && pool_is_broken(&device->pool) && !device->pool.starting)
             refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
@@ -688,6 +731,79 @@ void client_close_all(struct box *box)
         client_free(TAILQ_FIRST(&box->clients));
 }
 
+// ---- crowds ----
+
+// Of those in the handshake, or of those of ORIGIN, the one that came first.
+static struct client *oldest_handshake(struct box *box, const uint8_t *origin)
+{
+    struct client *client;
+
+    TAILQ_FOREACH(client, &box->clients, link)
+        if (counts_as_handshake(client->state) &&
+            (!origin || !memcmp(origin, client->origin, sizeof(client->origin))))
+            return client;
+    return NULL;
+}
+
+static unsigned count_handshakes(struct box *box, const uint8_t *origin)
+{
+    struct client *client;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(client, &box->clients, link)
+        count += counts_as_handshake(client->state) &&
+                 !memcmp(origin, client->origin, sizeof(client->origin));
+    return count;
+}
+
+static void close_for_others(struct client *client)
+{
+    struct box *box = client->box;
+    static int64_t told_ms;
+    static unsigned closed;
+
+    closed++;
+    if (!told_ms || control_now_ms() - told_ms >= TELL_INTERVAL_MS) {
+        log_warn("too many connections in the handshake closed=%u now=%u last_peer=%s", closed,
+                 box->handshakes, client->peer);
+        told_ms = control_now_ms();
+        closed = 0;
+    }
+    client_free(client);
+}
+
+static bool has_spoken(const struct client *client)
+{
+    uint8_t byte;
+
+    return client->state != CLIENT_REFUSED &&
+           recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
+}
+
+// What the oldest have said and what we have not come to yet is attended to first.
+static void give_way(struct box *box, const uint8_t *origin)
+{
+    struct client *client = oldest_handshake(box, origin);
+
+    for (int i = 0; i < HEARD_FIRST && client && has_spoken(client); i++) {
+        client_readable(client->fd, EV_READ, client);
+        client = oldest_handshake(box, origin);
+    }
+    if (client)
+        close_for_others(client);
+}
+
+// OpenSSH's MaxStartups turns newcomers away, by chance and more and more of them, so that a crowd of
+// silent connections lets few others in. Here it is the crowd that gives way: whoever has taken longest.
+// A client is through within milliseconds, and would have to be overtaken by a whole crowd meanwhile.
+static void thin_out(struct box *box, const uint8_t origin[ENDPOINT_ORIGIN_BYTES])
+{
+    if (count_handshakes(box, origin) > (unsigned)box->settings.max_handshakes_per_address)
+        give_way(box, origin);
+    else if (box->handshakes > (unsigned)box->settings.max_handshakes)
+        give_way(box, NULL);
+}
+
 // ---- arrival ----
 
 static void tune(int fd)
@@ -701,6 +817,7 @@ static void tune(int fd)
 
 void client_accept(struct box *box, int fd)
 {
+    uint8_t origin[ENDPOINT_ORIGIN_BYTES];
     struct client *client = calloc(1, sizeof(*client));
 
     if (!client) {
@@ -712,6 +829,7 @@ void client_accept(struct box *box, int fd)
     client->fd = fd;
     client->state = CLIENT_GONE;
     endpoint_peer_text(fd, client->peer, sizeof(client->peer));
+    endpoint_origin(fd, client->origin);
     TAILQ_INSERT_TAIL(&box->clients, client, link);
     client->readable = event_new(box->base, fd, EV_READ | EV_PERSIST, client_readable, client);
     client->timer = evtimer_new(box->base, timer_passed, client);
@@ -721,4 +839,7 @@ void client_accept(struct box *box, int fd)
     }
     client_move(client, CLIENT_ARRIVED);
     set_timer(client, box->settings.handshake_timeout / 1000);
+    // The newcomer itself may go.
+    memcpy(origin, client->origin, sizeof(origin));
+    thin_out(box, origin);
 }

@@ -15,7 +15,7 @@ enum client_state {
 
 const char *client_state_name(enum client_state state);
 
-// Takes over a fresh connection.
+// Takes over a fresh connection. Where too many are in the handshake, the oldest of them is closed.
 void client_accept(struct box *box, int fd);
 // Gives waiting clients the workers that are warm, refuses those that wait in vain.
 void client_serve_queue(struct box *box);

@@ -13,6 +13,7 @@
 enum {
     LISTENERS_MAX = 16,
     BACKLOG = 1024,
+    ACCEPTS_AT_ONCE = 64, // then it is somebody else's turn
     PAUSE_US = 200000, // after running out of descriptors
 };
 
@@ -42,20 +43,12 @@ static void set_paused(struct listeners *listeners, bool paused)
     }
 }
 
-static bool is_full(const struct box *box)
-{
-    return box->handshakes >= (unsigned)box->settings.max_handshakes;
-}
-
-void listeners_review(struct box *box)
-{
-    if (box->listeners && !evtimer_pending(box->listeners->resume, NULL))
-        set_paused(box->listeners, is_full(box));
-}
-
 static void resume(evutil_socket_t fd, short events, void *opaque)
 {
-    listeners_review(opaque);
+    struct box *box = opaque;
+
+    if (box->listeners)
+        set_paused(box->listeners, false);
 }
 
 static bool is_out_of_resources(int error)
@@ -67,7 +60,7 @@ static void acceptable(evutil_socket_t fd, short events, void *opaque)
 {
     struct box *box = opaque;
 
-    while (!is_full(box)) {
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (client >= 0) {
             client_accept(box, client);

@@ -40,7 +40,11 @@ struct settings {
     uint64_t worker_backoff_max;
     uint64_t handshake_timeout;
     int64_t max_handshakes;
+    int64_t max_handshakes_per_address;
+    int64_t max_queued;
     int64_t max_sessions;
+    int64_t max_sessions_per_gpu;
+    int64_t max_sessions_per_lease;
     int auth; // enum auth_method
     int protection; // 0 authenticate, 1 privacy
     char *key_file;

@@ -479,6 +479,8 @@ static void bury(struct worker *worker, int status)
         count_failure(worker, status);
     if (worker->session.id) {
         box->session_count--;
+        for (uint32_t i = 0; i < worker->session.grant.device_count; i++)
+            worker->session.grant.devices[i]->sessions--;
         accounts_leave(box, worker->session.grant.lease, worker->session.id);
     }
     worker_move(worker, WORKER_DEAD);

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A full box makes clients wait; it does not turn them away.
+# A full box makes clients wait; it turns away only those who are too many for their lease or the queue.
 . "$(dirname "$0")/stub.sh"
-queued() { [ "$(admin health | member queued)" = 1 ]; }
+queued() { [ "$(admin health | member queued)" = "${1:-1}" ]; }
 
 start_stub_box --max-sessions 1
 hold first
@@ -13,11 +13,40 @@ release first
 await_line second 'echoed'
 pass "the next client is served when a session ends"
 
-start_stub_box --max-handshakes 2 --handshake-timeout 5s
-exec {a}<>"/dev/tcp/${BOX%:*}/${BOX#*:}" {b}<>"/dev/tcp/${BOX%:*}/${BOX#*:}"
-await "two silent connections" sh -c "$BUILD/bin/rgpuctl health --json --socket $ADMIN | grep -q '\"handshakes\":2'"
-ok "a client behind silent connections is served once they time out" \
-    env RGPU_CONNECT_TIMEOUT=60s "$CLIENT" "$BOX" echo hi
-like "$(cat "$BOX_LOG")" 'code=timeout' "the silent ones are logged"
-exec {a}>&- {b}>&-
+start_stub_box --max-sessions-per-gpu 1 --warm-workers 2
+hold one
+await_line one 'open session'
+start two "$CLIENT" "$BOX" echo hi
+await "the second client waits" queued
+is "$(admin sessions | wc -l)" 1 "max_sessions_per_gpu holds"
+release one
+await_line two 'echoed'
+pass "the next client is served when the GPU's session ends"
+
+start_stub_box --max-sessions 1 --max-queued 2
+hold front
+await_line front 'open session'
+start waits1 "$CLIENT" "$BOX" echo hi
+start waits2 "$CLIENT" "$BOX" echo hi
+await "two clients wait" queued 2
+like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*2 clients already wait for this box' "max_queued turns further ones away"
+release front
+await_line waits1 'echoed'
+await_line waits2 'echoed'
+pass "those who waited are served"
+
+printf 'k1 %064d\n' 7 >"$TMP/box.key"
+chmod 600 "$TMP/box.key"
+start_stub_box --auth ticket --key-file "$TMP/box.key" --name stubbox --max-sessions-per-lease 2
+ticket() { "$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" stubbox 3600 "$@" GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1; }
+RGPU_TICKET=$(ticket)
+export RGPU_TICKET
+hold lease1
+hold lease2
+await_line lease1 'open session'
+await_line lease2 'open session'
+like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*lease lease-1 has as many sessions on this box as max_sessions_per_lease allows \(2\)' \
+    "max_sessions_per_lease turns the third session of a lease away"
+RGPU_TICKET=$(ticket lease=lease-2)
+ok "and nobody of another lease" "$CLIENT" "$BOX" echo hi
 done_testing

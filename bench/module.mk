@@ -24,7 +24,11 @@ $(B)/bench/sgemm: bench/sgemm.cu
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
 
-.PHONY: bench bench-built bench-programs
+.PHONY: bench bench-built bench-programs bench-protection
+# What protection costs: tcp as it is, with both ends proved, and encrypted, in one run.
+bench-protection: all bench-programs
+	@bench/run --build $(B) --base tcp --transports tcp/authenticate,tcp/privacy --idle 0 \
+	    --output $(B)/bench/protection.jsonl $(BENCH_ARGS)
 bench:
 	@scripts/install-deps build bench
 	@+$(MAKE) $(jobs) --no-print-directory bench-built

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/core.h"
+#include "broker/history.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -231,6 +232,11 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
     if (*why)
         goto out;
     strcpy(description->box.name, name);
+    error = history_check_point(broker, &description->box, json_object_get(body, "seen"), actor);
+    if (error == -EINVAL)
+        *why = "\"seen\" must be an epoch, a run and an event; compare the clocks";
+    if (error)
+        goto out;
     description->box.drained = box && box->drained;
     error = write_registration(broker, box, description, actor);
     if (error)
@@ -240,6 +246,7 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
     box->heard = broker_steady();
     box->seen = broker_wall();
     box->connected = true;
+    box->epoch = broker->epoch;
     box->recheck = true;
     box->accepting = true;
     box->settled = false; /* until it has said what it runs */
@@ -362,12 +369,19 @@ static bool lists(const json_t *list, const char *text)
     return false;
 }
 
+bool broker_knows_box(const struct broker *broker, const struct pool_box *box)
+{
+    return box->epoch == broker->epoch;
+}
+
 int broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
                 const json_t *running, const json_t *ended, bool accepting, const char *actor)
 {
     bool settled;
     int error = 0;
 
+    if (!broker_knows_box(broker, box))
+        return -ESTALE;
     if (!box->connected && box->known_lost && strcmp(box->instance, instance) == 0)
         box->connected = true; /* it was cut off and is the same that registered */
     if (!box->connected || strcmp(box->instance, instance))
@@ -398,6 +412,16 @@ int broker_hear(struct broker *broker, struct pool_box *box, const char *instanc
     return error;
 }
 
+/* Of a lease of an earlier epoch there may be tickets that this database does not know of. */
+static json_t *describe_order(const struct broker *broker, const struct pool_lease *lease)
+{
+    json_t *order = json_pack("{s:s}", "lease", lease->id);
+
+    if (lease->epoch == broker->epoch)
+        json_object_set_new(order, "until", json_integer(lease->ticket_until));
+    return order;
+}
+
 json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running)
 {
     json_t *list = json_array();
@@ -405,8 +429,7 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
 
     TAILQ_FOREACH(lease, &broker->pool->ending, ending)
         if (lease_holds_on(lease, box))
-            json_array_append_new(list, json_pack("{s:s, s:I}", "lease", lease->id, "until",
-                                                  (json_int_t)lease->ticket_until));
+            json_array_append_new(list, describe_order(broker, lease));
     for (size_t i = 0; i < json_array_size(running); i++) {
         const char *id = json_string_value(json_array_get(running, i));
         lease = id ? pool_find_lease(broker->pool, id) : NULL;

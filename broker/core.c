@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "broker/history.h"
 #include "broker/queue.h"
 #include "common/fault.h"
 #include "common/log.h"
@@ -43,6 +44,11 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     }
     broker->last_sequence = store_last_sequence(broker->store);
     broker->last_event = store_last_event(broker->store);
+    error = history_start(broker);
+    if (error) {
+        broker_close(broker);
+        return error;
+    }
     broker->wall_minus_steady = broker_wall() - (int64_t)broker_steady();
     TAILQ_FOREACH(lease, &broker->pool->leases, all) {
         if (lease->expires)

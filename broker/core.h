@@ -31,6 +31,8 @@ struct broker {
     struct broker_limits limits;
     struct broker_counters counters;
     struct ticket_keyring keys; /* of the cluster; count 0: no tickets */
+    char run[33];               /* of this start, see history.h */
+    int64_t epoch;
     uint64_t last_sequence;     /* in the queue */
     int64_t last_event;
     bool queue_dirty;           /* capacity may have come free */
@@ -113,6 +115,11 @@ int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, c
  * wrong; -EEXIST: a GPU or the name is in use by a box that is there. */
 int broker_register(struct broker *broker, const char *name, const json_t *body, const char *actor,
                     const char **why) __attribute__((warn_unused_result));
+
+#define HISTORY_AHEAD_MAX 86400 /* seconds that an epoch may be ahead of this clock */
+
+/* Registered since the present epoch began. */
+bool broker_knows_box(const struct broker *broker, const struct pool_box *box);
 
 /* What a box says of its sessions: leases (strings) that it runs, and those whose end it has
  * completed, and whether it takes new sessions. -ESTALE: it must register first. */

@@ -134,6 +134,7 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
     lease->key_owner = acquire->key_owner;
     lease->job = copy_or_null(acquire->job);
     lease->owner = acquire->owner;
+    lease->epoch = broker->epoch;
     lease->request = acquire->request;
     lease->created = broker_wall();
     lease->sequence = broker->last_sequence + 1;

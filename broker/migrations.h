@@ -105,6 +105,14 @@ static const char *const migrations[] = {
     "  WHEN NEW.state = 'ended' BEGIN"
     "  SELECT RAISE(ABORT, 'lease holds gpus') WHERE EXISTS"
     "    (SELECT 1 FROM holds WHERE lease = NEW.id AND held = 1); END;",
+
+    /* 3: what tells that the database was restored from an older copy. */
+    "ALTER TABLE leases ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;"
+    "CREATE TABLE epochs (epoch INTEGER PRIMARY KEY, started INTEGER NOT NULL) STRICT;"
+    "INSERT INTO epochs VALUES (1, 0);"
+    "CREATE TABLE runs ("
+    "  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+    "  after_event INTEGER NOT NULL, started INTEGER NOT NULL) STRICT;",
 };
 
 #endif

@@ -1,7 +1,8 @@
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
 $(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/queue.c broker/request.c \
-    broker/capacity.c broker/store.c broker/store_log.c broker/core.c broker/leases.c broker/boxes.c broker/tickets.c broker/view.c)
+    broker/capacity.c broker/store.c broker/store_log.c broker/core.c broker/leases.c \
+    broker/boxes.c broker/history.c broker/tickets.c broker/view.c)
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt

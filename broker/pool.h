@@ -82,6 +82,7 @@ struct pool_box {
     bool recheck;    /* a lease may have been marked lost before the broker was started */
     bool has_orders; /* there is something to tell it at once; then it is in pool->orders */
     void *peer;      /* of the HTTP side: the call with which the box waits for orders */
+    int64_t epoch;  /* in which it has registered */
     double heard;   /* monotonic seconds */
     int64_t seen;   /* seconds since 1970, for people */
     uint32_t gpu_count, holders;
@@ -116,7 +117,8 @@ struct pool_lease {
     struct request request;
     int64_t created, granted, expires; /* seconds since 1970; expires 0: never */
     int64_t lifetime;                  /* seconds from the grant, 0: until released */
-    int64_t ticket_until;              /* no ticket of it is valid after this */
+    int64_t ticket_until;              /* no ticket of it is valid after this, that is known of */
+    int64_t epoch;                     /* in which it was made, see history.h */
     double deadline;                   /* `expires` on the monotonic clock, 0: never */
     uint64_t sequence;                 /* order in the queue */
     size_t hold_count;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/history.h"
 #include "broker/http.h"
 #include "broker/view.h"
 
@@ -124,6 +125,21 @@ static int64_t oldest_ticket(const struct call *call)
     return broker_wall() - 2 * (skew > 0 && skew < CLOCK_SKEW_MAX ? skew : CLOCK_SKEW_MAX);
 }
 
+static void answer_registration(struct call *call, const struct pool_box *box)
+{
+    struct broker *broker = call->server->broker;
+    json_t *revoked = store_revocations(broker->store, box->name, oldest_ticket(call),
+                                        broker->epoch,
+                                        broker_wall() - broker->limits.max_ticket_seconds);
+    json_t *answer = json_pack("{s:I, s:I, s:o, s:o}", "heartbeat",
+                               (json_int_t)(call->server->settings->heartbeat / 1000), "epoch",
+                               (json_int_t)broker->epoch, "revoked", revoked, "leases",
+                               history_live_leases(broker, box));
+
+    history_put_point(broker, answer);
+    call_answer(call, 200, answer);
+}
+
 static void register_box(struct call *call)
 {
     struct broker *broker = call->server->broker;
@@ -139,11 +155,7 @@ static void register_box(struct call *call)
     else if (error)
         call_fail(call, error);
     else
-        call_answer(call, 200,
-                    json_pack("{s:I, s:o}", "heartbeat",
-                              (json_int_t)(call->server->settings->heartbeat / 1000),
-                              "revoked", store_revocations(broker->store, call->arguments[0],
-                                                           oldest_ticket(call))));
+        answer_registration(call, pool_find_box(broker->pool, call->arguments[0]));
 }
 
 static json_t *running_leases(const json_t *sessions)
@@ -163,46 +175,67 @@ static json_t *running_leases(const json_t *sessions)
     return list;
 }
 
-/* The report counts when it arrives; the answer waits for a command or for the next heartbeat. */
+/* The report counts when it arrives. */
+static int take_report(struct call *call, struct pool_box *box, const json_t *running,
+                       json_t **restored)
+{
+    struct server *server = call->server;
+    json_t *sessions = json_object_get(call->body, "sessions");
+    const char *instance = json_string_value(json_object_get(call->body, "instance"));
+    int error = history_check_sessions(server->broker, box, sessions, call->actor);
+
+    if (!error)
+        error = broker_hear(server->broker, box, instance ? instance : "", running,
+                            json_object_get(call->body, "ended"),
+                            !json_is_false(json_object_get(call->body, "accepting")), call->actor);
+    if (!error)
+        json_object_set(server->sessions, box->name, sessions ? sessions : json_array());
+    if (!error)
+        error = history_reconcile(server->broker, box, json_object_get(call->body, "refused"),
+                                  call->actor, restored);
+    return error;
+}
+
+/* The answer waits for a command or for the next heartbeat. */
 static void sync_box(struct call *call)
 {
     struct server *server = call->server;
     struct pool_box *box;
-    json_t *sessions = json_object_get(call->body, "sessions"), *running, *revoke;
-    const char *instance = json_string_value(json_object_get(call->body, "instance"));
-    bool first = !call->waits;
+    json_t *running, *revoke, *restored = NULL, *answer;
     int error = 0;
 
     box = speaks_for(call) ? named_box(call) : NULL;
     if (!box)
         return;
-    running = running_leases(sessions);
-    if (first) {
-        error = broker_hear(server->broker, box, instance ? instance : "", running,
-                            json_object_get(call->body, "ended"),
-                            !json_is_false(json_object_get(call->body, "accepting")), call->actor);
-        if (!error)
-            json_object_set(server->sessions, box->name, sessions ? sessions : json_array());
-    } else {
+    running = running_leases(json_object_get(call->body, "sessions"));
+    if (!call->waits)
+        error = take_report(call, box, running, &restored);
+    else if (!broker_knows_box(server->broker, box))
+        error = -ESTALE;
+    else
         box->heard = broker_steady();
-    }
     if (error == -ESTALE)
         call_refuse(call, 409, "register", "box %s must register first", box->name);
     else if (error)
         call_fail(call, error);
     if (error) {
         json_decref(running);
+        json_decref(restored);
         return;
     }
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
-    if (json_array_size(revoke) == 0 && !call_expired(call)) {
+    if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !call_expired(call)) {
         json_decref(revoke);
+        json_decref(restored);
         if (call_wait(call, (double)server->settings->heartbeat * 1e-6, NULL))
             box->peer = call;
         return;
     }
-    call_answer(call, 200, json_pack("{s:o, s:b}", "revoke", revoke, "drained", box->drained));
+    answer = json_pack("{s:o, s:o, s:b}", "revoke", revoke, "restored",
+                       restored ? restored : json_array(), "drained", box->drained);
+    history_put_point(server->broker, answer);
+    call_answer(call, 200, answer);
 }
 
 /* ---- what administrators steer ---- */

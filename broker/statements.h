@@ -6,11 +6,12 @@ enum statement {
     BEGIN, COMMIT, ADD_EVENT, PUT_BOX, PUT_GPU, DELETE_BOX, BOX_DRAINED, GPU_DRAINED, GPU_MODE,
     GPU_PRESENT, INSERT_LEASE, UPDATE_LEASE, INSERT_HOLD, RELEASE_HOLD, SHIFT_EXPIRY, TRIM_LEASES,
     TRIM_EVENTS, LOAD_BOXES, LOAD_GPUS, LOAD_LEASES, LOAD_HOLDS, LAST_SEQUENCE, LAST_EVENT,
-    ENDED_BY_ID, ENDED_BY_KEY, ENDED_LIST, ENDED_HOLDS, REVOCATIONS, EVENTS, STATEMENT_COUNT
+    ENDED_BY_ID, ENDED_BY_KEY, ENDED_LIST, ENDED_HOLDS, REVOCATIONS, EVENTS, EPOCH,
+    ADD_EPOCH, ADD_RUN, END_OF_RUN, STATEMENT_COUNT
 };
 
 #define LEASE_COLUMNS "id, key, owner, job, state, request, lifetime, created, granted, expires," \
-    " ended, ticket_until, sequence, reason, key_owner"
+    " ended, ticket_until, sequence, reason, key_owner, epoch"
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -30,7 +31,7 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [GPU_MODE] = "UPDATE gpus SET mode = ?2 WHERE uuid = ?1",
     [GPU_PRESENT] = "UPDATE gpus SET present = ?2 WHERE uuid = ?1",
     [INSERT_LEASE] = "INSERT INTO leases (" LEASE_COLUMNS ")"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [UPDATE_LEASE] = "UPDATE leases SET state = ?2, granted = ?3, expires = ?4, ended = ?5,"
         " ticket_until = ?6, reason = ?7 WHERE id = ?1",
     [INSERT_HOLD] = "INSERT INTO holds (lease, ordinal, gpu, box, mode, memory, context)"
@@ -57,8 +58,15 @@ static const char *const statement_text[STATEMENT_COUNT] = {
         " AND (?1 < 0 OR owner = ?1) ORDER BY ended DESC LIMIT ?2",
     [ENDED_HOLDS] = "SELECT gpu, box, ordinal, mode, memory FROM holds WHERE lease = ?"
         " ORDER BY ordinal",
-    [REVOCATIONS] = "SELECT DISTINCT id, ticket_until FROM leases JOIN holds ON holds.lease = id"
-        " WHERE holds.box = ?1 AND state = 'ended' AND ticket_until > ?2",
+    /* Of one from an earlier epoch there may be tickets that this database does not know of. */
+    [REVOCATIONS] = "SELECT DISTINCT id, iif(epoch < ?3, NULL, ticket_until) FROM leases"
+        " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND state = 'ended' AND"
+        " (ticket_until > ?2 OR (epoch < ?3 AND ticket_until > 0 AND ended > ?4))",
+    [EPOCH] = "SELECT coalesce(max(epoch), 1) FROM epochs",
+    [ADD_EPOCH] = "INSERT INTO epochs (epoch, started) VALUES (?, ?)",
+    [ADD_RUN] = "INSERT INTO runs (id, after_event, started) VALUES (?, ?, ?)",
+    [END_OF_RUN] = "SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"
+        " ORDER BY number LIMIT 1) FROM runs WHERE id = ?",
     [EVENTS] = "SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
         " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
         " ORDER BY sequence LIMIT ?2",

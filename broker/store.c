@@ -389,6 +389,7 @@ static struct pool_lease *read_lease(sqlite3_stmt *row)
     lease->sequence = (uint64_t)sqlite3_column_int64(row, 12);
     lease->reason = optional_text(row, 13);
     lease->key_owner = sqlite3_column_int64(row, 14);
+    lease->epoch = sqlite3_column_int64(row, 15);
     if (request_from_text(text(row, 5), &lease->request) < 0)
         lease_free(&lease);
     return lease;
@@ -443,6 +444,34 @@ uint64_t store_last_sequence(struct store *store)
 int64_t store_last_event(struct store *store)
 {
     return query_number(store, LAST_EVENT);
+}
+
+/* ---- history ---- */
+
+int64_t store_epoch(struct store *store)
+{
+    return query_number(store, EPOCH);
+}
+
+int store_add_epoch(struct store *store, int64_t epoch, int64_t now)
+{
+    return run(store, ADD_EPOCH, "nn", epoch, now);
+}
+
+int store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
+{
+    return run(store, ADD_RUN, "tnn", id, after_event, now);
+}
+
+int store_end_of_run(struct store *store, const char *id, int64_t *event)
+{
+    sqlite3_stmt *row = query(store, END_OF_RUN, "t", id);
+    int error = sqlite3_step(row) == SQLITE_ROW ? 0 : -ENOENT;
+
+    if (!error)
+        *event = sqlite3_column_int64(row, 0);
+    sqlite3_reset(row);
+    return error;
 }
 
 /* ---- changes ---- */
@@ -501,12 +530,12 @@ int store_insert_lease(struct store *store, const struct pool_lease *lease, int6
     int error = -ENOMEM;
 
     if (request)
-        error = run(store, INSERT_LEASE, "ttntttnnnnnnntn", lease->id, lease->key,
+        error = run(store, INSERT_LEASE, "ttntttnnnnnnntnn", lease->id, lease->key,
                     (int64_t)lease->owner, lease->job ? lease->job : "",
                     lease_state_names[lease->state], request, lease->lifetime, lease->created,
                     lease->granted, lease->expires, lease->state == LEASE_ENDED ? now : (int64_t)0,
                     lease->ticket_until, (int64_t)lease->sequence,
-                    lease->reason ? lease->reason : "", lease->key_owner);
+                    lease->reason ? lease->reason : "", lease->key_owner, lease->epoch);
     free(request);
     return error;
 }
@@ -614,14 +643,23 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)
     return list;
 }
 
-json_t *store_revocations(struct store *store, const char *box, int64_t now)
+static json_t *revocation_to_json(sqlite3_stmt *row)
 {
-    sqlite3_stmt *row = query(store, REVOCATIONS, "tn", box, now);
+    json_t *object = json_pack("{s:s}", "lease", text(row, 0));
+
+    if (sqlite3_column_type(row, 1) != SQLITE_NULL)
+        json_object_set_new(object, "until", json_integer(sqlite3_column_int64(row, 1)));
+    return object;
+}
+
+json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
+                          int64_t ended_after)
+{
+    sqlite3_stmt *row = query(store, REVOCATIONS, "tnnn", box, oldest, epoch, ended_after);
     json_t *list = json_array();
 
     while (sqlite3_step(row) == SQLITE_ROW)
-        json_array_append_new(list, json_pack("{s:s, s:I}", "lease", text(row, 0), "until",
-                                              (json_int_t)sqlite3_column_int64(row, 1)));
+        json_array_append_new(list, revocation_to_json(row));
     sqlite3_reset(row);
     return list;
 }

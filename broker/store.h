@@ -30,6 +30,17 @@ void store_rollback(struct store *store);
 int store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
 uint64_t store_last_sequence(struct store *store); /* highest queue sequence so far */
 
+/* ---- history (history.h) ---- */
+
+int64_t store_epoch(struct store *store);
+int store_add_epoch(struct store *store, int64_t epoch, int64_t now)
+    __attribute__((warn_unused_result));
+int store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
+    __attribute__((warn_unused_result));
+/* The last event of a run before the present one. -ENOENT: there was none of that id. */
+int store_end_of_run(struct store *store, const char *id, int64_t *event)
+    __attribute__((warn_unused_result));
+
 /* ---- changes ---- */
 
 struct store_event {
@@ -74,8 +85,11 @@ int store_trim(struct store *store, int64_t before, uint64_t keep)
 json_t *store_ended_lease(struct store *store, const char *id);
 json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
-/* Leases that ended while tickets for the box may still be valid: [{"lease":, "until":}]. */
-json_t *store_revocations(struct store *store, const char *box, int64_t now);
+/* Leases that ended while tickets for the box may still be valid, [{"lease":, "until":}]: until after
+ * `oldest`; without "until", where nobody knows, those of before `epoch` that ended after
+ * `ended_after`. */
+json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
+                          int64_t ended_after);
 /* Events after `after`, at most `limit`. `owner` >= 0: only those of his leases. */
 json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner);
 int64_t store_last_event(struct store *store);

@@ -20,8 +20,8 @@ static bool seen_before(const struct pool_lease *lease, const bool *chosen, size
     return false;
 }
 
-static void fill_ticket(const struct pool_lease *lease, const bool *chosen,
-                        const struct pool_box *box, int64_t until, struct ticket *ticket)
+static void fill_ticket(const struct broker *broker, const struct pool_lease *lease,
+                        const bool *chosen, const struct pool_box *box, int64_t until, struct ticket *ticket)
 {
     uint64_t number = 0;
 
@@ -37,6 +37,7 @@ static void fill_ticket(const struct pool_lease *lease, const bool *chosen,
     ticket->owner = lease->owner;
     ticket->issued = broker_wall();
     ticket->expires = until;
+    ticket->epoch = broker->epoch;
     for (size_t i = 0; i < lease->hold_count; i++) {
         const struct pool_hold *hold = &lease->holds[i];
         struct ticket_gpu *gpu = &ticket->gpus[ticket->gpu_count];
@@ -59,7 +60,7 @@ static int add_line(struct broker *broker, const struct pool_lease *lease, const
     char *token;
     int error;
 
-    fill_ticket(lease, chosen, box, until, &ticket);
+    fill_ticket(broker, lease, chosen, box, until, &ticket);
     ticket_keyring_derive(&broker->keys, box->name, &ring);
     error = ticket_issue(&ring, &ticket, &token);
     explicit_bzero(&ring, sizeof(ring));

@@ -34,10 +34,11 @@ static char *payload_to_text(const struct ticket *ticket)
                                              ? CONTROL_PROTECTION_PRIVACY
                                              : CONTROL_PROTECTION_AUTHENTICATE;
     json_t *payload = json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "iss", "rgpu", "jti", ticket->id,
-        "sub", ticket->lease, "aud", ticket->box, "iat", (json_int_t)ticket->issued, "exp",
-        (json_int_t)ticket->expires, "uid", (json_int_t)ticket->owner, "job", ticket->job,
-        "addresses", ticket->addresses, "protection", control_protection_name(protection), "gpus",
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "iss", "rgpu", "jti",
+        ticket->id, "sub", ticket->lease, "aud", ticket->box, "iat", (json_int_t)ticket->issued,
+        "exp", (json_int_t)ticket->expires, "epoch", (json_int_t)ticket->epoch, "uid",
+        (json_int_t)ticket->owner, "job", ticket->job, "addresses", ticket->addresses,
+        "protection", control_protection_name(protection), "gpus",
         gpus_to_json(ticket));
     char *text = payload ? json_dumps(payload, JSON_COMPACT) : NULL;
 
@@ -136,6 +137,8 @@ static bool take_payload(const json_t *payload, struct ticket *ticket)
         !take_protection(payload, &ticket->protection) ||
         !take_number(payload, "iat", INT64_MAX / 2, &ticket->issued) ||
         !take_number(payload, "exp", INT64_MAX / 2, &ticket->expires) ||
+        (json_object_get(payload, "epoch") &&
+         !take_number(payload, "epoch", INT64_MAX / 2, &ticket->epoch)) ||
         !take_number(payload, "uid", UINT32_MAX - 1, &owner))
         return false;
     ticket->owner = (uid_t)owner;

@@ -76,6 +76,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
     const struct ticket_gpu *order[TICKET_GPUS_MAX];
 
     snprintf(out->lease, sizeof(out->lease), "%s", ticket->lease);
+    out->epoch = ticket->epoch;
     for (size_t i = 0; i < ticket->gpu_count; i++)
         order[i] = &ticket->gpus[i];
     qsort(order, ticket->gpu_count, sizeof(order[0]), compare_ordinals);

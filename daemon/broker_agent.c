@@ -23,6 +23,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/ticket.h"
+#include "daemon/history.h"
 #include "daemon/revocations.h"
 #include "daemon/worker.h"
 
@@ -33,6 +34,7 @@ enum {
     ENDING_MS = 500,      // how long a report waits for sessions that are being ended
     MARGIN_SECONDS = 15,  // beyond a heartbeat, before an answer counts as lost
     ENDINGS_MAX = 4096,
+    EPOCH_AHEAD_MAX = 2 * 86400, // of this clock
 };
 
 enum agent_state {
@@ -71,6 +73,8 @@ struct broker_agent {
     bool has_key;
     munge_ctx_t munge;
     struct revocations *revocations;
+    struct history *history;
+    json_t *refused; // leases of the broker's that are on the list of revocations
     struct ending *endings;
     size_t ending_count;
 };
@@ -166,13 +170,17 @@ static bool repeats_what_is_over(const struct broker_agent *agent, const json_t 
     return false;
 }
 
+static bool is_lease_name(const char *lease)
+{
+    return lease && *lease && strlen(lease) < sizeof(((struct ending *)0)->lease) &&
+           !strpbrk(lease, " \n\r\t");
+}
+
 static const char *ordered_lease(const json_t *order)
 {
     const char *lease = json_string_value(json_object_get(order, "lease"));
 
-    return lease && *lease && strlen(lease) < sizeof(((struct ending *)0)->lease) &&
-                   !strpbrk(lease, " \n\r\t")
-               ? lease : NULL;
+    return is_lease_name(lease) ? lease : NULL;
 }
 
 static int64_t clock_skew(const struct box *box)
@@ -292,8 +300,9 @@ static json_t *describe_sessions(const struct box *box)
             continue;
         client = json_string(session->client);
         json_array_append_new(list, json_pack(
-            "{s:I, s:s, s:o, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
-            "session", (json_int_t)session->id, "lease", session->grant.lease, "client",
+            "{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
+            "session", (json_int_t)session->id, "lease", session->grant.lease, "epoch",
+            (json_int_t)session->grant.epoch, "client",
             client ? client : json_string("?"), "peer", session->peer, "gpu",
             session->grant.device_count ? session->grant.devices[0]->uuid : "", "transport",
             control_transport_name(session->stats.transport), "age_seconds",
@@ -392,6 +401,86 @@ static void refused(struct broker_agent *agent, int status, const json_t *answer
     go_offline(agent, why);
 }
 
+static int note_point(struct broker_agent *agent, const json_t *answer)
+{
+    const char *run = json_string_value(json_object_get(answer, "run"));
+    json_int_t event = json_integer_value(json_object_get(answer, "event"));
+
+    if (!run || !*run || strspn(run, "0123456789abcdef") != strlen(run) || strlen(run) > 32 ||
+        event < 0)
+        return -EBADMSG;
+    history_note(agent->history, run, event);
+    return 0;
+}
+
+// Leases that live, and that this box was told to refuse: the broker says what is to be.
+static void note_refused(struct broker_agent *agent, const char *const *leases, size_t count)
+{
+    json_decref(agent->refused);
+    agent->refused = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (revocations_has(agent->revocations, leases[i]))
+            json_array_append_new(agent->refused, json_string(leases[i]));
+}
+
+static int adopt_history(struct broker_agent *agent, const json_t *answer)
+{
+    const json_t *list = json_object_get(answer, "leases");
+    int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
+    size_t count = 0, size = json_array_size(list);
+    const char **leases = calloc(size + 1, sizeof(*leases));
+    int err = leases ? note_point(agent, answer) : -ENOMEM;
+
+    for (size_t i = 0; !err && i < size; i++) {
+        const char *lease = json_string_value(json_array_get(list, i));
+        if (is_lease_name(lease))
+            leases[count++] = lease;
+    }
+    if (!err && (epoch < 1 || epoch > time(NULL) + EPOCH_AHEAD_MAX))
+        err = -ERANGE;
+    if (!err)
+        err = history_adopt(agent->history, epoch, leases, count);
+    if (!err)
+        err = history_save(agent->history);
+    if (!err)
+        note_refused(agent, leases, count);
+    free(leases);
+    return err;
+}
+
+// Sessions of leases from a part of the history that is lost.
+static void end_unknown_sessions(struct broker_agent *agent)
+{
+    struct worker *worker;
+
+    TAILQ_FOREACH(worker, &agent->box->workers, link) {
+        const struct session_grant *grant = &worker->session.grant;
+        if (worker->session.id && !history_accepts(agent->history, grant->lease, grant->epoch)) {
+            log_warn("session=%llu lease=%s is ended: the broker does not know the lease",
+                     (unsigned long long)worker->session.id, grant->lease);
+            worker_end(worker, CONTROL_END_REASON_REVOKED, "the broker does not know the lease");
+        }
+    }
+}
+
+// Leases that are refused and of which the broker says that they live.
+static int take_again(struct broker_agent *agent, const json_t *list)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_decref(agent->refused);
+    agent->refused = NULL;
+    json_array_foreach(list, i, entry) {
+        const char *lease = json_string_value(entry);
+        if (!is_lease_name(lease))
+            continue;
+        log_warn("lease=%s is taken again: the broker has not ended it", lease);
+        revocations_remove(agent->revocations, lease);
+    }
+    return revocations_save(agent->revocations, time(NULL) - clock_skew(agent->box));
+}
+
 static void registered(struct broker_agent *agent, const json_t *answer)
 {
     json_int_t heartbeat = json_integer_value(json_object_get(answer, "heartbeat"));
@@ -400,12 +489,17 @@ static void registered(struct broker_agent *agent, const json_t *answer)
     agent->retry_ms = RETRY_MIN_MS;
     agent->was_online = true;
     agent->ending_count = 0;
+    if (adopt_history(agent, answer)) {
+        go_offline(agent, "what it says of its history cannot be");
+        return;
+    }
     log_info("registered at the broker broker=%s:%u name=%s", agent->broker.host,
              agent->broker.port, agent->box->name);
     if (revoke_all(agent, json_object_get(answer, "revoked"), false)) {
         go_offline(agent, "revoked leases cannot be remembered");
         return;
     }
+    end_unknown_sessions(agent);
     move(agent, AGENT_REGISTERED);
     arm(agent, 0);
 }
@@ -419,7 +513,12 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     agent->ending_count = 0; // those that were complete have been said; others are named again
     agent->retry_ms = RETRY_MIN_MS;
     move(agent, AGENT_REGISTERED);
-    if (revoke_all(agent, orders, true)) {
+    if (note_point(agent, answer)) {
+        go_offline(agent, "what it says of its history cannot be");
+        return;
+    }
+    if (take_again(agent, json_object_get(answer, "restored")) ||
+        revoke_all(agent, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
     }
@@ -479,10 +578,21 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
     return err;
 }
 
+static void add_point(const struct broker_agent *agent, json_t *body)
+{
+    int64_t epoch, event;
+    const char *run;
+
+    if (history_point(agent->history, &epoch, &run, &event))
+        json_object_set_new(body, "seen", json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch,
+                                                    "run", run, "event", (json_int_t)event));
+}
+
 static void register_box(struct broker_agent *agent)
 {
     json_t *body = describe_box(agent);
 
+    add_point(agent, body);
     move(agent, AGENT_REGISTERING);
     agent->described = agent->box->description;
     if (send_request(agent, EVHTTP_REQ_PUT, "", body))
@@ -497,6 +607,8 @@ static void report(struct broker_agent *agent)
                              describe_sessions(box), "ended", describe_endings(agent),
                              "accepting", box->state == BOX_SERVING);
 
+    if (agent->refused)
+        json_object_set(body, "refused", agent->refused);
     move(agent, AGENT_REPORTING);
     if (send_request(agent, EVHTTP_REQ_POST, "/sync", body))
         go_offline(agent, "the request cannot be made");
@@ -548,9 +660,16 @@ void broker_agent_review(struct box *box)
         arm(agent, 0);
 }
 
-bool broker_agent_has_revoked(const struct box *box, const char *lease)
+const char *broker_agent_objection(const struct box *box, const struct session_grant *grant)
 {
-    return box->agent && revocations_has(box->agent->revocations, lease);
+    const struct broker_agent *agent = box->agent;
+
+    if (agent && revocations_has(agent->revocations, grant->lease))
+        return "the lease has ended";
+    if (agent && !history_accepts(agent->history, grant->lease, grant->epoch))
+        return "the broker does not know the lease any more: its database was restored from an "
+               "older copy; take a new lease";
+    return NULL;
 }
 
 static int open_credentials(struct broker_agent *agent)
@@ -581,6 +700,7 @@ static int open_credentials(struct broker_agent *agent)
 static int set_up(struct broker_agent *agent)
 {
     struct box *box = agent->box;
+    const char *directory = box->settings.state_dir ? box->settings.state_dir : ".";
     uint8_t instance[16];
     int err = endpoint_parse(box->settings.broker, DEFAULT_PORT, &agent->broker);
 
@@ -593,8 +713,9 @@ static int set_up(struct broker_agent *agent)
     hex_encode(instance, sizeof(instance), agent->instance);
     err = open_credentials(agent);
     if (!err)
-        err = revocations_open(box->settings.state_dir ? box->settings.state_dir : ".",
-                               latest_expiry(box), &agent->revocations);
+        err = revocations_open(directory, latest_expiry(box), &agent->revocations);
+    if (!err)
+        err = history_open(directory, &agent->history);
     if (err)
         return err;
     agent->retry_ms = RETRY_MIN_MS;
@@ -635,7 +756,11 @@ void broker_agent_close(struct box *box)
         evdns_base_free(agent->resolver, 0);
     if (agent->munge)
         munge_ctx_destroy(agent->munge);
+    if (agent->history && history_save(agent->history) == 0)
+        log_debug("the broker's history is remembered");
+    history_close(&agent->history);
     revocations_close(&agent->revocations);
+    json_decref(agent->refused);
     free(agent->endings);
     explicit_bzero(agent, sizeof(*agent));
     free(agent);

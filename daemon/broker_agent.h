@@ -14,7 +14,7 @@ void broker_agent_close(struct box *box);
 // Called from box_review: devices became known, a worker has ended, the state has changed.
 void broker_agent_review(struct box *box);
 
-// Whether sessions of the lease are over for good.
-bool broker_agent_has_revoked(const struct box *box, const char *lease);
+// Why sessions of a lease are refused for good, or NULL.
+const char *broker_agent_objection(const struct box *box, const struct session_grant *grant);
 
 #endif

@@ -674,6 +674,7 @@ static bool is_full(const struct box *box, const struct session_grant *grant)
 static void serve_queued(struct client *client)
 {
     struct box *box = client->box;
+    const char *objection;
     char text[400];
 
     if (!box->devices_known) {
@@ -683,8 +684,8 @@ static void serve_queued(struct client *client)
     } else if (!client->resolved && auth_resolve(box, client->ticket, &client->grant, text,
                                                  sizeof(text))) {
         refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
-    } else if (broker_agent_has_revoked(box, client->grant.lease)) {
-        refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the lease has ended");
+    } else if ((objection = broker_agent_objection(box, &client->grant))) {
+        refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
     } else if (has_gpus_for_itself(client)) {
         client->resolved = true;
         struct device *device = client->grant.devices[0];

@@ -2,17 +2,15 @@
 #include "daemon/revocations.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
-#include "common/fault.h"
 #include "common/log.h"
+#include "daemon/state_file.h"
 
 struct revocation {
     TAILQ_ENTRY(revocation) link;
@@ -23,7 +21,7 @@ struct revocation {
 TAILQ_HEAD(revocation_list, revocation);
 
 struct revocations {
-    char *path, *temporary, *directory;
+    char *path, *directory;
     void *tree; // by lease
     struct revocation_list all;
     bool changed;
@@ -82,6 +80,16 @@ static void forget(struct revocations *list, struct revocation *entry)
     free(entry);
 }
 
+void revocations_remove(struct revocations *list, const char *lease)
+{
+    struct revocation *entry = find(list, lease);
+
+    if (!entry)
+        return;
+    forget(list, entry);
+    list->changed = true;
+}
+
 static int load(struct revocations *list, int64_t latest)
 {
     FILE *file = fopen(list->path, "re");
@@ -111,9 +119,7 @@ int revocations_open(const char *directory, int64_t latest, struct revocations *
     list->directory = strdup(directory);
     if (asprintf(&list->path, "%s/revoked", directory) < 0)
         list->path = NULL;
-    if (asprintf(&list->temporary, "%s/revoked.new", directory) < 0)
-        list->temporary = NULL;
-    err = list->directory && list->path && list->temporary ? load(list, latest) : -ENOMEM;
+    err = list->directory && list->path ? load(list, latest) : -ENOMEM;
     if (err) {
         log_error("cannot read the list of revoked leases path=%s/revoked error=\"%s\"", directory,
                   strerror(-err));
@@ -133,7 +139,6 @@ void revocations_close(struct revocations **pointer)
     while (!TAILQ_EMPTY(&list->all))
         forget(list, TAILQ_FIRST(&list->all));
     free(list->path);
-    free(list->temporary);
     free(list->directory);
     free(list);
     *pointer = NULL;
@@ -142,37 +147,20 @@ void revocations_close(struct revocations **pointer)
 static int write_all(const struct revocations *list)
 {
     const struct revocation *entry;
-    int fd = open(list->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
     int err = 0;
 
-    if (!file) {
-        err = -errno;
-        if (fd >= 0)
-            close(fd);
-        return err;
-    }
+    if (!out)
+        return -ENOMEM;
     TAILQ_FOREACH(entry, &list->all, link)
-        fprintf(file, "%s %" PRId64 "\n", entry->lease, entry->until);
-    if (fflush(file) || fsync(fd))
-        err = -errno;
-    if (fclose(file) && !err)
-        err = -errno;
-    return err;
-}
-
-// A rename is on disk only when its directory is.
-static int replace(const struct revocations *list)
-{
-    int err = 0, fd;
-
-    if (rename(list->temporary, list->path))
-        return -errno;
-    fd = open(list->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd))
-        err = -errno;
-    if (fd >= 0)
-        close(fd);
+        fprintf(out, "%s %" PRId64 "\n", entry->lease, entry->until);
+    if (fclose(out))
+        err = -ENOMEM;
+    if (!err)
+        err = state_file_replace(list->directory, "revoked", text, size, "revocations.written");
+    free(text);
     return err;
 }
 
@@ -190,13 +178,6 @@ int revocations_save(struct revocations *list, int64_t oldest)
     }
     err = write_all(list);
     if (!err)
-        err = fault_point("revocations.written");
-    if (!err)
-        err = replace(list);
-    if (err)
-        log_error("cannot write the list of revoked leases path=%s error=\"%s\"", list->path,
-                  strerror(-err));
-    else
         list->changed = false;
     return err;
 }

@@ -18,6 +18,8 @@ void revocations_close(struct revocations **list);
 // on disk before revocations_save.
 int revocations_add(struct revocations *list, const char *lease, int64_t until)
     __attribute__((warn_unused_result));
+// The lease is taken again after all.
+void revocations_remove(struct revocations *list, const char *lease);
 bool revocations_has(const struct revocations *list, const char *lease);
 
 // Writes what changed, and forgets entries until before OLDEST: the expiry of the oldest ticket that is

@@ -1,0 +1,158 @@
+/* Runs, epochs, and what boxes remember of them. */
+#include "broker/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/log.h"
+#include "common/sha256.h"
+
+int history_start(struct broker *broker)
+{
+    uint8_t random[(sizeof(broker->run) - 1) / 2];
+    int error;
+
+    if (getrandom(random, sizeof(random), 0) != sizeof(random))
+        return -EIO;
+    hex_encode(random, sizeof(random), broker->run);
+    broker->epoch = store_epoch(broker->store);
+    error = store_begin(broker->store);
+    if (error)
+        return error;
+    error = store_add_run(broker->store, broker->run, broker->last_event, broker_wall());
+    if (!error)
+        return store_commit(broker->store);
+    store_rollback(broker->store);
+    return error;
+}
+
+static bool is_lost(struct broker *broker, int64_t epoch, const char *run, int64_t event)
+{
+    int64_t last;
+
+    if (epoch != broker->epoch)
+        return epoch > broker->epoch;
+    if (!strcmp(run, broker->run))
+        return event > broker->last_event;
+    return store_end_of_run(broker->store, run, &last) < 0 || event > last;
+}
+
+/* Numbers of epochs are times, so that one that was begun in a lost part never comes again. */
+static int begin_epoch(struct broker *broker, const struct pool_box *box, int64_t seen,
+                       json_t *why, const char *actor)
+{
+    struct change change = {.kind = "history.lost", .actor = actor, .box = box, .detail = why};
+    int64_t epoch = broker_wall() > broker->epoch ? broker_wall() : broker->epoch + 1;
+    int error = broker_begin(broker);
+
+    if (epoch <= seen)
+        epoch = seen + 1;
+    if (error) {
+        json_decref(why);
+        return error;
+    }
+    json_object_set_new(why, "epoch", json_integer(epoch));
+    error = broker_commit(broker, store_add_epoch(broker->store, epoch, broker_wall()), &change);
+    if (error)
+        return error;
+    broker->epoch = epoch;
+    broker->queue_dirty = true;
+    for (size_t i = 0; i < broker->pool->box_count; i++) {
+        broker->pool->boxes[i]->settled = false; /* until it has registered in this epoch */
+        pool_order(broker->pool, broker->pool->boxes[i]);
+    }
+    log_warn("box=%s has seen what this database has not: it was restored from an older copy; "
+             "tickets of leases that it does not know are refused from now on epoch=%" PRId64,
+             box->name, epoch);
+    return 0;
+}
+
+int history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
+                        const char *actor)
+{
+    int64_t epoch = json_integer_value(json_object_get(seen, "epoch"));
+    int64_t event = json_integer_value(json_object_get(seen, "event"));
+    const char *run = json_string_value(json_object_get(seen, "run"));
+
+    if (!seen)
+        return 0;
+    if (!run || strlen(run) >= sizeof(broker->run) || epoch < 0 ||
+        epoch > broker_wall() + HISTORY_AHEAD_MAX)
+        return -EINVAL;
+    if (!is_lost(broker, epoch, run, event))
+        return 0;
+    return begin_epoch(broker, box, epoch,
+                       json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
+}
+
+static bool is_known(struct broker *broker, const char *lease)
+{
+    json_t *ended;
+
+    if (pool_find_lease(broker->pool, lease))
+        return true;
+    ended = store_ended_lease(broker->store, lease);
+    json_decref(ended);
+    return ended != NULL;
+}
+
+int history_check_sessions(struct broker *broker, const struct pool_box *box,
+                           const json_t *sessions, const char *actor)
+{
+    json_t *session;
+    size_t i;
+
+    json_array_foreach(sessions, i, session) {
+        const char *lease = json_string_value(json_object_get(session, "lease"));
+        int64_t epoch = json_integer_value(json_object_get(session, "epoch"));
+        if (!lease || epoch < broker->epoch || epoch > broker_wall() + HISTORY_AHEAD_MAX ||
+            is_known(broker, lease))
+            continue;
+        return begin_epoch(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+    }
+    return 0;
+}
+
+void history_put_point(const struct broker *broker, json_t *answer)
+{
+    json_object_set_new(answer, "run", json_string(broker->run));
+    json_object_set_new(answer, "event", json_integer(broker->last_event));
+}
+
+json_t *history_live_leases(struct broker *broker, const struct pool_box *box)
+{
+    const struct pool_lease *lease;
+    json_t *list = json_array();
+
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        if (lease->state != LEASE_ENDING && lease_holds_on(lease, box))
+            json_array_append_new(list, json_string(lease->id));
+    return list;
+}
+
+int history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
+                      const char *actor, json_t **restored)
+{
+    json_t *entry, *list = json_array();
+    int error = 0;
+    size_t i;
+
+    json_array_foreach(refused, i, entry) {
+        const char *id = json_string_value(entry);
+        struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
+        if (error || !lease || lease->state == LEASE_ENDING || !lease_holds_on(lease, box))
+            continue;
+        if (lease->epoch < broker->epoch) {
+            log_warn("lease=%s had ended before the database was restored: box=%s", id, box->name);
+            error = broker_end_lease(broker, &lease, "ended before the database was restored",
+                                     actor);
+        } else {
+            log_warn("box=%s refuses lease=%s, which lives: it takes it again", box->name, id);
+            json_array_append_new(list, json_string(id));
+        }
+    }
+    *restored = list;
+    return error;
+}

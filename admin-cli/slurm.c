@@ -74,7 +74,7 @@ static int run_slurm_config(const struct command *command, int argc, char **argv
                        library, sizeof(library));
         print_slurm_conf(gpus, plugins);
         printf("# ---- plugstack.conf, on every node and login node ----\n"
-               "required %s/spank_rgpu.so\n\n"
+               "optional %s/spank_rgpu.so\n\n"
                "# ---- " SETTINGS_FILE ", on every node ----\n"
                "[slurm]\n"
                "broker = %s\n"

@@ -1,13 +1,21 @@
 /*
  * gres/rgpu: tells a job's and a step's processes how many remote GPUs they have (RGPU_COUNT).
  * There is nothing on the node to configure or to bind to: which GPUs these are is the broker's
- * choice, and the SPANK plugin gives tickets for them to steps that find a count here.
+ * choice, and the SPANK plugin gives tickets for them to steps that find a count here. The name of
+ * the node goes the same way (RGPU_NODE): only a part of slurmstepd knows it, for one host may be
+ * several nodes.
  */
 #include "slurm-plugin/slurm_headers.h"
+
+#include "src/slurmd/slurmd/slurmd.h"
+
+/* slurmctld loads this plugin too, and has none. */
+#pragma weak conf
 
 PLUGIN_IDENTITY("remote GPUs of the pool", "gres/rgpu");
 
 #define COUNT_VARIABLE "RGPU_COUNT"
+#define NODE_VARIABLE "RGPU_NODE"
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 typedef gres_prep_t job_gres_info;
@@ -68,16 +76,26 @@ static void set_count(char ***environment, uint64_t count)
         unsetenvp(*environment, COUNT_VARIABLE);
 }
 
+static void set_node(char ***environment, uint64_t count)
+{
+    if (count > 0 && &conf && conf && conf->node_name)
+        env_array_overwrite(environment, NODE_VARIABLE, conf->node_name);
+    else if (*environment)
+        unsetenvp(*environment, NODE_VARIABLE);
+}
+
 void gres_p_job_set_env(char ***environment, bitstr_t *bits, uint64_t count,
                         gres_internal_flags_t flags)
 {
     set_count(environment, count);
+    set_node(environment, count);
 }
 
 void gres_p_step_set_env(char ***environment, bitstr_t *bits, uint64_t count,
                          gres_internal_flags_t flags)
 {
     set_count(environment, count);
+    set_node(environment, count);
 }
 
 void gres_p_task_set_env(char ***environment, bitstr_t *bits, uint64_t count, bitstr_t *usable,

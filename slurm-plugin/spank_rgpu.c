@@ -1,8 +1,8 @@
 /*
  * The SPANK part: the --rgpu-... options of sbatch, srun and salloc, and in slurmstepd a ticket for
- * each step that has remote GPUs. A step's job is what slurmstepd says it is, never what the
- * environment says. An error on the way is kept until the first task: failing earlier would drain
- * the node.
+ * each step that has remote GPUs. A step's job is what slurmstepd says it is, and what that job asked
+ * for is what slurmctld says, never what the environment says. An error on the way is kept until the
+ * first task: failing earlier would drain the node.
  *
  * Every srun and every step of the cluster loads this plugin, so what talks to the broker, with the
  * libraries that it needs, is in rgpu_step.so beside it and loaded only where there are remote GPUs.
@@ -81,22 +81,24 @@ static void prepend_library(spank_t spank, const char *directory)
     spank_setenv(spank, "LD_LIBRARY_PATH", value, 1);
 }
 
-/* Where this node stands among the nodes of the job; a step may run on some of them only. */
-static void find_place(spank_t spank, struct step_place *place)
+/* ---- what slurmctld says of the job ---- */
+
+static bool names_us(const char *tres)
 {
-    char nodes[16384], name[256];
-    uint32_t count = 1, index = 0;
-    __typeof__(slurm_hostlist_create(nodes)) list; /* a pointer, whose type's name means either */
+    const char *at = tres ? strstr(tres, "rgpu") : NULL;
+
+    while (at && at != tres && !strchr(":/,;", at[-1]))
+        at = strstr(at + 1, "rgpu");
+    return at;
+}
+
+/* This node's place among the nodes of the job; a step may run on some of them only. */
+static int find_node(const job_info_t *job, const char *name, struct step_place *place)
+{
+    __typeof__(slurm_hostlist_create(name)) list; /* a pointer, whose type's name means either */
     int found;
 
-    spank_get_item(spank, S_JOB_NNODES, &count);
-    spank_get_item(spank, S_JOB_NODEID, &index);
-    place->node = index;
-    place->nodes = count;
-    if (spank_getenv(spank, "SLURM_JOB_NODELIST", nodes, sizeof(nodes)) != ESPANK_SUCCESS ||
-        spank_getenv(spank, "SLURMD_NODENAME", name, sizeof(name)) != ESPANK_SUCCESS)
-        return;
-    list = slurm_hostlist_create(nodes);
+    list = job->nodes ? slurm_hostlist_create(job->nodes) : NULL;
     found = list ? slurm_hostlist_find(list, name) : -1;
     if (found >= 0) {
         place->node = (uint32_t)found;
@@ -104,6 +106,33 @@ static void find_place(spank_t spank, struct step_place *place)
     }
     if (list)
         slurm_hostlist_destroy(list);
+    return found < 0 ? -ENOENT : 0;
+}
+
+/*
+ * A count alone does not say that the job asked: Slurm gives the whole node to some jobs, with all
+ * gres of it. Neither does the environment, which is the client's and, below a batch script, that of
+ * another node. slurmctld knows what was asked for, and on which nodes. -ENODATA: the job did not ask.
+ */
+static int ask_slurmctld(spank_t spank, struct step_place *place)
+{
+    job_info_msg_t *message = NULL;
+    char name[256];
+    int error = -ENOENT;
+
+    if (spank_getenv(spank, "RGPU_NODE", name, sizeof(name)) != ESPANK_SUCCESS ||
+        slurm_load_job(&message, place->job, SHOW_ALL) != SLURM_SUCCESS)
+        return -EHOSTUNREACH;
+    /* A heterogeneous job is answered with all of its parts. */
+    for (uint32_t i = 0; i < message->record_count; i++) {
+        const job_info_t *job = &message->job_array[i];
+        if (job->job_id != place->job)
+            continue;
+        error = names_us(job->tres_per_node) ? find_node(job, name, place) : -ENODATA;
+        break;
+    }
+    slurm_free_job_info_msg(message);
+    return error;
 }
 
 static void identify(spank_t spank, struct step_place *place)
@@ -117,7 +146,6 @@ static void identify(spank_t spank, struct step_place *place)
     place->count = gpu_count(spank);
     /* Steps that srun starts divide the job's GPUs; the batch script sees all of its node. */
     place->divides = place->step < SLURM_MAX_NORMAL_STEP_ID;
-    find_place(spank, place);
 }
 
 static int load_step(void)
@@ -142,6 +170,38 @@ static int load_step(void)
     return begin_step && end_step ? 0 : -ENOENT;
 }
 
+/* Sets `has_gpus` where the job asked for what was counted. */
+static void look_at_job(spank_t spank, struct step_place *place)
+{
+    int error = ask_slurmctld(spank, place);
+
+    spank_unsetenv(spank, "RGPU_NODE");
+    if (error == -EHOSTUNREACH) {
+        /* It may have asked or not. One that did finds no ticket, and so no GPU. */
+        slurm_error("rgpu: job %u step %u: slurmctld does not say what the job asked for; it is "
+                    "left without remote GPUs", place->job, place->step);
+        return;
+    }
+    has_gpus = error != -ENODATA;
+    if (!has_gpus)
+        spank_unsetenv(spank, "RGPU_COUNT");
+    else if (error)
+        snprintf(problem, sizeof(problem), "this node is none of the job's nodes");
+}
+
+static void give_gpus(spank_t spank, const struct step_place *place)
+{
+    char text[16];
+
+    if (load_step() < 0 || begin_step(place, &step, problem, sizeof(problem)) < 0)
+        return;
+    prepend_library(spank, step.settings.library);
+    snprintf(text, sizeof(text), "%u", step.gpus);
+    spank_setenv(spank, "RGPU_COUNT", text, 1);
+    if (step.file_count > 0)
+        spank_setenv(spank, "RGPU_TICKET_FILE", step.files[0], 1);
+}
+
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
     struct step_place place;
@@ -152,14 +212,11 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
     spank_unsetenv(spank, "RGPU_TICKET");
     spank_unsetenv(spank, "RGPU_TICKET_FILE");
     identify(spank, &place);
-    has_gpus = place.count > 0 && place.step != SLURM_EXTERN_CONT;
-    if (!has_gpus)
+    if (place.count == 0 || place.step == SLURM_EXTERN_CONT)
         return 0;
-    if (load_step() < 0 || begin_step(&place, &step, problem, sizeof(problem)) < 0)
-        return 0;
-    prepend_library(spank, step.settings.library);
-    if (step.file_count > 0)
-        spank_setenv(spank, "RGPU_TICKET_FILE", step.files[0], 1);
+    look_at_job(spank, &place);
+    if (has_gpus && !*problem)
+        give_gpus(spank, &place);
     return 0;
 }
 

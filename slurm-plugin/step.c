@@ -161,7 +161,7 @@ static int get_tickets(struct step *step, const struct step_place *place,
 
     if (error)
         return error;
-    count = choose_gpus(step, place, lease.gpus, gpus);
+    count = step->gpus = choose_gpus(step, place, lease.gpus, gpus);
     if (step->settings.ranks == RANKS_ALL || !place->divides)
         return add_ticket(step, place, client, &lease, gpus, count);
     for (uint32_t i = 0; !error && i < count; i++)

@@ -20,7 +20,7 @@ struct step_place {
     uint32_t job, step;
     uid_t uid;
     gid_t gid;
-    uint32_t count;       /* GPUs of the step on this node */
+    uint32_t count;       /* GPUs that Slurm gives to the step on this node, perhaps all it has */
     uint32_t node, nodes; /* of the job */
     uint32_t step_node;   /* this node's number in the step */
     bool divides;         /* takes GPUs that other steps do not have */
@@ -28,6 +28,7 @@ struct step_place {
 
 struct step {
     struct slurm_settings settings;
+    uint32_t gpus; /* that the step has on this node */
     char *files[STEP_GPUS_MAX]; /* one for all ranks, or one for each rank in turn */
     unsigned file_count;
     int locks[STEP_GPUS_MAX];

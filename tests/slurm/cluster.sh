@@ -1,5 +1,9 @@
-# A real Slurm cluster in the test's directory: munged, slurmctld and three slurmds on this host,
-# and, for tests of rgpu in it, a broker with two boxes of two software GPUs each.
+# A real Slurm cluster in the test's directory: munged, slurmdbd with its database, slurmctld under
+# the SlurmUser and three slurmds on this host, set up as a site does it: Slurm's own intervals of
+# scheduling, accounting with limits, a container for each job. For tests of rgpu in it, a broker with
+# two boxes of two software GPUs each.
+#
+# What a site has and this cannot: control groups, which all slurmds of a host would share.
 . "$(dirname "${BASH_SOURCE[0]}")/../broker/broker.sh"
 
 # Debian keeps daemons where users have no path to.
@@ -10,9 +14,11 @@ SLURM_NODES=(n1 n2 n3)
 PLUGINS=$TMP/share/slurm
 # Two ordinary users, whom every Debian has.
 ALICE=daemon BOB=games
+# Without our hands the scheduler looks only now and then.
+READY_SECONDS=${SLURM_READY_SECONDS:-90}
 
 require_slurm() {
-    requires munged slurmctld slurmd sbatch srun salloc scancel setpriv
+    requires munged slurmctld slurmdbd mariadbd slurmd sbatch srun salloc scancel setpriv
     [ "$(id -u)" = 0 ] || skip_all "jobs of several users need root"
     [ -z "${SAN:-}" ] || skip_all "a sanitized plugin cannot be loaded into Slurm's daemons"
 }
@@ -50,22 +56,24 @@ start_munged() {
 
 # slurm_settings [LINE...]: writes slurm.conf; lines given here end it.
 slurm_settings() {
-    local host ports node i=1
+    local host ports node i=2
     host=$(hostname -s)
-    read -ra ports <<<"$(free_ports $((${#SLURM_NODES[@]} + 1)))"
-    mkdir -p "$SLURM_DIR/state"
+    read -ra ports <<<"$(free_ports $((${#SLURM_NODES[@]} + 2)))"
+    install -d -o slurm "$SLURM_DIR/state"
+    install -o slurm /dev/null "$SLURM_DIR/slurmctld.log"
+    accounting_settings "${ports[1]}" "$host"
     {
         cat <<END
 ClusterName=test
 SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=${ports[0]}
-SlurmUser=root
+SlurmUser=slurm
 AuthType=auth/munge
 AuthInfo=socket=$MUNGE_SOCKET,cred_expire=5
 CredType=cred/munge
 StateSaveLocation=$SLURM_DIR/state
 SlurmdSpoolDir=$SLURM_DIR/spool-%n
-SlurmctldPidFile=$SLURM_DIR/slurmctld.pid
+SlurmctldPidFile=$SLURM_DIR/state/slurmctld.pid
 SlurmdPidFile=$SLURM_DIR/slurmd-%n.pid
 SlurmctldLogFile=$SLURM_DIR/slurmctld.log
 SlurmdLogFile=$SLURM_DIR/slurmd-%n.log
@@ -73,14 +81,22 @@ PlugStackConfig=$SLURM_DIR/plugstack.conf
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=${ports[1]}
+AccountingStoragePass=$MUNGE_SOCKET
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=license/rgpu,license/rgpu_mem
+PriorityType=priority/multifactor
+PrologFlags=Contain
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
-SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=10000
+SchedulerParameters=bf_licenses,allow_zero_lic
 ReturnToService=2
 SlurmdTimeout=10
-KillWait=1
+KillWait=${KILL_WAIT:-3}
 MailProg=/bin/true
 END
         for node in "${SLURM_NODES[@]}"; do
@@ -100,9 +116,50 @@ END
     export SLURM_CONF=$SLURM_DIR/slurm.conf
 }
 
+# ---- accounting ----
+
+accounting_settings() {
+    install -m 600 -o slurm /dev/stdin "$SLURM_DIR/slurmdbd.conf" <<END
+AuthType=auth/munge
+AuthInfo=socket=$MUNGE_SOCKET
+DbdHost=$2
+DbdAddr=127.0.0.1
+DbdPort=$1
+SlurmUser=slurm
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+StorageLoc=slurm_acct
+LogFile=$SLURM_DIR/state/slurmdbd.log
+PidFile=$SLURM_DIR/state/slurmdbd.pid
+END
+}
+
+# as_slurm COMMAND...: under the SlurmUser; ends with the test, as everything that is started.
+as_slurm() { start "$1" setpriv --reuid slurm --regid slurm --init-groups --pdeathsig KILL "${@:2}"; }
+
+# The database and slurmdbd, with an account that everybody of these tests is in.
+start_accounting() {
+    local user
+    local database=(mariadbd --no-defaults --datadir="$SLURM_DIR/database" --skip-grant-tables
+        --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=32M --innodb-log-file-size=16M)
+    install -d -o slurm "$SLURM_DIR/database"
+    { printf '%s\n' 'create database mysql;' 'use mysql;'; cat /usr/share/mysql/mysql_system_tables{,_data}.sql; } |
+        setpriv --reuid slurm --regid slurm --clear-groups "${database[@]}" --bootstrap \
+            2>"$TMP/bootstrap.log" || bail "the database was not made: $(tail -n 5 "$TMP/bootstrap.log")"
+    as_slurm mariadbd "${database[@]}" --socket="$SLURM_DIR/database/socket" \
+        --pid-file="$SLURM_DIR/database/pid" --skip-networking
+    await "the database" test -S "$SLURM_DIR/database/socket"
+    as_slurm slurmdbd env MYSQL_UNIX_PORT="$SLURM_DIR/database/socket" slurmdbd -D
+    await "slurmdbd" sacctmgr -n show cluster
+    sacctmgr -i -Q >/dev/null add cluster test
+    sacctmgr -i -Q >/dev/null add account everybody
+    for user in root slurm "$ALICE" "$BOB"; do sacctmgr -i -Q >/dev/null add user "$user" account=everybody; done
+}
+
 # Both take variables for the daemon's environment.
 start_slurmctld() {
-    start slurmctld env "${DAEMON_ENV[@]}" slurmctld -D "$@"
+    as_slurm slurmctld env "${DAEMON_ENV[@]}" slurmctld -D "$@"
     SLURMCTLD_PID=$PID
     await "slurmctld" scontrol_ping
 }
@@ -124,6 +181,7 @@ nodes_idle() {
 
 start_slurm() {
     local node
+    start_accounting
     start_slurmctld -c
     for node in "${SLURM_NODES[@]}"; do start_slurmd "$node"; done
     await "idle nodes" nodes_idle || {
@@ -187,7 +245,20 @@ share_programs() {
     cp "$BUILD/lib/libcuda.so.1" "$TMP/share/lib/"
     cp -r "$BUILD/lib/slurm" "$TMP/share/"
     cp "$BUILD"/tests/programs/{saxpy,matmul,devices,endure} "$TMP/share/"
-    SAXPY=$TMP/share/saxpy DEVICES=$TMP/share/devices
+    SAXPY=$TMP/share/saxpy DEVICES=$TMP/share/devices SHOW=$TMP/share/show-gpus
+    cat >"$SHOW" <<'END'
+#!/usr/bin/python3
+# What a process may use, read from its ticket.
+import base64, os
+found = []
+for line in open(os.environ["RGPU_TICKET_FILE"]):
+    payload = line.split()[2].split(".")[1]
+    claims = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode()
+    found += [word.strip('"') for word in claims.replace(",", " ").replace(":", " ").split()
+              if word.strip('"[]{}').startswith("GPU-")]
+print(os.environ.get("SLURM_PROCID", "-"), "count=" + os.environ["RGPU_COUNT"], *sorted(found))
+END
+    chmod 755 "$SHOW"
     chmod -R a+rX "$TMP/share"
     mkdir -p -m 1777 "$TMP/work"
 }
@@ -214,7 +285,7 @@ start_pool_cluster() {
     rgpu_settings
     DAEMON_ENV=(RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf")
     export RGPU_SLURM_CONF=$SLURM_DIR/rgpu.conf
-    echo "required $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
+    echo "optional $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
     NODE_EXTRA="Gres=rgpu:64" slurm_settings \
         "PluginDir=$PLUGINS:$(slurm_plugin_dir)" GresTypes=rgpu JobSubmitPlugins=rgpu \
         PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:0,rgpu_mem:0}" "$@"
@@ -225,11 +296,13 @@ start_pool_cluster() {
 
 # rgpu-slurm-sync, as on the host of slurmctld.
 start_sync() {
-    start sync env RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf" "$BUILD/bin/rgpu-slurm-sync"
+    as_slurm sync env RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf" "$BUILD/bin/rgpu-slurm-sync"
     SYNC_PID=$PID
     await_line sync 'is ready' || bail "rgpu-slurm-sync did not start"
 }
 
+# The GPUs in the output of $SHOW, each once.
+uuids() { tr ' ' '\n' | grep -o 'GPU-[0-9a-f-]*' | sort -u; }
 slurm_plugin_dir() { dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so 2>/dev/null | head -n 1)"; }
 leases() { api GET "/v1/leases${1:+?$1}" | python3 -c 'import json,sys; print(len(json.load(sys.stdin)["leases"]))'; }
 no_leases() { [ "$(leases)" = 0 ]; }

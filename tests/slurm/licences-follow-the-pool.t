@@ -90,10 +90,13 @@ await "the lease" leases_are 1
 large=$(submit --gres=rgpu:3 -t 1 --wrap "$SAXPY")
 await "its reason" pending_for "$large" Licenses
 small=$(submit --gres=rgpu:1 -t 10 --wrap "$SAXPY")
-ok "a small job behind a large one waits too" await "its reason" pending_for "$small" Priority
+considered() { [ "$(job_field "$small" LastSchedEval)" != Unknown ]; }
+await "the scheduler's look at it" considered
+ok "a small job behind a large one waits too" job_is "$small" PENDING
 scancel "$six"
 ok "the large one runs" await "its end" job_is "$large" COMPLETED
-ok "and then the small one" await "its end" job_is "$small" COMPLETED
+ok "and the small one" await "its end" job_is "$small" COMPLETED
+ok "in this order" [ "$(job_field "$large" StartTime)" \< "$(job_field "$small" StartTime)" ]
 ok "all end" await "no leases" no_leases
 ok "the invariants hold" invariants --idle
 done_testing

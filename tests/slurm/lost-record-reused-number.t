@@ -14,7 +14,7 @@ lease=$(api GET /v1/leases | at leases.0.id)
 stop "$SYNC_PID"
 stop "$SLURMCTLD_PID" KILL
 rm -rf "$SLURM_DIR/state"
-mkdir "$SLURM_DIR/state"
+install -d -o slurm "$SLURM_DIR/state"
 start_slurmctld
 await "idle nodes" nodes_idle
 # A slurmd takes no second job of a number whose processes it still has.

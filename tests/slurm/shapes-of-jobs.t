@@ -3,22 +3,6 @@
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync
-uuids() { tr ' ' '\n' | grep -o 'GPU-[0-9a-f-]*' | sort -u; }
-# show_gpus: what a process may use, read from its ticket.
-cat >"$TMP/share/show-gpus" <<'END'
-#!/usr/bin/python3
-import base64, json, os
-found = []
-for line in open(os.environ["RGPU_TICKET_FILE"]):
-    payload = line.split()[2].split(".")[1]
-    claims = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)).decode()
-    found += [word.strip('"') for word in claims.replace(",", " ").replace(":", " ").split()
-              if word.strip('"[]{}').startswith("GPU-")]
-print(os.environ.get("SLURM_PROCID", "-"), "count=" + os.environ["RGPU_COUNT"], *sorted(found))
-END
-chmod 755 "$TMP/share/show-gpus"
-SHOW=$TMP/share/show-gpus
-
 job=$(as $ALICE sbatch --parsable -o 'array.%a' --array=0-5 --gres=rgpu:1 --wrap "$SAXPY && echo fine")
 array_done() { [ "$(cat array.* 2>/dev/null | grep -c fine)" = 6 ]; }
 ok "an array of six on four GPUs" await "the array" array_done

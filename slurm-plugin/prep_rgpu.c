@@ -28,8 +28,12 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 #pragma weak last_job_update
 #pragma weak lock_slurmctld
 #pragma weak schedule
+#pragma weak slurm_conf
 #pragma weak srun_user_message
 #pragma weak unlock_slurmctld
+
+/* Between SIGKILL and the last node's word that all processes have gone. */
+enum { KILLED_SECONDS = 5, PROCESSES_POLL_NS = 250000000 };
 
 static prep_callbacks_t callbacks;
 static struct slurm_settings settings;
@@ -160,6 +164,58 @@ static void clear_comment(uint32_t number)
     unlock_slurmctld(job_write);
 }
 
+/* ---- what has become of the job meanwhile ---- */
+
+/* Under slurmctld's lock. NULL: this run of the job is over, another may have begun. */
+static job_record_t *find_run(const struct job_lease *run)
+{
+    job_record_t *job = find_job_record(run->job);
+
+    return job && job->start_time == run->start ? job : NULL;
+}
+
+/* Who was cancelled while he waited for GPUs must not go back into the queue for want of them. */
+static bool still_starts(const struct job_lease *run)
+{
+    slurmctld_lock_t job_read = {.job = READ_LOCK};
+    job_record_t *job;
+    bool starts;
+
+    lock_slurmctld(job_read);
+    job = find_job_record(run->job);
+    starts = job && !IS_JOB_COMPLETING(job) && !IS_JOB_FINISHED(job);
+    unlock_slurmctld(job_read);
+    return starts;
+}
+
+/* A node leaves the job when its last process has gone and its epilog has run. */
+static bool has_processes(const struct job_lease *run)
+{
+    slurmctld_lock_t job_read = {.job = READ_LOCK};
+    job_record_t *job;
+    bool has;
+
+    lock_slurmctld(job_read);
+    job = find_run(run);
+    has = job && IS_JOB_COMPLETING(job) && job->node_bitmap_cg &&
+          bit_ffs(job->node_bitmap_cg) >= 0;
+    unlock_slurmctld(job_read);
+    return has;
+}
+
+/* slurmctld calls when it tells the job's processes to end; they may still need their GPUs, for a
+ * last checkpoint, until Slurm kills them. Nothing waits for those that cannot be killed. */
+static void await_processes(const struct job_lease *run)
+{
+    time_t killed = time(NULL) + slurm_conf.kill_wait + KILLED_SECONDS;
+    long pause = 10000000;
+
+    while (!atomic_load(&stopping) && time(NULL) < killed && has_processes(run)) {
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+        pause = pause < PROCESSES_POLL_NS / 2 ? pause * 2 : PROCESSES_POLL_NS;
+    }
+}
+
 /* ---- the threads ---- */
 
 /* True: the hook takes it from here, and the task with it. */
@@ -198,6 +254,10 @@ static bool run_acquire(struct task *task)
     /* A slurmctld that stops takes up the job's start again when it is back. */
     if (atomic_load(&stopping))
         return true;
+    if (!still_starts(&task->job)) {
+        callbacks.prolog_slurmctld(0, task->job.job, false);
+        return true;
+    }
     tell_user(task, false);
     callbacks.prolog_slurmctld(W_EXITCODE(1, 0), task->job.job, false);
     tell_user(task, hold);
@@ -206,10 +266,14 @@ static bool run_acquire(struct task *task)
 
 static void run_release(struct task *task)
 {
-    int result = settings_error ? settings_error
-                                : lease_release(&settings, &task->job, &stopping, task->why,
-                                                sizeof(task->why));
+    int result;
 
+    await_processes(&task->job);
+    if (atomic_load(&stopping))
+        return;
+    result = settings_error ? settings_error
+                            : lease_release(&settings, &task->job, &stopping, task->why,
+                                            sizeof(task->why));
     if (result)
         info("%s: JobId=%u: not released yet, rgpu-slurm-sync will see to it: %s", plugin_type,
              task->job.job, task->why);

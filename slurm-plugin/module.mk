@@ -37,7 +37,7 @@ endif
 
 # libslurm's own interface is stable enough to need no sources.
 ifneq ($(wildcard /usr/include/slurm/slurm.h),)
-$(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c,rgpuslurm rgpucommon,\
+$(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c slurm-plugin/sync_lost.c,rgpuslurm rgpucommon,\
     $(SLURM_LIBS) -lslurm -lsystemd)
 INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755 \
     systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644 \

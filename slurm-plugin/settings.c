@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 static const char *const ranks_words[] = {"all", "local", NULL};
+static const char *const lost_gpus_words[] = {"requeue", "end", "notify", NULL};
 
 #define S struct slurm_settings
 
@@ -32,6 +33,9 @@ const struct config_option slurm_settings_table[] = {
                   "directory of the tickets on a node, on a file system in memory"),
     CONFIG_ENUM("jobs", "ranks", S, ranks, "all", ranks_words,
                 "GPUs of a step that each of its ranks sees: all, or one each by local rank"),
+    CONFIG_ENUM("jobs", "lost_gpus", S, lost_gpus, "requeue", lost_gpus_words,
+                "what happens to a running job whose GPUs are taken away by revoke, drain --force "
+                "or gone: requeue (what cannot be requeued is ended), end, or notify only"),
     CONFIG_BOOL("jobs", "count", S, count, "yes",
                 "whether slurmctld's licences follow the pool; no: they stay as in slurm.conf"),
     CONFIG_DURATION("sync", "interval", S, interval, "3s",

@@ -15,12 +15,13 @@ struct slurm_settings {
     char *broker, *broker_key, *munge_socket;
     uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
-    int ranks;
+    int ranks, lost_gpus;
     bool count;
     uint64_t interval;
 };
 
 enum { RANKS_ALL, RANKS_LOCAL };
+enum lost_gpus { LOST_REQUEUE, LOST_END, LOST_NOTIFY };
 
 extern const struct config_option slurm_settings_table[];
 

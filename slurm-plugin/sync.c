@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "slurm-plugin/settings.h"
+#include "slurm-plugin/sync_lost.h"
 #include "slurm-plugin/sync_plan.h"
 #include "slurm-plugin/sync_slurm.h"
 
@@ -22,6 +23,7 @@ struct sync {
     struct slurm_settings settings;
     struct broker_client *client;
     json_t *suspects;   /* orphans of the last round */
+    struct lost_jobs lost;
     char trouble[400];  /* what was last said to be wrong */
 };
 
@@ -77,18 +79,6 @@ static int release_orphans(struct sync *sync, json_t *orphans)
     return error;
 }
 
-static void report_bare_jobs(const struct sync *sync, const json_t *leases,
-                             const struct job_table *jobs)
-{
-    json_t *bare = plan_bare_jobs(&sync->settings, leases, jobs);
-    const json_t *entry;
-    size_t i;
-
-    json_array_foreach(bare, i, entry)
-        log_debug("job=%lld runs without a lease", (long long)json_integer_value(entry));
-    json_decref(bare);
-}
-
 /* ---- a round ---- */
 
 static int fetch(struct sync *sync, const char *path, const char *name, json_t **list)
@@ -113,8 +103,9 @@ static int compare(struct sync *sync, const json_t *leases)
         tell(sync, "slurmctld", sync_slurm_error());
         return error;
     }
-    report_bare_jobs(sync, leases, &jobs);
     error = release_orphans(sync, plan_orphans(&sync->settings, leases, &jobs));
+    if (!error)
+        error = lost_jobs_round(&sync->lost, &sync->settings, sync->client, leases, &jobs);
     if (error)
         tell(sync, "broker", broker_client_error(sync->client));
     free(jobs.jobs);
@@ -209,6 +200,7 @@ int main(int argc, char **argv)
         return 1;
     error = run(&sync);
     json_decref(sync.suspects);
+    lost_jobs_clear(&sync.lost);
     broker_client_close(&sync.client);
     slurm_settings_clear(&sync.settings);
     return error ? 1 : 0;

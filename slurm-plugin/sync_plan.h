@@ -17,6 +17,8 @@ struct live_job {
     uint32_t id;
     time_t start;
     bool live; /* runs, is suspended, configures or completes */
+    bool runs; /* and does not configure or complete */
+    bool can_requeue;
     bool asks; /* for remote GPUs */
 };
 

@@ -2,6 +2,7 @@
 #include "slurm-plugin/sync_slurm.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdio.h>
@@ -47,6 +48,8 @@ static void read_job(const job_info_t *job, struct live_job *out)
         .start = job->start_time,
         .live = base == JOB_RUNNING || base == JOB_SUSPENDED ||
                 (job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
+        .runs = base == JOB_RUNNING && !(job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
+        .can_requeue = job->batch_flag && job->requeue,
         .asks = asks(job->tres_per_node),
     };
 }
@@ -66,4 +69,24 @@ int sync_slurm_jobs(struct job_table *table)
         return -ENOMEM;
     job_table_sort(table);
     return 0;
+}
+
+/* ---- jobs that have lost their GPUs ---- */
+
+void sync_slurm_tell(uint32_t job, const char *text)
+{
+    job_desc_msg_t update;
+
+    slurm_notify_job(job, (char *)text);
+    slurm_init_job_desc_msg(&update);
+    update.job_id = job;
+    update.admin_comment = (char *)text;
+    slurm_update_job(&update);
+}
+
+int sync_slurm_end(uint32_t job, bool requeue)
+{
+    int status = requeue ? slurm_requeue(job, 0) : slurm_kill_job(job, SIGKILL, 0);
+
+    return status == SLURM_SUCCESS ? 0 : explain("job");
 }

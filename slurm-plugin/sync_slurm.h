@@ -11,4 +11,9 @@ const char *sync_slurm_error(void);
 /* All jobs that slurmctld knows, sorted; free(table->jobs). */
 int sync_slurm_jobs(struct job_table *table) __attribute__((warn_unused_result));
 
+/* What its user sees: in the job's output, and in scontrol show job. */
+void sync_slurm_tell(uint32_t job, const char *text);
+/* With the grace time that the job always has. */
+int sync_slurm_end(uint32_t job, bool requeue) __attribute__((warn_unused_result));
+
 #endif

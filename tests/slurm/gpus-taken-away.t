@@ -1,0 +1,60 @@
+#!/bin/bash
+# A job whose GPUs the administrator takes away is told so, and goes back into the queue, is ended or
+# goes on, as the settings say; a job that only waits or ends by itself is none of these.
+. "$(dirname "$0")/cluster.sh"
+start_pool_cluster
+start_sync
+ctl=$BUILD/bin/rgpuctl
+export RGPU_BROKER=unix:$BROKER_SOCKET
+mkfifo -m 666 "$TMP/work/gate"
+exec 9<>"$TMP/work/gate"
+begin() {
+    rm -f ready
+    job=$(as $ALICE sbatch --parsable -o out "$@" --wrap 'echo >ready; exec cat <gate')
+    await "the job" test -e ready
+}
+lease() { api GET "/v1/leases?state=granted" | at leases.0.id; }
+restarted() { [ "$(job_field "$job" Restarts)" = 1 ] && job_is "$job" RUNNING; }
+told() { grep -q "remote GPUs were taken away ($1)" out; }
+policy() { stop "$SYNC_PID"; rgpu_settings "lost_gpus = $1"; start_sync; }
+
+begin --gres=rgpu:2
+"$ctl" revoke "$(lease)" >/dev/null
+ok "revoke sends a job back into the queue, and it starts again" await "its next start" restarted
+like "$(scontrol show job "$job")" 'AdminComment=rgpu: .*taken away \(revoked\)' "scontrol show job says why"
+is "$(leases state=granted)" 1 "it has GPUs again"
+scancel "$job"
+await "no leases" no_leases
+
+begin --gres=rgpu:1 --no-requeue
+box=$(api GET "/v1/leases?state=granted" | at leases.0.gpus.0.box)
+"$ctl" drain --force "$box" >/dev/null
+ok "what must not be requeued is ended by drain --force" await "its end" job_is "$job" CANCELLED
+ok "the job's output says why" told "drained by force"
+"$ctl" undrain "$box" >/dev/null
+
+policy end
+begin --gres=rgpu:1
+"$ctl" revoke "$(lease)" >/dev/null
+ok "lost_gpus = end ends it" await "its end" job_is "$job" CANCELLED
+ok "and says so" told revoked
+as $ALICE srun --gres=rgpu:1 sh -c 'echo >ready2; exec cat <gate' >srun.out 2>&1 &
+await "an srun" test -e ready2
+"$ctl" revoke "$(lease)" >/dev/null
+wait "$!" || true
+like "$(cat srun.out)" 'taken away \(revoked\)' "an srun ends with the reason"
+
+policy notify
+begin --gres=rgpu:1
+"$ctl" revoke "$(lease)" >/dev/null
+ok "lost_gpus = notify says so" await "the word" told revoked
+ok "and lets it run" job_is "$job" RUNNING
+rounds() { [ "$(grep -c "job=$job has lost its GPUs" "$TMP/sync.log")" -ge 1 ]; }
+await "the log" rounds
+begin --gres=rgpu:1
+is "$(grep -c "taken away" out)" 0 "another job is not told"
+scancel -u $ALICE
+ok "all end" await "no leases" no_leases
+is "$(grep -c 'has lost its GPUs' "$TMP/sync.log")" 5 "each loss is dealt with once"
+ok "the invariants hold" invariants --idle
+done_testing

@@ -2,24 +2,23 @@
 #include "broker/auth.h"
 
 #include <errno.h>
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <munge.h>
 #include <pwd.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "broker/core.h"
+#include "broker/munge_pool.h"
 #include "common/api_auth.h"
-#include "common/log.h"
+#include "common/log_limit.h"
 #include "common/seal.h"
 #include "common/ticket.h"
 
 #define USERS_MAX 64
+
+static struct log_limit munge_lines = LOG_LIMIT(5, 60);
 
 struct user_list {
     uid_t uids[USERS_MAX];
@@ -38,7 +37,7 @@ TAILQ_HEAD(nonce_list, used_nonce);
 struct auth {
     struct user_list admins, schedulers, boxes;
     struct ticket_keyring keys;
-    munge_ctx_t munge;
+    struct munge_pool *munge;
     int64_t skew, started;
     void *nonces;
     struct nonce_list order;
@@ -73,32 +72,33 @@ static bool has_user(const struct user_list *list, uid_t uid)
     return false;
 }
 
-static int start_munge(const struct settings *settings, struct auth *auth)
+/* Once at start the broker waits for munged, to say at once where it is not there. */
+static int start_munge(const struct settings *settings, struct event_base *base, struct auth *auth)
 {
     char *credential = NULL;
+    munge_ctx_t context;
 
     if (settings->munge == MUNGE_NO)
         return 0;
-    auth->munge = munge_ctx_create();
-    if (!auth->munge)
+    context = munge_ctx_create();
+    if (!context)
         return -ENOMEM;
     if (settings->munge_socket && *settings->munge_socket)
-        munge_ctx_set(auth->munge, MUNGE_OPT_SOCKET, settings->munge_socket);
-    if (munge_encode(&credential, auth->munge, NULL, 0) == EMUNGE_SUCCESS) {
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, settings->munge_socket);
+    if (munge_encode(&credential, context, NULL, 0) == EMUNGE_SUCCESS) {
         free(credential);
-        return 0;
+        auth->munge = munge_pool_new(base, context);
+        return auth->munge ? 0 : -ENOMEM;
     }
-    if (settings->munge == MUNGE_YES) {
-        log_error("munge: %s; start munged, or set munge = no", munge_ctx_strerror(auth->munge));
-        return -ENOTCONN;
-    }
-    log_info("munge is not there: %s", munge_ctx_strerror(auth->munge));
-    munge_ctx_destroy(auth->munge);
-    auth->munge = NULL;
-    return 0;
+    if (settings->munge == MUNGE_YES)
+        log_error("munge: %s; start munged, or set munge = no", munge_ctx_strerror(context));
+    else
+        log_info("munge is not there: %s", munge_ctx_strerror(context));
+    munge_ctx_destroy(context);
+    return settings->munge == MUNGE_YES ? -ENOTCONN : 0;
 }
 
-int auth_new(const struct settings *settings, struct auth **out)
+int auth_new(const struct settings *settings, struct event_base *base, struct auth **out)
 {
     struct auth *auth = calloc(1, sizeof(*auth));
     int error;
@@ -111,7 +111,7 @@ int auth_new(const struct settings *settings, struct auth **out)
     resolve(settings->admins, &auth->admins);
     resolve(settings->schedulers, &auth->schedulers);
     resolve(settings->boxes, &auth->boxes);
-    error = start_munge(settings, auth);
+    error = start_munge(settings, base, auth);
     if (!error && settings->key_file && *settings->key_file) {
         error = ticket_keyring_load(settings->key_file, &auth->keys);
         if (error)
@@ -139,8 +139,7 @@ void auth_free(struct auth **pointer)
         tdelete(nonce, &auth->nonces, compare_nonces);
         free(nonce);
     }
-    if (auth->munge)
-        munge_ctx_destroy(auth->munge);
+    munge_pool_free(&auth->munge);
     explicit_bzero(auth, sizeof(*auth));
     free(auth);
     *pointer = NULL;
@@ -157,74 +156,96 @@ static void identify_user(const struct auth *auth, uid_t uid, struct identity *w
              who->admin ? "admin" : who->scheduler ? "scheduler" : who->box ? "box" : "user", uid);
 }
 
-static int check_socket(struct auth *auth, int fd, struct identity *who)
-{
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return -errno;
-    identify_user(auth, peer.uid, who);
-    who->local = true;
-    return 0;
-}
-
 /* ---- what was signed ---- */
 
-static const char *method_name(enum evhttp_cmd_type method)
+/* NULL: no memory, or a body of which nothing is said. */
+static char *signed_text(const struct auth_request *request)
 {
-    return method == EVHTTP_REQ_GET ? "GET" : method == EVHTTP_REQ_POST ? "POST"
-         : method == EVHTTP_REQ_PUT ? "PUT" : method == EVHTTP_REQ_DELETE ? "DELETE" : "OTHER";
-}
+    char empty[API_DIGEST_TEXT];
+    const char *digest = request->body_digest;
 
-static int signed_text(struct evhttp_request *request, char **text)
-{
-    struct evbuffer *body = evhttp_request_get_input_buffer(request);
-    size_t size = evbuffer_get_length(body);
-    const unsigned char *bytes = size ? evbuffer_pullup(body, -1) : (const unsigned char *)"";
-
-    *text = bytes ? api_signed_text(method_name(evhttp_request_get_command(request)),
-                                    evhttp_request_get_uri(request), bytes, size)
-                  : NULL;
-    return *text ? 0 : -ENOMEM;
+    if (!digest) {
+        if (request->has_body)
+            return NULL;
+        api_digest("", 0, empty);
+        digest = empty;
+    }
+    return api_signed_text(request->method, request->target, digest);
 }
 
 /* ---- munge ---- */
 
-static int check_munge(struct auth *auth, struct evhttp_request *request, const char *credential,
-                       struct identity *who, const char **why)
-{
-    char *text, digest[2 * SHA256_SIZE + 1];
-    void *payload = NULL;
-    int size = 0;
-    uid_t uid;
-    munge_err_t code;
-    bool matches;
+struct auth_job {
+    struct auth *auth;
+    struct munge_job *munge;
+    struct auth_job **self; /* where the asker keeps it */
+    char digest[API_DIGEST_TEXT]; /* what the credential must say */
+    auth_done done;
+    auth_sealed sealed;
+    void *context;
+};
 
-    if (!auth->munge) {
-        *why = "munge is not in use here";
-        return -EACCES;
+static void job_end(struct auth_job *job)
+{
+    *job->self = NULL;
+    munge_job_cancel(&job->munge);
+    free(job);
+}
+
+void auth_cancel(struct auth_job **job)
+{
+    if (*job)
+        job_end(*job);
+}
+
+static void on_decoded(void *context, const struct munge_result *result)
+{
+    struct auth_job job = *(struct auth_job *)context;
+    struct identity who = {.name = "nobody"};
+    const char *why = "";
+    int error = 0;
+
+    ((struct auth_job *)context)->munge = NULL;
+    job_end(context);
+    if (result->code != EMUNGE_SUCCESS) {
+        why = munge_strerror(result->code);
+        error = -EACCES;
+    } else if (result->size != strlen(job.digest) ||
+               !secret_equal(result->text, job.digest, result->size)) {
+        why = "the credential was made for another request";
+        error = -EACCES;
+    } else {
+        identify_user(job.auth, result->uid, &who);
     }
-    code = munge_decode(credential, auth->munge, &payload, &size, &uid, NULL);
-    if (code != EMUNGE_SUCCESS) {
-        *why = munge_strerror(code);
-        free(payload);
-        return -EACCES;
-    }
-    if (signed_text(request, &text) < 0) {
-        free(payload);
+    job.done(job.context, error, &who, why);
+}
+
+static struct auth_job *job_new(struct auth *auth, void *context, struct auth_job **self)
+{
+    struct auth_job *job = calloc(1, sizeof(*job));
+
+    if (job)
+        *job = (struct auth_job){.auth = auth, .context = context, .self = self};
+    return job;
+}
+
+/* -EINPROGRESS: it will be told. */
+static int ask_munge(struct auth *auth, const char *credential, const char *text, auth_done done,
+                     void *context, struct auth_job **self)
+{
+    struct auth_job *job = job_new(auth, context, self);
+
+    if (!job)
         return -ENOMEM;
+    job->done = done;
+    api_digest(text, strlen(text), job->digest);
+    job->munge = munge_pool_decode(auth->munge, credential, on_decoded, job);
+    if (!job->munge) {
+        free(job);
+        return -EBUSY;
     }
-    api_digest(text, digest);
-    matches = size == (int)strlen(digest) && secret_equal(payload, digest, strlen(digest));
-    free(text);
-    free(payload);
-    if (!matches) {
-        *why = "the credential was made for another request";
-        return -EACCES;
-    }
-    identify_user(auth, uid, who);
-    return 0;
+    *self = job;
+    return -EINPROGRESS;
 }
 
 /* ---- shared keys ---- */
@@ -278,13 +299,12 @@ static bool identify_key(const char *id, struct identity *who)
     return who->known;
 }
 
-static int check_key(struct auth *auth, struct evhttp_request *request, const char *value,
-                     struct identity *who, const char **why)
+static int check_key(struct auth *auth, const char *value, const char *text, struct identity *who,
+                     const char **why)
 {
     struct api_signature given, expected;
     int64_t now = broker_wall();
     const struct ticket_key *key;
-    char *text;
 
     *why = "the signature is wrong";
     if (api_signature_parse(value, &given) < 0)
@@ -292,11 +312,8 @@ static int check_key(struct auth *auth, struct evhttp_request *request, const ch
     key = find_key(auth, given.key, now);
     if (!key)
         return -EACCES;
-    if (signed_text(request, &text) < 0)
-        return -ENOMEM;
     expected = given;
     api_sign(key->secret, text, &expected);
-    free(text);
     if (!secret_equal(given.mac, expected.mac, sizeof(given.mac)))
         return -EACCES;
     if (given.time < now - auth->skew || given.time > now + auth->skew) {
@@ -321,68 +338,96 @@ static int check_key(struct auth *auth, struct evhttp_request *request, const ch
     return 0;
 }
 
-int auth_check(struct auth *auth, struct evhttp_request *request, struct identity *who,
-               const char **why)
+static int check(struct auth *auth, const struct auth_request *request, auth_done done,
+                 void *context, struct auth_job **job, struct identity *who, const char **why)
 {
-    struct evhttp_connection *connection = evhttp_request_get_connection(request);
-    int fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
-    const char *value =
-        evhttp_find_header(evhttp_request_get_input_headers(request), "Authorization");
-    struct sockaddr_storage address;
-    socklen_t size = sizeof(address);
+    const char *value = request->authorization;
+    bool munge = value && !strncmp(value, "Munge ", 6);
+    char *text;
+    int error;
 
-    memset(who, 0, sizeof(*who));
-    strcpy(who->name, "nobody");
-    *why = "";
-    if (getsockname(fd, (struct sockaddr *)&address, &size) == 0 && address.ss_family == AF_UNIX)
-        return check_socket(auth, fd, who);
-    if (!value)
-        return 0;
-    if (!strncmp(value, "Munge ", 6))
-        return check_munge(auth, request, value + 6, who, why);
-    if (!strncmp(value, "Rgpu ", 5))
-        return check_key(auth, request, value + 5, who, why);
     *why = "unknown kind of credentials";
-    return -EACCES;
+    if (!munge && strncmp(value, "Rgpu ", 5))
+        return -EACCES;
+    *why = "munge is not in use here";
+    if (munge && !auth->munge)
+        return -EACCES;
+    *why = "a signed request with a body gives its SHA-256 in the header Content-SHA256";
+    if (request->has_body && !request->body_digest)
+        return -EACCES;
+    text = signed_text(request);
+    if (!text)
+        return -ENOMEM;
+    error = munge ? ask_munge(auth, value + 6, text, done, context, job)
+                  : check_key(auth, value + 5, text, who, why);
+    free(text);
+    return error;
+}
+
+void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
+                void *context, struct auth_job **job)
+{
+    struct identity who = {.name = "nobody"};
+    const char *why = "";
+    int error = 0;
+
+    *job = NULL;
+    if (request->local) {
+        identify_user(auth, request->uid, &who);
+        who.local = true;
+    } else if (request->authorization) {
+        error = check(auth, request, done, context, job, &who, &why);
+    }
+    if (error != -EINPROGRESS)
+        done(context, error, &who, why);
 }
 
 /* ---- secrets in answers ---- */
 
-static int seal_by_munge(struct auth *auth, uid_t uid, const char *text, char **sealed)
+static void on_encoded(void *context, const struct munge_result *result)
 {
-    munge_ctx_t context = munge_ctx_copy(auth->munge);
-    munge_err_t code;
+    struct auth_job job = *(struct auth_job *)context;
+    char *sealed = NULL;
 
-    if (!context)
-        return -ENOMEM;
-    munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, uid);
-    munge_ctx_set(context, MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);
-    code = munge_encode(sealed, context, text, (int)strlen(text));
-    munge_ctx_destroy(context);
-    if (code == EMUNGE_SUCCESS)
-        return 0;
-    log_error("munge: %s", munge_strerror(code));
-    return -EIO;
+    ((struct auth_job *)context)->munge = NULL;
+    job_end(context);
+    if (result->code == EMUNGE_SUCCESS)
+        sealed = strndup(result->text, result->size);
+    else
+        log_limited(&munge_lines, LOG_LEVEL_ERROR, "munge: %s", munge_strerror(result->code));
+    job.sealed(job.context, sealed ? 0 : -EIO, sealed);
+    free(sealed);
 }
 
-int auth_put_secret(struct auth *auth, const struct identity *who, json_t *answer,
-                    const char *name, const char *text)
+static int seal_by_munge(struct auth *auth, uid_t uid, const char *text, auth_sealed done,
+                         void *context, struct auth_job **self)
 {
-    char *sealed = NULL, member[64];
-    int error;
+    struct auth_job *job = job_new(auth, context, self);
 
-    if (who->local)
-        return json_object_set_new(answer, name, json_string(text)) ? -ENOMEM : 0;
+    if (!job)
+        return -ENOMEM;
+    job->sealed = done;
+    job->munge = munge_pool_encode(auth->munge, uid, text, on_encoded, job);
+    if (!job->munge) {
+        free(job);
+        return -EBUSY;
+    }
+    *self = job;
+    return -EINPROGRESS;
+}
+
+void auth_seal(struct auth *auth, const struct identity *who, const char *text, auth_sealed done,
+               void *context, struct auth_job **job)
+{
+    char *sealed = NULL;
+    int error = -EACCES;
+
+    *job = NULL;
     if (who->key)
         error = seal_text(who->key->secret, who->nonce, text, &sealed);
     else if (auth->munge && who->has_uid)
-        error = seal_by_munge(auth, who->uid, text, &sealed);
-    else
-        error = -EACCES;
-    if (error)
-        return error;
-    snprintf(member, sizeof(member), "sealed_%s", name);
-    error = json_object_set_new(answer, member, json_string(sealed)) ? -ENOMEM : 0;
+        error = seal_by_munge(auth, who->uid, text, done, context, job);
+    if (error != -EINPROGRESS)
+        done(context, error, sealed);
     free(sealed);
-    return error;
 }

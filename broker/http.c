@@ -2,11 +2,32 @@
 #include "broker/http.h"
 
 #include <errno.h>
-#include <event2/buffer.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
+#include "broker/listeners.h"
+#include "common/api_auth.h"
+#include "common/log_limit.h"
+
+enum { MUNGE_SECONDS = 10 };
+
+static struct log_limit refused = LOG_LIMIT(5, 60);
+
+/* A secret on its way into an answer. */
+struct sealing {
+    int status;
+    json_t *body;
+    char member[64];
+};
+
+static void sealing_free(struct sealing **sealing)
+{
+    if (!*sealing)
+        return;
+    json_decref((*sealing)->body);
+    free(*sealing);
+    *sealing = NULL;
+}
 
 static void call_end(struct call *call)
 {
@@ -20,6 +41,8 @@ static void call_end(struct call *call)
         if (box && box->peer == call)
             box->peer = NULL;
     }
+    auth_cancel(&call->job);
+    sealing_free(&call->sealing);
     if (call->timer)
         event_free(call->timer);
     evhttp_clear_headers(&call->query);
@@ -32,18 +55,10 @@ static void call_end(struct call *call)
 static void send_answer(struct call *call, int status, const char *type, const char *text,
                         size_t size)
 {
-    struct evbuffer *buffer = evbuffer_new();
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(call->request);
+    struct connection_answer answer = {.status = status, .type = type, .headers = call->headers,
+                                       .text = text, .size = size};
 
-    evhttp_connection_set_closecb(evhttp_request_get_connection(call->request), NULL, NULL);
-    evhttp_add_header(headers, "Content-Type", type);
-    evhttp_add_header(headers, "Cache-Control", "no-store");
-    evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
-    if (buffer)
-        evbuffer_add(buffer, text, size);
-    evhttp_send_reply(call->request, status, NULL, buffer);
-    if (buffer)
-        evbuffer_free(buffer);
+    connection_answer(call->connection, &answer);
     call_end(call);
 }
 
@@ -74,6 +89,55 @@ void call_refuse(struct call *call, int status, const char *code, const char *fo
                 json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
 }
 
+/* ---- secrets in answers ---- */
+
+static void on_sealed(void *context, int error, const char *sealed)
+{
+    struct call *call = context;
+    struct sealing *sealing = call->sealing;
+
+    if (!error && json_object_set_new(sealing->body, sealing->member, json_string(sealed)))
+        error = -ENOMEM;
+    if (error)
+        call_fail(call, error);
+    else
+        call_answer(call, sealing->status, json_incref(sealing->body));
+}
+
+/* munge took too long over it. What the call has done stays: it may be repeated. */
+static void on_silence(evutil_socket_t fd, short events, void *context)
+{
+    (void)fd;
+    (void)events;
+    call_fail(context, -ETIME);
+}
+
+void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
+                        const char *secret)
+{
+    const struct timeval patience = {.tv_sec = MUNGE_SECONDS};
+    struct sealing *sealing;
+
+    if (call->who.local) {
+        json_object_set_new(body, name, json_string(secret));
+        call_answer(call, status, body);
+        return;
+    }
+    sealing = call->sealing = calloc(1, sizeof(*sealing));
+    if (call->timer)
+        event_free(call->timer);
+    call->timer = evtimer_new(call->server->base, on_silence, call);
+    if (!sealing || !call->timer || event_add(call->timer, &patience) < 0) {
+        json_decref(body);
+        call_fail(call, -ENOMEM);
+        return;
+    }
+    sealing->status = status;
+    sealing->body = body;
+    snprintf(sealing->member, sizeof(sealing->member), "sealed_%s", name);
+    auth_seal(call->server->auth, &call->who, secret, on_sealed, call, &call->job);
+}
+
 void call_fail(struct call *call, int error)
 {
     switch (error) {
@@ -98,6 +162,9 @@ void call_fail(struct call *call, int error)
         call_refuse(call, 400, "bad-request",
                     "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
                     (long long)call->server->broker->limits.max_ticket_seconds);
+        return;
+    case -ETIME:
+        call_refuse(call, 503, "munge-silent", "munged does not answer on the broker's host");
         return;
     case -ETXTBSY:
         call_refuse(call, 409, "in-use", "a lease holds it; drain it first and wait");
@@ -208,18 +275,16 @@ static void cut_arguments(struct call *call)
     }
 }
 
-static const struct route *find_route(struct call *call, bool *path_known)
+static const struct route *find_route(struct call *call)
 {
     const struct route *const tables[] = {lease_routes, box_routes, watch_routes};
-    enum evhttp_cmd_type method = evhttp_request_get_command(call->request);
 
-    *path_known = false;
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         for (const struct route *route = tables[i]; route->pattern; route++) {
             if (!route_matches(route->pattern, call))
                 continue;
-            *path_known = true;
-            if (route->method != method)
+            call->path_known = true;
+            if (route->method != call->head->method)
                 continue;
             cut_arguments(call);
             return route;
@@ -238,79 +303,107 @@ static bool is_allowed(const struct call *call)
            ((allow & ALLOW_SCHEDULERS) && who->scheduler);
 }
 
-static bool read_body(struct call *call)
-{
-    struct evbuffer *buffer = evhttp_request_get_input_buffer(call->request);
-    size_t size = evbuffer_get_length(buffer);
+/* ---- a request's way: head, who asks, body, handler ---- */
 
-    if (size == 0)
-        return true;
-    call->body = json_loadb((const char *)evbuffer_pullup(buffer, -1), size,
-                            JSON_REJECT_DUPLICATES, NULL);
-    return json_is_object(call->body);
-}
-
-static void serve(struct call *call)
-{
-    const char *why;
-    bool path_known;
-    int error = auth_check(call->server->auth, call->request, &call->who, &why);
-
-    snprintf(call->actor, sizeof(call->actor), "%s", call->who.name);
-    if (error == -EACCES || error == -EAGAIN) {
-        call->server->unauthorized++;
-        call_refuse(call, 401, error == -EAGAIN ? "restarted" : "unauthorized", "%s", why);
-        return;
-    }
-    if (error) {
-        call_fail(call, error);
-        return;
-    }
-    call->route = find_route(call, &path_known);
-    if (!call->route)
-        call_refuse(call, path_known ? 405 : 404, path_known ? "method" : "not-found",
-                    path_known ? "this path has no such method" : "there is no such path");
-    else if (!is_allowed(call))
-        call_refuse(call, call->who.known ? 403 : 401,
-                    call->who.known ? "forbidden" : "unauthorized",
-                    call->who.known ? "this is not for %s" : "this needs authentication (%s)",
-                    call->who.name);
-    else if (!read_body(call))
-        call_refuse(call, 400, "bad-json", "the body is not a JSON object");
-    else
-        call->route->handle(call);
-}
-
-/* The other side hung up on a call that waits: there is nobody to answer. */
-static void caller_gone(struct evhttp_connection *connection, void *context)
+static void identified(void *context, int error, const struct identity *who, const char *why)
 {
     struct call *call = context;
+    struct server *server = call->server;
 
-    (void)connection;
-    call_end(call);
+    call->who = *who;
+    snprintf(call->actor, sizeof(call->actor), "%s", who->name);
+    connection_identified(call->connection, !error && who->known);
+    if (error == -EACCES || error == -EAGAIN) {
+        server->unauthorized++;
+        log_limited(&refused, LOG_LEVEL_INFO, "request refused: peer=%s target=%s reason=\"%s\"",
+                    connection_peer(call->connection), call->head->target, why);
+        call_refuse(call, 401, error == -EAGAIN ? "restarted" : "unauthorized", "%s", why);
+    } else if (error) {
+        call_fail(call, error == -EBUSY ? -ETIME : error);
+    } else if (!call->route) {
+        call_refuse(call, call->path_known ? 405 : 404, call->path_known ? "method" : "not-found",
+                    call->path_known ? "this path has no such method" : "there is no such path");
+    } else if (!is_allowed(call)) {
+        call_refuse(call, who->known ? 403 : 401, who->known ? "forbidden" : "unauthorized",
+                    who->known ? "this is not for %s" : "this needs authentication (%s)",
+                    who->name);
+    } else {
+        connection_read_body(call->connection);
+    }
+    server_changed(server);
 }
 
-static void on_request(struct evhttp_request *request, void *context)
+static void on_head(void *context, struct connection *connection, const struct http_head *head)
 {
     struct server *server = context;
     struct call *call = calloc(1, sizeof(*call));
-    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
-    const char *query = evhttp_uri_get_query(uri), *path = evhttp_uri_get_path(uri);
+    const char *query = strchr(head->target, '?');
+    struct auth_request asked = {.method = head->method_name, .target = head->target,
+                                 .authorization = head->authorization,
+                                 .body_digest = head->body_digest,
+                                 .has_body = head->body_size > 0};
 
     server->requests++;
-    if (!call) {
-        evhttp_send_error(request, 503, NULL);
+    if (!call)
+        abort(); /* as everywhere in libevent and jansson: a restart goes on from the database */
+    connection_attach(connection, call);
+    call->server = server;
+    call->connection = connection;
+    call->head = head;
+    call->path = strndup(head->target, query ? (size_t)(query - head->target)
+                                             : strlen(head->target));
+    TAILQ_INIT(&call->query);
+    if (query && evhttp_parse_query_str(query + 1, &call->query) < 0)
+        TAILQ_INIT(&call->query);
+    call->route = find_route(call);
+    asked.local = connection_is_local(connection, &asked.uid);
+    auth_check(server->auth, &asked, identified, call, &call->job);
+}
+
+/* The signature was over the digest that the head gave: the body must be the one. */
+static bool is_signed_body(const struct call *call, const char *text, size_t size)
+{
+    char digest[API_DIGEST_TEXT];
+
+    if (!call->head->body_digest)
+        return call->who.local || !call->head->authorization || size == 0;
+    api_digest(text, size, digest);
+    return !strcmp(digest, call->head->body_digest);
+}
+
+static void on_body(void *request, const char *text, size_t size)
+{
+    struct call *call = request;
+    struct server *server = call->server;
+
+    if (!is_signed_body(call, text, size)) {
+        server->unauthorized++;
+        call_refuse(call, 401, "unauthorized", "the body is not the one that was signed");
         return;
     }
-    call->server = server;
-    call->request = request;
-    call->path = strdup(path ? path : "/");
-    TAILQ_INIT(&call->query);
-    if (query && evhttp_parse_query_str(query, &call->query) < 0)
-        TAILQ_INIT(&call->query);
-    evhttp_connection_set_closecb(evhttp_request_get_connection(request), caller_gone, call);
-    serve(call);
+    if (size > 0) {
+        call->body = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+        if (!json_is_object(call->body)) {
+            call_refuse(call, 400, "bad-json", "the body is not a JSON object");
+            return;
+        }
+    }
+    call->route->handle(call);
     server_changed(server);
+}
+
+/* The other side hung up on a call: there is nobody to answer. */
+static void on_gone(void *request)
+{
+    call_end(request);
+}
+
+static void on_late(void *request)
+{
+    struct call *call = request;
+
+    auth_cancel(&call->job);
+    call_fail(call, -ETIME);
 }
 
 /* ---- the server ---- */
@@ -357,25 +450,28 @@ static void on_tick(evutil_socket_t fd, short events, void *context)
     server_changed(server);
 }
 
+static const struct connection_handler handler = {
+    .head = on_head, .body = on_body, .gone = on_gone, .late = on_late,
+};
+
 int server_start(struct server *server)
 {
+    const struct connection_limits limits = {
+        .all = (size_t)server->settings->max_connections,
+        .per_address = (size_t)server->settings->max_connections_per_address,
+    };
     struct timeval second = {.tv_sec = 1};
 
     TAILQ_INIT(&server->calls);
     TAILQ_INIT(&server->box_calls);
     server->started = broker_steady();
     server->sessions = json_object();
-    server->http = evhttp_new(server->base);
+    server->connections = connections_new(server->base, &handler, server, &limits);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
-    if (!server->http || !server->tick || event_add(server->tick, &second) < 0)
+    if (!server->connections || !server->tick ||
+        event_priority_set(server->tick, PRIORITY_TIME) < 0 || event_add(server->tick, &second) < 0)
         return -ENOMEM;
-    evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
-                                                 EVHTTP_REQ_DELETE);
-    evhttp_set_max_body_size(server->http, 1 << 20);
-    evhttp_set_max_headers_size(server->http, 16384);
-    evhttp_set_timeout(server->http, CALL_WAIT_MAX + 60);
-    evhttp_set_gencb(server->http, on_request, server);
-    return 0;
+    return listeners_open(server->base, server->connections, server->settings, &server->listeners);
 }
 
 void server_stop(struct server *server)
@@ -386,7 +482,7 @@ void server_stop(struct server *server)
         call_refuse(call, 503, "stopping", "the broker stops");
     if (server->tick)
         event_free(server->tick);
-    if (server->http)
-        evhttp_free(server->http);
+    listeners_close(&server->listeners);
+    connections_free(&server->connections);
     json_decref(server->sessions);
 }

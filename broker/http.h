@@ -12,8 +12,12 @@
 #include <sys/queue.h>
 
 #include "broker/auth.h"
+#include "broker/connection.h"
 #include "broker/core.h"
 #include "broker/settings.h"
+
+/* Of events: libevent gives those without one the middle, which is that of requests. */
+enum { PRIORITY_TIME, PRIORITY_REQUESTS };
 
 #define CALL_ARGUMENTS 2
 #define CALL_WAIT_MAX 60 /* seconds that a long poll may ask for */
@@ -23,9 +27,12 @@ struct server;
 struct call {
     TAILQ_ENTRY(call) waiting; /* in server->calls, where `ready` is set */
     struct server *server;
-    struct evhttp_request *request; /* NULL once the other side has gone */
-    const struct route *route;
+    struct connection *connection;
+    const struct http_head *head;
+    const struct route *route; /* NULL: none of this path and method */
+    bool path_known;
     struct identity who;
+    struct auth_job *job; /* munge is asked who this is, or to seal a part of the answer */
     char actor[POOL_NAME_MAX + 32]; /* for the event log */
     char *path;
     const char *arguments[CALL_ARGUMENTS]; /* decoded path segments that stand for `*` */
@@ -36,6 +43,8 @@ struct call {
     int64_t mark;                           /* for `ready` */
     struct event *timer;
     bool waits, expired;
+    const char *headers; /* further ones of the answer, or NULL */
+    struct sealing *sealing;
 };
 
 TAILQ_HEAD(call_list, call);
@@ -62,7 +71,8 @@ struct server {
     struct broker *broker;
     const struct settings *settings;
     struct auth *auth;
-    struct evhttp *http;
+    struct connections *connections;
+    struct listeners *listeners;
     struct event *tick;
     struct call_list calls, box_calls; /* that wait */
     json_t *sessions;       /* by box: what it reported last */
@@ -75,6 +85,10 @@ extern const struct route lease_routes[], box_routes[], watch_routes[];
 /* ---- answering; each ends the call ---- */
 
 void call_answer(struct call *call, int status, json_t *body);
+/* With a secret in it: as `name` over the unix socket; over TCP as "sealed_`name`", which only who
+ * signed the request can open. Takes over `body`. */
+void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
+                        const char *secret);
 void call_answer_text(struct call *call, const char *type, const char *text, size_t size);
 __attribute__((format(printf, 4, 5)))
 void call_refuse(struct call *call, int status, const char *code, const char *format, ...);

@@ -1,9 +1,6 @@
 /* rgpu-brokerd: keeps the pool of GPUs and grants leases out of it. */
 #include <errno.h>
-#include <event2/listener.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +8,14 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "broker/http.h"
 #include "common/fault.h"
 #include "common/log.h"
+
+enum { OWN_FILES = 64 }; /* open beside connections */
 
 static int lock_state(const char *directory)
 {
@@ -70,83 +68,6 @@ static struct broker_limits limits_of(const struct settings *settings)
     };
 }
 
-/* ---- listening ---- */
-
-static int listen_unix(struct server *server, const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct evconnlistener *listener;
-
-    if (strlen(path) >= sizeof(address.sun_path)) {
-        log_error("socket=%s is too long for a unix socket", path);
-        return -ENAMETOOLONG;
-    }
-    strcpy(address.sun_path, path);
-    unlink(path);
-    listener = evconnlistener_new_bind(server->base, NULL, NULL,
-                                       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 1024,
-                                       (struct sockaddr *)&address, sizeof(address));
-    if (!listener || chmod(path, 0666) < 0 || !evhttp_bind_listener(server->http, listener)) {
-        log_error("socket=%s: %s", path, strerror(errno));
-        return errno ? -errno : -EIO;
-    }
-    return 0;
-}
-
-static void say_address(const struct evconnlistener *listener)
-{
-    struct sockaddr_storage address;
-    socklen_t size = sizeof(address);
-    char host[NI_MAXHOST], port[NI_MAXSERV];
-    int fd = evconnlistener_get_fd((struct evconnlistener *)listener);
-
-    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
-        getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port, sizeof(port),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return;
-    printf(strchr(host, ':') ? "listening on [%s]:%s\n" : "listening on %s:%s\n", host, port);
-}
-
-static int listen_tcp(struct server *server, const char *text)
-{
-    const struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-    char *copy = strdup(text), *port = copy ? strrchr(copy, ':') : NULL, *host = copy;
-    struct addrinfo *found = NULL;
-    struct evconnlistener *listener = NULL;
-
-    if (port) {
-        *port++ = '\0';
-        if (*host == '[' && port[-2] == ']')
-            port[-2] = '\0', host++;
-    }
-    if (port && getaddrinfo(*host ? host : NULL, port, &hints, &found) == 0)
-        listener = evconnlistener_new_bind(
-            server->base, NULL, NULL,
-            LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024,
-            found->ai_addr, (int)found->ai_addrlen);
-    free(copy);
-    if (found)
-        freeaddrinfo(found);
-    if (!listener || !evhttp_bind_listener(server->http, listener)) {
-        log_error("listen=%s: %s", text, errno ? strerror(errno) : "not HOST:PORT");
-        return -EADDRNOTAVAIL;
-    }
-    say_address(listener);
-    return 0;
-}
-
-static int listen_all(struct server *server)
-{
-    const struct settings *settings = server->settings;
-    int error = 0;
-
-    if (settings->socket && *settings->socket)
-        error = listen_unix(server, settings->socket);
-    for (char **text = settings->listen; !error && *text; text++)
-        error = listen_tcp(server, *text);
-    return error;
-}
-
 /* ---- running ---- */
 
 static void on_signal(evutil_socket_t number, short events, void *context)
@@ -185,8 +106,6 @@ static int serve(struct server *server)
     struct timeval period;
     int error = server_start(server);
 
-    if (!error)
-        error = listen_all(server);
     if (error)
         return error;
     term = evsignal_new(server->base, SIGTERM, on_signal, server->base);
@@ -199,6 +118,7 @@ static int serve(struct server *server)
         period.tv_sec = (time_t)(watchdog_us / 2000000);
         period.tv_usec = (suseconds_t)(watchdog_us / 2 % 1000000);
         watchdog = event_new(server->base, -1, EV_PERSIST, on_watchdog, NULL);
+        event_priority_set(watchdog, PRIORITY_TIME);
         event_add(watchdog, &period);
     }
     printf("rgpu-brokerd is ready\n");
@@ -214,18 +134,48 @@ static int serve(struct server *server)
     return 0;
 }
 
-/* A connection per box and per waiting client: as many files as the system lets us have. */
-static void raise_file_limit(void)
+/* A connection per box and per waiting client: as many files as the system lets us have, and fewer
+ * connections where those are too few, since the database needs some too. */
+static int fit_connections(struct settings *settings)
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return -errno;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < 2 * OWN_FILES) {
+        log_error("no more than %llu files may be open; raise the limit (LimitNOFILE=)",
+                  (unsigned long long)limit.rlim_max);
+        return -EMFILE;
     }
+    if ((uint64_t)settings->max_connections <= limit.rlim_max - OWN_FILES)
+        return 0;
+    settings->max_connections = (int64_t)(limit.rlim_max - OWN_FILES);
+    log_warn("max_connections=%lld is all that the limit of open files=%llu allows",
+             (long long)settings->max_connections, (unsigned long long)limit.rlim_max);
+    return 0;
 }
 
-static int run(const struct settings *settings)
+/* What must happen in time (the tick, the watchdog) goes before requests, however many there are. */
+static struct event_base *new_base(void)
+{
+    const struct timeval interval = {.tv_usec = 100000};
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config && event_config_set_max_dispatch_interval(config, &interval, 64, PRIORITY_REQUESTS) == 0)
+        base = event_base_new_with_config(config);
+    if (config)
+        event_config_free(config);
+    if (base && event_base_priority_init(base, PRIORITY_REQUESTS + 1) < 0) {
+        event_base_free(base);
+        base = NULL;
+    }
+    return base;
+}
+
+static int run(struct settings *settings)
 {
     struct broker broker = {.limits = limits_of(settings)};
     struct server server = {.broker = &broker, .settings = settings};
@@ -234,24 +184,25 @@ static int run(const struct settings *settings)
 
     if (lock < 0)
         return lock;
-    raise_file_limit();
     snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
-    error = load_keys(settings, &broker);
+    error = fit_connections(settings);
+    if (!error)
+        error = load_keys(settings, &broker);
     if (!error)
         error = broker_open(path, settings->synchronous == 0, &broker);
     if (error == -EUCLEAN)
         log_error("%s is damaged; restore it from a copy, or move it away to begin anew: boxes "
                   "then end the sessions of all leases", path);
+    server.base = error ? NULL : new_base();
     if (!error)
-        error = auth_new(settings, &server.auth);
+        error = server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM;
     if (!error) {
-        server.base = event_base_new();
-        error = server.base ? serve(&server) : -ENOMEM;
+        error = serve(&server);
         server_stop(&server);
-        if (server.base)
-            event_base_free(server.base);
     }
     auth_free(&server.auth);
+    if (server.base)
+        event_base_free(server.base);
     broker_close(&broker);
     close(lock);
     return error;

@@ -32,6 +32,10 @@ static void put_counters(FILE *out, const struct server *server)
     put(out, "requests_total", "counter", "HTTP requests.", (double)server->requests);
     put(out, "unauthorized_total", "counter", "Requests with wrong credentials.",
         (double)server->unauthorized);
+    put(out, "connections_refused_total", "counter", "Connections refused or dropped for want of room.",
+        (double)connections_refused(server->connections));
+    put(out, "connections", "gauge", "Connections now.",
+        (double)connections_count(server->connections));
     put(out, "events_total", "counter", "Changes in the event log.",
         (double)server->broker->last_event);
 }

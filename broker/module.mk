@@ -21,7 +21,8 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644 \
     docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
 
-BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/auth.c \
+BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/http_head.c \
+    broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \
     broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),\
     rgpubroker rgpucommon,$(BROKER_LIBS))

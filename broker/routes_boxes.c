@@ -347,24 +347,18 @@ static void box_key(struct call *call)
     struct broker *broker = call->server->broker;
     struct ticket_keyring ring;
     char text[1024];
-    json_t *body;
-    int error;
+    int size;
 
     if (broker->keys.count == 0) {
         call_fail(call, -ENOKEY);
         return;
     }
     ticket_keyring_derive(&broker->keys, call->arguments[0], &ring);
-    body = json_object();
-    error = ticket_keyring_print(&ring, text, sizeof(text)) < 0
-                ? -EIO
-                : auth_put_secret(call->server->auth, &call->who, body, "keys", text);
-    if (error) {
-        json_decref(body);
-        call_fail(call, error);
-    } else {
-        call_answer(call, 200, body);
-    }
+    size = ticket_keyring_print(&ring, text, sizeof(text));
+    if (size < 0)
+        call_fail(call, size);
+    else
+        call_answer_secret(call, 200, json_object(), "keys", text);
     explicit_bzero(&ring, sizeof(ring));
     explicit_bzero(text, sizeof(text));
 }

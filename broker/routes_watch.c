@@ -7,6 +7,8 @@
 #include "broker/metrics.h"
 #include "broker/status_page.h"
 
+enum { EVENTS_MAX = 200 }; /* in one answer, which others wait for */
+
 static bool has_news(const struct call *call)
 {
     return call->server->broker->last_event > call->mark;
@@ -18,7 +20,7 @@ static void get_events(struct call *call)
     struct broker *broker = call->server->broker;
     int64_t after = call_query_number(call, "after", -1);
     int64_t wait = call_query_number(call, "wait", 0);
-    int64_t limit = call_query_number(call, "limit", 200);
+    int64_t limit = call_query_number(call, "limit", EVENTS_MAX);
     json_t *events;
 
     if (after < 0) /* -N: the last N-1, and what comes */
@@ -30,8 +32,8 @@ static void get_events(struct call *call)
         call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
         return;
     }
-    events = store_events(broker->store, after, (size_t)(limit > 0 && limit < 10000 ? limit : 200),
-                          -1);
+    events = store_events(broker->store, after,
+                          (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX), -1);
     call_answer(call, 200, json_pack("{s:o, s:I}", "events", events, "last",
                                      (json_int_t)broker->last_event));
 }
@@ -102,9 +104,9 @@ static void get_metrics(struct call *call)
 
 static void get_page(struct call *call)
 {
-    evhttp_add_header(evhttp_request_get_output_headers(call->request), "Content-Security-Policy",
-                      "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                      "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'");
+    call->headers = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+                    "script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "
+                    "frame-ancestors 'none'\r\n";
     call_answer_text(call, "text/html; charset=utf-8", status_page, status_page_size);
 }
 
@@ -114,6 +116,6 @@ const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
     {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS, get_metrics},
-    {EVHTTP_REQ_GET, "/", ALLOW_READERS, get_page},
+    {EVHTTP_REQ_GET, "/", ALLOW_ANYBODY, get_page}, /* what it shows it asks for */
     {0, NULL, 0, NULL},
 };

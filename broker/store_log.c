@@ -11,9 +11,10 @@
 /*
  * From WANTED pages on the thread copies them. While it does, commits append more, so a steady
  * stream of them could keep it from ever being done, and only a log that was copied whole begins
- * anew. At URGENT pages a commit therefore copies what is left itself, when nothing can be added.
+ * anew. At URGENT pages a commit therefore copies what is left itself, when nothing can be added,
+ * unless the thread is at it; at LIMIT pages it waits for the thread first.
  */
-enum { WANTED_PAGES = 1000, URGENT_PAGES = 4000 };
+enum { WANTED_PAGES = 1000, URGENT_PAGES = 4000, LIMIT_PAGES = 8000 };
 
 /* What a log that begins anew keeps of its file. */
 #define KEEP_SIZE "PRAGMA journal_size_limit = 16777216"
@@ -22,7 +23,8 @@ struct store_log {
     sqlite3 *writer;   /* the store's connection */
     sqlite3 *database; /* the thread's */
     pthread_t thread;
-    pthread_mutex_t lock;
+    pthread_mutex_t copying; /* one of the two at a time */
+    pthread_mutex_t lock;    /* of what follows */
     pthread_cond_t wake;
     bool running, wanted, stop;
 };
@@ -52,7 +54,9 @@ static void *run(void *context)
         }
         self->wanted = false;
         pthread_mutex_unlock(&self->lock);
+        pthread_mutex_lock(&self->copying);
         checkpoint(self->database);
+        pthread_mutex_unlock(&self->copying);
         pthread_mutex_lock(&self->lock);
     }
     pthread_mutex_unlock(&self->lock);
@@ -65,8 +69,11 @@ static int after_commit(void *context, sqlite3 *database, const char *name, int 
     struct store_log *self = context;
 
     (void)name;
-    if (pages >= URGENT_PAGES) {
-        checkpoint(database); /* busy while the thread is at it: then the next commit tries */
+    if (pages >= LIMIT_PAGES)
+        pthread_mutex_lock(&self->copying);
+    if (pages >= LIMIT_PAGES || (pages >= URGENT_PAGES && !pthread_mutex_trylock(&self->copying))) {
+        checkpoint(database);
+        pthread_mutex_unlock(&self->copying);
     } else if (pages >= WANTED_PAGES) {
         pthread_mutex_lock(&self->lock);
         self->wanted = true;
@@ -89,6 +96,7 @@ int store_log_open(const char *path, sqlite3 *database, struct store_log **out)
     if (!self)
         return -ENOMEM;
     self->writer = database;
+    pthread_mutex_init(&self->copying, NULL);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->wake, NULL);
     code = sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE, NULL);
@@ -124,6 +132,7 @@ void store_log_close(struct store_log **pointer)
     sqlite3_close(self->database);
     pthread_cond_destroy(&self->wake);
     pthread_mutex_destroy(&self->lock);
+    pthread_mutex_destroy(&self->copying);
     free(self);
     *pointer = NULL;
 }

@@ -7,22 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *api_signed_text(const char *method, const char *path, const void *body, size_t size)
+char *api_signed_text(const char *method, const char *path, const char *body_digest)
 {
-    uint8_t digest[SHA256_SIZE];
-    char hex[2 * SHA256_SIZE + 1], *text;
+    char *text;
 
-    sha256_of(body, size, digest);
-    hex_encode(digest, sizeof(digest), hex);
-    return asprintf(&text, "%s %s\n%s\n", method, path, hex) < 0 ? NULL : text;
+    return asprintf(&text, "%s %s\n%s\n", method, path, body_digest) < 0 ? NULL : text;
 }
 
-void api_digest(const char *text, char digest[2 * SHA256_SIZE + 1])
+void api_digest(const void *bytes, size_t size, char digest[API_DIGEST_TEXT])
 {
-    uint8_t bytes[SHA256_SIZE];
+    uint8_t sum[SHA256_SIZE];
 
-    sha256_of(text, strlen(text), bytes);
-    hex_encode(bytes, sizeof(bytes), digest);
+    sha256_of(bytes, size, sum);
+    hex_encode(sum, sizeof(sum), digest);
 }
 
 void api_sign(const uint8_t secret[SHA256_SIZE], const char *text, struct api_signature *signature)

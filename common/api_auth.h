@@ -19,10 +19,13 @@ struct api_signature {
     uint8_t mac[SHA256_SIZE];
 };
 
-/* The text that is signed; the caller frees it. NULL: no memory. */
-char *api_signed_text(const char *method, const char *path, const void *body, size_t size);
-/* Hexadecimal SHA-256 of a text: the payload of a munge credential. */
-void api_digest(const char *text, char digest[2 * SHA256_SIZE + 1]);
+#define API_DIGEST_TEXT (2 * SHA256_SIZE + 1)
+
+/* The text that is signed, with the digest of the body; the caller frees it. NULL: no memory. */
+char *api_signed_text(const char *method, const char *path, const char *body_digest);
+/* Hexadecimal SHA-256: of a body, for the header Content-SHA256, by which a request can be checked
+ * before its body has come; and of the signed text, for the payload of a munge credential. */
+void api_digest(const void *bytes, size_t size, char digest[API_DIGEST_TEXT]);
 
 /* Computes `mac` from the other fields. */
 void api_sign(const uint8_t secret[SHA256_SIZE], const char *text, struct api_signature *signature);

@@ -154,7 +154,8 @@ void broker_client_close(struct broker_client **pointer)
 
 /* ---- authentication ---- */
 
-static int authorize_key(struct broker_client *client, const char *text, char **header)
+static int authorize_key(struct broker_client *client, const char *text, const char *body_digest,
+                         char **header)
 {
     struct api_signature signature = {.time = time(NULL)};
     uint8_t nonce[(API_NONCE_TEXT - 1) / 2];
@@ -167,13 +168,15 @@ static int authorize_key(struct broker_client *client, const char *text, char **
     strcpy(signature.key, client->key.id);
     api_sign(client->key.secret, text, &signature);
     api_signature_print(&signature, line);
-    return asprintf(header, "Authorization: Rgpu %s\r\n", line) < 0 ? -ENOMEM : 0;
+    return asprintf(header, "Authorization: Rgpu %s\r\nContent-SHA256: %s\r\n", line,
+                    body_digest) < 0 ? -ENOMEM : 0;
 }
 
-static int authorize_munge(struct broker_client *client, const char *text, char **header)
+static int authorize_munge(struct broker_client *client, const char *text, const char *body_digest,
+                           char **header)
 {
     munge_ctx_t context = munge_ctx_create();
-    char digest[2 * SHA256_SIZE + 1], *credential = NULL;
+    char digest[API_DIGEST_TEXT], *credential = NULL;
     munge_err_t code;
     int error = 0;
 
@@ -181,30 +184,32 @@ static int authorize_munge(struct broker_client *client, const char *text, char 
         return -ENOMEM;
     if (client->munge_socket)
         munge_ctx_set(context, MUNGE_OPT_SOCKET, client->munge_socket);
-    api_digest(text, digest);
+    api_digest(text, strlen(text), digest);
     code = munge_encode(&credential, context, digest, (int)strlen(digest));
     if (code == EMUNGE_SUCCESS)
-        error = asprintf(header, "Authorization: Munge %s\r\n", credential) < 0 ? -ENOMEM : 0;
+        error = asprintf(header, "Authorization: Munge %s\r\nContent-SHA256: %s\r\n", credential,
+                         body_digest) < 0 ? -ENOMEM : 0;
     munge_ctx_destroy(context);
     free(credential);
     return error;
 }
 
-/* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned, which
- * is enough to look; the broker says so where it is not. */
+/* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned; the
+ * broker says so where that is not enough. */
 static int authorize(struct broker_client *client, const char *method, const char *path,
                      const char *body, char **header)
 {
-    char *text;
+    char digest[API_DIGEST_TEXT], *text;
     int error;
 
     if (client->endpoint.is_unix)
         return 0;
-    text = api_signed_text(method, path, body, strlen(body));
+    api_digest(body, strlen(body), digest);
+    text = api_signed_text(method, path, digest);
     if (!text)
         return -ENOMEM;
-    error = client->has_key ? authorize_key(client, text, header)
-                            : authorize_munge(client, text, header);
+    error = client->has_key ? authorize_key(client, text, digest, header)
+                            : authorize_munge(client, text, digest, header);
     free(text);
     return error;
 }

@@ -328,7 +328,7 @@ static json_t *describe_endings(struct broker_agent *agent)
 
 static char *authorization(struct broker_agent *agent, const char *text)
 {
-    char *header = NULL, *credential = NULL, digest[2 * SHA256_SIZE + 1], line[160];
+    char *header = NULL, *credential = NULL, digest[API_DIGEST_TEXT], line[160];
     struct api_signature signature = {.time = time(NULL)};
     uint8_t nonce[(API_NONCE_TEXT - 1) / 2];
 
@@ -341,7 +341,7 @@ static char *authorization(struct broker_agent *agent, const char *text)
         api_signature_print(&signature, line);
         return asprintf(&header, "Rgpu %s", line) < 0 ? NULL : header;
     }
-    api_digest(text, digest);
+    api_digest(text, strlen(text), digest);
     if (munge_encode(&credential, agent->munge, digest, (int)strlen(digest)) != EMUNGE_SUCCESS) {
         log_warn("munge: %s", munge_ctx_strerror(agent->munge));
         return NULL;
@@ -549,15 +549,16 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
 {
     struct evhttp_request *request = evhttp_request_new(answered, agent);
     char *text = json_dumps(body, JSON_COMPACT), *signed_text = NULL, *credentials = NULL;
-    char path[256], host[300];
+    char path[256], host[300], digest[API_DIGEST_TEXT];
     struct evkeyvalq *headers;
     int err = -ENOMEM;
 
     snprintf(path, sizeof(path), "/v1/boxes/%s%s", agent->box->name, suffix);
     snprintf(host, sizeof(host), "%s:%u", agent->broker.host, agent->broker.port);
-    if (text)
-        signed_text = api_signed_text(method == EVHTTP_REQ_PUT ? "PUT" : "POST", path, text,
-                                      strlen(text));
+    if (text) {
+        api_digest(text, strlen(text), digest);
+        signed_text = api_signed_text(method == EVHTTP_REQ_PUT ? "PUT" : "POST", path, digest);
+    }
     if (signed_text)
         credentials = authorization(agent, signed_text);
     if (request && credentials && connection(agent)) {
@@ -565,6 +566,7 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
         evhttp_add_header(headers, "Host", host);
         evhttp_add_header(headers, "Content-Type", "application/json");
         evhttp_add_header(headers, "Authorization", credentials);
+        evhttp_add_header(headers, "Content-SHA256", digest);
         evbuffer_add(evhttp_request_get_output_buffer(request), text, strlen(text));
         // Takes over the request, also where it fails.
         err = evhttp_make_request(agent->connection, request, method, path) ? -EIO : 0;

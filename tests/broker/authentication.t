@@ -8,7 +8,8 @@ ctl=$BUILD/bin/rgpuctl
 ask() { python3 "$TOP/tests/broker/signed.py" "$BROKER" "$@"; }
 status_of() { ask "$@" | sed -n 1p; }
 
-is "$(status_of none GET /v1/boxes)" 200 "anybody may look"
+is "$(status_of none GET /v1/boxes)" 401 "nobody unknown may look"
+is "$(status_of none GET /)" 200 "but at the page, which is empty for him"
 is "$(status_of none POST /v1/leases '{}')" 401 "nobody unknown may take"
 is "$(status_of none POST /v1/boxes/box1/drain '{}')" 401 "or steer"
 is "$(status_of none PUT /v1/boxes/evil '{}')" 401 "or register"
@@ -30,6 +31,9 @@ is "$(status_of "$TMP/admin.key" --time -120 POST /v1/boxes/box1/drain '{}')" 40
 is "$(status_of "$TMP/admin.key" --time +120 POST /v1/boxes/box1/drain '{}')" 401 "and one of the future"
 like "$(ask "$TMP/admin.key" --twice POST /v1/boxes/box1/undrain '{}')" 'the request was sent before' "a request counts once"
 is "$(status_of "$TMP/admin.key" --sign-body '{"force": false}' POST /v1/boxes/box1/drain '{"force": true}')" 401 "another body is refused"
+digest=$(printf '{"force": true}' | sha256sum | cut -d' ' -f1)
+is "$(status_of "$TMP/admin.key" --sign-body '{"force": false}' --digest "$digest" POST /v1/boxes/box1/drain '{"force": true}')" 401 "also where its digest is given instead of the signed one"
+like "$(ask "$TMP/admin.key" --digest none POST /v1/boxes/box1/drain '{}')" 'Content-SHA256' "a body without a digest is refused, with the reason"
 is "$(status_of "$TMP/admin.key" --sign-path /v1/boxes/box1/undrain POST /v1/boxes/box1/drain '{}')" 401 "another path is refused"
 is "$(status_of "$TMP/admin.key" --sign-method GET POST /v1/boxes/box1/drain '{}')" 401 "another method is refused"
 printf 'admin %064d\n' 99 >"$TMP/wrong.key"
@@ -95,8 +99,9 @@ refused() { "$BUILD/bin/rgpu-brokerd" --state-dir "$TMP" --socket "" --listen 12
 like "$(refused --max-ticket-lifetime 100h || true)" 'max_ticket_lifetime must not be shorter' "a limit below the usual lifetime is refused at start"
 like "$(refused --heartbeat 30s || true)" 'away_after must be longer than heartbeat' "so is a heartbeat longer than the grace"
 like "$(refused --heartbeat 0 || true)" 'heartbeat must be more than 0' "or none"
-start_broker --anonymous-read=no
-is "$(status_of none GET /v1/boxes)" 401 "where the administrator says so, nobody unknown sees anything"
+start_broker --anonymous-read=yes
+is "$(status_of none GET /v1/boxes)" 200 "where the administrator says so, anybody may look"
+is "$(status_of none POST /v1/boxes/box1/drain '{}')" 401 "at most"
 is "$(RGPU_BROKER=$BROKER RGPU_BROKER_KEY=$TMP/admin.key "$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "a box's keys come through sealed too"
 is "$(status_of none GET /healthz)" 200 "but that the broker is well"
 is "$(error_code POST /v1/leases '[1]')" bad-json "a body is an object"

@@ -13,7 +13,8 @@ parser.add_argument("address")
 parser.add_argument("key")
 parser.add_argument("--time", type=int, default=0, help="how far off the signature's time is")
 parser.add_argument("--twice", action="store_true", help="send the very same request again")
-parser.add_argument("--sign-body")
+parser.add_argument("--sign-body", help="sign another body, and give its digest")
+parser.add_argument("--digest", help="instead of that of the body that is signed")
 parser.add_argument("--sign-path")
 parser.add_argument("--sign-method")
 parser.add_argument("--header", help="instead of a signature")
@@ -43,7 +44,10 @@ def send(headers):
 
 
 def fresh():
+    said = options.body if options.sign_body is None else options.sign_body
     headers = {"Content-Type": "application/json"}
+    if options.digest != "none":
+        headers["Content-SHA256"] = options.digest or hashlib.sha256(said.encode()).hexdigest()
     if options.header:
         headers["Authorization"] = options.header
     elif options.key != "none":

@@ -2,7 +2,7 @@
 # The status page: one file without anything from elsewhere, which a browser fills and keeps live.
 . "$(dirname "$0")/broker.sh"
 
-start_broker
+start_broker --anonymous-read=yes
 start_pool_box box1
 lease=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "job": "<b>bold</b>"}' | at lease.id)
 page=$(python3 -c 'import sys, urllib.request; r = urllib.request.urlopen(sys.argv[1]); print(r.headers["Content-Security-Policy"]); print(r.read().decode())' "http://$BROKER/")

@@ -1,6 +1,5 @@
 // Fuzz target: what arrives at the broker's socket, from the first byte to the database. Over a unix
 // socket the kernel says who asks, so every route is open to the input.
-#include <event2/listener.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,46 +34,39 @@ static void remove_files(void)
     }
 }
 
-static void listen_here(void)
-{
-    struct evconnlistener *listener;
-
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", directory);
-    listener = evconnlistener_new_bind(server.base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE, 16,
-                                       (struct sockaddr *)&address, sizeof(address));
-    if (!listener || !evhttp_bind_listener(server.http, listener))
-        abort();
-}
-
 static void start(void)
 {
-    char path[128];
+    char path[128], *at = address.sun_path;
 
     log_set_level(LOG_LEVEL_OFF);
     snprintf(directory, sizeof(directory), "/tmp/rgpu-fuzz.XXXXXX");
-    if (!mkdtemp(directory) || config_defaults(settings_table, &settings) ||
-        config_set(settings_table, "auth", "munge", "no", "fuzz", &settings))
+    if (!mkdtemp(directory) || config_defaults(settings_table, &settings))
+        abort();
+    snprintf(at, sizeof(address.sun_path), "%s/s", directory);
+    if (config_set(settings_table, "auth", "munge", "no", "fuzz", &settings) ||
+        config_set(settings_table, "broker", "listen", "", "fuzz", &settings) ||
+        config_set(settings_table, "broker", "socket", at, "fuzz", &settings))
         abort();
     snprintf(path, sizeof(path), "%s/pool.sqlite", directory);
     broker = (struct broker){.limits = {.away_seconds = 30, .ticket_seconds = 3600,
+                                        .max_ticket_seconds = 7200,
                                         .history_seconds = 60, .keep_events = 100}};
     server = (struct server){.broker = &broker, .settings = &settings};
     if (ticket_key_generate("k1", &broker.keys.keys[0]))
         abort();
     broker.keys.count = 1;
     server.base = event_base_new();
-    if (broker_open(path, false, &broker) || auth_new(&settings, &server.auth) ||
+    if (broker_open(path, false, &broker) || auth_new(&settings, server.base, &server.auth) ||
         server_start(&server))
         abort();
-    listen_here();
 }
 
 static void stop(void)
 {
     server_stop(&server);
     event_base_loop(server.base, EVLOOP_NONBLOCK);
-    event_base_free(server.base);
     auth_free(&server.auth);
+    event_base_free(server.base);
     broker_close(&broker);
     config_clear(settings_table, &settings);
     memset(&settings, 0, sizeof(settings));

@@ -1,0 +1,197 @@
+/* Heads of HTTP requests. */
+#include "broker/http_head.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name;
+    enum evhttp_cmd_type method;
+} methods[] = {
+    {"GET", EVHTTP_REQ_GET},
+    {"POST", EVHTTP_REQ_POST},
+    {"PUT", EVHTTP_REQ_PUT},
+    {"DELETE", EVHTTP_REQ_DELETE},
+};
+
+/* Cuts the next line, which ends in CR LF; NULL where it does not, or has other control characters
+ * than tabs. */
+static char *take_line(char **at)
+{
+    char *line = *at, *end = line;
+
+    while ((unsigned char)*end >= 0x20 || *end == '\t')
+        if (*end++ == 0x7f)
+            return NULL;
+    if (end[0] != '\r' || end[1] != '\n')
+        return NULL;
+    *end = '\0';
+    *at = end + 2;
+    return line;
+}
+
+static bool is_token(const char *text)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~0123456789"
+                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    return *text && text[strspn(text, others)] == '\0';
+}
+
+static bool is_target(const char *text)
+{
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at <= 0x20 || (unsigned char)*at >= 0x7f || *at == '#')
+            return false;
+    return *text == '/';
+}
+
+/* METHOD SP TARGET SP HTTP/1.x */
+static bool read_request_line(char *line, struct http_head *head)
+{
+    char *target = strchr(line, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
+
+    if (!version)
+        return false;
+    *target++ = '\0';
+    *version++ = '\0';
+    if (!is_token(line) || !is_target(target) ||
+        (strcmp(version, "HTTP/1.1") && strcmp(version, "HTTP/1.0")))
+        return false;
+    head->method_name = line;
+    head->target = target;
+    head->keep_alive = version[7] == '1';
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+        if (!strcmp(methods[i].name, line))
+            head->method = methods[i].method;
+    return true;
+}
+
+static bool read_size(const char *text, size_t *size)
+{
+    size_t number = 0, digits = strspn(text, "0123456789");
+
+    if (digits == 0 || text[digits])
+        return false;
+    for (; *text; text++) {
+        number = number * 10 + (size_t)(*text - '0');
+        if (number > HTTP_BODY_MAX)
+            number = HTTP_BODY_MAX + 1;
+    }
+    *size = number;
+    return true;
+}
+
+/* Whether a list separated by commas has the word. */
+static bool lists(const char *list, const char *word)
+{
+    size_t size = strlen(word);
+
+    while (*list) {
+        size_t entry;
+
+        list += strspn(list, ", \t");
+        entry = strcspn(list, ", \t");
+        if (entry == size && !strncasecmp(list, word, size))
+            return true;
+        list += entry;
+    }
+    return false;
+}
+
+struct seen {
+    bool size, authorization, digest, host;
+};
+
+static bool once(bool *seen)
+{
+    bool first = !*seen;
+
+    *seen = true;
+    return first;
+}
+
+/* Where two readers of one head could disagree, it is refused: what is said twice, for instance. */
+static int read_field(const char *name, const char *value, struct seen *seen,
+                      struct http_head *head, const char **why)
+{
+    *why = "a header is there twice";
+    if (!strcasecmp(name, "Transfer-Encoding")) {
+        *why = "a body needs its Content-Length";
+        return 501;
+    }
+    if (!strcasecmp(name, "Content-Length")) {
+        if (!once(&seen->size))
+            return 400;
+        *why = "the Content-Length is no number";
+        return read_size(value, &head->body_size) ? 0 : 400;
+    }
+    if (!strcasecmp(name, "Authorization")) {
+        head->authorization = value;
+        return once(&seen->authorization) ? 0 : 400;
+    }
+    if (!strcasecmp(name, "Content-SHA256")) {
+        head->body_digest = value;
+        return once(&seen->digest) ? 0 : 400;
+    }
+    if (!strcasecmp(name, "Host"))
+        return once(&seen->host) ? 0 : 400;
+    if (!strcasecmp(name, "Connection")) {
+        if (lists(value, "close"))
+            head->keep_alive = false;
+        return 0;
+    }
+    if (!strcasecmp(name, "Expect")) {
+        *why = "this expectation is not met here";
+        head->expects_continue = true;
+        return strcasecmp(value, "100-continue") ? 417 : 0;
+    }
+    return 0;
+}
+
+/* NAME ":" VALUE, without the blanks around the value. */
+static bool split_field(char *line, char **value)
+{
+    char *colon = strchr(line, ':'), *end;
+
+    if (!colon)
+        return false;
+    *colon = '\0';
+    *value = colon + 1 + strspn(colon + 1, " \t");
+    end = *value + strlen(*value);
+    while (end > *value && (end[-1] == ' ' || end[-1] == '\t'))
+        *--end = '\0';
+    return is_token(line);
+}
+
+int http_head_parse(char *text, size_t size, struct http_head *head, const char **why)
+{
+    struct seen seen = {false};
+    char *at = text, *line = take_line(&at);
+    int status = 0;
+
+    memset(head, 0, sizeof(*head));
+    *why = "this is no HTTP/1.1 request";
+    if (!line || !read_request_line(line, head))
+        return 400;
+    while (!status) {
+        char *value;
+
+        *why = "a header is not NAME: VALUE";
+        line = take_line(&at);
+        if (!line)
+            return 400;
+        if (!*line)
+            break;
+        if (!split_field(line, &value))
+            return 400;
+        status = read_field(line, value, &seen, head, why);
+    }
+    if (status)
+        return status;
+    if (at != text + size)
+        return 400;
+    *why = "the body is too large";
+    return head->body_size > HTTP_BODY_MAX ? 413 : 0;
+}

@@ -1,0 +1,27 @@
+/* Bounds on how often a line is logged. */
+#include "common/log_limit.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/* One lock for all: a line that is left out is the cheap case, and holds it for a moment. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool log_limit_take(struct log_limit *limit, uint64_t *left_out)
+{
+    struct timespec now;
+    bool allowed;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_mutex_lock(&lock);
+    if (limit->written == 0 || now.tv_sec - limit->since >= (int64_t)limit->seconds) {
+        limit->since = now.tv_sec;
+        limit->written = 0;
+    }
+    allowed = limit->written < limit->burst;
+    *left_out = limit->left_out;
+    limit->written += allowed;
+    limit->left_out = allowed ? 0 : limit->left_out + 1;
+    pthread_mutex_unlock(&lock);
+    return allowed;
+}

@@ -111,6 +111,7 @@ static void leave_origin(struct connections *all, struct origin *origin)
 static void connection_free(struct connection *connection)
 {
     struct connections *all = connection->all;
+    int fd = bufferevent_getfd(connection->channel);
 
     if (connection->request)
         all->handler->gone(connection->request);
@@ -118,6 +119,9 @@ static void connection_free(struct connection *connection)
     all->count--;
     leave_origin(all, connection->origin);
     event_free(connection->deadline);
+    /* bufferevent_free closes later, but who comes next may need the descriptor. */
+    bufferevent_setfd(connection->channel, -1);
+    close(fd);
     bufferevent_free(connection->channel);
     free(connection->head_text);
     free(connection);
@@ -432,7 +436,7 @@ static struct connection *connection_new(struct connections *all, int fd, struct
     if (!connection)
         return NULL;
     connection->deadline = evtimer_new(all->base, on_deadline, connection);
-    connection->channel = connection->deadline ? bufferevent_socket_new(all->base, fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
+    connection->channel = connection->deadline ? bufferevent_socket_new(all->base, fd, 0) : NULL;
     if (!connection->channel) {
         if (connection->deadline)
             event_free(connection->deadline);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "admin-cli/ticket_file.h"
 #include "common/broker_client.h"
 #include "common/units.h"
 
@@ -111,7 +112,7 @@ static int await_grant(struct broker_client *client, struct broker_lease *lease)
 
 // ---- the program ----
 
-static pid_t start_program(char **argv, const char *ticket)
+static pid_t start_program(char **argv, const char *ticket_file)
 {
     pid_t pid = fork();
 
@@ -119,8 +120,8 @@ static pid_t start_program(char **argv, const char *ticket)
         return pid;
     sigprocmask(SIG_SETMASK, &old_mask, NULL);
     unsetenv("RGPU_BOXES");
-    unsetenv("RGPU_TICKET_FILE");
-    if (!setenv("RGPU_TICKET", ticket, 1))
+    unsetenv("RGPU_TICKET");
+    if (!setenv("RGPU_TICKET_FILE", ticket_file, 1))
         execvp(argv[0], argv);
     int error = errno;
     fprintf(stderr, "rgpuctl run: cannot run %s: %s\n", argv[0], strerror(error));
@@ -168,6 +169,25 @@ static int exit_status(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// Runs the program with the ticket, and returns its status.
+static int run_program(struct broker_client *client, const struct broker_lease *lease, char **argv,
+                       const sigset_t *set)
+{
+    char *ticket_file = NULL;
+    int err = ticket_file_write(lease->ticket, &ticket_file), status = 126;
+    pid_t pid;
+
+    if (err) {
+        fprintf(stderr, "rgpuctl run: the ticket cannot be written to a file: %s\n", strerror(-err));
+        return status;
+    }
+    pid = start_program(argv, ticket_file);
+    if (pid > 0)
+        status = exit_status(watch_program(client, lease->id, pid, set));
+    ticket_file_remove(&ticket_file);
+    return status;
+}
+
 int lease_run(const struct command *command, const struct command_line *line)
 {
     struct broker_client_options options = {.address = command_value(command, line, "broker"),
@@ -189,12 +209,10 @@ int lease_run(const struct command *command, const struct command_line *line)
     error = broker_client_acquire(client, &request, &lease);
     if (!error && strcmp(lease.state, "granted"))
         error = await_grant(client, &lease);
-    if (error) {
+    if (error)
         status = error == -EINTR ? 130 : explain(client, error);
-    } else {
-        pid_t pid = start_program(line->argv, lease.ticket);
-        status = pid < 0 ? 126 : exit_status(watch_program(client, lease.id, pid, &set));
-    }
+    else
+        status = run_program(client, &lease, line->argv, &set);
     if (*lease.id && broker_client_release(client, lease.id) < 0)
         fprintf(stderr, "rgpuctl run: lease %s is not released (%s); it ends by itself within %d s\n",
                 lease.id, broker_client_error(client), LIFETIME);

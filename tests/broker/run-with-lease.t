@@ -12,6 +12,12 @@ status_of() { local status=0; "$@" >"$TMP/out" 2>&1 || status=$?; echo $status; 
 
 ok "a program runs under a lease" "$ctl" run -- "$CLIENT" "$BOX" echo hi
 ok "which is over afterwards" await "the end" none_left
+out=$(XDG_RUNTIME_DIR=$TMP RGPU_TICKET=stale "$ctl" run -- sh -c 'env; stat -c "%a %s" "$RGPU_TICKET_FILE"')
+unlike "$out" 'eyJ|^RGPU_TICKET=' "the ticket is not in the program's environment"
+like "$out" "^RGPU_TICKET_FILE=$TMP/rgpu-ticket-" "but in a file that is named there"
+like "$out" '^600 [1-9]' "which only the user can read"
+is "$(ls "$TMP" | grep -c rgpu-ticket || true)" 0 "and which is gone afterwards"
+is "$(status_of env XDG_RUNTIME_DIR= TMPDIR="$TMP" "$ctl" run -- sh -c 'test -s "$RGPU_TICKET_FILE"; exit 5')" 5 "it is written where there is room for it"
 is "$(status_of "$ctl" run -n 2 -- sh -c 'exit 7')" 7 "the program's status is rgpuctl's"
 is "$(status_of "$ctl" run -- sh -c 'kill -TERM $$')" 143 "and its signal"
 is "$(status_of "$ctl" run -- /no/such/program)" 127 "a program that does not exist"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/endpoint.h"
-#include "common/log.h"
+#include "common/log_limit.h"
 #include "common/tls.h"
 #include "daemon/accounts.h"
 #include "daemon/broker_agent.h"
@@ -52,6 +52,9 @@ struct client {
     int64_t queued_ms;
     size_t discarded;
 };
+
+// Whoever can connect can be refused as often as he likes.
+static struct log_limit refused_lines = LOG_LIMIT(20, 60);
 
 static const char *const state_names[] = {
     [CLIENT_ARRIVED] = "arrived",   [CLIENT_PROVING] = "proving",
@@ -156,8 +159,9 @@ static void refuse(struct client *client, enum control_refusal code, const char 
     for (char *p = refused.text; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';
-    log_info("client refused peer=%s state=%s code=%s reason=\"%s\"", client->peer,
-             state_names[client->state], control_refusal_name(code), refused.text);
+    log_limited(&refused_lines, LOG_LEVEL_INFO,
+                "client refused peer=%s state=%s code=%s reason=\"%s\"", client->peer,
+                state_names[client->state], control_refusal_name(code), refused.text);
     // Before TLS stands only its own alert can be said, and has been.
     if ((client->state != CLIENT_PROVING && reply(client, CONTROL_REFUSED, &refused)) ||
         shutdown(client->fd, SHUT_WR)) {

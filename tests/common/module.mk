@@ -1,6 +1,7 @@
 $(call test_program,common-handles,tests/common/handles.c,rgpucommon)
 $(call test_program,common-settings,tests/common/settings.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,common-log-lines,tests/common/log-lines.c,rgpucommon)
+$(call test_program,common-log-limit,tests/common/log-limit.c,rgpucommon)
 $(call test_program,common-endpoints,tests/common/endpoints.c,rgpucommon)
 $(call test_program,common-spawning,tests/common/spawning.c,rgpucommon)
 $(call test_program,common-passing,tests/common/passing.c,rgpucommon)

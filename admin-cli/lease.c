@@ -29,6 +29,7 @@ static int read_request(const struct command *command, const struct command_line
         .job = line->argv[0], .owner = getuid(), .count = 1, .lifetime = LIFETIME,
         .queue = !command_value(command, line, "no-wait"), .ticket = true,
         .constraint = command_value(command, line, "constraint"),
+        .protection = command_value(command, line, "protection"),
     };
     out->mode = mode ? mode : memory ? "shared" : "exclusive";
     if (count) {

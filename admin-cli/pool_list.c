@@ -35,6 +35,7 @@ static const struct table_column session_columns[] = {
     {"BOX", "box", TABLE_TEXT},             {"SESSION", "session", TABLE_TEXT},
     {"LEASE", "lease", TABLE_TEXT},         {"CLIENT", "client", TABLE_TEXT},
     {"PEER", "peer", TABLE_TEXT},           {"TRANSPORT", "transport", TABLE_TEXT},
+    {"PROTECTION", "protection", TABLE_TEXT},
     {"AGE", "age_seconds", TABLE_SECONDS},  {"MEMORY", "memory", TABLE_BYTES},
     {"IN", "bytes_in", TABLE_BYTES},        {"OUT", "bytes_out", TABLE_BYTES},
     {"CALLS", "calls", TABLE_TEXT},         {0},

@@ -24,6 +24,14 @@ static int check_boxes(const char *boxes)
     return EXIT_USAGE;
 }
 
+static int check_protection(const char *word)
+{
+    if (!word || !strcmp(word, "authenticate") || !strcmp(word, "privacy"))
+        return 0;
+    fprintf(stderr, "rgpuctl run: --protection is authenticate or privacy\n");
+    return EXIT_USAGE;
+}
+
 // The directory of our libcuda.so.1, which the program's own search would not find.
 static int library_directory(char *path, size_t size)
 {
@@ -95,10 +103,13 @@ static int run(const struct command *command, int argc, char **argv)
     }
     status = boxes ? check_boxes(boxes) : 0;
     if (!status)
+        status = check_protection(command_value(command, &line, "protection"));
+    if (!status)
         status = set_library_path();
     if (!status)
         status = set_variable("RGPU_BOXES", boxes) ||
                  set_variable("RGPU_TRANSPORT", command_value(command, &line, "transport")) ||
+                 set_variable("RGPU_PROTECTION", command_value(command, &line, "protection")) ||
                  set_variable("RGPU_LOG", command_value(command, &line, "log"))
                      ? EXIT_USAGE : 0;
     if (status)
@@ -116,6 +127,7 @@ static const struct command_option run_options[] = {
     POOL_OPTIONS,
     {"box", "HOST:PORT[,...]", "boxes without a broker instead of a lease [RGPU_BOXES]", 0},
     {"transport", "NAME", "tcp, shm or rdma instead of the automatic choice", 0},
+    {"protection", "WORD", "authenticate or privacy: the least that sessions have on their way", 0},
     {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0},
     {0},
 };

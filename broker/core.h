@@ -15,6 +15,7 @@
 struct broker_limits {
     double away_seconds;      /* silence after which a box counts as away */
     int64_t ticket_seconds;   /* validity of a ticket unless asked otherwise */
+    bool privacy;             /* all leases ask for it */
     int64_t max_ticket_seconds; /* longest that may be asked for */
     int64_t history_seconds;  /* how long ended leases are kept */
     int64_t keep_events;

@@ -61,6 +61,7 @@ static struct broker_limits limits_of(const struct settings *settings)
     return (struct broker_limits){
         .away_seconds = (double)settings->away_after * 1e-6,
         .ticket_seconds = (int64_t)(settings->ticket_lifetime / 1000000),
+        .privacy = settings->protection == 1,
         .max_ticket_seconds = (int64_t)(settings->max_ticket_lifetime / 1000000),
         .history_seconds = (int64_t)(settings->history / 1000000),
         .max_lifetime = (int64_t)(settings->max_lifetime / 1000000),

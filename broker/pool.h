@@ -47,6 +47,7 @@ struct request {
     enum policy policy;
     uint64_t min_memory;
     bool same_box, different_boxes;
+    bool privacy; /* of the way between programs and boxes */
     char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
 };
 

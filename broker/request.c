@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/plan.h"
+#include "control_messages.h"
 
 static bool read_pattern(const json_t *object, const char *name, char *out)
 {
@@ -25,6 +26,16 @@ static bool read_flag(const json_t *object, const char *name, bool *out)
 
     *out = json_is_true(value);
     return !value || json_is_boolean(value);
+}
+
+static bool read_protection(const json_t *object, bool *privacy)
+{
+    const json_t *value = json_object_get(object, "protection");
+    const char *name = json_string_value(value);
+
+    *privacy = name && !strcmp(name, control_protection_name(CONTROL_PROTECTION_PRIVACY));
+    return !value || *privacy ||
+           (name && !strcmp(name, control_protection_name(CONTROL_PROTECTION_AUTHENTICATE)));
 }
 
 static bool read_bytes(const json_t *object, const char *name, uint64_t *out)
@@ -75,6 +86,8 @@ static const char *read_members(const json_t *object, struct request *request)
     if (!read_flag(object, "same_box", &request->same_box) ||
         !read_flag(object, "different_boxes", &request->different_boxes))
         return "\"same_box\" and \"different_boxes\" are true or false";
+    if (!read_protection(object, &request->privacy))
+        return "\"protection\" must be \"authenticate\" or \"privacy\"";
     return NULL;
 }
 
@@ -118,6 +131,9 @@ json_t *request_to_json(const struct request *request)
         json_object_set_new(object, "same_box", json_true());
     if (request->different_boxes)
         json_object_set_new(object, "different_boxes", json_true());
+    if (request->privacy)
+        json_object_set_new(object, "protection",
+                            json_string(control_protection_name(CONTROL_PROTECTION_PRIVACY)));
     return object;
 }
 

@@ -9,7 +9,7 @@
 /*
  *     {"gpus": [{"count": 2, "mode": "exclusive"}, {"count": 1, "mode": "shared", "memory": N}],
  *      "policy": "pack", "model": GLOB, "box": GLOB, "locality": GLOB, "min_memory": BYTES,
- *      "same_box": false, "different_boxes": false}
+ *      "same_box": false, "different_boxes": false, "protection": "authenticate"|"privacy"}
  *
  * Only "gpus" must be there. -EINVAL with a sentence in why.
  */

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 
+static const char *const protection_words[] = {"authenticate", "privacy", NULL};
 static const char *const munge_words[] = {"auto", "yes", "no", NULL};
 static const char *const synchronous_words[] = {"full", "normal", NULL};
 
@@ -31,6 +32,8 @@ const struct config_option settings_table[] = {
                     "how long a ticket opens sessions; no shorter than the longest job"),
     CONFIG_DURATION("tickets", "max_ticket_lifetime", S, max_ticket_lifetime, "744h",
                     "longest that anybody may ask a ticket for"),
+    CONFIG_ENUM("tickets", "protection", S, protection, "authenticate", protection_words,
+                "the least that sessions of any lease get; privacy: TCP data are encrypted too"),
     CONFIG_ENUM("auth", "munge", S, munge, "auto", munge_words,
                 "take munge credentials over TCP; auto: where munged runs"),
     CONFIG_STRING("auth", "munge_socket", S, munge_socket, "",

@@ -17,6 +17,7 @@ struct settings {
     uint64_t clock_skew;
     bool anonymous_read, user_leases;
     uint64_t heartbeat, away_after, ticket_lifetime, max_ticket_lifetime, max_lifetime, history;
+    int protection; /* 0 authenticate, 1 privacy */
     int64_t keep_events;
 };
 

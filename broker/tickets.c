@@ -21,7 +21,8 @@ static bool seen_before(const struct pool_lease *lease, const bool *chosen, size
 }
 
 static void fill_ticket(const struct broker *broker, const struct pool_lease *lease,
-                        const bool *chosen, const struct pool_box *box, int64_t until, struct ticket *ticket)
+                        const bool *chosen, const struct pool_box *box, int64_t until,
+                        struct ticket *ticket)
 {
     uint64_t number = 0;
 
@@ -35,6 +36,9 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
     if (lease->job)
         snprintf(ticket->job, sizeof(ticket->job), "%s", lease->job);
     ticket->owner = lease->owner;
+    ticket->protection = lease->request.privacy || broker->limits.privacy
+                             ? CONTROL_PROTECTION_PRIVACY
+                             : CONTROL_PROTECTION_AUTHENTICATE;
     ticket->issued = broker_wall();
     ticket->expires = until;
     ticket->epoch = broker->epoch;

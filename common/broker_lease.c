@@ -11,7 +11,7 @@
 
 static int set_constraint(json_t *request, const char *name, const char *value)
 {
-    static const char *const patterns[] = {"model", "box", "locality", "policy"};
+    static const char *const patterns[] = {"model", "box", "locality", "policy", "protection"};
     uint64_t bytes;
 
     for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
@@ -62,6 +62,8 @@ int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, c
     if (acquire->memory)
         json_object_set_new(shared ? part : request, shared ? "memory" : "min_memory",
                             json_integer((json_int_t)acquire->memory));
+    if (acquire->protection)
+        json_object_set_new(request, "protection", json_string(acquire->protection));
     error = broker_request_constrain(request, acquire->constraint, bad, size);
     if (error)
         json_decref(request);

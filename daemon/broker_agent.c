@@ -300,11 +300,12 @@ static json_t *describe_sessions(const struct box *box)
             continue;
         client = json_string(session->client);
         json_array_append_new(list, json_pack(
-            "{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
+            "{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
             "session", (json_int_t)session->id, "lease", session->grant.lease, "epoch",
             (json_int_t)session->grant.epoch, "client",
             client ? client : json_string("?"), "peer", session->peer, "gpu",
-            session->grant.device_count ? session->grant.devices[0]->uuid : "", "transport",
+            session->grant.device_count ? session->grant.devices[0]->uuid : "", "protection",
+            control_protection_name(session->protection), "transport",
             control_transport_name(session->stats.transport), "age_seconds",
             (double)(control_now_ms() - session->since_ms) / 1000, "memory",
             (json_int_t)session->stats.memory, "bytes_in", (json_int_t)session->stats.bytes_in,

@@ -99,6 +99,36 @@ int ledger_open_line(struct ledger *ledger, uint64_t session)
     return -EAGAIN;
 }
 
+// Under the lock.
+static bool take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit)
+{
+    uint64_t used = ledger_used(ledger, device);
+    bool fits = used <= limit && size <= limit - used;
+
+    if (fits)
+        atomic_fetch_add(&ledger->lines[line].used[device], size);
+    return fits;
+}
+
+int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, uint64_t size,
+                      uint64_t limit)
+{
+    enum { TRIES = 10000 }; // a worker holds the lock for less than that, unless it means harm
+    int line = ledger_find_line(ledger, session), err = EBUSY;
+
+    if (line < 0 || device >= LEDGER_DEVICES)
+        return -EINVAL;
+    for (int i = 0; i < TRIES && err == EBUSY; i++)
+        err = pthread_mutex_trylock(&ledger->lock);
+    if (err == EOWNERDEAD)
+        err = pthread_mutex_consistent(&ledger->lock);
+    if (err)
+        return -err;
+    bool fits = take(ledger, line, device, size, limit);
+    pthread_mutex_unlock(&ledger->lock);
+    return fits ? 0 : -ENOSPC;
+}
+
 void ledger_close_line(struct ledger *ledger, uint64_t session)
 {
     int line = ledger_find_line(ledger, session);
@@ -128,15 +158,6 @@ uint64_t ledger_used(const struct ledger *ledger, unsigned device)
     return sum;
 }
 
-unsigned ledger_others(const struct ledger *ledger, int line)
-{
-    unsigned count = 0;
-
-    for (int i = 0; i < LEDGER_LINES; i++)
-        count += i != line && atomic_load(&ledger->lines[i].session) != 0;
-    return count;
-}
-
 static bool lock(struct ledger *ledger)
 {
     int err = pthread_mutex_lock(&ledger->lock);
@@ -148,14 +169,9 @@ static bool lock(struct ledger *ledger)
 
 bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit)
 {
-    bool fits;
-
     if (device >= LEDGER_DEVICES || !lock(ledger))
         return false;
-    uint64_t used = ledger_used(ledger, device);
-    fits = used <= limit && size <= limit - used;
-    if (fits)
-        atomic_fetch_add(&ledger->lines[line].used[device], size);
+    bool fits = take(ledger, line, device, size, limit);
     pthread_mutex_unlock(&ledger->lock);
     return fits;
 }

@@ -22,6 +22,10 @@ void ledger_unmap(struct ledger **ledger);
 
 // Opens a line for a session. -EAGAIN: the lease has as many sessions as there are lines.
 int ledger_open_line(struct ledger *ledger, uint64_t session) __attribute__((warn_unused_result));
+// Counts what the session's process costs before it has taken anything: -ENOSPC where all lines together
+// would exceed LIMIT; another -errno where a worker does not let go of the account.
+int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, uint64_t size,
+                      uint64_t limit) __attribute__((warn_unused_result));
 // Clears the line of a session whose worker has ended.
 void ledger_close_line(struct ledger *ledger, uint64_t session);
 
@@ -35,7 +39,5 @@ bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size
 void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size);
 // What all lines hold.
 uint64_t ledger_used(const struct ledger *ledger, unsigned device);
-// Sessions beside that of LINE.
-unsigned ledger_others(const struct ledger *ledger, int line);
 
 #endif

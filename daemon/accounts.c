@@ -64,6 +64,29 @@ static bool has_budget(const struct session_grant *grant)
     return false;
 }
 
+// The broker counts one context of a share; those of further processes are within its budget.
+static int count_contexts(struct account *account, const struct session_grant *grant,
+                          uint64_t session)
+{
+    for (uint32_t i = 0; account->sessions && i < grant->device_count; i++) {
+        const struct device *device = grant->devices[i];
+        int err = grant->budgets[i]
+                      ? ledger_take_first(account->ledger, session, device->ordinal,
+                                          device->info.context_cost, grant->budgets[i])
+                      : 0;
+        if (err) {
+            log_warn("lease=%s session refused: the context of one more process does not fit its "
+                     "budget gpu=%u used=%llu context=%llu budget=%llu sessions=%u error=\"%s\"",
+                     grant->lease, device->ordinal,
+                     (unsigned long long)ledger_used(account->ledger, device->ordinal),
+                     (unsigned long long)device->info.context_cost,
+                     (unsigned long long)grant->budgets[i], account->sessions, strerror(-err));
+            return err;
+        }
+    }
+    return 0;
+}
+
 int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
 {
     struct account *account;
@@ -79,6 +102,11 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     err = ledger_open_line(account->ledger, session);
     if (err) {
         log_warn("lease=%s has too many sessions on this box", grant->lease);
+        return err;
+    }
+    err = count_contexts(account, grant, session);
+    if (err) {
+        ledger_close_line(account->ledger, session);
         return err;
     }
     account->sessions++;

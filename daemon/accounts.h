@@ -5,8 +5,8 @@
 #include "daemon/box.h"
 
 // Adds a session to its lease's account. The account's descriptor for the worker, which stays the
-// box's; -ENOENT: the grant has no budget; another -errno: it cannot be kept, so the session must not
-// begin.
+// box's; -ENOENT: the grant has no budget; -ENOSPC: the context of one more process does not fit the
+// budget; another -errno: the account cannot be kept. The session must not begin then.
 int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
     __attribute__((warn_unused_result));
 // The session's worker has ended: what it held is given back.

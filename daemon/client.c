@@ -71,6 +71,7 @@ static const int refusal_results[] = {
     [CONTROL_REFUSAL_WORKER] = CONTROL_RESULT_NOT_READY,
     [CONTROL_REFUSAL_PROTOCOL] = CONTROL_RESULT_MISMATCH,
     [CONTROL_REFUSAL_TIMEOUT] = CONTROL_RESULT_NOT_READY,
+    [CONTROL_REFUSAL_BUDGET] = CONTROL_RESULT_OUT_OF_MEMORY,
 };
 
 const char *client_state_name(enum client_state state)
@@ -637,7 +638,10 @@ static void hand_over(struct client *client, struct worker *worker)
     uint64_t session = box->next_session++;
     int account = grant ? accounts_join(box, &client->grant, session) : -ENOMEM;
 
-    if (account < 0 && account != -ENOENT)
+    if (account == -ENOSPC)
+        refuse(client, CONTROL_REFUSAL_BUDGET,
+               "the memory of the lease has no room for the context of one more process");
+    else if (account < 0 && account != -ENOENT)
         refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
     else {
         // From the grant on the connection is the worker's, or of no use.

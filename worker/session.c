@@ -129,18 +129,6 @@ int session_device_of(CUdevice handle)
     return 0;
 }
 
-// A share is charged with one context by the broker; those of further processes are within its
-// budget.
-static void count_context(int ordinal)
-{
-    struct device *device = &devices.list[ordinal];
-
-    if (device->budget && ledger_others(session.account, session.account_line) > 0 &&
-        !ledger_take(session.account, session.account_line, (unsigned)ordinal,
-                     device->context_cost, device->budget))
-        log_warn("the context exceeds the budget of the lease device=%d", ordinal);
-}
-
 int session_open_account(const struct control_grant *grant, int account_fd)
 {
     if (account_fd < 0)
@@ -163,8 +151,6 @@ static int take_grant(const struct control_grant *grant)
             return -ENODEV;
         devices.list[ordinal].budget = grant->devices[i].budget;
         session.ordinals[session.device_count++] = (int)ordinal;
-        if (session.account)
-            count_context((int)ordinal);
     }
     session.handles = handle_table_new(0);
     session.notes = mmap(NULL, HANDLE_INDEX_LIMIT * sizeof(*session.notes),

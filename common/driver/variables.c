@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/driver/image.h"
+#include "common/driver/ptx_scanner.h"
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
@@ -28,62 +29,6 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 
 // ---- text ----
 
-struct token {
-    const char *text;
-    size_t length; // 0: the end
-};
-
-struct scanner {
-    const char *at, *end;
-    struct token token;
-};
-
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
-}
-
-static const char *behind_comment(const char *at, const char *end)
-{
-    if (at[1] == '/') {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        return line ? line : end;
-    }
-    const char *close = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
-    return close ? close + 2 : end;
-}
-
-// Words with their dots, and single characters. A string is one token.
-static void advance(struct scanner *scanner)
-{
-    const char *at = scanner->at, *end = scanner->end;
-    while (at < end) {
-        if (isspace((unsigned char)*at))
-            at++;
-        else if (end - at > 1 && *at == '/' && (at[1] == '/' || at[1] == '*'))
-            at = behind_comment(at, end);
-        else
-            break;
-    }
-    scanner->token.text = at;
-    if (at < end && in_word(*at)) {
-        while (at < end && in_word(*at))
-            at++;
-    } else if (at < end && *at == '"') {
-        const char *close = memchr(at + 1, '"', (size_t)(end - at - 1));
-        at = close ? close + 1 : end;
-    } else if (at < end) {
-        at++;
-    }
-    scanner->token.length = (size_t)(at - scanner->token.text);
-    scanner->at = at;
-}
-
-static bool is(const struct token *token, const char *text)
-{
-    return token->length == strlen(text) && !memcmp(token->text, text, token->length);
-}
-
 // Bytes of a fundamental type (".f32", ".b64"); 0 where the word is none.
 static unsigned type_size(const struct token *token)
 {
@@ -92,7 +37,7 @@ static unsigned type_size(const struct token *token)
     if (token->length < 3 || token->text[0] != '.')
         return 0;
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
-        if (is(token, handles[i]))
+        if (token_is(token, handles[i]))
             return 8;
     size_t i = token->text[1] == 'b' && token->text[2] == 'f' ? 3 : 2;
     if (!strchr("bsuf", token->text[1]))
@@ -103,31 +48,22 @@ static unsigned type_size(const struct token *token)
     return bits / 8 * pair;
 }
 
-static uint64_t number(const struct token *token)
-{
-    char text[32] = "";
-    if (token->length >= sizeof text)
-        return UINT64_MAX;
-    memcpy(text, token->text, token->length);
-    return strtoull(text, NULL, 0);
-}
-
 // The values of an initializer, with their braces; the scanner is behind it then.
 static uint64_t count_values(struct scanner *scanner)
 {
     uint64_t values = 0;
     unsigned depth = 0;
     bool value = false;
-    for (; scanner->token.length; advance(scanner)) {
-        if (is(&scanner->token, "{")) {
+    for (; scanner->token.length; scanner_advance(scanner)) {
+        if (token_is(&scanner->token, "{")) {
             depth++;
-        } else if (is(&scanner->token, "}") || is(&scanner->token, ",")) {
+        } else if (token_is(&scanner->token, "}") || token_is(&scanner->token, ",")) {
             if (!depth)
                 break;
             values += value;
             value = false;
-            depth -= is(&scanner->token, "}");
-        } else if (!depth && is(&scanner->token, ";")) {
+            depth -= token_is(&scanner->token, "}");
+        } else if (!depth && token_is(&scanner->token, ";")) {
             break;
         } else {
             value = true;
@@ -136,28 +72,59 @@ static uint64_t count_values(struct scanner *scanner)
     return values + value;
 }
 
-// One "name[2][3] = {...}" of a declaration; gives the number of its elements.
+// The number between brackets; the scanner is behind the closing one then.
+static uint64_t read_extent(struct scanner *scanner)
+{
+    uint64_t extent;
+    scanner_advance(scanner);
+    if (!scanner_constant(scanner, &extent) || !token_is(&scanner->token, "]")) {
+        scanner->unreadable = true;
+        return 0;
+    }
+    scanner_advance(scanner);
+    return extent;
+}
+
+// "<4>" behind a name stands for that many variables.
+static uint64_t read_repetition(struct scanner *scanner)
+{
+    const char *close = memchr(scanner->at, '>', (size_t)(scanner->end - scanner->at));
+    struct scanner inside = {.at = scanner->at, .end = close ? close : scanner->at};
+    uint64_t count;
+    scanner_advance(&inside);
+    if (!scanner_constant(&inside, &count) || inside.token.length) {
+        scanner->unreadable = true;
+        return 0;
+    }
+    scanner->at = close + 1;
+    scanner_advance(scanner);
+    return count;
+}
+
+// One "name[2][3] = {...}" or "name<4>" of a declaration; gives the number of its elements.
 static uint64_t read_declarator(struct scanner *scanner)
 {
     uint64_t elements = 1;
     bool unsized = false;
-    advance(scanner); // the name
-    while (is(&scanner->token, "[")) {
-        advance(scanner);
-        if (is(&scanner->token, "]")) {
+    scanner_advance(scanner); // the name
+    if (token_is(&scanner->token, "<"))
+        elements = read_repetition(scanner);
+    while (token_is(&scanner->token, "[")) {
+        struct scanner inside = *scanner;
+        scanner_advance(&inside);
+        if (token_is(&inside.token, "]")) {
             unsized = true;
+            *scanner = inside;
+            scanner_advance(scanner);
         } else {
-            elements = multiply(elements, number(&scanner->token));
-            while (scanner->token.length && !is(&scanner->token, "]"))
-                advance(scanner);
+            elements = multiply(elements, read_extent(scanner));
         }
-        advance(scanner);
     }
-    if (!is(&scanner->token, "="))
+    if (!token_is(&scanner->token, "="))
         return unsized ? 0 : elements;
-    advance(scanner);
+    scanner_advance(scanner);
     uint64_t values = count_values(scanner);
-    return unsized ? values : elements;
+    return unsized ? multiply(values, elements) : elements;
 }
 
 // Behind ".global": attributes, alignment, vector and type, then names.
@@ -165,44 +132,46 @@ static uint64_t read_declaration(struct scanner *scanner)
 {
     unsigned size = 0, lanes = 1;
     uint64_t bytes = 0;
-    for (; scanner->token.length && !size; advance(scanner)) {
-        if (is(&scanner->token, ".v2"))
+    for (; scanner->token.length && !size; scanner_advance(scanner)) {
+        if (token_is(&scanner->token, ".v2"))
             lanes = 2;
-        else if (is(&scanner->token, ".v4"))
+        else if (token_is(&scanner->token, ".v4"))
             lanes = 4;
-        else if (is(&scanner->token, ";"))
-            return 0;
+        else if (token_is(&scanner->token, ";"))
+            break;
         else
             size = type_size(&scanner->token);
     }
-    while (scanner->token.length) {
+    scanner->unreadable |= !size;
+    while (size && scanner->token.length && !scanner->unreadable) {
         bytes = add(bytes, multiply(read_declarator(scanner), (uint64_t)size * lanes));
-        if (!is(&scanner->token, ","))
+        if (!token_is(&scanner->token, ","))
             break;
-        advance(scanner);
+        scanner_advance(scanner);
     }
     return bytes;
 }
 
-static uint64_t text_bytes(const char *text, size_t size)
+static int text_bytes(const char *text, size_t size, uint64_t *out)
 {
     struct scanner scanner = {.at = text, .end = text + size};
     bool elsewhere = false, parameter = false;
     uint64_t bytes = 0;
-    for (advance(&scanner); scanner.token.length;) {
-        bool declares = is(&scanner.token, ".global") && !parameter;
-        parameter = is(&scanner.token, ".ptr"); // whose space is said, not a variable's
-        if (is(&scanner.token, ".extern"))
+    for (scanner_advance(&scanner); scanner.token.length && !scanner.unreadable;) {
+        bool declares = token_is(&scanner.token, ".global") && !parameter;
+        parameter = token_is(&scanner.token, ".ptr"); // whose space is said, not a variable's
+        if (token_is(&scanner.token, ".extern"))
             elsewhere = true;
-        else if (is(&scanner.token, ";"))
+        else if (token_is(&scanner.token, ";"))
             elsewhere = false;
-        advance(&scanner);
+        scanner_advance(&scanner);
         if (!declares)
             continue;
         uint64_t more = read_declaration(&scanner);
         bytes = add(bytes, elsewhere ? 0 : more);
     }
-    return bytes;
+    *out = bytes;
+    return scanner.unreadable ? -EINVAL : 0;
 }
 
 // ---- ELF ----
@@ -243,8 +212,9 @@ static int plain_bytes(const void *data, size_t size, uint64_t *bytes)
         return result;
     if (image.kind == IMAGE_FATBIN)
         return -EBADMSG;
-    *bytes = image.kind == IMAGE_ELF ? elf_bytes(image.data, image.size)
-                                     : text_bytes(image.data, image.size);
+    if (image.kind == IMAGE_PTX)
+        return text_bytes(image.data, image.size, bytes);
+    *bytes = elf_bytes(image.data, image.size);
     return 0;
 }
 

@@ -52,5 +52,29 @@ is "$(tell two take $((1000 * MIB - context)))" CUDA_SUCCESS "beside all of the 
 api DELETE "/v1/leases/$(at lease.id <<<"$other")" >/dev/null
 ok "a lease that is released takes its sessions with it" await "the end" lease_is "$(at lease.id <<<"$other")" ended
 is "$(tell two info)" "free 0 total $((1000 * MIB))" "and leaves the others alone"
+
+# 128 processes of one share. One context is counted by the broker, the others have to fit.
+small=$(api POST /v1/leases "{\"request\": {\"gpus\": [{\"mode\": \"shared\", \"memory\": $((100 * MIB))}]}, \"ticket\": true}")
+RGPU_TICKET=$(at ticket <<<"$small")
+fitting=$((1 + 100 * MIB / context))
+for ((i = 1; i <= fitting; i++)); do program "small$i"; done
+pass "$fitting processes have their contexts within 100 MiB"
+one_more() {
+    env LD_LIBRARY_PATH="$BUILD/lib" timeout 60 "$BUILD/tests/broker-hold-memory" </dev/null \
+        >"$TMP/more$1.out" 2>"$TMP/more$1.err"
+}
+export -f one_more
+export BUILD TMP
+seq $((fitting + 1)) 128 | xargs -P 4 -I{} bash -c 'one_more {}; true'
+is "$(cat "$TMP"/more*.out | grep -c ready)" 0 "none of the 128 gets in beside them"
+is "$(cat "$TMP"/more*.err | grep -c 'no room for the context of one more process')" $((128 - fitting)) \
+    "and every one is told why"
+left=$((100 * MIB - (fitting - 1) * context))
+is "$(tell small1 take $((left + 1)))" $OOM "what the contexts take is not there for allocations"
+is "$(tell small1 take $left)" CUDA_SUCCESS "the rest is"
+tell small1 free >/dev/null
+stop "$PID"
+fits_again() { one_more again && grep -q ready "$TMP/moreagain.out"; }
+ok "when one process ends, another fits" await "room" fits_again
 ok "the invariants hold" invariants
 done_testing

@@ -66,10 +66,13 @@ int main(void)
     is_int(ledger_find_line(ledger, 7), -ENOENT, "an unknown session has no line");
     is_int(ledger_open_line(ledger, 7), 0, "a line is opened");
     is_int(ledger_find_line(ledger, 7), 0, "and found");
-    is_int(ledger_others(ledger, 0), 0, "nobody else is there");
     ok(ledger_take(ledger, 0, 0, 60, 100), "60 of 100");
     is_int(ledger_open_line(ledger, 8), 0, "a second session");
     ok(!ledger_take(ledger, 1, 0, 41, 100), "not 41 more by another process");
+    is_int(ledger_take_first(ledger, 8, 0, 41, 100), -ENOSPC, "nor for it beforehand");
+    is_int(ledger_take_first(ledger, 8, 0, 5, 100), 0, "but 5");
+    ledger_give(ledger, 1, 0, 5);
+    is_int(ledger_take_first(ledger, 99, 0, 1, 100), -EINVAL, "nothing for a session without a line");
     ok(ledger_take(ledger, 1, 0, 40, 100), "but 40");
     ok(ledger_take(ledger, 1, 1, 100, 100), "another device has an account of its own");
     ok(!ledger_take(ledger, 1, 0, UINT64_MAX, 100), "no overflow");

@@ -161,6 +161,8 @@ static uint64_t variables_of(const void *data, size_t size)
     return result < 0 ? (uint64_t)-result << 48 : bytes;
 }
 
+#define UNREADABLE ((uint64_t)EINVAL << 48)
+
 static void check_variables(void)
 {
     static const struct {
@@ -178,9 +180,30 @@ static void check_variables(void)
         {".const .align 4 .b8 c[40]; .shared .b8 s[100]; .file 1 \".global .b8 s[5];\"", 0},
         {".entry f(.param .u64 .ptr .global .align 4 p) { ld.global.u32 %r1, [p]; }", 0},
         {".global .b8 huge[0xffffffffffffffff][16];", UINT64_MAX},
-        {".global", 0},
-        {".global .b8 cut[", 0},
-        {".global .b8 cut[3", 3},
+        {".global .b8 x[1024*1024*1024];", 1 << 30},
+        {".global .b8 x[1024 * 1024];", 1 << 20},
+        {".global .b8 x[ (1 << 20) + 2*3 - 6/3 ];", (1 << 20) + 4},
+        {".global .b8 x[1<<2<<3][0b101U|0x10];", 32 * 21},
+        {".global .b8 x[WARP_SZ*010];", 256},
+        {".global .b8 x[3 > 2 && !(1 == 2) ? 7 : 9][7%4];", 21},
+        {".global .b8 x[(.u64)(~0xfffffffffffffff0)^1];", 14},
+        {".global .b8 x[- -5], y[-(-6)];", 11},
+        {".global .b8 x[-(2-10)>>1];", 4},
+        {".global .b32 x<5>;", 20},
+        {".global .u16 x[][3] = {{1,2,3},{4,5,6}};", 36},
+        {".global .b8 x[-1];", UNREADABLE},
+        {".global .b8 x[1/0];", UNREADABLE},
+        {".global .b8 x[SIZE];", UNREADABLE},
+        {".global .b8 x[1024*];", UNREADABLE},
+        {".global .b8 x[1024 1024];", UNREADABLE},
+        {".global .b8 x[0x7fffffffffffffff*4];", UNREADABLE},
+        {".global .b8 x[1e9];", UNREADABLE},
+        {".global .b8 x[99999999999999999999999];", UNREADABLE},
+        {".global .b8 x[((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))))];", 1},
+        {".global .strange x[5];", UNREADABLE},
+        {".global", UNREADABLE},
+        {".global .b8 cut[", UNREADABLE},
+        {".global .b8 cut[3", UNREADABLE},
         {".global .u32 v = {{{", 4},
         {"/*", 0},
     };

@@ -14,23 +14,30 @@ static void info(struct peer *peer, uint64_t want_free, uint64_t want_total, con
     is_int((int64_t)reply.total, (int64_t)want_total, "total %s", when);
 }
 
-// Loads a text with a variable of BYTES; the module, or 0 and *RESULT.
-static uint64_t load_variables(struct peer *peer, uint64_t bytes, CUresult *result)
+// Loads a text with a variable of that many bytes; the module, or 0 and *RESULT.
+static uint64_t load_array(struct peer *peer, const char *extent, CUresult *result)
 {
     static uint32_t image = 1000;
     uint64_t module = peer_mint(peer, HANDLE_MODULE);
     char text[256];
     int size = snprintf(text, sizeof(text),
                         ".version 8.0\n.target sm_90\n.address_size 64\n"
-                        ".visible .global .align 4 .b8 variable[%llu];\n"
-                        ".visible .entry f() { ret; }\n",
-                        (unsigned long long)bytes) + 1;
+                        ".visible .global .align 4 .b8 variable[%s];\n"
+                        ".visible .entry f() { ret; }\n", extent) + 1;
 
     POST(peer, image_begin, .image = ++image, .size = (uint64_t)size);
     POST_TAIL(peer, image_data, text, (size_t)size, .image = image, .bytes = (uint32_t)size);
     *result = ASK(peer, module_load, .module = module, .image = image);
     POST(peer, image_free, .image = image);
     return *result ? 0 : module;
+}
+
+static uint64_t load_variables(struct peer *peer, uint64_t bytes, CUresult *result)
+{
+    char extent[32];
+
+    snprintf(extent, sizeof(extent), "%llu", (unsigned long long)bytes);
+    return load_array(peer, extent, result);
 }
 
 static void variables(struct peer *peer)
@@ -43,6 +50,10 @@ static void variables(struct peer *peer)
     info(peer, 40 * MIB, 64 * MIB, "with it");
     load_variables(peer, 41 * MIB, &result);
     is_int(result, CUDA_ERROR_OUT_OF_MEMORY, "one with 41 more is too much");
+    load_array(peer, "1024*1024*(8<<3)/2+1024*1024*9", &result);
+    is_int(result, CUDA_ERROR_OUT_OF_MEMORY, "also where the size is an expression");
+    load_array(peer, "SIZE", &result);
+    is_int(result, CUDA_ERROR_INVALID_PTX, "a size that cannot be read is refused");
     info(peer, 40 * MIB, 64 * MIB, "after that");
     is_int(peer_ask(peer, OP_cuModuleUnload, &unload, sizeof(unload), NULL, 0, NULL, 0, NULL, 0,
                     NULL), CUDA_SUCCESS, "it is unloaded");

@@ -2,6 +2,7 @@
 // contexts that it creates, the variables of modules and libraries, heaps and stacks of kernels.
 #include "worker/execute/charge.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "common/driver/variables.h"
@@ -128,10 +129,14 @@ CUresult charge_variables(const struct image *image, const void *owner, CUcontex
     if (!charges_apply(device))
         return CUDA_SUCCESS;
     int r = image_variable_bytes(image->data, image->size, arch_of(device), &bytes);
-    if (r) // damaged images are for the driver to refuse
-        log_warn("the variables of an image cannot be counted size=%llu error=%d",
+    if (r) { // what cannot be counted could be of any size
+        log_warn("an image is refused, since its variables cannot be counted size=%llu error=%d",
                  (unsigned long long)image->size, r);
-    if (r || !bytes)
+        return r == -EINVAL ? CUDA_ERROR_INVALID_PTX
+               : r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
+                              : CUDA_ERROR_INVALID_IMAGE;
+    }
+    if (!bytes)
         return CUDA_SUCCESS;
     return charge_set(owner, 0, context, device, bytes) ? CUDA_SUCCESS
                                                         : CUDA_ERROR_OUT_OF_MEMORY;

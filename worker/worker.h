@@ -116,13 +116,20 @@ bool gate_is_open(int gate, uint32_t ticket);
 enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST };
 
 // Counts SIZE against the device's budget; false: over it. An allocation that is added as
-// ALLOCATION_DEVICE or ALLOCATION_POOL gives it back when it is removed.
+// ALLOCATION_DEVICE, or as ALLOCATION_POOL of a pool without an account, gives it back when it is removed.
 bool budget_take(int device, uint64_t size);
+// The same, and pools give back what they do not use where that helps, as they do where a device's memory
+// runs out.
+bool budget_find(int device, uint64_t size);
 void budget_give(int device, uint64_t size);
 // What counts against the budget: of all processes of the lease, with their contexts.
 uint64_t budget_used(int device);
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind);
+// One of a pool that has an account, which counts it.
+struct pool_account;
+int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
+                          struct pool_account *account);
 bool allocation_remove(uint64_t address); // false: there is none that starts there
 void allocation_remove_context(CUcontext context);
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
@@ -169,7 +176,10 @@ extern struct session session;
 struct handle_note {
     uint64_t parent;          // handle of the context, module or library that it dies with
     uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
-    uint32_t event_flags;     // of an event, as it was made
+    union {
+        uint32_t event_flags; // of an event, as it was made
+        int32_t pool_device;  // of a pool: which device's memory it has
+    };
 };
 
 // Maps the account that all sessions of the lease share; -1: there is none. -errno.

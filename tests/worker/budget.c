@@ -104,6 +104,65 @@ static void contexts(struct peer *peer)
     info(peer, 64 * MIB, 64 * MIB, "and all that it had is back");
 }
 
+// Takes 40 MiB from the device's pool in stream order, and frees them.
+static void take_and_free(struct peer *peer, uint64_t stream)
+{
+    struct reply_cuMemAllocAsync taken = {0};
+
+    is_int(ASK_REPLY(peer, cuMemAllocAsync, &taken, .bytesize = 40 * MIB, .hStream = stream),
+           CUDA_SUCCESS, "40 MiB from the pool");
+    POST(peer, cuMemFreeAsync, .dptr = taken.dptr, .hStream = stream);
+}
+
+// A pool keeps memory that was freed until its stream comes to that, and for longer where its release
+// threshold says so.
+static void pools(struct peer *peer)
+{
+    uint64_t pool = peer_mint(peer, HANDLE_POOL), stream = peer_mint(peer, HANDLE_STREAM);
+    uint64_t own = peer_mint(peer, HANDLE_POOL);
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    struct reply_cuMemAllocFromPoolAsync pooled = {0};
+    struct reply_cuMemAlloc_v2 plain = {0};
+
+    POST(peer, cuStreamCreate, .phStream = stream, .Flags = CU_STREAM_NON_BLOCKING);
+    is_int(ASK(peer, gate_hold, .gate = 77, .stream = stream), CUDA_SUCCESS, "a stream is held");
+    take_and_free(peer, stream);
+    info(peer, 24 * MIB, 64 * MIB, "before the stream has come to the free");
+    is_int(ASK_REPLY(peer, cuMemAlloc_v2, &plain, .bytesize = 25 * MIB), CUDA_ERROR_OUT_OF_MEMORY,
+           "what is not freed yet cannot be had");
+    POST(peer, gate_open, .gate = 77);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "it goes on");
+    info(peer, 64 * MIB, 64 * MIB, "when it has come to it");
+
+    is_int(ASK(peer, cuDeviceGetDefaultMemPool, .pool_out = pool, .dev = 0), CUDA_SUCCESS,
+           "the device's pool");
+    is_int(ASK(peer, cuMemPoolSetAttribute, .pool = pool,
+               .attr = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, .value = UINT64_MAX), CUDA_SUCCESS,
+           "is to keep everything");
+    take_and_free(peer, stream);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "all is freed");
+    info(peer, 24 * MIB, 64 * MIB, "while the pool keeps it");
+    is_int(ASK(peer, cuMemPoolTrimTo, .pool = pool, .minBytesToKeep = 10 * MIB), CUDA_SUCCESS,
+           "the pool is trimmed");
+    info(peer, 54 * MIB, 64 * MIB, "with what it still keeps");
+    is_int(ASK_REPLY(peer, cuMemAlloc_v2, &plain, .bytesize = 60 * MIB), CUDA_SUCCESS,
+           "it gives that up before an allocation fails");
+    info(peer, 4 * MIB, 64 * MIB, "after that");
+    is_int(ASK(peer, cuMemFree_v2, .dptr = plain.dptr), CUDA_SUCCESS, "freed");
+
+    is_int(ASK(peer, cuMemPoolCreate, .pool = own, .poolProps = properties), CUDA_SUCCESS,
+           "a pool of the client's own");
+    is_int(ASK_REPLY(peer, cuMemAllocFromPoolAsync, &pooled, .bytesize = 30 * MIB, .pool = own,
+                     .hStream = stream), CUDA_SUCCESS, "30 MiB of it");
+    is_int(ASK(peer, cuMemPoolDestroy, .pool = own), CUDA_SUCCESS, "it is destroyed");
+    info(peer, 34 * MIB, 64 * MIB, "with what it gave");
+    POST(peer, cuMemFreeAsync, .dptr = pooled.dptr, .hStream = stream);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "that is freed");
+    info(peer, 64 * MIB, 64 * MIB, "and nothing is left of it");
+    POST(peer, cuStreamDestroy_v2, .hStream = stream);
+}
+
 int main(void)
 {
     struct reply_cuMemAlloc_v2 first = {0}, second = {0};
@@ -139,6 +198,7 @@ int main(void)
     is_int(ASK(&peer, cuMemFree_v2, .dptr = first.dptr), CUDA_ERROR_INVALID_VALUE,
            "freeing twice fails");
     info(&peer, 64 * MIB, 64 * MIB, "even then");
+    pools(&peer);
     variables(&peer);
     limits(&peer);
     contexts(&peer);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/ledger.h"
+#include "worker/execute/pools.h"
 #include "worker/worker.h"
 
 struct allocation {
@@ -12,6 +13,7 @@ struct allocation {
     CUcontext context; // it dies with it; NULL: with nothing but itself
     int device;
     enum allocation_kind kind;
+    struct pool_account *account; // which counts it; NULL: it counts itself
 };
 
 // Sorted by start, without overlaps.
@@ -76,13 +78,14 @@ static size_t below(uint64_t address)
 
 static void drop(size_t i)
 {
-    if (list[i].kind != ALLOCATION_HOST)
+    if (list[i].account)
+        pool_note_free(list[i].account, list[i].size);
+    else if (list[i].kind != ALLOCATION_HOST)
         budget_give(list[i].device, list[i].size);
     memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
 }
 
-int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
-                   enum allocation_kind kind)
+static int insert(const struct allocation *allocation)
 {
     int err = 0;
 
@@ -97,14 +100,26 @@ int allocation_add(uint64_t address, uint64_t size, int device, CUcontext contex
             err = -ENOMEM;
         }
     }
-    size_t at = below(address);
+    size_t at = below(allocation->start);
     if (!err) {
         memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
-        list[at] = (struct allocation){address, size, context, device, kind};
+        list[at] = *allocation;
         count++;
     }
     pthread_mutex_unlock(&lock);
     return err;
+}
+
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind)
+{
+    return insert(&(struct allocation){address, size, context, device, kind, NULL});
+}
+
+int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
+                          struct pool_account *account)
+{
+    return insert(&(struct allocation){address, size, context, device, ALLOCATION_POOL, account});
 }
 
 bool allocation_remove(uint64_t address)

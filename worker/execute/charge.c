@@ -7,6 +7,7 @@
 
 #include "common/driver/variables.h"
 #include "common/log.h"
+#include "worker/execute/pools.h"
 #include "worker_serve.h"
 
 struct charge {
@@ -24,6 +25,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 bool charges_apply(int device)
 {
     return devices.list[device].budget || session.lease_budget;
+}
+
+bool budget_find(int device, uint64_t size)
+{
+    return budget_take(device, size) || (pools_reclaim(device) && budget_take(device, size));
 }
 
 static struct charge *find(const void *owner, int part, int device)
@@ -53,7 +59,7 @@ bool charge_set(const void *owner, int part, CUcontext context, int device, uint
     struct charge *charge = find(owner, part, device);
     if (!charge)
         charge = insert(owner, part, context, device);
-    bool fits = charge && (size <= charge->size || budget_take(device, size - charge->size));
+    bool fits = charge && (size <= charge->size || budget_find(device, size - charge->size));
     if (fits) {
         if (size < charge->size)
             budget_give(device, charge->size - size);

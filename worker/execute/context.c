@@ -1,6 +1,7 @@
 // Contexts of the session: primary ones, which the worker keeps warm with a reference of its own, and
 // those that the client creates.
 #include "worker/execute/charge.h"
+#include "worker/execute/pools.h"
 #include "worker_serve.h"
 
 // Everything of ours that refers to a context which is going away.
@@ -33,6 +34,7 @@ static void reset_primary(struct serve *serve, int ordinal)
     forget_primary_handles(serve, primary);
     forget_context(primary);
     serve_fail(serve, device_reset(ordinal));
+    pools_forget_device(ordinal);
     serve->current = NULL;
 }
 

@@ -1,4 +1,6 @@
 // Device memory: every allocation is counted against the session's budget, whatever it comes from.
+#include "worker/execute/charge.h"
+#include "worker/execute/pools.h"
 #include "worker/worker.h"
 #include "worker_serve.h"
 
@@ -20,7 +22,7 @@ static bool take(struct serve *serve, uint64_t size, int *device)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return false;
     }
-    if (budget_take(*device, size))
+    if (budget_find(*device, size))
         return true;
     serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     return false;
@@ -48,6 +50,7 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
     serve_fail(serve, driver.cuMemGetInfo_v2(&available, &total));
     if (serve_failed(serve))
         return;
+    pools_settle();
     uint64_t budget = devices.list[ordinal].budget;
     uint64_t used = budget_used(ordinal);
     if (budget && budget < total) {
@@ -121,17 +124,57 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
 
 // ---- stream-ordered allocation ----
 
+// Where nothing is limited, only sizes are counted.
+static CUresult allocate_uncounted(CUmemoryPool pool, uint64_t size, CUstream stream,
+                                   CUdeviceptr *address)
+{
+    if (pool)
+        return driver.cuMemAllocFromPoolAsync ? driver.cuMemAllocFromPoolAsync(address, size, pool,
+                                                                               stream)
+                                              : CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuMemAllocAsync ? driver.cuMemAllocAsync(address, size, stream)
+                                  : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device, uint64_t size,
+                              CUstream stream, CUdeviceptr *address)
+{
+    struct pool_account *account = charges_apply(device) ? pool_account(pool, device) : NULL;
+
+    if (!size)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else if (charges_apply(device) && !account)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (serve_failed(serve))
+        return;
+    if (!account) {
+        budget_take(device, size);
+        serve_fail(serve, allocate_uncounted(pool, size, stream, address));
+        settle(serve, device, size, *address, ALLOCATION_POOL);
+        return;
+    }
+    serve_fail(serve, pool_allocate(account, size, stream, address));
+    if (!serve_failed(serve) &&
+        allocation_add_pooled(*address, size, device, serve->current, account)) {
+        driver.cuMemFreeAsync(*address, stream);
+        pool_note_free(account, size);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+}
+
 void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsync *args,
                            struct reply_cuMemAllocAsync *reply)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    int device = current_device(serve);
+    CUmemoryPool pool = NULL;
     CUdeviceptr address = 0;
-    int device;
 
-    if (!serve_require(serve, driver.cuMemAllocAsync) || !take(serve, args->bytesize, &device))
+    if (!serve_require(serve, driver.cuMemAllocAsync))
         return;
-    serve_fail(serve, driver.cuMemAllocAsync(&address, args->bytesize, stream));
-    settle(serve, device, args->bytesize, address, ALLOCATION_POOL);
+    if (charges_apply(device) && serve_require(serve, driver.cuDeviceGetMemPool))
+        serve_fail(serve, driver.cuDeviceGetMemPool(&pool, devices.list[device].handle));
+    allocate_in_order(serve, pool, device, args->bytesize, stream, &address);
     reply->dptr = address;
 }
 
@@ -142,13 +185,10 @@ void serve_cuMemAllocFromPoolAsync(struct serve *serve,
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
     CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
     CUdeviceptr address = 0;
-    int device;
 
-    if (!serve_require(serve, driver.cuMemAllocFromPoolAsync) ||
-        !take(serve, args->bytesize, &device))
-        return;
-    serve_fail(serve, driver.cuMemAllocFromPoolAsync(&address, args->bytesize, pool, stream));
-    settle(serve, device, args->bytesize, address, ALLOCATION_POOL);
+    if (serve_require(serve, driver.cuMemAllocFromPoolAsync))
+        allocate_in_order(serve, pool, session.notes[handle_index(args->pool)].pool_device,
+                          args->bytesize, stream, &address);
     reply->dptr = address;
 }
 
@@ -239,6 +279,39 @@ void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreat
     serve_fail(serve, driver.cuMemPoolCreate(&pool, &props));
     if (!serve_failed(serve))
         serve_bind(serve, HANDLE_POOL, args->pool, pool, 0);
+    if (!serve_failed(serve))
+        session.notes[handle_index(args->pool)].pool_device = session_device_of(props.location.id);
+}
+
+void serve_cuDeviceGetDefaultMemPool(struct serve *serve,
+                                     const struct args_cuDeviceGetDefaultMemPool *args)
+{
+    CUdevice device = serve_device(serve, args->dev);
+    CUmemoryPool pool = NULL;
+
+    if (!serve_require(serve, driver.cuDeviceGetDefaultMemPool))
+        return;
+    serve_fail(serve, driver.cuDeviceGetDefaultMemPool(&pool, device));
+    if (!serve_failed(serve))
+        serve_bind(serve, HANDLE_POOL, args->pool_out, pool, 0);
+    if (!serve_failed(serve))
+        session.notes[handle_index(args->pool_out)].pool_device = session_device_of(device);
+}
+
+void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDestroy *args)
+{
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool), standard = NULL;
+    int device = session.notes[handle_index(args->pool)].pool_device;
+
+    if (!serve_require(serve, driver.cuMemPoolDestroy))
+        return;
+    // The default pool cannot be destroyed, and must not lose its account.
+    if (!driver.cuDeviceGetDefaultMemPool ||
+        driver.cuDeviceGetDefaultMemPool(&standard, devices.list[device].handle) != CUDA_SUCCESS ||
+        standard != pool)
+        pool_note_destroy(pool);
+    serve_fail(serve, driver.cuMemPoolDestroy(pool));
+    serve_unbind(serve, HANDLE_POOL, args->pool);
 }
 
 void serve_cuMemPoolSetAttribute(struct serve *serve,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "worker/execute/pools.h"
 #include "worker/intake/relief.h"
 #include "worker/worker.h"
 #include "transport/spin.h"
@@ -357,6 +358,7 @@ void deliver(void)
         print_deliver();
     pull_deliver();
     reach_deliver();
+    pools_settle();
 }
 
 // ---- one record ----

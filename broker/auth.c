@@ -12,13 +12,11 @@
 #include "broker/core.h"
 #include "broker/munge_pool.h"
 #include "common/api_auth.h"
-#include "common/log_limit.h"
+#include "common/log.h"
 #include "common/seal.h"
 #include "common/ticket.h"
 
 #define USERS_MAX 64
-
-static struct log_limit munge_lines = LOG_LIMIT(5, 60);
 
 struct user_list {
     uid_t uids[USERS_MAX];
@@ -35,7 +33,7 @@ struct used_nonce {
 TAILQ_HEAD(nonce_list, used_nonce);
 
 struct auth {
-    struct user_list admins, schedulers, boxes;
+    struct user_list admins, schedulers;
     struct ticket_keyring keys;
     struct munge_pool *munge;
     int64_t skew, started;
@@ -110,7 +108,6 @@ int auth_new(const struct settings *settings, struct event_base *base, struct au
     auth->started = broker_wall();
     resolve(settings->admins, &auth->admins);
     resolve(settings->schedulers, &auth->schedulers);
-    resolve(settings->boxes, &auth->boxes);
     error = start_munge(settings, base, auth);
     if (!error && settings->key_file && *settings->key_file) {
         error = ticket_keyring_load(settings->key_file, &auth->keys);
@@ -151,9 +148,8 @@ static void identify_user(const struct auth *auth, uid_t uid, struct identity *w
     who->uid = uid;
     who->admin = has_user(&auth->admins, uid);
     who->scheduler = who->admin || has_user(&auth->schedulers, uid);
-    who->box = has_user(&auth->boxes, uid);
     snprintf(who->name, sizeof(who->name), "%s uid=%u",
-             who->admin ? "admin" : who->scheduler ? "scheduler" : who->box ? "box" : "user", uid);
+             who->admin ? "admin" : who->scheduler ? "scheduler" : "user", uid);
 }
 
 /* ---- what was signed ---- */
@@ -181,7 +177,6 @@ struct auth_job {
     struct auth_job **self; /* where the asker keeps it */
     char digest[API_DIGEST_TEXT]; /* what the credential must say */
     auth_done done;
-    auth_sealed sealed;
     void *context;
 };
 
@@ -198,6 +193,19 @@ void auth_cancel(struct auth_job **job)
         job_end(*job);
 }
 
+/* "DIGEST SECRET", both in hexadecimal. */
+static bool take_payload(const char *text, size_t size, const char *digest, struct identity *who)
+{
+    const size_t half = API_DIGEST_TEXT - 1;
+
+    if (size != 2 * half + 1 || text[half] != ' ' || !secret_equal(text, digest, half) ||
+        hex_decode(text + half + 1, half, who->secret, sizeof(who->secret)) < 0)
+        return false;
+    who->has_secret = true;
+    strcpy(who->nonce, API_MUNGE_NONCE);
+    return true;
+}
+
 static void on_decoded(void *context, const struct munge_result *result)
 {
     struct auth_job job = *(struct auth_job *)context;
@@ -210,14 +218,14 @@ static void on_decoded(void *context, const struct munge_result *result)
     if (result->code != EMUNGE_SUCCESS) {
         why = munge_strerror(result->code);
         error = -EACCES;
-    } else if (result->size != strlen(job.digest) ||
-               !secret_equal(result->text, job.digest, result->size)) {
-        why = "the credential was made for another request";
+    } else if (!take_payload(result->text, result->size, job.digest, &who)) {
+        why = "the credential was made for another request, or holds no secret for the answer";
         error = -EACCES;
     } else {
         identify_user(job.auth, result->uid, &who);
     }
     job.done(job.context, error, &who, why);
+    explicit_bzero(&who, sizeof(who));
 }
 
 static struct auth_job *job_new(struct auth *auth, void *context, struct auth_job **self)
@@ -273,68 +281,106 @@ static bool use_nonce(struct auth *auth, const char *text, int64_t now)
     return true;
 }
 
-static const struct ticket_key *find_key(const struct auth *auth, const char *id, int64_t now)
+static const struct ticket_key *find_key(const struct ticket_keyring *ring, const char *id)
 {
-    for (size_t i = 0; i < auth->keys.count; i++)
-        if (!strcmp(auth->keys.keys[i].id, id))
-            return auth->keys.keys[i].until && auth->keys.keys[i].until <= now
-                       ? NULL : &auth->keys.keys[i];
+    for (size_t i = 0; i < ring->count; i++)
+        if (!strcmp(ring->keys[i].id, id))
+            return ring->keys[i].until && ring->keys[i].until <= broker_wall() ? NULL
+                                                                              : &ring->keys[i];
     return NULL;
 }
 
-/* "box.gpu01" is a box that may only speak for gpu01; what follows "admin." or "scheduler." only
- * tells keys apart. */
+/* What follows "admin." or "scheduler." only tells keys apart. */
 static bool identify_key(const char *id, struct identity *who)
 {
     size_t size = strcspn(id, ".");
-    const char *rest = id[size] ? id + size + 1 : "";
 
     who->admin = size == 5 && !strncmp(id, "admin", size);
     who->scheduler = who->admin || (size == 9 && !strncmp(id, "scheduler", size));
-    who->box = size == 3 && !strncmp(id, "box", size);
-    who->known = who->admin || who->scheduler || who->box;
+    who->known = who->admin || who->scheduler;
     snprintf(who->name, sizeof(who->name), "key %s", id);
-    if (who->box)
-        snprintf(who->box_name, sizeof(who->box_name), "%s", rest);
     return who->known;
+}
+
+static int verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
+                  const struct api_signature *given, const char *text, struct identity *who,
+                  const char **why)
+{
+    struct api_signature expected = *given;
+    int64_t now = broker_wall();
+
+    *why = "the signature is wrong";
+    api_sign(secret, text, &expected);
+    if (!secret_equal(given->mac, expected.mac, sizeof(given->mac)))
+        return -EACCES;
+    if (given->time < now - auth->skew || given->time > now + auth->skew) {
+        *why = "the request's time is too far from the broker's; compare the clocks";
+        return -EACCES;
+    }
+    /* What was used before a restart is not remembered, so nothing from before it is taken. */
+    if (given->time <= auth->started) {
+        *why = "the request is older than the broker; send it anew";
+        return -EAGAIN;
+    }
+    if (!use_nonce(auth, given->nonce, now)) {
+        *why = "the request was sent before";
+        return -EACCES;
+    }
+    who->has_secret = true;
+    memcpy(who->secret, secret, sizeof(who->secret));
+    strcpy(who->nonce, given->nonce);
+    return 0;
 }
 
 static int check_key(struct auth *auth, const char *value, const char *text, struct identity *who,
                      const char **why)
 {
-    struct api_signature given, expected;
-    int64_t now = broker_wall();
     const struct ticket_key *key;
+    struct api_signature given;
+    int error;
 
     *why = "the signature is wrong";
     if (api_signature_parse(value, &given) < 0)
         return -EACCES;
-    key = find_key(auth, given.key, now);
+    key = find_key(&auth->keys, given.key);
     if (!key)
         return -EACCES;
-    expected = given;
-    api_sign(key->secret, text, &expected);
-    if (!secret_equal(given.mac, expected.mac, sizeof(given.mac)))
+    error = verify(auth, key->secret, &given, text, who, why);
+    if (error || identify_key(key->id, who))
+        return error;
+    *why = "the key's id names no role";
+    return -EACCES;
+}
+
+/* A box has its name by its key, which follows from that name and the cluster's key. */
+static int check_box(struct auth *auth, const struct ticket_keyring *cluster, const char *value,
+                     const char *text, struct identity *who, const char **why)
+{
+    size_t size = strcspn(value, " ");
+    const struct ticket_key *key;
+    struct ticket_keyring ring;
+    struct api_signature given;
+    uint8_t secret[SHA256_SIZE];
+    int error;
+
+    *why = "the signature is wrong";
+    if (size == 0 || size >= sizeof(who->box_name) || !value[size] ||
+        api_signature_parse(value + size + 1, &given) < 0)
         return -EACCES;
-    if (given.time < now - auth->skew || given.time > now + auth->skew) {
-        *why = "the request's time is too far from the broker's; compare the clocks";
-        return -EACCES;
+    snprintf(who->box_name, sizeof(who->box_name), "%.*s", (int)size, value);
+    ticket_keyring_derive(cluster, who->box_name, &ring);
+    key = find_key(&ring, given.key);
+    error = -EACCES;
+    if (key) {
+        api_box_secret(key->secret, secret);
+        error = verify(auth, secret, &given, text, who, why);
     }
-    /* What was used before a restart is not remembered, so nothing from before it is taken. */
-    if (given.time <= auth->started) {
-        *why = "the request is older than the broker; send it anew";
-        return -EAGAIN;
-    }
-    if (!use_nonce(auth, given.nonce, now)) {
-        *why = "the request was sent before";
-        return -EACCES;
-    }
-    if (!identify_key(key->id, who)) {
-        *why = "the key's id names no role";
-        return -EACCES;
-    }
-    who->key = key;
-    strcpy(who->nonce, given.nonce);
+    explicit_bzero(&ring, sizeof(ring));
+    explicit_bzero(secret, sizeof(secret));
+    if (error)
+        return error;
+    who->known = who->box = true;
+    snprintf(who->name, sizeof(who->name), "box %s", who->box_name);
     return 0;
 }
 
@@ -342,12 +388,12 @@ static int check(struct auth *auth, const struct auth_request *request, auth_don
                  void *context, struct auth_job **job, struct identity *who, const char **why)
 {
     const char *value = request->authorization;
-    bool munge = value && !strncmp(value, "Munge ", 6);
+    bool munge = !strncmp(value, "Munge ", 6), box = !strncmp(value, "RgpuBox ", 8);
     char *text;
     int error;
 
     *why = "unknown kind of credentials";
-    if (!munge && strncmp(value, "Rgpu ", 5))
+    if (!munge && !box && strncmp(value, "Rgpu ", 5))
         return -EACCES;
     *why = "munge is not in use here";
     if (munge && !auth->munge)
@@ -359,6 +405,7 @@ static int check(struct auth *auth, const struct auth_request *request, auth_don
     if (!text)
         return -ENOMEM;
     error = munge ? ask_munge(auth, value + 6, text, done, context, job)
+          : box   ? check_box(auth, request->cluster, value + 8, text, who, why)
                   : check_key(auth, value + 5, text, who, why);
     free(text);
     return error;
@@ -380,54 +427,12 @@ void auth_check(struct auth *auth, const struct auth_request *request, auth_done
     }
     if (error != -EINPROGRESS)
         done(context, error, &who, why);
+    explicit_bzero(&who, sizeof(who));
 }
 
 /* ---- secrets in answers ---- */
 
-static void on_encoded(void *context, const struct munge_result *result)
+int auth_seal(const struct identity *who, const char *text, char **sealed)
 {
-    struct auth_job job = *(struct auth_job *)context;
-    char *sealed = NULL;
-
-    ((struct auth_job *)context)->munge = NULL;
-    job_end(context);
-    if (result->code == EMUNGE_SUCCESS)
-        sealed = strndup(result->text, result->size);
-    else
-        log_limited(&munge_lines, LOG_LEVEL_ERROR, "munge: %s", munge_strerror(result->code));
-    job.sealed(job.context, sealed ? 0 : -EIO, sealed);
-    free(sealed);
-}
-
-static int seal_by_munge(struct auth *auth, uid_t uid, const char *text, auth_sealed done,
-                         void *context, struct auth_job **self)
-{
-    struct auth_job *job = job_new(auth, context, self);
-
-    if (!job)
-        return -ENOMEM;
-    job->sealed = done;
-    job->munge = munge_pool_encode(auth->munge, uid, text, on_encoded, job);
-    if (!job->munge) {
-        free(job);
-        return -EBUSY;
-    }
-    *self = job;
-    return -EINPROGRESS;
-}
-
-void auth_seal(struct auth *auth, const struct identity *who, const char *text, auth_sealed done,
-               void *context, struct auth_job **job)
-{
-    char *sealed = NULL;
-    int error = -EACCES;
-
-    *job = NULL;
-    if (who->key)
-        error = seal_text(who->key->secret, who->nonce, text, &sealed);
-    else if (auth->munge && who->has_uid)
-        error = seal_by_munge(auth, who->uid, text, done, context, job);
-    if (error != -EINPROGRESS)
-        done(context, error, sealed);
-    free(sealed);
+    return who->has_secret ? seal_text(who->secret, who->nonce, text, sealed) : -EACCES;
 }

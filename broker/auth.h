@@ -2,15 +2,17 @@
  * Who is asking. On the unix socket the kernel says so. Over TCP either a munge credential whose
  * payload is the hash of the request, or an HMAC with a shared key over the request:
  *
- *     Authorization: Munge CREDENTIAL            payload: hex SHA-256 of the text below
+ *     Authorization: Munge CREDENTIAL            payload: hex SHA-256 of the text below, and a secret
  *     Authorization: Rgpu KEY TIME NONCE MAC     mac: hex HMAC-SHA256(key, text || TIME || NONCE)
+ *     Authorization: RgpuBox NAME KEY TIME NONCE MAC      the same with a key of the box itself
  *     Content-SHA256: hex SHA-256 of the body
  *
  *     text: METHOD " " PATH-WITH-QUERY "\n" hex SHA-256 of the body "\n"
  *
  * So who asks is known before there is a body; that it is this body is checked when it has come.
  *
- * A shared key's id says its role: "box", "scheduler", "admin", or "box.NAME" for one box only.
+ * A shared key's id says its role: "scheduler" or "admin". What the asker has in common with the broker
+ * (the key, or the secret in the credential) proves the answer (common/api_auth.h).
  */
 #ifndef RGPU_BROKER_AUTH_H
 #define RGPU_BROKER_AUTH_H
@@ -21,6 +23,8 @@
 #include <sys/types.h>
 
 #include "broker/settings.h"
+#include "broker/pool.h"
+#include "common/api_auth.h"
 #include "common/ticket.h"
 
 enum role { ROLE_NOBODY, ROLE_USER, ROLE_BOX, ROLE_SCHEDULER, ROLE_ADMIN };
@@ -29,12 +33,13 @@ enum role { ROLE_NOBODY, ROLE_USER, ROLE_BOX, ROLE_SCHEDULER, ROLE_ADMIN };
 struct identity {
     bool known, admin, scheduler, box;
     bool local;            /* over the unix socket */
-    const struct ticket_key *key; /* that signed the request, or NULL */
-    char nonce[33];               /* of that signature */
+    bool has_secret;              /* in common with the broker: it proves the answer, and seals */
+    uint8_t secret[SHA256_SIZE];
+    char nonce[API_NONCE_TEXT];   /* of the request */
     bool has_uid;
     uid_t uid;
-    char name[64];     /* for the event log */
-    char box_name[64]; /* the only box that this identity may speak for; empty: any */
+    char name[POOL_NAME_MAX + 8];  /* for the event log */
+    char box_name[POOL_NAME_MAX]; /* the box that this is */
 };
 
 struct auth;
@@ -51,6 +56,7 @@ struct auth_request {
     const char *authorization; /* or NULL */
     const char *body_digest;   /* as sent, or NULL */
     bool has_body;
+    const struct ticket_keyring *cluster; /* from which the keys of boxes follow */
 };
 
 /* Something that munge has been asked. */
@@ -68,13 +74,9 @@ typedef void (*auth_done)(void *context, int error, const struct identity *who, 
 void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
                 void *context, struct auth_job **job);
 
-typedef void (*auth_sealed)(void *context, int error, const char *sealed);
-
-/*
- * Seals a secret for who signed the request, as nobody else can open it (common/seal.h, or a munge
- * credential for his uid). Calls `done` as auth_check does.
- */
-void auth_seal(struct auth *auth, const struct identity *who, const char *text, auth_sealed done,
-               void *context, struct auth_job **job);
+/* Seals a secret so that only who signed the request can open it (common/seal.h); the caller frees
+ * *sealed. -EACCES: nobody did. */
+int auth_seal(const struct identity *who, const char *text, char **sealed)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -213,6 +213,30 @@ static void end_leases_without_gpu(struct broker *broker, struct pool_box *box)
     }
 }
 
+/* A box that is connected is not elsewhere at the same time. Who keeps saying so is one event. */
+static int refuse_impostor(struct broker *broker, struct pool_box *box,
+                           const struct description *description, const char *actor)
+{
+    struct change change = {.kind = "box.refused", .actor = actor, .box = box};
+    int error;
+
+    if (!box || !box->connected || box->hung_up ||
+        !strcmp(box->addresses, description->box.addresses))
+        return 0;
+    if (box->impostor)
+        return -EEXIST;
+    log_warn("box=%s is connected with addresses=%s and would register with addresses=%s: refused",
+             box->name, box->addresses, description->box.addresses);
+    error = broker_begin(broker);
+    if (error)
+        return error;
+    change.detail = json_pack("{s:s, s:s}", "addresses", box->addresses, "refused",
+                              description->box.addresses);
+    error = broker_commit(broker, 0, &change);
+    box->impostor = !error;
+    return error ? error : -EEXIST;
+}
+
 int broker_register(struct broker *broker, const char *name, const json_t *body, const char *actor,
                     const char **why)
 {
@@ -232,6 +256,11 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
     if (*why)
         goto out;
     strcpy(description->box.name, name);
+    error = refuse_impostor(broker, box, description, actor);
+    if (error == -EEXIST)
+        *why = "the box is connected, with other addresses";
+    if (error)
+        goto out;
     error = history_check_point(broker, &description->box, json_object_get(body, "seen"), actor);
     if (error == -EINVAL)
         *why = "\"seen\" must be an epoch, a run and an event; compare the clocks";
@@ -246,6 +275,7 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
     box->heard = broker_steady();
     box->seen = broker_wall();
     box->connected = true;
+    box->hung_up = box->impostor = false;
     box->epoch = broker->epoch;
     box->recheck = true;
     box->accepting = true;
@@ -388,6 +418,7 @@ int broker_hear(struct broker *broker, struct pool_box *box, const char *instanc
         return -ESTALE;
     box->heard = broker_steady();
     box->seen = broker_wall();
+    box->hung_up = false;
     if (box->known_lost || (box->recheck && has_lost_lease(broker, box)))
         error = find_box(broker, box, actor);
     box->recheck = box->recheck && error;

@@ -9,25 +9,7 @@
 #include "common/api_auth.h"
 #include "common/log_limit.h"
 
-enum { MUNGE_SECONDS = 10 };
-
 static struct log_limit refused = LOG_LIMIT(5, 60);
-
-/* A secret on its way into an answer. */
-struct sealing {
-    int status;
-    json_t *body;
-    char member[64];
-};
-
-static void sealing_free(struct sealing **sealing)
-{
-    if (!*sealing)
-        return;
-    json_decref((*sealing)->body);
-    free(*sealing);
-    *sealing = NULL;
-}
 
 static void call_end(struct call *call)
 {
@@ -42,7 +24,7 @@ static void call_end(struct call *call)
             box->peer = NULL;
     }
     auth_cancel(&call->job);
-    sealing_free(&call->sealing);
+    explicit_bzero(&call->who, sizeof(call->who));
     if (call->timer)
         event_free(call->timer);
     evhttp_clear_headers(&call->query);
@@ -57,8 +39,17 @@ static void send_answer(struct call *call, int status, const char *type, const c
 {
     struct connection_answer answer = {.status = status, .type = type, .headers = call->headers,
                                        .text = text, .size = size};
+    char proof[API_DIGEST_TEXT], *headers = NULL;
 
+    if (call->who.has_secret) {
+        api_prove(call->who.secret, call->who.nonce, status, text, size, proof);
+        if (asprintf(&headers, "%s" API_PROOF_HEADER ": Rgpu %s\r\n",
+                     call->headers ? call->headers : "", proof) < 0)
+            abort(); /* as everywhere in libevent and jansson */
+        answer.headers = headers;
+    }
     connection_answer(call->connection, &answer);
+    free(headers);
     call_end(call);
 }
 
@@ -91,51 +82,28 @@ void call_refuse(struct call *call, int status, const char *code, const char *fo
 
 /* ---- secrets in answers ---- */
 
-static void on_sealed(void *context, int error, const char *sealed)
-{
-    struct call *call = context;
-    struct sealing *sealing = call->sealing;
-
-    if (!error && json_object_set_new(sealing->body, sealing->member, json_string(sealed)))
-        error = -ENOMEM;
-    if (error)
-        call_fail(call, error);
-    else
-        call_answer(call, sealing->status, json_incref(sealing->body));
-}
-
-/* munge took too long over it. What the call has done stays: it may be repeated. */
-static void on_silence(evutil_socket_t fd, short events, void *context)
-{
-    (void)fd;
-    (void)events;
-    call_fail(context, -ETIME);
-}
-
 void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
                         const char *secret)
 {
-    const struct timeval patience = {.tv_sec = MUNGE_SECONDS};
-    struct sealing *sealing;
+    char *sealed = NULL, member[64];
+    int error = 0;
 
     if (call->who.local) {
         json_object_set_new(body, name, json_string(secret));
         call_answer(call, status, body);
         return;
     }
-    sealing = call->sealing = calloc(1, sizeof(*sealing));
-    if (call->timer)
-        event_free(call->timer);
-    call->timer = evtimer_new(call->server->base, on_silence, call);
-    if (!sealing || !call->timer || event_add(call->timer, &patience) < 0) {
-        json_decref(body);
-        call_fail(call, -ENOMEM);
+    snprintf(member, sizeof(member), "sealed_%s", name);
+    error = auth_seal(&call->who, secret, &sealed);
+    if (!error && json_object_set_new(body, member, json_string(sealed)))
+        error = -ENOMEM;
+    free(sealed);
+    if (!error) {
+        call_answer(call, status, body);
         return;
     }
-    sealing->status = status;
-    sealing->body = body;
-    snprintf(sealing->member, sizeof(sealing->member), "sealed_%s", name);
-    auth_seal(call->server->auth, &call->who, secret, on_sealed, call, &call->job);
+    json_decref(body);
+    call_fail(call, error);
 }
 
 void call_fail(struct call *call, int error)
@@ -341,6 +309,7 @@ static void on_head(void *context, struct connection *connection, const struct h
     struct auth_request asked = {.method = head->method_name, .target = head->target,
                                  .authorization = head->authorization,
                                  .body_digest = head->body_digest,
+                                 .cluster = &server->broker->keys,
                                  .has_body = head->body_size > 0};
 
     server->requests++;
@@ -395,7 +364,13 @@ static void on_body(void *request, const char *text, size_t size)
 /* The other side hung up on a call: there is nobody to answer. */
 static void on_gone(void *request)
 {
-    call_end(request);
+    struct call *call = request;
+    struct pool_box *box =
+        call->waits ? pool_find_box(call->server->broker->pool, call->arguments[0]) : NULL;
+
+    if (box && box->peer == call)
+        box->hung_up = true;
+    call_end(call);
 }
 
 static void on_late(void *request)

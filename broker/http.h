@@ -32,7 +32,7 @@ struct call {
     const struct route *route; /* NULL: none of this path and method */
     bool path_known;
     struct identity who;
-    struct auth_job *job; /* munge is asked who this is, or to seal a part of the answer */
+    struct auth_job *job; /* munge is asked who this is */
     char actor[POOL_NAME_MAX + 32]; /* for the event log */
     char *path;
     const char *arguments[CALL_ARGUMENTS]; /* decoded path segments that stand for `*` */
@@ -44,7 +44,6 @@ struct call {
     struct event *timer;
     bool waits, expired;
     const char *headers; /* further ones of the answer, or NULL */
-    struct sealing *sealing;
 };
 
 TAILQ_HEAD(call_list, call);

@@ -16,7 +16,6 @@ enum { THREADS = 4, WAITING_MAX = 512, PATIENCE_SECONDS = 1 };
 struct munge_job {
     TAILQ_ENTRY(munge_job) link;
     struct munge_pool *pool;
-    bool encodes;
     uid_t uid;
     char *question;
     void *answer; /* libmunge's */
@@ -51,17 +50,7 @@ static void job_free(struct munge_job *job)
 
 static void ask(munge_ctx_t context, struct munge_job *job)
 {
-    char *credential = NULL;
-
-    if (!job->encodes) {
-        job->code = munge_decode(job->question, context, &job->answer, &job->size, &job->uid, NULL);
-        return;
-    }
-    munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, job->uid);
-    munge_ctx_set(context, MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);
-    job->code = munge_encode(&credential, context, job->question, (int)strlen(job->question));
-    job->answer = credential;
-    job->size = credential ? (int)strlen(credential) : 0;
+    job->code = munge_decode(job->question, context, &job->answer, &job->size, &job->uid, NULL);
 }
 
 static void tell(struct munge_pool *pool, struct munge_job *job)
@@ -252,14 +241,6 @@ struct munge_job *munge_pool_decode(struct munge_pool *pool, const char *credent
     struct munge_job model = {.done = done, .context = context, .uid = (uid_t)-1};
 
     return enqueue(pool, &model, credential);
-}
-
-struct munge_job *munge_pool_encode(struct munge_pool *pool, uid_t uid, const char *text,
-                                    munge_done done, void *context)
-{
-    struct munge_job model = {.encodes = true, .uid = uid, .done = done, .context = context};
-
-    return enqueue(pool, &model, text);
 }
 
 void munge_job_cancel(struct munge_job **job)

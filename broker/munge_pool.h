@@ -20,7 +20,7 @@ void munge_pool_free(struct munge_pool **pool);
 
 struct munge_result {
     munge_err_t code;
-    const char *text; /* what was sealed, or the credential */
+    const char *text; /* what was sealed */
     size_t size;
     uid_t uid; /* who made the credential */
 };
@@ -29,9 +29,6 @@ typedef void (*munge_done)(void *context, const struct munge_result *result);
 
 /* Calls `done` once, later, unless cancelled. NULL: too many questions wait already. */
 struct munge_job *munge_pool_decode(struct munge_pool *pool, const char *credential,
-                                    munge_done done, void *context);
-/* A credential that only `uid` can open. */
-struct munge_job *munge_pool_encode(struct munge_pool *pool, uid_t uid, const char *text,
                                     munge_done done, void *context);
 void munge_job_cancel(struct munge_job **job);
 

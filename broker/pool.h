@@ -82,6 +82,8 @@ struct pool_box {
     bool known_lost; /* its leases are marked lost */
     bool recheck;    /* a lease may have been marked lost before the broker was started */
     bool has_orders; /* there is something to tell it at once; then it is in pool->orders */
+    bool hung_up;    /* its last connection is closed */
+    bool impostor;   /* somebody has been refused who said that it is elsewhere */
     void *peer;      /* of the HTTP side: the call with which the box waits for orders */
     int64_t epoch;  /* in which it has registered */
     double heard;   /* monotonic seconds */

@@ -45,7 +45,6 @@ const struct config_option settings_table[] = {
     CONFIG_LIST("auth", "admins", S, admins, "root", "users who may do everything"),
     CONFIG_LIST("auth", "schedulers", S, schedulers, "slurm",
                 "users who may take leases for others"),
-    CONFIG_LIST("auth", "boxes", S, boxes, "root,rgpu", "users whom box daemons run as"),
     CONFIG_BOOL("auth", "anonymous_read", S, anonymous_read, "no",
                 "show boxes, GPUs, leases and events to anybody who can connect"),
     CONFIG_BOOL("auth", "user_leases", S, user_leases, "no",

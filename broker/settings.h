@@ -13,7 +13,7 @@ struct settings {
     int synchronous; /* 0 full, 1 normal */
     int munge;
     char *munge_socket, *key_file;
-    char **admins, **schedulers, **boxes;
+    char **admins, **schedulers;
     uint64_t clock_skew;
     bool anonymous_read, user_leases;
     uint64_t heartbeat, away_after, ticket_lifetime, max_ticket_lifetime, max_lifetime, history;

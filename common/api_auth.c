@@ -58,3 +58,39 @@ int api_signature_parse(const char *text, struct api_signature *signature)
     *signature = out;
     return 0;
 }
+
+void api_box_secret(const uint8_t key[SHA256_SIZE], uint8_t secret[SHA256_SIZE])
+{
+    static const char purpose[] = "rgpu box requests\n";
+    struct hmac_sha256 mac;
+
+    hmac_sha256_start(&mac, key, SHA256_SIZE);
+    hmac_sha256_add(&mac, purpose, sizeof(purpose) - 1);
+    hmac_sha256_finish(&mac, secret);
+}
+
+void api_prove(const uint8_t secret[SHA256_SIZE], const char *nonce, int status, const void *body,
+               size_t size, char proof[API_DIGEST_TEXT])
+{
+    char digest[API_DIGEST_TEXT], text[256];
+    uint8_t sum[SHA256_SIZE];
+    struct hmac_sha256 mac;
+
+    api_digest(body, size, digest);
+    snprintf(text, sizeof(text), "rgpu answer\n%s\n%d\n%s\n", nonce, status, digest);
+    hmac_sha256_start(&mac, secret, SHA256_SIZE);
+    hmac_sha256_add(&mac, text, strlen(text));
+    hmac_sha256_finish(&mac, sum);
+    hex_encode(sum, sizeof(sum), proof);
+}
+
+bool api_is_proven(const uint8_t secret[SHA256_SIZE], const char *nonce, int status,
+                   const void *body, size_t size, const char *header)
+{
+    char proof[API_DIGEST_TEXT];
+
+    if (!header || strncmp(header, "Rgpu ", 5) || strcspn(header + 5, "\r\n") != sizeof(proof) - 1)
+        return false;
+    api_prove(secret, nonce, status, body, size, proof);
+    return secret_equal(header + 5, proof, sizeof(proof) - 1);
+}

@@ -5,6 +5,7 @@
 #ifndef RGPU_COMMON_API_AUTH_H
 #define RGPU_COMMON_API_AUTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,5 +34,23 @@ void api_sign(const uint8_t secret[SHA256_SIZE], const char *text, struct api_si
 void api_signature_print(const struct api_signature *signature, char text[160]);
 int api_signature_parse(const char *text, struct api_signature *signature)
     __attribute__((warn_unused_result));
+
+/* The secret with which a box signs requests, from its key for tickets. */
+void api_box_secret(const uint8_t key[SHA256_SIZE], uint8_t secret[SHA256_SIZE]);
+
+/*
+ * What proves an answer: hexadecimal HMAC-SHA256 with the secret that the asker and the broker have in
+ * common, over the request's nonce, the status and the body. In the header API_PROOF_HEADER, behind
+ * "Rgpu ". With munge the asker makes up a secret and seals it in the credential, for the broker alone;
+ * its nonce is API_MUNGE_NONCE.
+ */
+#define API_PROOF_HEADER "Authentication-Info"
+#define API_MUNGE_NONCE "munge"
+
+void api_prove(const uint8_t secret[SHA256_SIZE], const char *nonce, int status, const void *body,
+               size_t size, char proof[API_DIGEST_TEXT]);
+/* `header`: the value of API_PROOF_HEADER, or NULL. */
+bool api_is_proven(const uint8_t secret[SHA256_SIZE], const char *nonce, int status,
+                   const void *body, size_t size, const char *header);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <munge.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,11 @@ struct broker_client {
     char *munge_socket;
     struct ticket_key key;
     bool has_key;
-    char nonce[API_NONCE_TEXT]; /* of the last signature with the key */
+    char *broker_user; /* to whom munge hands the secret of a request */
+    bool may_look;     /* the last request changes nothing */
+    bool is_signed;    /* the last request; then these prove its answer */
+    uint8_t secret[SHA256_SIZE];
+    char nonce[API_NONCE_TEXT];
     unsigned timeout_ms;
     char error[512], code[64];
 };
@@ -57,16 +62,23 @@ const char *broker_client_address(const struct broker_client *client)
 
 /* ---- opening ---- */
 
-static char *address_from_file(void)
+/* The word of this number (from 0) in the first line of the address file that has any. */
+static char *word_from_file(int number)
 {
     FILE *file = fopen(BROKER_ADDRESS_FILE, "re");
-    char line[256], *found = NULL;
+    char line[256], *found = NULL, *word = NULL, *position;
 
-    while (file && !found && fgets(line, sizeof(line), file)) {
-        line[strcspn(line, "# \t\r\n")] = '\0';
-        if (*line)
-            found = strdup(line);
+    while (file && !word && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "#")] = '\0';
+        word = strtok_r(line, " \t\r\n", &position);
+        for (int i = 0; word && i < number; i++) {
+            word = strtok_r(NULL, " \t\r\n", &position);
+            if (!word)
+                goto out;
+        }
+        found = word ? strdup(word) : NULL;
     }
+out:
     if (file)
         fclose(file);
     return found;
@@ -79,10 +91,21 @@ static char *find_address(const char *option)
 
     if (value && *value)
         return strdup(value);
-    address = address_from_file();
+    address = word_from_file(0);
     if (!address && access(BROKER_SOCKET, F_OK) == 0)
         address = strdup("unix:" BROKER_SOCKET);
     return address;
+}
+
+static char *find_broker_user(const char *option)
+{
+    const char *value = option ? option : getenv("RGPU_BROKER_USER");
+    char *user;
+
+    if (value && *value)
+        return strdup(value);
+    user = word_from_file(1);
+    return user ? user : strdup(BROKER_USER);
 }
 
 static int load_key(struct broker_client *client, const char *option)
@@ -135,6 +158,9 @@ int broker_client_open(const struct broker_client_options *options, struct broke
     client->timeout_ms = options->timeout_ms ? options->timeout_ms : 10000;
     munge_socket = options->munge_socket ? options->munge_socket : getenv("RGPU_MUNGE_SOCKET");
     client->munge_socket = munge_socket && *munge_socket ? strdup(munge_socket) : NULL;
+    client->broker_user = find_broker_user(options->broker_user);
+    if (!client->broker_user)
+        return broker_client_explain(client, -EINVAL, "no memory");
     error = set_address(client, options->address);
     return error ? error : load_key(client, options->key_file);
 }
@@ -147,6 +173,7 @@ void broker_client_close(struct broker_client **pointer)
         return;
     free(client->address);
     free(client->munge_socket);
+    free(client->broker_user);
     explicit_bzero(client, sizeof(*client));
     free(client);
     *pointer = NULL;
@@ -168,40 +195,82 @@ static int authorize_key(struct broker_client *client, const char *text, const c
     strcpy(signature.key, client->key.id);
     api_sign(client->key.secret, text, &signature);
     api_signature_print(&signature, line);
+    memcpy(client->secret, client->key.secret, sizeof(client->secret));
+    client->is_signed = true;
     return asprintf(header, "Authorization: Rgpu %s\r\nContent-SHA256: %s\r\n", line,
                     body_digest) < 0 ? -ENOMEM : 0;
+}
+
+static int find_uid(struct broker_client *client, uid_t *uid)
+{
+    const struct passwd *entry = getpwnam(client->broker_user);
+    char *end;
+    unsigned long number = strtoul(client->broker_user, &end, 10);
+
+    if (!entry && (end == client->broker_user || *end))
+        return broker_client_explain(client, -EINVAL, "the broker's user %s is not known here: set "
+                                     "broker_user (RGPU_BROKER_USER, or the second word of "
+                                     BROKER_ADDRESS_FILE ") to its number at the broker",
+                                     client->broker_user);
+    *uid = entry ? entry->pw_uid : (uid_t)number;
+    return 0;
+}
+
+/* What the request is, and a secret for its answer, for the broker's eyes only. */
+static munge_err_t seal_request(struct broker_client *client, munge_ctx_t context, uid_t broker,
+                                const char *text, char **credential)
+{
+    char digest[API_DIGEST_TEXT], secret[API_DIGEST_TEXT], payload[2 * API_DIGEST_TEXT];
+    munge_err_t code;
+
+    if (client->munge_socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, client->munge_socket);
+    munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, broker);
+    munge_ctx_set(context, MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128);
+    api_digest(text, strlen(text), digest);
+    hex_encode(client->secret, sizeof(client->secret), secret);
+    snprintf(payload, sizeof(payload), "%s %s", digest, secret);
+    code = munge_encode(credential, context, payload, (int)strlen(payload));
+    explicit_bzero(payload, sizeof(payload));
+    explicit_bzero(secret, sizeof(secret));
+    return code;
 }
 
 static int authorize_munge(struct broker_client *client, const char *text, const char *body_digest,
                            char **header)
 {
-    munge_ctx_t context = munge_ctx_create();
-    char digest[API_DIGEST_TEXT], *credential = NULL;
-    munge_err_t code;
-    int error = 0;
+    munge_ctx_t context;
+    char *credential = NULL;
+    uid_t broker = (uid_t)-1;
+    int error = find_uid(client, &broker);
 
+    if (error)
+        return error;
+    if (getrandom(client->secret, sizeof(client->secret), 0) != sizeof(client->secret))
+        return broker_client_explain(client, -EIO, "no random numbers");
+    context = munge_ctx_create();
     if (!context)
         return -ENOMEM;
-    if (client->munge_socket)
-        munge_ctx_set(context, MUNGE_OPT_SOCKET, client->munge_socket);
-    api_digest(text, strlen(text), digest);
-    code = munge_encode(&credential, context, digest, (int)strlen(digest));
-    if (code == EMUNGE_SUCCESS)
+    if (seal_request(client, context, broker, text, &credential) == EMUNGE_SUCCESS) {
+        client->is_signed = true;
+        strcpy(client->nonce, API_MUNGE_NONCE);
         error = asprintf(header, "Authorization: Munge %s\r\nContent-SHA256: %s\r\n", credential,
                          body_digest) < 0 ? -ENOMEM : 0;
+    }
     munge_ctx_destroy(context);
     free(credential);
     return error;
 }
 
-/* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned; the
- * broker says so where that is not enough. */
+/* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned, which is
+ * enough to look, where the broker lets anybody. */
 static int authorize(struct broker_client *client, const char *method, const char *path,
                      const char *body, char **header)
 {
     char digest[API_DIGEST_TEXT], *text;
     int error;
 
+    client->is_signed = false;
     if (client->endpoint.is_unix)
         return 0;
     api_digest(body, strlen(body), digest);
@@ -258,29 +327,6 @@ static int refusal_errno(long status, const char *code)
 
 /* ---- secrets in answers, which over TCP are sealed for us ---- */
 
-static int open_munge(struct broker_client *client, const char *sealed, char **text)
-{
-    munge_ctx_t context = munge_ctx_create();
-    void *payload = NULL;
-    int size = 0;
-    munge_err_t code;
-
-    if (!context)
-        return -ENOMEM;
-    if (client->munge_socket)
-        munge_ctx_set(context, MUNGE_OPT_SOCKET, client->munge_socket);
-    code = munge_decode(sealed, context, &payload, &size, NULL, NULL);
-    munge_ctx_destroy(context);
-    *text = code == EMUNGE_SUCCESS ? strndup(payload, (size_t)size) : NULL;
-    if (payload)
-        explicit_bzero(payload, (size_t)size);
-    free(payload);
-    if (code != EMUNGE_SUCCESS)
-        return broker_client_explain(client, -EPROTO, "the broker's secret cannot be read: %s",
-                                     munge_strerror(code));
-    return *text ? 0 : -ENOMEM;
-}
-
 /* Replaces "sealed_NAME" by NAME. */
 static int unseal(struct broker_client *client, json_t *answer, const char *name)
 {
@@ -292,8 +338,7 @@ static int unseal(struct broker_client *client, json_t *answer, const char *name
     sealed = json_string_value(json_object_get(answer, member));
     if (!sealed)
         return 0;
-    error = client->has_key ? seal_open(client->key.secret, client->nonce, sealed, &text)
-                            : open_munge(client, sealed, &text);
+    error = seal_open(client->secret, client->nonce, sealed, &text);
     if (error == -EBADMSG)
         return broker_client_explain(client, -EPROTO,
                                      "the broker's secret was not made for this request");
@@ -306,22 +351,50 @@ static int unseal(struct broker_client *client, json_t *answer, const char *name
     return error;
 }
 
-static int unseal_all(struct broker_client *client, json_t *answer)
+/* An answer that nothing proves has no ticket that could be believed. */
+static int take_secrets(struct broker_client *client, json_t *answer)
 {
-    int error = unseal(client, answer, "ticket");
+    static const char *const names[] = {"ticket", "keys"};
+    int error = 0;
 
-    return error ? error : unseal(client, answer, "keys");
+    for (size_t i = 0; !error && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (client->is_signed)
+            error = unseal(client, answer, names[i]);
+        else if (!client->endpoint.is_unix)
+            json_object_del(answer, names[i]);
+    }
+    return error;
+}
+
+/* Whoever answers without proof has refused nothing, and granted nothing. That credentials are wrong
+ * the broker says without, since it cannot know what would prove it. */
+static int check_proof(struct broker_client *client, const struct http_answer *got)
+{
+    if (client->endpoint.is_unix || got->status == 401)
+        return 0;
+    if (!client->is_signed)
+        return got->status < 300 && !client->may_look
+                   ? broker_client_explain(client, -EACCES, "this needs munge, or a shared key") : 0;
+    if (api_is_proven(client->secret, client->nonce, got->status, got->body, got->size, got->proof))
+        return 0;
+    return broker_client_explain(client, -EPROTO, "what answers at %s does not prove that it is the "
+                                 "broker: its key or its user (broker_user) is another",
+                                 client->address);
 }
 
 static int read_answer(struct broker_client *client, const struct http_answer *got,
                        json_t **answer)
 {
-    json_t *object = json_loadb(got->body, got->size, 0, NULL);
-    int status = got->status;
+    json_t *object;
+    int status = got->status, unproven = check_proof(client, got);
     const char *code, *message;
 
+    if (unproven)
+        return unproven;
+    object = json_loadb(got->body, got->size, 0, NULL);
+
     if (status < 300 && object) {
-        int error = unseal_all(client, object);
+        int error = take_secrets(client, object);
         if (error) {
             json_decref(object);
             return error;
@@ -348,6 +421,8 @@ static int perform(struct broker_client *client, unsigned timeout_ms, const char
     struct http_answer got = {0};
     char *header = NULL;
     int error = authorize(client, method, path, body, &header);
+
+    client->may_look = !strcmp(method, "GET");
 
     if (error)
         return error;

@@ -15,6 +15,7 @@
 
 #define BROKER_SOCKET "/run/rgpu-broker/broker.sock"
 #define BROKER_ADDRESS_FILE "/etc/rgpu/broker"
+#define BROKER_USER "rgpu-broker"
 
 struct broker_client;
 
@@ -22,10 +23,15 @@ struct broker_client_options {
     const char *address;  /* "host:port" or "unix:/path"; NULL: see broker_client_open */
     const char *key_file; /* a shared key, one "ID HEX64" line; NULL: RGPU_BROKER_KEY, else munge */
     const char *munge_socket; /* NULL: RGPU_MUNGE_SOCKET, else munged's usual place */
+    const char *broker_user;  /* name or number; NULL: RGPU_BROKER_USER, else see below */
     unsigned timeout_ms;      /* of each call; 0: 10 s */
 };
 
 /*
+ * Over TCP every answer to a signed request is proven, or the call fails: by the shared key, or by a
+ * secret that munge hands to `broker_user` alone. Who that is: the option, else RGPU_BROKER_USER, else
+ * the second word of /etc/rgpu/broker, else "rgpu-broker".
+ *
  * Finds the broker: the option, else RGPU_BROKER, else the file /etc/rgpu/broker, else the socket
  * of a broker on this host. Connects with the first call. -ENOENT: nothing says where the broker
  * is; -EPERM, -EBADMSG: the key file is not private, or is not one. *client is set in any case but

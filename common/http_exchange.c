@@ -1,5 +1,6 @@
 /* One request over HTTP on a connection of its own. */
 #include "common/http_exchange.h"
+#include "common/api_auth.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -137,8 +138,11 @@ static const char *find_header(const struct exchange *exchange, size_t head, con
     return NULL;
 }
 
-static int read_head(const struct exchange *exchange, size_t head, int *status, size_t *length)
+static int read_head(const struct exchange *exchange, size_t head, struct http_answer *answer,
+                     size_t *length)
 {
+    int *status = &answer->status;
+    const char *proof = find_header(exchange, head, API_PROOF_HEADER);
     const char *value = find_header(exchange, head, "Content-Length");
     unsigned long long number;
     char *end;
@@ -148,6 +152,8 @@ static int read_head(const struct exchange *exchange, size_t head, int *status, 
     *status = atoi(exchange->text + 9);
     if (*status < 100 || *status > 599 || find_header(exchange, head, "Transfer-Encoding"))
         return -EPROTO;
+    if (proof)
+        snprintf(answer->proof, sizeof(answer->proof), "%.*s", (int)strcspn(proof, "\r"), proof);
     *length = SIZE_MAX; /* until the peer closes */
     if (!value)
         return 0;
@@ -194,7 +200,7 @@ static int take_answer(struct exchange *exchange, struct http_answer *answer)
     }
     if (head == 0)
         return more < 0 ? more : -EPROTO;
-    error = read_head(exchange, head, &answer->status, &length);
+    error = read_head(exchange, head, answer, &length);
     return error ? error : take_body(exchange, head, length, answer);
 }
 

@@ -20,6 +20,7 @@ struct http_answer {
     int status;
     char *body; /* ends in a zero; the caller frees it, overwriting what is secret */
     size_t size;
+    char proof[128]; /* the value of Authentication-Info, or "" */
 };
 
 /* -ETIMEDOUT, -EHOSTUNREACH (the name is not known), another -errno of the connection, -EPROTO (not

@@ -11,7 +11,6 @@
 #include <event2/http.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <munge.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +66,11 @@ struct broker_agent {
     struct event *timer;
     unsigned retry_ms, heartbeat_ms;
     bool was_online;
+    bool doubted; // it has been said that somebody else answers
     char instance[33]; // of this start of the daemon
     unsigned described; // the box's description that the broker has
-    struct ticket_key key;
-    bool has_key;
-    munge_ctx_t munge;
+    uint8_t secret[SHA256_SIZE]; // that signed the request which is out
+    char nonce[API_NONCE_TEXT];
     struct revocations *revocations;
     struct history *history;
     json_t *refused; // leases of the broker's that are on the list of revocations
@@ -327,30 +326,36 @@ static json_t *describe_endings(struct broker_agent *agent)
 
 // ---- authentication ----
 
+// Signed with the secret that this box and the broker have in common, which proves the answer too.
 static char *authorization(struct broker_agent *agent, const char *text)
 {
-    char *header = NULL, *credential = NULL, digest[API_DIGEST_TEXT], line[160];
+    const struct ticket_key *key = &agent->box->keys.keys[0];
     struct api_signature signature = {.time = time(NULL)};
     uint8_t nonce[(API_NONCE_TEXT - 1) / 2];
+    char *header = NULL, line[160];
 
-    if (agent->has_key) {
-        if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
-            return NULL;
-        hex_encode(nonce, sizeof(nonce), signature.nonce);
-        strcpy(signature.key, agent->key.id);
-        api_sign(agent->key.secret, text, &signature);
-        api_signature_print(&signature, line);
-        return asprintf(&header, "Rgpu %s", line) < 0 ? NULL : header;
-    }
-    api_digest(text, strlen(text), digest);
-    if (munge_encode(&credential, agent->munge, digest, (int)strlen(digest)) != EMUNGE_SUCCESS) {
-        log_warn("munge: %s", munge_ctx_strerror(agent->munge));
+    if (!agent->box->keys.count || getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
         return NULL;
-    }
-    if (asprintf(&header, "Munge %s", credential) < 0)
-        header = NULL;
-    free(credential);
-    return header;
+    hex_encode(nonce, sizeof(nonce), agent->nonce);
+    strcpy(signature.nonce, agent->nonce);
+    strcpy(signature.key, key->id);
+    api_box_secret(key->secret, agent->secret);
+    api_sign(agent->secret, text, &signature);
+    api_signature_print(&signature, line);
+    return asprintf(&header, "RgpuBox %s %s", agent->box->name, line) < 0 ? NULL : header;
+}
+
+static bool is_proven(const struct broker_agent *agent, struct evhttp_request *request)
+{
+    struct evbuffer *body = evhttp_request_get_input_buffer(request);
+    size_t size = evbuffer_get_length(body);
+    const unsigned char *bytes =
+        size ? evbuffer_pullup(body, -1) : (const unsigned char *)"";
+
+    return bytes && api_is_proven(agent->secret, agent->nonce,
+                                  evhttp_request_get_response_code(request), bytes, size,
+                                  evhttp_find_header(evhttp_request_get_input_headers(request),
+                                                     API_PROOF_HEADER));
 }
 
 // ---- requests ----
@@ -489,6 +494,7 @@ static void registered(struct broker_agent *agent, const json_t *answer)
     agent->heartbeat_ms = heartbeat > 0 && heartbeat < 600000 ? (unsigned)heartbeat : 5000;
     agent->retry_ms = RETRY_MIN_MS;
     agent->was_online = true;
+    agent->doubted = false;
     agent->ending_count = 0;
     if (adopt_history(agent, answer)) {
         go_offline(agent, "what it says of its history cannot be");
@@ -526,6 +532,27 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     arm(agent, repeated || any_still_runs(agent) ? ENDING_MS : 0);
 }
 
+// Whoever cannot prove that he is the broker is not obeyed. Where the broker does not know our key it
+// cannot prove itself either, so its reason is worth a line in the log, and nothing more.
+static void answered_by_whom(struct broker_agent *agent, int status, const json_t *answer)
+{
+    const char *message =
+        json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
+    char why[400];
+
+    if (status == 401)
+        snprintf(why, sizeof(why), "status 401, without proof of being the broker: %.150s; see that "
+                 "key_file holds the key of box %.40s", message ? message : "no reason",
+                 agent->box->name);
+    else
+        snprintf(why, sizeof(why), "status %d, without proof of being the broker", status);
+    if (!agent->doubted)
+        log_warn("who answers at broker=%s:%u is not believed: %s", agent->broker.host,
+                 agent->broker.port, why);
+    agent->doubted = true;
+    go_offline(agent, why);
+}
+
 static void answered(struct evhttp_request *request, void *opaque)
 {
     struct broker_agent *agent = opaque;
@@ -535,6 +562,8 @@ static void answered(struct evhttp_request *request, void *opaque)
     if (!status) {
         agent->connection_failed = true;
         go_offline(agent, "no connection, or no answer in time");
+    } else if (!is_proven(agent, request)) {
+        answered_by_whom(agent, status, answer);
     } else if (status != 200 || !answer) {
         refused(agent, status, answer);
     } else if (agent->state == AGENT_REGISTERING) {
@@ -675,31 +704,6 @@ const char *broker_agent_objection(const struct box *box, const struct session_g
     return NULL;
 }
 
-static int open_credentials(struct broker_agent *agent)
-{
-    const struct settings *settings = &agent->box->settings;
-    struct ticket_keyring ring;
-    int err;
-
-    if (!settings->broker_key) {
-        agent->munge = munge_ctx_create();
-        if (agent->munge && settings->munge_socket)
-            munge_ctx_set(agent->munge, MUNGE_OPT_SOCKET, settings->munge_socket);
-        return agent->munge ? 0 : -ENOMEM;
-    }
-    err = ticket_keyring_load(settings->broker_key, &ring);
-    if (err) {
-        log_error("cannot load broker_key=%s error=\"%s\"; it must be one \"ID HEX64\" line, "
-                  "owned by root or rgpud's user, and private (mode 0600)",
-                  settings->broker_key, strerror(-err));
-        return err;
-    }
-    agent->key = ring.keys[0];
-    agent->has_key = true;
-    explicit_bzero(&ring, sizeof(ring));
-    return 0;
-}
-
 static int set_up(struct broker_agent *agent)
 {
     struct box *box = agent->box;
@@ -714,9 +718,11 @@ static int set_up(struct broker_agent *agent)
     if (getrandom(instance, sizeof(instance), 0) != sizeof(instance))
         return -EIO;
     hex_encode(instance, sizeof(instance), agent->instance);
-    err = open_credentials(agent);
-    if (!err)
-        err = revocations_open(directory, latest_expiry(box), &agent->revocations);
+    if (!box->keys.count) {
+        log_error("a box of a pool asks for tickets: set auth = ticket and key_file");
+        return -EINVAL;
+    }
+    err = revocations_open(directory, latest_expiry(box), &agent->revocations);
     if (!err)
         err = history_open(directory, &agent->history);
     if (err)
@@ -757,8 +763,6 @@ void broker_agent_close(struct box *box)
     drop_connection(agent);
     if (agent->resolver)
         evdns_base_free(agent->resolver, 0);
-    if (agent->munge)
-        munge_ctx_destroy(agent->munge);
     if (agent->history && history_save(agent->history) == 0)
         log_debug("the broker's history is remembered");
     history_close(&agent->history);

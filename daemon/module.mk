@@ -3,5 +3,5 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c device.c pool.c wor
                    listener.c auth.c admin.c notify.c broker_agent.c revocations.c history.c state_file.c \
                    accounts.c exclusion.c fabric.c)
 
-$(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -lmunge -ljwt -lsystemd)
+$(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd)
 INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755

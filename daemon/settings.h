@@ -51,8 +51,6 @@ struct settings {
     uint64_t clock_skew;
     uint64_t max_ticket_lifetime;
     char *broker;
-    char *broker_key;
-    char *munge_socket;
     char **announce;
     char *locality;
     int gpu_mode; // 0 exclusive, 1 shared

@@ -19,6 +19,8 @@ const struct config_option slurm_settings_table[] = {
                   "shared key (mode 0600) where there is no munge between here and the broker"),
     CONFIG_STRING("slurm", "munge_socket", S, munge_socket, "",
                   "munged's socket where it is not at its usual place"),
+    CONFIG_STRING("slurm", "broker_user", S, broker_user, "",
+                  "user (name or number) that the broker runs as; empty: as in /etc/rgpu/broker"),
     CONFIG_DURATION("jobs", "acquire_wait", S, acquire_wait, "10s",
                     "how long a batch job holds its nodes for GPUs before it is requeued"),
     CONFIG_DURATION("jobs", "interactive_wait", S, interactive_wait, "60s",
@@ -72,6 +74,7 @@ int slurm_settings_open(const struct slurm_settings *settings, unsigned timeout_
         .address = settings->broker,
         .key_file = settings->broker_key,
         .munge_socket = settings->munge_socket,
+        .broker_user = settings->broker_user,
         .timeout_ms = timeout_ms,
     };
 

@@ -12,7 +12,7 @@
 
 struct slurm_settings {
     char *cluster;
-    char *broker, *broker_key, *munge_socket;
+    char *broker, *broker_key, *munge_socket, *broker_user;
     uint64_t acquire_wait, interactive_wait, interactive_hold, release_wait;
     char *library, *ticket_dir;
     int ranks, lost_gpus;

@@ -18,7 +18,7 @@ is "$(status_of "$TMP/admin.key" POST /v1/boxes/box1/undrain '{}')" 200 "both wa
 is "$(status_of "$TMP/scheduler.key" POST /v1/boxes/box1/drain '{}')" 403 "the scheduler's does not"
 is "$(status_of "$TMP/scheduler.key" PUT /v1/boxes/evil '{}')" 403 "nor registers"
 is "$(status_of "$TMP/scheduler.key" GET /v1/boxes/box1/key)" 403 "nor reads a box's keys"
-is "$(status_of "$TMP/box.key" POST /v1/leases '{"owner": 1, "request": {"gpus": [{}]}}')" 403 "a box takes no leases"
+is "$(status_of --box box1 "$TMP/box1.boxkey" POST /v1/leases '{"owner": 1, "request": {"gpus": [{}]}}')" 403 "a box takes no leases"
 is "$(status_of "$TMP/scheduler.key" POST /v1/leases '{"owner": 1, "key": "k", "request": {"gpus": [{}]}}')" 200 "the scheduler takes leases for others"
 is "$(status_of "$TMP/scheduler.key" POST /v1/leases/release '{"key": "k"}')" 200 "and gives them back"
 

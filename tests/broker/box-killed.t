@@ -18,7 +18,7 @@ for fault in agent.before_save:kill agent.after_save:kill revocations.written:ki
     start_pool_box box1
     stop "$BOX_PID" KILL
     launch_stub_box RGPU_FAULT="$fault" --name box1 --auth ticket --key-file "$TMP/box1.boxkey" \
-        --broker "$BROKER" --broker-key "$TMP/box.key" --state-dir "$TMP/box-box1"
+        --broker "$BROKER" --state-dir "$TMP/box-box1"
     await_stub_box
     await "the box" box_is box1 up
     api DELETE "/v1/leases/$id" >/dev/null

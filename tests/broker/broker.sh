@@ -39,11 +39,11 @@ await_broker() {
 make_shared_keys() {
     local role number=1
     [ ! -e "$TMP/api.keys" ] || return 0
-    for role in admin scheduler box; do
+    for role in admin scheduler; do
         printf '%s %064d\n' "$role" "$number" >"$TMP/$role.key"
         number=$((number + 1))
     done
-    cat "$TMP/admin.key" "$TMP/scheduler.key" "$TMP/box.key" >"$TMP/api.keys"
+    cat "$TMP/admin.key" "$TMP/scheduler.key" >"$TMP/api.keys"
     chmod 600 "$TMP"/*.key "$TMP/api.keys"
 }
 
@@ -68,7 +68,7 @@ start_pool_box() {
         chmod 600 "$TMP/$name.boxkey"
     }
     start_stub_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" \
-        --broker "$BROKER" --broker-key "$TMP/box.key" --state-dir "$TMP/box-$name" "$@"
+        --broker "$BROKER" --state-dir "$TMP/box-$name" "$@"
     await "box $name in the pool" box_is "$name" up
 }
 
@@ -80,7 +80,7 @@ start_cuda_box() {
     api GET "/v1/boxes/$name/key" | at keys >"$TMP/$name.boxkey"
     chmod 600 "$TMP/$name.boxkey"
     start_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" --broker "$BROKER" \
-        --broker-key "$TMP/box.key" --state-dir "$TMP/box-$name" "$@"
+        --state-dir "$TMP/box-$name" "$@"
     await "box $name in the pool" box_is "$name" up
 }
 

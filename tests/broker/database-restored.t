@@ -71,7 +71,7 @@ stop "$BOX_PID" KILL
 kill -9 "$BROKER_PID"
 wait "$BROKER_PID" 2>/dev/null || true
 launch_stub_box --name box1 --auth ticket --key-file "$TMP/box1.boxkey" --broker "$BROKER" \
-    --broker-key "$TMP/box.key" --state-dir "$TMP/box-box1" --devices sim:4
+    --state-dir "$TMP/box-box1" --devices sim:4
 await_stub_box
 like "$(try "$idle_ticket")" "$refused" "started anew without the broker, the box still refuses"
 like "$(try "$kept_ticket")" echoed "what is to be refused, and nothing else"

@@ -17,7 +17,7 @@ start_broker --munge yes --munge-socket "$TMP/munge/s"
 start_pool_box box1
 
 digest=$(printf '%s %s\n%s\n' GET /v1/whoami "$(printf '' | sha256sum | cut -d' ' -f1)" | sha256sum | cut -d' ' -f1)
-credential() { munge -S "$TMP/munge/s" -s "$digest"; }
+credential() { munge -S "$TMP/munge/s" -s "$digest $(printf %064d 5)"; }
 first=$(credential) second=$(credential) third=$(credential)
 send() { python3 "$TOP/tests/broker/signed.py" "$BROKER" none --header "Munge $1" GET /v1/whoami; }
 is "$(send "$first" | sed -n 1p)" 200 "a credential serves"

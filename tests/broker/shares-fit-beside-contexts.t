@@ -16,7 +16,7 @@ mkdir -p "$TMP/box-slow"
 api GET /v1/boxes/slow/key | at keys >"$TMP/slow.boxkey"
 chmod 600 "$TMP/slow.boxkey"
 launch_stub_box STUB_GATE="$TMP/gate" --name slow --auth ticket --key-file "$TMP/slow.boxkey" \
-    --broker "$BROKER" --broker-key "$TMP/box.key" --state-dir "$TMP/box-slow" --gpu-mode shared
+    --broker "$BROKER" --state-dir "$TMP/box-slow" --gpu-mode shared
 echo >&$gate
 await_stub_box
 await "the box in the pool" gpu_is slow:0 free

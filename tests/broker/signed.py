@@ -18,10 +18,13 @@ parser.add_argument("--digest", help="instead of that of the body that is signed
 parser.add_argument("--sign-path")
 parser.add_argument("--sign-method")
 parser.add_argument("--header", help="instead of a signature")
+parser.add_argument("--box", help="sign as this box, with its own key file")
+parser.add_argument("--proof", action="store_true", help="print whether the answer is proven, too")
 parser.add_argument("method")
 parser.add_argument("path")
 parser.add_argument("body", nargs="?", default="")
 options = parser.parse_args()
+asked = {}
 
 
 def signature():
@@ -31,8 +34,18 @@ def signature():
                             options.sign_path or options.path,
                             hashlib.sha256(body.encode()).hexdigest())
     moment, nonce = int(time.time()) + options.time, secrets.token_hex(16)
-    mac = hmac.new(bytes.fromhex(secret), (text + "%d\n%s" % (moment, nonce)).encode(), "sha256")
-    return "Rgpu %s %d %s %s" % (key, moment, nonce, mac.hexdigest())
+    secret = bytes.fromhex(secret)
+    if options.box:
+        secret = hmac.new(secret, b"rgpu box requests\n", "sha256").digest()
+    mac = hmac.new(secret, (text + "%d\n%s" % (moment, nonce)).encode(), "sha256")
+    asked.update(secret=secret, nonce=nonce)
+    return "%s %s %d %s %s" % ("RgpuBox " + options.box if options.box else "Rgpu", key, moment,
+                               nonce, mac.hexdigest())
+
+
+def is_proven(status, body, header):
+    text = "rgpu answer\n%s\n%d\n%s\n" % (asked["nonce"], status, hashlib.sha256(body).hexdigest())
+    return header == "Rgpu " + hmac.new(asked["secret"], text.encode(), "sha256").hexdigest()
 
 
 def send(headers):
@@ -40,7 +53,11 @@ def send(headers):
     connection = http.client.HTTPConnection(host, int(port), timeout=10)
     connection.request(options.method, options.path, options.body or None, headers)
     response = connection.getresponse()
-    return response.status, response.read().decode()
+    body = response.read()
+    if options.proof:
+        print("proven" if is_proven(response.status, body, response.getheader("Authentication-Info"))
+              else "unproven")
+    return response.status, body.decode()
 
 
 def fresh():

@@ -234,7 +234,7 @@ start_cuda_box() {
         chmod 600 "$TMP/$name.boxkey"
     }
     start_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" --broker "$BROKER" \
-        --broker-key "$TMP/box.key" --state-dir "$TMP/box-$name" "$@"
+        --state-dir "$TMP/box-$name" "$@"
     declare -g "BOX_PID_$name=$PID"
     await "box $name in the pool" box_is "$name" up
 }
@@ -266,7 +266,7 @@ END
 # rgpu_settings [LINE...]: the settings of the plugins; lines given here, and RGPU_JOBS, stand in [jobs].
 RGPU_JOBS=()
 rgpu_settings() {
-    printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" 'cluster = test' \
+    printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" "broker_user = $(id -u)" 'cluster = test' \
         '[sync]' 'interval = 300ms' '[jobs]' "library = $TMP/share/lib" \
         "ticket_dir = $TMP/tickets" 'acquire_wait = 3s' 'interactive_wait = 10s' \
         "${RGPU_JOBS[@]}" "$@" \

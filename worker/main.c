@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "worker/execute/charge.h"
 #include "worker/worker.h"
 
 
@@ -208,6 +209,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
         return err;
     linker_prepare();
     memory_prepare();
+    charges_prepare();
     CUresult result = devices_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);

@@ -179,6 +179,7 @@ struct handle_note {
     union {
         uint32_t event_flags; // of an event, as it was made
         int32_t pool_device;  // of a pool: which device's memory it has
+        uint32_t frame_bytes; // of a function or kernel: local memory of each thread
     };
 };
 

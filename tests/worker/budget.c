@@ -1,5 +1,6 @@
 // A session's memory budget holds on every way to use memory, and is what the session sees.
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/worker/peer.h"
 
@@ -14,19 +15,26 @@ static void info(struct peer *peer, uint64_t want_free, uint64_t want_total, con
     is_int((int64_t)reply.total, (int64_t)want_total, "total %s", when);
 }
 
+static uint32_t send_text(struct peer *peer, const char *text)
+{
+    static uint32_t image = 1000;
+    size_t size = strlen(text) + 1;
+
+    POST(peer, image_begin, .image = ++image, .size = size);
+    POST_TAIL(peer, image_data, text, size, .image = image, .bytes = (uint32_t)size);
+    return image;
+}
+
 // Loads a text with a variable of that many bytes; the module, or 0 and *RESULT.
 static uint64_t load_array(struct peer *peer, const char *extent, CUresult *result)
 {
-    static uint32_t image = 1000;
     uint64_t module = peer_mint(peer, HANDLE_MODULE);
     char text[256];
-    int size = snprintf(text, sizeof(text),
-                        ".version 8.0\n.target sm_90\n.address_size 64\n"
-                        ".visible .global .align 4 .b8 variable[%s];\n"
-                        ".visible .entry f() { ret; }\n", extent) + 1;
-
-    POST(peer, image_begin, .image = ++image, .size = (uint64_t)size);
-    POST_TAIL(peer, image_data, text, (size_t)size, .image = image, .bytes = (uint32_t)size);
+    snprintf(text, sizeof(text),
+             ".version 8.0\n.target sm_90\n.address_size 64\n"
+             ".visible .global .align 4 .b8 variable[%s];\n"
+             ".visible .entry f() { ret; }\n", extent);
+    uint32_t image = send_text(peer, text);
     *result = ASK(peer, module_load, .module = module, .image = image);
     POST(peer, image_free, .image = image);
     return *result ? 0 : module;
@@ -81,6 +89,75 @@ static void limits(struct peer *peer)
     info(peer, 64 * MIB, 64 * MIB, "and its heap has gone");
 }
 
+static CUresult run_alone(struct peer *peer, uint64_t function)
+{
+    CUresult result = ASK(peer, launch, .function = function, .grid_x = 1, .grid_y = 1, .grid_z = 1,
+                          .block_x = 1, .block_y = 1, .block_z = 1);
+
+    return result ? result : ASK(peer, cuCtxSynchronize);
+}
+
+// The driver makes stacks for all threads that can be resident, as large as a kernel's threads need.
+static void frames(struct peer *peer)
+{
+    enum { THREADS = 16 * 2048 };
+    static const uint32_t sizes[] = {1024, 2048, 1024 * 64};
+    CUresult want[] = {CUDA_SUCCESS, CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY};
+
+    for (int i = 0; i < 3; i++) {
+        uint64_t module = peer_mint(peer, HANDLE_MODULE);
+        char text[512];
+        snprintf(text, sizeof(text),
+                 ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() {\n"
+                 ".local .align 4 .b8 frame[%u];\n.reg .b64 %%a;\nmov.u64 %%a, frame;\n"
+                 "st.local.u32 [%%a], 1;\nret;\n}\n", sizes[i]);
+        uint32_t image = send_text(peer, text);
+        is_int(ASK(peer, module_load, .module = module, .image = image), CUDA_SUCCESS,
+               "a kernel with frames of %u bytes", sizes[i]);
+        POST(peer, image_free, .image = image);
+        is_int(run_alone(peer, peer_function(peer, module, "f")), want[i], "it runs or is refused");
+        info(peer, (i ? 32 : 64) * MIB, 64 * MIB, "with its stacks");
+    }
+    is_int(32 * MIB, (sizes[1] - 1024) * THREADS, "one frame for each resident thread");
+    is_int(ASK(peer, cuCtxSetLimit, .limit = CU_LIMIT_STACK_SIZE, .value = 1024), CUDA_SUCCESS,
+           "a smaller limit");
+    info(peer, 64 * MIB, 64 * MIB, "gives the stacks back");
+}
+
+static CUresult use_library(struct peer *peer, uint64_t library)
+{
+    struct args_cuLibraryGetKernel get = {.pKernel = peer_mint(peer, HANDLE_KERNEL),
+                                          .library = library, .name_length = 2};
+
+    is_int(peer_ask(peer, OP_cuLibraryGetKernel, &get, sizeof(get), "f", 2, NULL, 0, NULL, 0, NULL),
+           CUDA_SUCCESS, "a kernel of the library");
+    return run_alone(peer, get.pKernel);
+}
+
+static void libraries(struct peer *peer, uint64_t second)
+{
+    uint64_t library = peer_mint(peer, HANDLE_LIBRARY), primary = peer->context;
+    uint64_t cost = peer->ready.devices[0].context_cost;
+    struct args_cuLibraryUnload unload = {.library = library};
+    uint32_t image = send_text(peer, ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                     ".visible .global .align 4 .b8 variable[8388608];\n"
+                                     ".visible .entry f() { ret; }\n");
+
+    is_int(ASK(peer, library_load, .library = library, .image = image), CUDA_SUCCESS,
+           "a library with a variable of 8 MiB");
+    POST(peer, image_free, .image = image);
+    info(peer, 56 * MIB - cost, 64 * MIB, "with it");
+    is_int(use_library(peer, library), CUDA_SUCCESS, "it is used in one context");
+    info(peer, 56 * MIB - cost, 64 * MIB, "after that");
+    peer->context = second;
+    is_int(use_library(peer, library), CUDA_SUCCESS, "and in another");
+    info(peer, 48 * MIB - cost, 64 * MIB, "with its variables twice");
+    peer->context = primary;
+    is_int(peer_ask(peer, OP_cuLibraryUnload, &unload, sizeof(unload), NULL, 0, NULL, 0, NULL, 0,
+                    NULL), CUDA_SUCCESS, "it is unloaded");
+    info(peer, 64 * MIB - cost, 64 * MIB, "and both are back");
+}
+
 static void contexts(struct peer *peer)
 {
     uint64_t first = peer_mint(peer, HANDLE_CONTEXT), second = peer_mint(peer, HANDLE_CONTEXT);
@@ -94,6 +171,7 @@ static void contexts(struct peer *peer)
     info(peer, 64 * MIB - cost, 64 * MIB, "with it");
     is_int(ASK(peer, cuCtxCreate_v4, .pctx = second, .dev = 0), CUDA_ERROR_OUT_OF_MEMORY,
            "a third is too much");
+    libraries(peer, first);
     uint64_t primary = peer->context;
     peer->context = first;
     load_variables(peer, MIB, &result);
@@ -200,6 +278,7 @@ int main(void)
     info(&peer, 64 * MIB, 64 * MIB, "even then");
     pools(&peer);
     variables(&peer);
+    frames(&peer);
     limits(&peer);
     contexts(&peer);
     peer_stop(&peer);

@@ -113,6 +113,90 @@ void charge_rename(const void *owner, const void *name)
     pthread_mutex_unlock(&lock);
 }
 
+// ---- libraries ----
+
+enum { LIBRARY_VARIABLES = 0, LIBRARY_USE = 1 }; // parts of what a library costs
+static _Atomic bool libraries_counted;            // some library has variables
+
+// Under lock. *MORE: another context on that device uses it already.
+static bool is_used(const void *library, CUcontext context, int device, bool *more)
+{
+    *more = false;
+    for (const struct charge *c = charges; c; c = c->next) {
+        if (c->owner != library || c->part != LIBRARY_USE || c->device != device)
+            continue;
+        if (c->context == context)
+            return true;
+        *more = true;
+    }
+    return false;
+}
+
+bool charge_library_use(const void *library, CUcontext context, int device)
+{
+    bool more, fits = true;
+
+    if (!atomic_load_explicit(&libraries_counted, memory_order_relaxed))
+        return true;
+    pthread_mutex_lock(&lock);
+    const struct charge *variables = find(library, LIBRARY_VARIABLES, device);
+    if (variables && variables->size && !is_used(library, context, device, &more)) {
+        uint64_t size = more ? variables->size : 0;
+        fits = budget_find(device, size);
+        struct charge *use = fits ? insert(library, LIBRARY_USE, context, device) : NULL;
+        if (use)
+            use->size = size;
+        else if (fits)
+            budget_give(device, size);
+        fits = use != NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+// The driver's own functions, which the generated handlers call by way of these.
+static CUresult (*get_global)(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                              const char *name);
+static CUresult (*get_module)(CUmodule *module, CUlibrary library);
+
+static CUresult use_here(const void *library)
+{
+    CUcontext context = NULL;
+    CUdevice device = 0;
+
+    if (driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
+        driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        return CUDA_SUCCESS; // the driver says what it thinks of that
+    return charge_library_use(library, context, session_device_of(device))
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult get_counted_global(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                                   const char *name)
+{
+    CUresult result = use_here(library);
+
+    return result == CUDA_SUCCESS ? get_global(address, bytes, library, name) : result;
+}
+
+static CUresult get_counted_module(CUmodule *module, CUlibrary library)
+{
+    CUresult result = use_here(library);
+
+    return result == CUDA_SUCCESS ? get_module(module, library) : result;
+}
+
+void charges_prepare(void)
+{
+    get_global = driver.cuLibraryGetGlobal;
+    get_module = driver.cuLibraryGetModule;
+    if (get_global)
+        driver.cuLibraryGetGlobal = get_counted_global;
+    if (get_module)
+        driver.cuLibraryGetModule = get_counted_module;
+}
+
 // ---- variables ----
 
 static unsigned arch_of(int device)
@@ -144,6 +228,8 @@ CUresult charge_variables(const struct image *image, const void *owner, CUcontex
     }
     if (!bytes)
         return CUDA_SUCCESS;
+    if (!context)
+        atomic_store(&libraries_counted, true);
     return charge_set(owner, 0, context, device, bytes) ? CUDA_SUCCESS
                                                         : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -180,6 +266,15 @@ static uint64_t limit_bytes(int device, CUlimit limit, uint64_t value)
     default:
         return 0;
     }
+}
+
+bool charge_frames(CUcontext context, int device, uint32_t bytes)
+{
+    int part = CU_LIMIT_STACK_SIZE + 1;
+    uint64_t wanted = limit_bytes(device, CU_LIMIT_STACK_SIZE, bytes);
+
+    return wanted <= charged(context, part, device) ||
+           charge_set(context, part, context, device, wanted);
 }
 
 void serve_cuCtxSetLimit(struct serve *serve, const struct args_cuCtxSetLimit *args)

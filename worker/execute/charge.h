@@ -5,6 +5,7 @@
 #include "worker/execute/image.h"
 #include "worker/worker.h"
 
+void charges_prepare(void); // when the driver is loaded
 // Whether anything is to be counted on DEVICE: the session has a budget.
 bool charges_apply(int device);
 // Has PART of what OWNER costs on DEVICE be SIZE bytes from now on. False, with nothing changed: the
@@ -13,6 +14,11 @@ bool charge_set(const void *owner, int part, CUcontext context, int device, uint
 void charge_drop(const void *owner);
 void charge_drop_context(CUcontext context);
 void charge_rename(const void *owner, const void *name);
+// Counts the stacks that the driver makes for a kernel whose threads have BYTES of local memory each; they
+// stay until a smaller limit is set, or the context goes. False: over the budget.
+bool charge_frames(CUcontext context, int device, uint32_t bytes);
+// Counts the variables of LIBRARY once more for every context but the first that uses it on a device.
+bool charge_library_use(const void *library, CUcontext context, int device);
 // Counts the variables of IMAGE as OWNER's. OUT_OF_MEMORY: over the budget.
 CUresult charge_variables(const struct image *image, const void *owner, CUcontext context,
                           int device);

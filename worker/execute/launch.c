@@ -2,6 +2,7 @@
 // be that layout's, as a launch with other parameters would run on garbage.
 #include <string.h>
 
+#include "worker/execute/charge.h"
 #include "worker/worker.h"
 #include "worker_serve.h"
 
@@ -85,11 +86,44 @@ static bool parameters_fit(struct serve *serve, uint64_t handle, void *function,
             serve_fail(serve, result);
             return false;
         }
+        int frame = 0;
+        function_attribute(handle, function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &frame);
+        note->frame_bytes = frame > 0 ? (uint32_t)frame : 0;
         note->parameter_bytes = wanted + 1;
     }
     if (bytes == note->parameter_bytes - 1)
         return true;
     serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    return false;
+}
+
+// The library that a kernel, or the function of one, comes from; NULL: none.
+static const void *library_of(uint64_t handle)
+{
+    for (int depth = 0; depth < 3 && handle; depth++) {
+        if (handle_type(handle) == HANDLE_LIBRARY)
+            return handle_find(session.handles, handle, HANDLE_LIBRARY);
+        handle = session.notes[handle_index(handle)].parent;
+    }
+    return NULL;
+}
+
+// A launch may cost memory, too: large frames of its threads, and the variables of a library that has not
+// been used in this context.
+static bool memory_fits(struct serve *serve, uint64_t handle)
+{
+    const struct handle_note *note = &session.notes[handle_index(handle)];
+    const void *library = library_of(handle);
+    CUdevice device = 0;
+
+    if ((!note->frame_bytes && !library) || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        return true;
+    int ordinal = session_device_of(device);
+    if (!charges_apply(ordinal) ||
+        ((!library || charge_library_use(library, serve->current, ordinal)) &&
+         charge_frames(serve->current, ordinal, note->frame_bytes)))
+        return true;
+    serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     return false;
 }
 
@@ -179,7 +213,8 @@ void serve_launch(struct serve *serve, const struct args_launch *args)
         (count && !take_attributes(serve, args + 1, args->bytes, count, attributes, &taken)))
         return;
     size_t bytes = args->bytes - taken;
-    if (!parameters_fit(serve, args->function, function, (uint32_t)bytes))
+    if (!parameters_fit(serve, args->function, function, (uint32_t)bytes) ||
+        !memory_fits(serve, args->function))
         return;
     void *packed = (uint8_t *)(uintptr_t)(args + 1) + taken;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,

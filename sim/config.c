@@ -113,6 +113,7 @@ int config_load(struct sim_config *config)
                   &config->memory) ||
         read_size("RGPU_SIM_CONTEXT_COST", (size_t)64 << 20, 0, (size_t)1 << 40,
                   &config->context_cost) ||
+        read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
         choose_state_path(config))
         return -EINVAL;

@@ -11,6 +11,7 @@ struct sim_config {
     int ordinals[SIM_MAX_DEVICES];   /* visible index -> simulated device of this machine */
     size_t memory;                   /* RGPU_SIM_MEMORY, bytes per device */
     size_t context_cost;             /* RGPU_SIM_CONTEXT_COST, bytes that a bare context takes */
+    size_t page;                     /* RGPU_SIM_PAGE, bytes in which memory is said to be taken */
     unsigned threads;                /* RGPU_SIM_THREADS, worker threads of one kernel */
     char state_path[256];            /* RGPU_SIM_STATE, file shared by the processes of a machine */
 };

@@ -68,6 +68,7 @@ struct device {
     unsigned retained;      // by the client
     uint64_t budget;        // bytes; 0: the whole device
     _Atomic uint64_t used;  // bytes that the session has allocated
+    uint64_t page;          // bytes in which the driver takes memory; 0: not known
 };
 
 struct devices {
@@ -116,7 +117,8 @@ bool gate_is_open(int gate, uint32_t ticket);
 enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST };
 
 // Counts SIZE against the device's budget; false: over it. An allocation that is added as
-// ALLOCATION_DEVICE, or as ALLOCATION_POOL of a pool without an account, gives it back when it is removed.
+// ALLOCATION_DEVICE gives back what is taken for it when it is removed; so does one that is added as
+// ALLOCATION_POOL, of a pool without an account, its size.
 bool budget_take(int device, uint64_t size);
 // The same, and pools give back what they do not use where that helps, as they do where a device's memory
 // runs out.
@@ -131,6 +133,10 @@ struct pool_account;
 int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
                           struct pool_account *account);
 bool allocation_remove(uint64_t address); // false: there is none that starts there
+void allocation_forget(uint64_t address); // the same, and nothing is given back
+// The bytes that are taken for the one at ADDRESS alone: whole pages, less those that it shares with its
+// neighbours, where the budget counts in pages; else its size.
+uint64_t allocation_taken(uint64_t address);
 void allocation_remove_context(CUcontext context);
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
 // The same for what cuMemAlloc and its kin gave.

@@ -76,13 +76,44 @@ static size_t below(uint64_t address)
     return low;
 }
 
+static bool ends_in(size_t i, uint64_t page, uint64_t number)
+{
+    return list[i].kind == ALLOCATION_DEVICE &&
+           (list[i].start + list[i].size - 1) / page == number;
+}
+
+static bool begins_in(size_t i, uint64_t page, uint64_t number)
+{
+    return list[i].kind == ALLOCATION_DEVICE && list[i].start / page == number;
+}
+
+// The driver gives small allocations places in pages that they share. Whoever shares a page with this
+// one is the last before it or the first behind it.
+static uint64_t taken(size_t i)
+{
+    uint64_t page = devices.list[list[i].device].page;
+
+    if (!page || list[i].kind != ALLOCATION_DEVICE)
+        return list[i].size;
+    uint64_t first = list[i].start / page, last = (list[i].start + list[i].size - 1) / page;
+    bool before = i > 0 && ends_in(i - 1, page, first);
+    bool behind = i + 1 < count && begins_in(i + 1, page, last);
+    uint64_t shared = first == last ? before || behind : (uint64_t)before + behind;
+    return (last - first + 1 - shared) * page;
+}
+
+static void take_out(size_t i)
+{
+    memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
+}
+
 static void drop(size_t i)
 {
     if (list[i].account)
         pool_note_free(list[i].account, list[i].size);
     else if (list[i].kind != ALLOCATION_HOST)
-        budget_give(list[i].device, list[i].size);
-    memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
+        budget_give(list[i].device, taken(i));
+    take_out(i);
 }
 
 static int insert(const struct allocation *allocation)
@@ -131,6 +162,24 @@ bool allocation_remove(uint64_t address)
         drop(at - 1);
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+void allocation_forget(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = below(address);
+    if (at && list[at - 1].start == address)
+        take_out(at - 1);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t allocation_taken(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    size_t at = below(address);
+    uint64_t bytes = at && list[at - 1].start == address ? taken(at - 1) : 0;
+    pthread_mutex_unlock(&lock);
+    return bytes;
 }
 
 void allocation_remove_context(CUcontext context)

@@ -25,6 +25,20 @@ CUresult devices_discover(void)
     return result;
 }
 
+// Asked once for each device, where the driver tells.
+static uint64_t page_size(CUdevice device)
+{
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+    size_t size = 0;
+
+    if (!driver.cuMemGetAllocationGranularity ||
+        driver.cuMemGetAllocationGranularity(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) !=
+            CUDA_SUCCESS)
+        return 0;
+    return size;
+}
+
 static int attribute(CUdevice device, CUdevice_attribute name)
 {
     int value = 0;
@@ -38,6 +52,7 @@ void devices_describe(struct control_device *out)
         CUdevice device = devices.list[i].handle;
         size_t total = 0;
         CUuuid uuid = {{0}};
+        devices.list[i].page = page_size(device);
         memset(&out[i], 0, sizeof(out[i]));
         if (driver.cuDeviceGetUuid_v2)
             driver.cuDeviceGetUuid_v2(&uuid, device);

@@ -12,10 +12,12 @@ static int current_device(struct serve *serve)
     return serve_failed(serve) ? 0 : session_device_of(device);
 }
 
-// Counts SIZE for the current device, or notes that there is no more.
-static bool take(struct serve *serve, uint64_t size, int *device)
+// What the driver takes for an allocation shows when its address is known. SIZE is counted beforehand,
+// save where it might fit into a page that others have taken already.
+static bool take(struct serve *serve, uint64_t size, int *device, uint64_t *counted)
 {
     *device = current_device(serve);
+    *counted = 0;
     if (serve_failed(serve))
         return false;
     if (!size) {
@@ -23,20 +25,39 @@ static bool take(struct serve *serve, uint64_t size, int *device)
         return false;
     }
     if (budget_find(*device, size))
-        return true;
-    serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-    return false;
+        *counted = size;
+    else if (size > devices.list[*device].page / 2)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    return !serve_failed(serve);
+}
+
+// Enters an allocation and counts what was taken for it. False: there is no room for that.
+static bool enter(uint64_t address, uint64_t size, int device, CUcontext context, uint64_t counted)
+{
+    if (allocation_add(address, size, device, context, ALLOCATION_DEVICE)) {
+        budget_give(device, counted);
+        return false;
+    }
+    uint64_t taken = allocation_taken(address);
+    if (taken > counted && !budget_find(device, taken - counted)) {
+        allocation_forget(address);
+        budget_give(device, counted);
+        return false;
+    }
+    if (taken < counted)
+        budget_give(device, counted - taken);
+    return true;
 }
 
 static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr address,
-                   enum allocation_kind kind)
+                   uint64_t counted)
 {
-    if (!serve_failed(serve) && allocation_add(address, size, device, serve->current, kind)) {
+    if (serve_failed(serve)) {
+        budget_give(device, counted);
+    } else if (!enter(address, size, device, serve->current, counted)) {
         driver.cuMemFree_v2(address);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
-    if (serve_failed(serve))
-        budget_give(device, size);
 }
 
 void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v2 *args,
@@ -66,12 +87,14 @@ void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *a
                          struct reply_cuMemAlloc_v2 *reply)
 {
     CUdeviceptr address = 0;
+    uint64_t counted;
     int device;
 
-    if (!serve_require(serve, driver.cuMemAlloc_v2) || !take(serve, args->bytesize, &device))
+    if (!serve_require(serve, driver.cuMemAlloc_v2) ||
+        !take(serve, args->bytesize, &device, &counted))
         return;
     serve_fail(serve, driver.cuMemAlloc_v2(&address, args->bytesize));
-    settle(serve, device, args->bytesize, address, ALLOCATION_DEVICE);
+    settle(serve, device, args->bytesize, address, counted);
     reply->dptr = address;
 }
 
@@ -80,7 +103,7 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
 {
     CUdeviceptr address = 0;
     size_t pitch = 0;
-    uint64_t size;
+    uint64_t size, counted;
     int device = current_device(serve);
 
     if (!serve_require(serve, driver.cuMemAllocPitch_v2))
@@ -91,11 +114,11 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
     if (serve_failed(serve))
         return;
     size = (uint64_t)pitch * args->Height;
-    if (!take(serve, size, &device)) {
+    if (!take(serve, size, &device, &counted)) {
         driver.cuMemFree_v2(address);
         return;
     }
-    settle(serve, device, size, address, ALLOCATION_DEVICE);
+    settle(serve, device, size, address, counted);
     reply->dptr = address;
     reply->pPitch = pitch;
 }
@@ -117,9 +140,8 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
     }
     atomic_fetch_add(&session.memory_epoch, 1);
     serve_fail(serve, driver.cuMemFree_v2(args->dptr));
-    if (serve_failed(serve) && known && budget_take(device, end - start) &&
-        allocation_add(start, end - start, device, serve->current, ALLOCATION_DEVICE))
-        budget_give(device, end - start);
+    if (serve_failed(serve) && known)
+        enter(start, end - start, device, serve->current, 0);
 }
 
 // ---- stream-ordered allocation ----
@@ -150,7 +172,11 @@ static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device
     if (!account) {
         budget_take(device, size);
         serve_fail(serve, allocate_uncounted(pool, size, stream, address));
-        settle(serve, device, size, *address, ALLOCATION_POOL);
+        if (serve_failed(serve) ||
+            allocation_add(*address, size, device, serve->current, ALLOCATION_POOL)) {
+            budget_give(device, size);
+            serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        }
         return;
     }
     serve_fail(serve, pool_allocate(account, size, stream, address));

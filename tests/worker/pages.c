@@ -67,6 +67,11 @@ int main(void)
     take(&peer, 4 * MIB + 1, CUDA_ERROR_OUT_OF_MEMORY);
     is_int(left(&peer), 4 * MIB, "and nothing is lost on the way, whatever was refused");
     give(&peer, rest);
+    uint64_t stream = peer_mint(&peer, HANDLE_STREAM);
+    POST(&peer, cuStreamCreate, .phStream = stream, .Flags = CU_STREAM_NON_BLOCKING);
+    is_int(left(&peer), 64 * MIB - 544 * 1024, "a stream takes memory, too");
+    POST(&peer, cuStreamDestroy_v2, .hStream = stream);
+    is_int(left(&peer), 64 * MIB, "and gives it back");
     is_int(ASK(&peer, cuDevicePrimaryCtxReset_v2, .dev = 0), CUDA_SUCCESS, "the context is reset");
     peer_retain(&peer, 0);
     is_int(left(&peer), 64 * MIB, "with nothing left");

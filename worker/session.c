@@ -145,11 +145,13 @@ static int take_grant(const struct control_grant *grant)
 {
     session.id = grant->session;
     session.lease_budget = grant->lease_budget;
+    session.budgeted = grant->lease_budget != 0;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;
         if (ordinal >= (uint32_t)devices.count)
             return -ENODEV;
         devices.list[ordinal].budget = grant->devices[i].budget;
+        session.budgeted |= grant->devices[i].budget != 0;
         session.ordinals[session.device_count++] = (int)ordinal;
     }
     session.handles = handle_table_new(0);

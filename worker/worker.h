@@ -159,6 +159,7 @@ struct session {
     int ordinals[DEVICES_MAX]; // the session's devices
     unsigned device_count;
     uint64_t lease_budget;     // bytes of all devices together; 0: none
+    bool budgeted;             // there is that, or one of a device
     struct ledger *account;    // of the lease on this box; NULL: no other process counts
     int account_line;
     bool streams_bytes;        // the link neither shares nor reaches memory

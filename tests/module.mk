@@ -4,9 +4,13 @@
 #   make check T=name          the tests whose name or path contains this
 #   make check VALGRIND=1      compiled tests under valgrind
 #   make check SAN=thread      the same tests on a sanitized build
+#   make check-kill SECONDS=600 SEED=7     a pool under random faults
+#   make fuzz SECONDS=600                  every decoder under libFuzzer
 
 T        ?=
 VALGRIND ?=
+SECONDS  ?= 120
+SEED     ?=
 TEST_JOBS ?= 2
 
 # T may be a name (transport-ring), a source (tests/transport/ring.c) or a script (tests/box/x.t).

@@ -1,0 +1,14 @@
+# The campaign of random faults on a whole pool; a short one is an ordinary test.
+#   make check-kill SECONDS=600 SEED=7
+$(eval $(call link_rule,$(B)/tests/kill-compute,tests/kill/compute.c,,\
+    -L$(B)/lib -l:libcuda.so.1 -ldl,,$(B)/lib/libcuda.so.1))
+TEST_EXTRAS += $(B)/tests/kill-compute
+$(B)/obj/tests/kill/compute.o: tests/programs/kernels.ptx
+
+.PHONY: check-kill check-kill-built
+check-kill:
+	@scripts/install-deps build test
+	@+$(MAKE) $(jobs) --no-print-directory check-kill-built
+check-kill-built: tests
+	@BUILD="$(CURDIR)/$(B)" tests/kill/in-a-machine-of-its-own $(PYTHON) tests/kill/campaign.py \
+	    --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))

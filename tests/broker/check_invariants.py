@@ -70,8 +70,10 @@ def trimmed(db):
 
 
 def check(path, idle=False):
-    db = sqlite3.connect("file:%s?mode=ro" % path, uri=True, timeout=10)
+    # One transaction: the broker may go on writing meanwhile, and all that is compared is of one moment.
+    db = sqlite3.connect("file:%s?mode=ro" % path, uri=True, timeout=10, isolation_level=None)
     try:
+        db.execute("BEGIN")
         return list(violations(db, idle))
     finally:
         db.close()

@@ -8,6 +8,7 @@
 #include "client-lib/copy.h"
 #include "client-lib/exports.h"
 #include "client-lib/session.h"
+#include "client-lib/snapshot.h"
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/ticket.h"
@@ -22,35 +23,6 @@ int session_device_count;
 static void tell(const char *text)
 {
     fprintf(stderr, "rgpu: %s\n", text);
-}
-
-static int take_snapshot(struct session *session, const void *bytes, size_t size)
-{
-    struct wire_snapshot head; // a copy: in its message it lies where the message put it
-    if (size < sizeof(head))
-        return -EPROTO;
-    memcpy(&head, bytes, sizeof(head));
-    if (head.version != CALL_PROTOCOL_VERSION || !head.devices || head.devices > WIRE_DEVICE_MAX)
-        return -EPROTO;
-    size_t n = head.devices;
-    if (size != sizeof(head) + n * sizeof(struct wire_device) + n * n * sizeof(struct wire_peer))
-        return -EPROTO;
-    session->devices = malloc(n * sizeof(*session->devices));
-    session->peers = malloc(n * n * sizeof(*session->peers));
-    if (!session->devices || !session->peers)
-        return -ENOMEM;
-    memcpy(session->devices, (const uint8_t *)bytes + sizeof(head), n * sizeof(struct wire_device));
-    memcpy(session->peers,
-           (const uint8_t *)bytes + sizeof(head) + n * sizeof(struct wire_device),
-           n * n * sizeof(struct wire_peer));
-    session->device_count = head.devices;
-    session->driver_version = head.driver_version;
-    for (size_t i = 0; i < n; i++) {
-        struct wire_device *device = &session->devices[i];
-        device->name[sizeof(device->name) - 1] = 0;
-        device->pci_bus_id[sizeof(device->pci_bus_id) - 1] = 0;
-    }
-    return 0;
 }
 
 static void session_free(struct session *session)
@@ -87,7 +59,7 @@ static struct session *session_try(const struct session_request *request,
     endpoint_format(&request->endpoint, address);
     snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, address);
     session->id = welcome.session;
-    int err = take_snapshot(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
+    int err = snapshot_take(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
     if (err) {
         error->result = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
         snprintf(error->text, sizeof(error->text),

@@ -104,7 +104,7 @@ class GpuBooks:
 
 
 def check_budgets(box, before, used, after, holds):
-    """The processes of a lease on a GPU have no more than its budget and their contexts. Only processes
+    """The processes of a lease on a GPU have no more than its budget and one context. Only processes
     that served the same lease before and after the books were read count. `holds`: (budget, context)."""
     first = {(s["pid"], s["lease"]) for s in before}
     same = {s["pid"]: s["lease"] for s in after if (s["pid"], s["lease"]) in first}
@@ -115,6 +115,6 @@ def check_budgets(box, before, used, after, holds):
             sums[lease, ordinal] = (held + amount, count + (amount > 0))
     for (lease, ordinal), (amount, count) in sums.items():
         budget, context = holds.get((lease, box.name, ordinal), (None, 0))
-        if budget is not None and amount > budget + count * context:
+        if budget is not None and amount > budget + context:
             yield "%d processes of lease %s have %d bytes on %s:%d, its budget is %d" % (
                 count, lease, amount, box.name, ordinal, budget)

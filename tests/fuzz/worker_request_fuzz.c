@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "cuda_ops.h"
@@ -20,14 +21,16 @@ static struct link *client;
 static void start(void)
 {
     static const struct link_options options = {.block_size = 4096, .block_count = 4};
-    char path[4096], text[256];
+    char path[4096], text[256], books[64];
     const char *build = getenv("BUILD");
     CUcontext context;
 
     log_set_level(LOG_LEVEL_OFF);
     setenv("RGPU_LOG", "off", 1); // of the software GPU
     setenv("RGPU_SIM_MEMORY", "64M", 1);
-    unsetenv("RGPU_SIM_STATE");
+    // Books of its own: those of this user are shared with every other software GPU on the machine.
+    snprintf(books, sizeof(books), "/dev/shm/rgpu-sim-fuzz-%d", (int)getpid());
+    setenv("RGPU_SIM_STATE", books, 1);
     snprintf(path, sizeof(path), "%s/lib/libcuda-sim.so", build ? build : "build");
     if (driver_load(path, text, sizeof(text)) || devices_discover() ||
         shm_memory_new(&options, &pinned.shm))
@@ -35,6 +38,7 @@ static void start(void)
     pinned.staging = shm_memory_staging(pinned.shm);
     if (device_primary(0, &context) || driver.cuCtxSetCurrent(context) || pinned_register())
         abort();
+    unlink(books); // it is open
     session.device_count = 1;
     session.notes = calloc(HANDLE_INDEX_LIMIT, sizeof(*session.notes));
     serve = serve_new();

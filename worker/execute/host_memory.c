@@ -39,7 +39,7 @@ void *host_address(uint64_t host, uint64_t size)
         base = atomic_load_explicit(&find_region(host)->base, memory_order_acquire);
         limit = base ? find_region(host)->size : 0;
     }
-    if (offset > limit || size > limit - offset)
+    if (!base || offset > limit || size > limit - offset)
         return NULL;
     return base + offset;
 }

@@ -22,9 +22,8 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/ticket.h"
-#include "daemon/history.h"
-#include "daemon/revocations.h"
-#include "daemon/worker.h"
+#include "daemon/broker_orders.h"
+#include "daemon/broker_report.h"
 
 enum {
     DEFAULT_PORT = 7310,
@@ -32,8 +31,6 @@ enum {
     RETRY_MAX_MS = 5000,
     ENDING_MS = 500,      // how long a report waits for sessions that are being ended
     MARGIN_SECONDS = 15,  // beyond a heartbeat, before an answer counts as lost
-    ENDINGS_MAX = 4096,
-    EPOCH_AHEAD_MAX = 2 * 86400, // of this clock
 };
 
 enum agent_state {
@@ -48,12 +45,6 @@ static const char *const state_names[] = {
     [AGENT_REGISTERING] = "registering",
     [AGENT_REGISTERED] = "registered",
     [AGENT_REPORTING] = "reporting",
-};
-
-// A lease that the broker has asked to end; its sessions may still be about to go.
-struct ending {
-    char lease[128];
-    bool confirmed; // in the report that is out
 };
 
 struct broker_agent {
@@ -71,11 +62,7 @@ struct broker_agent {
     unsigned described; // the box's description that the broker has
     uint8_t secret[SHA256_SIZE]; // that signed the request which is out
     char nonce[API_NONCE_TEXT];
-    struct revocations *revocations;
-    struct history *history;
-    json_t *refused; // leases of the broker's that are on the list of revocations
-    struct ending *endings;
-    size_t ending_count;
+    struct broker_orders orders;
 };
 
 static void send_next(struct broker_agent *agent);
@@ -104,224 +91,6 @@ static void go_offline(struct broker_agent *agent, const char *why)
     move(agent, AGENT_OFFLINE);
     arm(agent, agent->retry_ms);
     agent->retry_ms = agent->retry_ms * 2 < RETRY_MAX_MS ? agent->retry_ms * 2 : RETRY_MAX_MS;
-}
-
-// ---- leases that end ----
-
-static bool runs(const struct box *box, const char *lease)
-{
-    const struct worker *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id && !strcmp(worker->session.grant.lease, lease))
-            return true;
-    return false;
-}
-
-static void end_sessions(struct box *box, const char *lease)
-{
-    struct worker *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id && worker->state != WORKER_ENDING &&
-            !strcmp(worker->session.grant.lease, lease))
-            worker_end(worker, CONTROL_END_REASON_REVOKED, "the lease has ended");
-}
-
-static bool any_still_runs(const struct broker_agent *agent)
-{
-    for (size_t i = 0; i < agent->ending_count; i++)
-        if (runs(agent->box, agent->endings[i].lease))
-            return true;
-    return false;
-}
-
-static int add_ending(struct broker_agent *agent, const char *lease)
-{
-    struct ending *longer;
-
-    for (size_t i = 0; i < agent->ending_count; i++)
-        if (!strcmp(agent->endings[i].lease, lease))
-            return 0;
-    if (agent->ending_count == ENDINGS_MAX)
-        return -ENOSPC; // the broker asks again
-    longer = realloc(agent->endings, (agent->ending_count + 1) * sizeof(*longer));
-    if (!longer)
-        return -ENOMEM;
-    agent->endings = longer;
-    longer[agent->ending_count].confirmed = false;
-    snprintf(longer[agent->ending_count++].lease, sizeof(longer->lease), "%s", lease);
-    return 0;
-}
-
-// The broker asks once more for what the report before has confirmed.
-static bool repeats_what_is_over(const struct broker_agent *agent, const json_t *list)
-{
-    size_t i;
-    json_t *entry;
-
-    json_array_foreach(list, i, entry) {
-        const char *lease = json_string_value(json_object_get(entry, "lease"));
-        for (size_t j = 0; lease && j < agent->ending_count; j++)
-            if (agent->endings[j].confirmed && !strcmp(agent->endings[j].lease, lease))
-                return true;
-    }
-    return false;
-}
-
-static bool is_lease_name(const char *lease)
-{
-    return lease && *lease && strlen(lease) < sizeof(((struct ending *)0)->lease) &&
-           !strpbrk(lease, " \n\r\t");
-}
-
-static const char *ordered_lease(const json_t *order)
-{
-    const char *lease = json_string_value(json_object_get(order, "lease"));
-
-    return is_lease_name(lease) ? lease : NULL;
-}
-
-static int64_t clock_skew(const struct box *box)
-{
-    return (int64_t)(box->settings.clock_skew / 1000000);
-}
-
-// No ticket that has been issued by now is accepted at a later time than this.
-static int64_t latest_expiry(const struct box *box)
-{
-    return time(NULL) + clock_skew(box) + (int64_t)(box->settings.max_ticket_lifetime / 1000000);
-}
-
-// A lease of which no ticket is accepted any more need not be remembered.
-static int refuse_from_now_on(struct broker_agent *agent, const json_t *order)
-{
-    const json_t *member = json_object_get(order, "until");
-    int64_t latest = latest_expiry(agent->box);
-    int64_t until = json_is_integer(member) ? json_integer_value(member) : latest;
-
-    if (until < time(NULL) - clock_skew(agent->box))
-        return 0;
-    return revocations_add(agent->revocations, ordered_lease(order),
-                           until < latest ? until : latest);
-}
-
-// Refuses the leases of a list from now on. Their ends are confirmed only once that is on disk.
-static int revoke_all(struct broker_agent *agent, const json_t *list, bool confirm)
-{
-    size_t i;
-    json_t *entry;
-    int err = 0;
-
-    if (json_array_size(list) == 0)
-        return 0;
-    json_array_foreach(list, i, entry) {
-        const char *lease = ordered_lease(entry);
-        if (!lease)
-            continue;
-        if (!err)
-            err = refuse_from_now_on(agent, entry);
-        end_sessions(agent->box, lease);
-        if (confirm)
-            log_info("lease=%s is to end", lease);
-    }
-    if (!err && confirm)
-        err = fault_point("agent.before_save");
-    if (!err)
-        err = revocations_save(agent->revocations, time(NULL) - clock_skew(agent->box));
-    if (!err && confirm)
-        err = fault_point("agent.after_save");
-    for (i = 0; confirm && !err && i < json_array_size(list); i++) {
-        const char *lease = ordered_lease(json_array_get(list, i));
-        if (lease)
-            err = add_ending(agent, lease);
-    }
-    return err;
-}
-
-// ---- what is said ----
-
-static json_t *describe_gpu(const struct box *box, const struct device *device)
-{
-    uint64_t context = device->info.context_cost;
-    json_t *name = json_string(device->info.name);
-
-    return json_pack("{s:s, s:i, s:o, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
-                     (int)device->ordinal, "model", name ? name : json_string("unknown"), "memory",
-                     (json_int_t)device->info.memory, "ready", device->measured, "reserved",
-                     (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
-                     (json_int_t)context, "mode",
-                     box->settings.gpu_mode == 1 ? "shared" : "exclusive");
-}
-
-// Where clients reach this box: what the administrator says, else what is listened on.
-static void announced_addresses(const struct box *box, char *text, size_t size)
-{
-    size_t used = 0;
-
-    if (!box->settings.announce[0]) {
-        listeners_text(box, text, size);
-        return;
-    }
-    text[0] = '\0';
-    for (char **name = box->settings.announce; *name && used < size; name++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", *name);
-}
-
-static json_t *describe_box(const struct broker_agent *agent)
-{
-    const struct box *box = agent->box;
-    json_t *gpus = json_array();
-    char addresses[512], transports[64] = "";
-
-    announced_addresses(box, addresses, sizeof(addresses));
-    for (char **name = box->settings.transports; *name; name++)
-        snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports), "%s%s",
-                 *transports ? "," : "", *name);
-    for (uint32_t i = 0; i < box->device_count; i++)
-        json_array_append_new(gpus, describe_gpu(box, &box->devices[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", agent->instance,
-                     "addresses", addresses, "locality",
-                     box->settings.locality ? box->settings.locality : "", "transports",
-                     transports, "version", RGPU_VERSION, "clock_skew",
-                     (json_int_t)clock_skew(box), "gpus", gpus);
-}
-
-static json_t *describe_sessions(const struct box *box)
-{
-    json_t *list = json_array();
-    const struct worker *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link) {
-        const struct session *session = &worker->session;
-        json_t *client;
-        if (!session->id)
-            continue;
-        client = json_string(session->client);
-        json_array_append_new(list, json_pack(
-            "{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
-            "session", (json_int_t)session->id, "lease", session->grant.lease, "epoch",
-            (json_int_t)session->grant.epoch, "client",
-            client ? client : json_string("?"), "peer", session->peer, "gpu",
-            session->grant.device_count ? session->grant.devices[0]->uuid : "", "protection",
-            control_protection_name(session->protection), "transport",
-            control_transport_name(session->stats.transport), "age_seconds",
-            (double)(control_now_ms() - session->since_ms) / 1000, "memory",
-            (json_int_t)session->stats.memory, "bytes_in", (json_int_t)session->stats.bytes_in,
-            "bytes_out", (json_int_t)session->stats.bytes_out, "calls",
-            (json_int_t)session->stats.calls));
-    }
-    return list;
-}
-
-static json_t *describe_endings(struct broker_agent *agent)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < agent->ending_count; i++)
-        if ((agent->endings[i].confirmed = !runs(agent->box, agent->endings[i].lease)))
-            json_array_append_new(list, json_string(agent->endings[i].lease));
-    return list;
 }
 
 // ---- authentication ----
@@ -407,86 +176,6 @@ static void refused(struct broker_agent *agent, int status, const json_t *answer
     go_offline(agent, why);
 }
 
-static int note_point(struct broker_agent *agent, const json_t *answer)
-{
-    const char *run = json_string_value(json_object_get(answer, "run"));
-    json_int_t event = json_integer_value(json_object_get(answer, "event"));
-
-    if (!run || !*run || strspn(run, "0123456789abcdef") != strlen(run) || strlen(run) > 32 ||
-        event < 0)
-        return -EBADMSG;
-    history_note(agent->history, run, event);
-    return 0;
-}
-
-// Leases that live, and that this box was told to refuse: the broker says what is to be.
-static void note_refused(struct broker_agent *agent, const char *const *leases, size_t count)
-{
-    json_decref(agent->refused);
-    agent->refused = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (revocations_has(agent->revocations, leases[i]))
-            json_array_append_new(agent->refused, json_string(leases[i]));
-}
-
-static int adopt_history(struct broker_agent *agent, const json_t *answer)
-{
-    const json_t *list = json_object_get(answer, "leases");
-    int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
-    size_t count = 0, size = json_array_size(list);
-    const char **leases = calloc(size + 1, sizeof(*leases));
-    int err = leases ? note_point(agent, answer) : -ENOMEM;
-
-    for (size_t i = 0; !err && i < size; i++) {
-        const char *lease = json_string_value(json_array_get(list, i));
-        if (is_lease_name(lease))
-            leases[count++] = lease;
-    }
-    if (!err && (epoch < 1 || epoch > time(NULL) + EPOCH_AHEAD_MAX))
-        err = -ERANGE;
-    if (!err)
-        err = history_adopt(agent->history, epoch, leases, count);
-    if (!err)
-        err = history_save(agent->history);
-    if (!err)
-        note_refused(agent, leases, count);
-    free(leases);
-    return err;
-}
-
-// Sessions of leases from a part of the history that is lost.
-static void end_unknown_sessions(struct broker_agent *agent)
-{
-    struct worker *worker;
-
-    TAILQ_FOREACH(worker, &agent->box->workers, link) {
-        const struct session_grant *grant = &worker->session.grant;
-        if (worker->session.id && !history_accepts(agent->history, grant->lease, grant->epoch)) {
-            log_warn("session=%llu lease=%s is ended: the broker does not know the lease",
-                     (unsigned long long)worker->session.id, grant->lease);
-            worker_end(worker, CONTROL_END_REASON_REVOKED, "the broker does not know the lease");
-        }
-    }
-}
-
-// Leases that are refused and of which the broker says that they live.
-static int take_again(struct broker_agent *agent, const json_t *list)
-{
-    const json_t *entry;
-    size_t i;
-
-    json_decref(agent->refused);
-    agent->refused = NULL;
-    json_array_foreach(list, i, entry) {
-        const char *lease = json_string_value(entry);
-        if (!is_lease_name(lease))
-            continue;
-        log_warn("lease=%s is taken again: the broker has not ended it", lease);
-        revocations_remove(agent->revocations, lease);
-    }
-    return revocations_save(agent->revocations, time(NULL) - clock_skew(agent->box));
-}
-
 static void registered(struct broker_agent *agent, const json_t *answer)
 {
     json_int_t heartbeat = json_integer_value(json_object_get(answer, "heartbeat"));
@@ -495,18 +184,18 @@ static void registered(struct broker_agent *agent, const json_t *answer)
     agent->retry_ms = RETRY_MIN_MS;
     agent->was_online = true;
     agent->doubted = false;
-    agent->ending_count = 0;
-    if (adopt_history(agent, answer)) {
+    agent->orders.ending_count = 0;
+    if (broker_orders_adopt(&agent->orders, answer)) {
         go_offline(agent, "what it says of its history cannot be");
         return;
     }
     log_info("registered at the broker broker=%s:%u name=%s", agent->broker.host,
              agent->broker.port, agent->box->name);
-    if (revoke_all(agent, json_object_get(answer, "revoked"), false)) {
+    if (broker_orders_take(&agent->orders, json_object_get(answer, "revoked"), false)) {
         go_offline(agent, "revoked leases cannot be remembered");
         return;
     }
-    end_unknown_sessions(agent);
+    broker_orders_end_unknown(&agent->orders);
     move(agent, AGENT_REGISTERED);
     arm(agent, 0);
 }
@@ -514,22 +203,22 @@ static void registered(struct broker_agent *agent, const json_t *answer)
 static void reported(struct broker_agent *agent, const json_t *answer)
 {
     const json_t *orders = json_object_get(answer, "revoke");
-    bool repeated = repeats_what_is_over(agent, orders);
+    bool repeated = broker_orders_repeat(&agent->orders, orders);
 
     fault_point("agent.answered");
-    agent->ending_count = 0; // those that were complete have been said; others are named again
+    agent->orders.ending_count = 0; // those that were complete have been said; others are named again
     agent->retry_ms = RETRY_MIN_MS;
     move(agent, AGENT_REGISTERED);
-    if (note_point(agent, answer)) {
+    if (broker_orders_note(&agent->orders, answer)) {
         go_offline(agent, "what it says of its history cannot be");
         return;
     }
-    if (take_again(agent, json_object_get(answer, "restored")) ||
-        revoke_all(agent, orders, true)) {
+    if (broker_orders_restore(&agent->orders, json_object_get(answer, "restored")) ||
+        broker_orders_take(&agent->orders, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
     }
-    arm(agent, repeated || any_still_runs(agent) ? ENDING_MS : 0);
+    arm(agent, repeated || broker_orders_run(&agent->orders) ? ENDING_MS : 0);
 }
 
 // Whoever cannot prove that he is the broker is not obeyed. Where the broker does not know our key it
@@ -610,21 +299,11 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
     return err;
 }
 
-static void add_point(const struct broker_agent *agent, json_t *body)
-{
-    int64_t epoch, event;
-    const char *run;
-
-    if (history_point(agent->history, &epoch, &run, &event))
-        json_object_set_new(body, "seen", json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch,
-                                                    "run", run, "event", (json_int_t)event));
-}
-
 static void register_box(struct broker_agent *agent)
 {
-    json_t *body = describe_box(agent);
+    json_t *body = broker_report_box(agent->box, agent->instance);
 
-    add_point(agent, body);
+    broker_orders_put_point(&agent->orders, body);
     move(agent, AGENT_REGISTERING);
     agent->described = agent->box->description;
     if (send_request(agent, EVHTTP_REQ_PUT, "", body))
@@ -636,11 +315,11 @@ static void report(struct broker_agent *agent)
 {
     const struct box *box = agent->box;
     json_t *body = json_pack("{s:s, s:o, s:o, s:b}", "instance", agent->instance, "sessions",
-                             describe_sessions(box), "ended", describe_endings(agent),
+                             broker_report_sessions(box), "ended", broker_orders_endings(&agent->orders),
                              "accepting", box->state == BOX_SERVING);
 
-    if (agent->refused)
-        json_object_set(body, "refused", agent->refused);
+    if (agent->orders.refused)
+        json_object_set(body, "refused", agent->orders.refused);
     move(agent, AGENT_REPORTING);
     if (send_request(agent, EVHTTP_REQ_POST, "/sync", body))
         go_offline(agent, "the request cannot be made");
@@ -688,26 +367,18 @@ void broker_agent_review(struct box *box)
         arm(agent, 0);
     }
     // The last session of a lease that ends has gone: the broker waits to hear of it.
-    if (agent->state == AGENT_REGISTERED && agent->ending_count > 0 && !any_still_runs(agent))
+    if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 && !broker_orders_run(&agent->orders))
         arm(agent, 0);
 }
 
 const char *broker_agent_objection(const struct box *box, const struct session_grant *grant)
 {
-    const struct broker_agent *agent = box->agent;
-
-    if (agent && revocations_has(agent->revocations, grant->lease))
-        return "the lease has ended";
-    if (agent && !history_accepts(agent->history, grant->lease, grant->epoch))
-        return "the broker does not know the lease any more: its database was restored from an "
-               "older copy; take a new lease";
-    return NULL;
+    return box->agent ? broker_orders_objection(&box->agent->orders, grant) : NULL;
 }
 
 static int set_up(struct broker_agent *agent)
 {
     struct box *box = agent->box;
-    const char *directory = box->settings.state_dir ? box->settings.state_dir : ".";
     uint8_t instance[16];
     int err = endpoint_parse(box->settings.broker, DEFAULT_PORT, &agent->broker);
 
@@ -722,9 +393,7 @@ static int set_up(struct broker_agent *agent)
         log_error("a box of a pool asks for tickets: set auth = ticket and key_file");
         return -EINVAL;
     }
-    err = revocations_open(directory, latest_expiry(box), &agent->revocations);
-    if (!err)
-        err = history_open(directory, &agent->history);
+    err = broker_orders_open(box, &agent->orders);
     if (err)
         return err;
     agent->retry_ms = RETRY_MIN_MS;
@@ -763,12 +432,7 @@ void broker_agent_close(struct box *box)
     drop_connection(agent);
     if (agent->resolver)
         evdns_base_free(agent->resolver, 0);
-    if (agent->history && history_save(agent->history) == 0)
-        log_debug("the broker's history is remembered");
-    history_close(&agent->history);
-    revocations_close(&agent->revocations);
-    json_decref(agent->refused);
-    free(agent->endings);
+    broker_orders_close(&agent->orders);
     explicit_bzero(agent, sizeof(*agent));
     free(agent);
 }

@@ -1,6 +1,7 @@
 # The box daemon. It links neither CUDA nor verbs: what touches a GPU is the worker's.
 RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c device.c pool.c worker.c client.c \
-                   listener.c auth.c admin.c notify.c broker_agent.c revocations.c history.c state_file.c \
+                   listener.c auth.c admin.c notify.c broker_agent.c broker_orders.c \
+                   broker_report.c revocations.c history.c state_file.c \
                    accounts.c exclusion.c fabric.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd)

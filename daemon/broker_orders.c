@@ -1,0 +1,287 @@
+// What the broker has said of leases: those to be ended, those to be refused, those that live, and the
+// point of its history at which it said so.
+#include "daemon/broker_orders.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/fault.h"
+#include "common/log.h"
+#include "daemon/history.h"
+#include "daemon/revocations.h"
+#include "daemon/worker.h"
+
+enum {
+    ENDINGS_MAX = 4096,
+    EPOCH_AHEAD_MAX = 2 * 86400, // of this clock
+};
+
+struct ending {
+    char lease[128];
+    bool confirmed; // in the report that is out
+};
+
+static bool runs(const struct box *box, const char *lease)
+{
+    const struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id && !strcmp(worker->session.grant.lease, lease))
+            return true;
+    return false;
+}
+
+static void end_sessions(struct box *box, const char *lease)
+{
+    struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id && worker->state != WORKER_ENDING &&
+            !strcmp(worker->session.grant.lease, lease))
+            worker_end(worker, CONTROL_END_REASON_REVOKED, "the lease has ended");
+}
+
+bool broker_orders_run(const struct broker_orders *orders)
+{
+    for (size_t i = 0; i < orders->ending_count; i++)
+        if (runs(orders->box, orders->endings[i].lease))
+            return true;
+    return false;
+}
+
+static int add_ending(struct broker_orders *orders, const char *lease)
+{
+    struct ending *longer;
+
+    for (size_t i = 0; i < orders->ending_count; i++)
+        if (!strcmp(orders->endings[i].lease, lease))
+            return 0;
+    if (orders->ending_count == ENDINGS_MAX)
+        return -ENOSPC; // the broker asks again
+    longer = realloc(orders->endings, (orders->ending_count + 1) * sizeof(*longer));
+    if (!longer)
+        return -ENOMEM;
+    orders->endings = longer;
+    longer[orders->ending_count].confirmed = false;
+    snprintf(longer[orders->ending_count++].lease, sizeof(longer->lease), "%s", lease);
+    return 0;
+}
+
+// The broker asks once more for what the report before has confirmed.
+bool broker_orders_repeat(const struct broker_orders *orders, const json_t *list)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(list, i, entry) {
+        const char *lease = json_string_value(json_object_get(entry, "lease"));
+        for (size_t j = 0; lease && j < orders->ending_count; j++)
+            if (orders->endings[j].confirmed && !strcmp(orders->endings[j].lease, lease))
+                return true;
+    }
+    return false;
+}
+
+static bool is_lease_name(const char *lease)
+{
+    return lease && *lease && strlen(lease) < sizeof(((struct ending *)0)->lease) &&
+           !strpbrk(lease, " \n\r\t");
+}
+
+static const char *ordered_lease(const json_t *order)
+{
+    const char *lease = json_string_value(json_object_get(order, "lease"));
+
+    return is_lease_name(lease) ? lease : NULL;
+}
+
+static int64_t clock_skew(const struct box *box)
+{
+    return (int64_t)(box->settings.clock_skew / 1000000);
+}
+
+// No ticket that has been issued by now is accepted at a later time than this.
+static int64_t latest_expiry(const struct box *box)
+{
+    return time(NULL) + clock_skew(box) + (int64_t)(box->settings.max_ticket_lifetime / 1000000);
+}
+
+// A lease of which no ticket is accepted any more need not be remembered.
+static int refuse_from_now_on(struct broker_orders *orders, const json_t *order)
+{
+    const json_t *member = json_object_get(order, "until");
+    int64_t latest = latest_expiry(orders->box);
+    int64_t until = json_is_integer(member) ? json_integer_value(member) : latest;
+
+    if (until < time(NULL) - clock_skew(orders->box))
+        return 0;
+    return revocations_add(orders->revocations, ordered_lease(order),
+                           until < latest ? until : latest);
+}
+
+// Refuses the leases of a list from now on. Their ends are confirmed only once that is on disk.
+int broker_orders_take(struct broker_orders *orders, const json_t *list, bool confirm)
+{
+    size_t i;
+    json_t *entry;
+    int err = 0;
+
+    if (json_array_size(list) == 0)
+        return 0;
+    json_array_foreach(list, i, entry) {
+        const char *lease = ordered_lease(entry);
+        if (!lease)
+            continue;
+        if (!err)
+            err = refuse_from_now_on(orders, entry);
+        end_sessions(orders->box, lease);
+        if (confirm)
+            log_info("lease=%s is to end", lease);
+    }
+    if (!err && confirm)
+        err = fault_point("agent.before_save");
+    if (!err)
+        err = revocations_save(orders->revocations, time(NULL) - clock_skew(orders->box));
+    if (!err && confirm)
+        err = fault_point("agent.after_save");
+    for (i = 0; confirm && !err && i < json_array_size(list); i++) {
+        const char *lease = ordered_lease(json_array_get(list, i));
+        if (lease)
+            err = add_ending(orders, lease);
+    }
+    return err;
+}
+
+json_t *broker_orders_endings(struct broker_orders *orders)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < orders->ending_count; i++)
+        if ((orders->endings[i].confirmed = !runs(orders->box, orders->endings[i].lease)))
+            json_array_append_new(list, json_string(orders->endings[i].lease));
+    return list;
+}
+
+int broker_orders_note(struct broker_orders *orders, const json_t *answer)
+{
+    const char *run = json_string_value(json_object_get(answer, "run"));
+    json_int_t event = json_integer_value(json_object_get(answer, "event"));
+
+    if (!run || !*run || strspn(run, "0123456789abcdef") != strlen(run) || strlen(run) > 32 ||
+        event < 0)
+        return -EBADMSG;
+    history_note(orders->history, run, event);
+    return 0;
+}
+
+// Leases that live, and that this box was told to refuse: the broker says what is to be.
+static void note_refused(struct broker_orders *orders, const char *const *leases, size_t count)
+{
+    json_decref(orders->refused);
+    orders->refused = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (revocations_has(orders->revocations, leases[i]))
+            json_array_append_new(orders->refused, json_string(leases[i]));
+}
+
+int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
+{
+    const json_t *list = json_object_get(answer, "leases");
+    int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
+    size_t count = 0, size = json_array_size(list);
+    const char **leases = calloc(size + 1, sizeof(*leases));
+    int err = leases ? broker_orders_note(orders, answer) : -ENOMEM;
+
+    for (size_t i = 0; !err && i < size; i++) {
+        const char *lease = json_string_value(json_array_get(list, i));
+        if (is_lease_name(lease))
+            leases[count++] = lease;
+    }
+    if (!err && (epoch < 1 || epoch > time(NULL) + EPOCH_AHEAD_MAX))
+        err = -ERANGE;
+    if (!err)
+        err = history_adopt(orders->history, epoch, leases, count);
+    if (!err)
+        err = history_save(orders->history);
+    if (!err)
+        note_refused(orders, leases, count);
+    free(leases);
+    return err;
+}
+
+// Sessions of leases from a part of the history that is lost.
+void broker_orders_end_unknown(struct broker_orders *orders)
+{
+    struct worker *worker;
+
+    TAILQ_FOREACH(worker, &orders->box->workers, link) {
+        const struct session_grant *grant = &worker->session.grant;
+        if (worker->session.id && !history_accepts(orders->history, grant->lease, grant->epoch)) {
+            log_warn("session=%llu lease=%s is ended: the broker does not know the lease",
+                     (unsigned long long)worker->session.id, grant->lease);
+            worker_end(worker, CONTROL_END_REASON_REVOKED, "the broker does not know the lease");
+        }
+    }
+}
+
+// Leases that are refused and of which the broker says that they live.
+int broker_orders_restore(struct broker_orders *orders, const json_t *list)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_decref(orders->refused);
+    orders->refused = NULL;
+    json_array_foreach(list, i, entry) {
+        const char *lease = json_string_value(entry);
+        if (!is_lease_name(lease))
+            continue;
+        log_warn("lease=%s is taken again: the broker has not ended it", lease);
+        revocations_remove(orders->revocations, lease);
+    }
+    return revocations_save(orders->revocations, time(NULL) - clock_skew(orders->box));
+}
+
+void broker_orders_put_point(const struct broker_orders *orders, json_t *body)
+{
+    int64_t epoch, event;
+    const char *run;
+
+    if (history_point(orders->history, &epoch, &run, &event))
+        json_object_set_new(body, "seen", json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch,
+                                                    "run", run, "event", (json_int_t)event));
+}
+
+const char *broker_orders_objection(const struct broker_orders *orders,
+                                    const struct session_grant *grant)
+{
+    if (revocations_has(orders->revocations, grant->lease))
+        return "the lease has ended";
+    if (!history_accepts(orders->history, grant->lease, grant->epoch))
+        return "the broker does not know the lease any more: its database was restored from an "
+               "older copy; take a new lease";
+    return NULL;
+}
+
+int broker_orders_open(struct box *box, struct broker_orders *orders)
+{
+    const char *directory = box->settings.state_dir ? box->settings.state_dir : ".";
+    int err;
+
+    orders->box = box;
+    err = revocations_open(directory, latest_expiry(box), &orders->revocations);
+    return err ? err : history_open(directory, &orders->history);
+}
+
+void broker_orders_close(struct broker_orders *orders)
+{
+    if (orders->history && history_save(orders->history) == 0)
+        log_debug("the broker's history is remembered");
+    history_close(&orders->history);
+    revocations_close(&orders->revocations);
+    json_decref(orders->refused);
+    free(orders->endings);
+}

@@ -1,0 +1,80 @@
+// This box and its sessions, as the broker is told of them.
+#include "daemon/broker_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/control.h"
+#include "daemon/worker.h"
+
+static json_t *describe_gpu(const struct box *box, const struct device *device)
+{
+    uint64_t context = device->info.context_cost;
+    json_t *name = json_string(device->info.name);
+
+    return json_pack("{s:s, s:i, s:o, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
+                     (int)device->ordinal, "model", name ? name : json_string("unknown"), "memory",
+                     (json_int_t)device->info.memory, "ready", device->measured, "reserved",
+                     (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
+                     (json_int_t)context, "mode",
+                     box->settings.gpu_mode == 1 ? "shared" : "exclusive");
+}
+
+// Where clients reach this box: what the administrator says, else what is listened on.
+static void announced_addresses(const struct box *box, char *text, size_t size)
+{
+    size_t used = 0;
+
+    if (!box->settings.announce[0]) {
+        listeners_text(box, text, size);
+        return;
+    }
+    text[0] = '\0';
+    for (char **name = box->settings.announce; *name && used < size; name++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", *name);
+}
+
+json_t *broker_report_box(const struct box *box, const char *instance)
+{
+    json_t *gpus = json_array();
+    char addresses[512], transports[64] = "";
+
+    announced_addresses(box, addresses, sizeof(addresses));
+    for (char **name = box->settings.transports; *name; name++)
+        snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports), "%s%s",
+                 *transports ? "," : "", *name);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        json_array_append_new(gpus, describe_gpu(box, &box->devices[i]));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", instance,
+                     "addresses", addresses, "locality",
+                     box->settings.locality ? box->settings.locality : "", "transports",
+                     transports, "version", RGPU_VERSION, "clock_skew",
+                     (json_int_t)(box->settings.clock_skew / 1000000), "gpus", gpus);
+}
+
+json_t *broker_report_sessions(const struct box *box)
+{
+    json_t *list = json_array();
+    const struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        const struct session *session = &worker->session;
+        json_t *client;
+        if (!session->id)
+            continue;
+        client = json_string(session->client);
+        json_array_append_new(list, json_pack(
+            "{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
+            "session", (json_int_t)session->id, "lease", session->grant.lease, "epoch",
+            (json_int_t)session->grant.epoch, "client",
+            client ? client : json_string("?"), "peer", session->peer, "gpu",
+            session->grant.device_count ? session->grant.devices[0]->uuid : "", "protection",
+            control_protection_name(session->protection), "transport",
+            control_transport_name(session->stats.transport), "age_seconds",
+            (double)(control_now_ms() - session->since_ms) / 1000, "memory",
+            (json_int_t)session->stats.memory, "bytes_in", (json_int_t)session->stats.bytes_in,
+            "bytes_out", (json_int_t)session->stats.bytes_out, "calls",
+            (json_int_t)session->stats.calls));
+    }
+    return list;
+}

@@ -1,0 +1,4 @@
+#!/bin/bash
+# Sessions with tickets over verbs, what privacy leaves of them, and a kernel that encrypts. seconds: 420
+. "$(dirname "$0")/vm.sh"
+in_vm 400 privacy.sh

@@ -35,7 +35,7 @@ class Campaign:
         self.guard = threading.Lock()
         self.journal = invariants.Journal(os.path.join(self.directory, "journal"))
         self.users = []
-        self.broker = Broker(self.directory, len(MODES))
+        self.broker = Broker(self.directory)
         self.boxes = [Box(self.directory, n, self.broker, mode) for n, mode in enumerate(MODES)]
 
     def count(self, what, number=1):

@@ -110,7 +110,7 @@ class Daemon:
 
 
 class Broker(Daemon):
-    def __init__(self, directory, boxes):
+    def __init__(self, directory):
         super().__init__("broker", directory)
         self.socket = os.path.join(self.directory, "socket")
         self.database = os.path.join(self.state, "pool.sqlite")
@@ -118,15 +118,10 @@ class Broker(Daemon):
         self.cluster_key = os.path.join(self.directory, "cluster.key")
         self.copies = []
         run(self.program, "--make-key", self.cluster_key)
-        self.keys = os.path.join(self.directory, "api.keys")
-        with open(os.open(self.keys, os.O_WRONLY | os.O_CREAT, 0o600), "w") as keys:
-            for number in range(boxes):
-                keys.write("box.box%d %064d\n" % (number, number + 1))
 
     def command(self):
         return [self.program, "--listen", "0.0.0.0:7310", "--socket", self.socket,
-                "--state-dir", self.state, "--cluster-key", self.cluster_key, "--key-file",
-                self.keys, "--munge", "no", "--synchronous", "normal", "--heartbeat", "1s",
+                "--state-dir", self.state, "--cluster-key", self.cluster_key, "--munge", "no", "--synchronous", "normal", "--heartbeat", "1s",
                 "--away-after", "3s", "--log-level", "warn"]
 
     def copy_database(self):
@@ -167,11 +162,8 @@ class Box(Daemon):
         self.address = "10.88.%d.2" % number
         self.admin = os.path.join(self.directory, "admin")
         self.key = os.path.join(self.directory, "tickets.key")
-        self.broker_key = os.path.join(self.directory, "broker.key")
         self.gpu_state = "/dev/shm/gpus-of-%s" % self.name
         self.worker = os.path.join(self.directory, "worker")
-        with open(os.open(self.broker_key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-            file.write("box.%s %064d\n" % (self.name, number + 1))
         with open(os.open(self.worker, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
             file.write("#!/bin/sh\nunset LD_PRELOAD\nexec %s \"$@\"\n"
                        % os.path.join(BUILD, "bin", "rgpu-worker"))
@@ -199,8 +191,7 @@ class Box(Daemon):
     def command(self):
         return ["nsenter", "--net=/run/netns/" + self.name, os.path.join(BUILD, "bin", "rgpud"), "--standalone",
                 "--name", self.name, "--auth", "ticket", "--key-file", self.key, "--broker",
-                "10.88.%d.1:7310" % self.number, "--broker-key", self.broker_key, "--state-dir",
-                self.state, "--listen", self.address + ":7300", "--admin-socket", self.admin,
+                "10.88.%d.1:7310" % self.number, "--state-dir", self.state, "--listen", self.address + ":7300", "--admin-socket", self.admin,
                 "--devices", "sim:2", "--gpu-mode", self.mode, "--worker-program", self.worker,
                 "--log-level", "info"]
 

@@ -103,10 +103,11 @@ const struct command slurm_commands[] = {
 
 static const struct {
     const char *daemon;
-    const char *plugins[4];
+    const char *plugins[6];
 } expected[] = {
     {"slurmd", {"gres_rgpu.so", "prep_rgpu.so", NULL}},
-    {"slurmctld", {"gres_rgpu.so", "job_submit_rgpu.so", "prep_rgpu.so", NULL}},
+    {"slurmctld", {"gres_rgpu.so", "job_submit_rgpu.so", "rgpu_submit.so", "prep_rgpu.so",
+                   "rgpu_prep.so", NULL}},
 };
 
 static bool has_name(const char *pid, const char *name)

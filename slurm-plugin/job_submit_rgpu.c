@@ -65,6 +65,16 @@ static bool asks_elsewhere(const job_desc_msg_t *job)
     return false;
 }
 
+/* Whoever says how many tasks there are, and how many on a node, has said how many nodes. */
+static uint32_t nodes_of_tasks(const job_desc_msg_t *job)
+{
+    uint32_t on_node = job->ntasks_per_node;
+
+    if (job->num_tasks == NO_VAL || on_node == NO_VAL16 || on_node == 0)
+        return 1;
+    return (job->num_tasks + on_node - 1) / on_node;
+}
+
 /* Licences are counted before nodes are chosen, so their number must be known: without -N it is
  * one, as it is for most jobs. A job whose tasks fit no node would then wait for ever. */
 static const char *pin_nodes(job_desc_msg_t *job)
@@ -73,7 +83,7 @@ static const char *pin_nodes(job_desc_msg_t *job)
     bool no_maximum = job->max_nodes == NO_VAL || job->max_nodes == 0;
 
     if (no_minimum && no_maximum) {
-        job->min_nodes = job->max_nodes = 1;
+        job->min_nodes = job->max_nodes = nodes_of_tasks(job);
         return NULL;
     }
     if (no_minimum)
@@ -143,8 +153,11 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
                           &why) < 0)
         return refuse(message, why);
-    if (request.per_node == 0)
+    if (request.per_node == 0) {
+        if (message && gpu_options_given(job->spank_job_env, job->spank_job_env_size))
+            *message = xstrdup("rgpu: --rgpu-... without --gres=rgpu:N asks for no remote GPUs");
         return SLURM_SUCCESS;
+    }
     why = pin_nodes(job);
     if (!why)
         why = check_size(job);

@@ -127,6 +127,39 @@ static int await_grant(struct broker_client *client, double until, const atomic_
     return error;
 }
 
+/* What scontrol and sacct show of a job that has its GPUs. */
+static void describe_gpus(const struct job_lease *job, const json_t *lease, char *text, size_t size)
+{
+    const json_t *gpu;
+    int used;
+    size_t i;
+
+    used = snprintf(text, size, "rgpu: %s", job->request.shared ? "shared" : "exclusive");
+    if (job->request.memory)
+        used += snprintf(text + used, size - (size_t)used, " %" PRIu64 "M", job->request.memory >> 20);
+    json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
+        if ((size_t)used < size)
+            used += snprintf(text + used, size - (size_t)used, " %s:%lld",
+                             json_string_value(json_object_get(gpu, "box")),
+                             (long long)json_integer_value(json_object_get(gpu, "index")));
+    if (*job->request.constraint && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, " constraint=%s", job->request.constraint);
+}
+
+static void look_at_gpus(struct broker_client *client, const struct job_lease *job, const char *id,
+                         char *text, size_t size)
+{
+    char path[128];
+    json_t *answer;
+
+    *text = '\0';
+    snprintf(path, sizeof(path), "/v1/leases/%s", id);
+    if (broker_client_call(client, "GET", path, NULL, &answer) < 0)
+        return;
+    describe_gpus(job, json_object_get(answer, "lease"), text, size);
+    json_decref(answer);
+}
+
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
 {
@@ -146,6 +179,8 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
         error = begin_acquire(client, &acquire, until, stop, &lease);
     if (!error)
         error = await_grant(client, until, stop, &lease);
+    if (!error)
+        look_at_gpus(client, job, lease.id, why, size);
     if (error == -EAGAIN)
         snprintf(why, size, "rgpu: no GPUs of the pool fit this job now; it will be tried again");
     else if (error)

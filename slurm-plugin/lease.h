@@ -39,7 +39,7 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
 
 /*
  * Waits for the GPUs as long as the settings say for such a job, or until *stop. An acquire that
- * fails leaves nothing behind. -errno, with a sentence for the user in why.
+ * fails leaves nothing behind. -errno, with a sentence for the user in why; 0: which GPUs they are.
  */
 int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)

@@ -8,20 +8,25 @@ SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
 SLURM_LIBS     = $$(COMMON_LIBS) -ljansson -lmunge
 SLURM_PLUGINS :=
 
-# Slurm's daemons have the symbols that a plugin leaves undefined.
+# A plugin or half of one, of these sources, archives and libraries. Slurm's daemons have the symbols
+# that it leaves undefined.
 define slurm_plugin_rule
 SLURM_PLUGINS += $(B)/lib/slurm/$(1).so
-$(call link_rule,$(B)/lib/slurm/$(1).so,$(addprefix slurm-plugin/,$(1).c $(4)),$(2),\
-    $(3) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL)
-$(patsubst %.c,$(B)/obj/slurm-plugin/%.o,$(1).c $(4)): EXTRA_CPPFLAGS := -I$(B)/gen/slurm -isystem $(SLURM_HEADERS)
+$(call link_rule,$(B)/lib/slurm/$(1).so,$(addprefix slurm-plugin/,$(2)),$(3),\
+    $(4) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL)
+$(patsubst %.c,$(B)/obj/slurm-plugin/%.o,$(2)): EXTRA_CPPFLAGS := -I$(B)/gen/slurm -isystem $(SLURM_HEADERS)
 INSTALL_FILES += $(B)/lib/slurm/$(1).so:$(LIBDIR)/slurm/$(1).so:0755
 endef
 
 ifneq ($(SLURM_HEADERS),)
 GENERATED += $(B)/gen/slurm/config.h
-$(eval $(call slurm_plugin_rule,job_submit_rgpu,rgpuslurm rgpucommon,$(SLURM_LIBS),licenses.c))
-$(eval $(call slurm_plugin_rule,prep_rgpu,rgpuslurm rgpucommon,$(SLURM_LIBS)))
-$(foreach p,gres_rgpu spank_rgpu,$(eval $(call slurm_plugin_rule,$(p))))
+# What Slurm itself loads needs nothing; what needs libraries is loaded by it, where it has work.
+$(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c))
+$(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c))
+$(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
+$(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c))
+$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
+$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so
 $(eval $(call link_rule,$(B)/lib/slurm/rgpu_step.so,slurm-plugin/step.c,rgpuslurm rgpucommon,\
@@ -41,14 +46,29 @@ $(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c slu
     $(SLURM_LIBS) -lslurm -lsystemd)
 INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755 \
     systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644 \
+    docs/slurm.md:$(PREFIX)/share/doc/rgpu/slurm.md:0644 \
     docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644 \
     config/slurm.conf:$(SYSCONFDIR)/rgpu/slurm.conf:config \
     config/modulefiles/rgpu.in:$(PREFIX)/share/modulefiles/rgpu:0644
 endif
 
-.PHONY: slurm-plugins
+# What is installed without the plugins says so; asked for, they are there or nothing is:
+# make install SLURM=yes.
+SLURM ?=
+SLURM_MISSING = the plugins for Slurm are not built, since the headers of its source are missing: \
+    apt-get install libslurm-dev dpkg-dev && scripts/slurm-headers --fetch, or set SLURM_SOURCE
+
+.PHONY: slurm-plugins slurm-said
 slurm-plugins: $$(SLURM_PLUGINS)
 ifeq ($(SLURM_HEADERS),)
-	@echo "no plugins for Slurm: its headers are missing;"
-	@echo "install libslurm-dev and run scripts/slurm-headers --fetch, or set SLURM_SOURCE"
+	@echo "$(SLURM_MISSING)" >&2; exit 1
+endif
+
+ifeq ($(SLURM),yes)
+install-files: slurm-plugins
+else ifeq ($(SLURM_HEADERS)$(SAN),)
+INSTALL_TARGETS += slurm-said
+slurm-said: install-files
+	@echo >&2
+	@echo "NOT INSTALLED: $(SLURM_MISSING)" >&2
 endif

@@ -152,15 +152,27 @@ static void tell_user(struct task *task, bool hold)
     unlock_slurmctld(job_write);
 }
 
-static void clear_comment(uint32_t number)
+/* Under slurmctld's lock: why it waited is over, which GPUs it has is what scontrol and sacct show. */
+static void note_gpus(job_record_t *job, const char *gpus)
+{
+    if (job->system_comment && !xstrncmp(job->system_comment, "rgpu: ", 6))
+        xfree(job->system_comment);
+    if (*gpus && (!job->admin_comment || !xstrncmp(job->admin_comment, "rgpu: ", 6))) {
+        xfree(job->admin_comment);
+        job->admin_comment = xstrdup(gpus);
+    }
+    last_job_update = time(NULL);
+}
+
+static void tell_gpus(const struct task *task)
 {
     slurmctld_lock_t job_write = {.job = WRITE_LOCK};
     job_record_t *job;
 
     lock_slurmctld(job_write);
-    job = find_job_record(number);
-    if (job && job->system_comment && !xstrncmp(job->system_comment, "rgpu: ", 6))
-        xfree(job->system_comment);
+    job = find_job_record(task->job.job);
+    if (job)
+        note_gpus(job, task->why);
     unlock_slurmctld(job_write);
 }
 
@@ -246,7 +258,7 @@ static bool run_acquire(struct task *task)
     if (!result && hand_over(task))
         return false;
     if (!result) {
-        clear_comment(task->job.job);
+        tell_gpus(task);
         callbacks.prolog_slurmctld(0, task->job.job, false);
         return true;
     }
@@ -326,7 +338,7 @@ static int start_thread(struct task *task)
 }
 
 /* Whether the acquire succeeded in the time that slurmctld may be held. */
-static bool await_shortly(struct task *task)
+static bool await_shortly(job_record_t *job, struct task *task)
 {
     struct timespec until;
     uint64_t end;
@@ -342,8 +354,10 @@ static bool await_shortly(struct task *task)
     finished = task->finished;
     task->waited = false;
     pthread_mutex_unlock(&lock);
-    if (finished)
+    if (finished) {
+        note_gpus(job, task->why);
         free(task);
+    }
     return finished;
 }
 
@@ -360,7 +374,7 @@ static int begin(job_record_t *job, bool acquire, bool *async)
         task->waited = wait;
         *async = start_thread(task) == 0;
         if (*async) {
-            *async = !(wait && await_shortly(task));
+            *async = !(wait && await_shortly(job, task));
             return SLURM_SUCCESS;
         }
         wanted = -EAGAIN;

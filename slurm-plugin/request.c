@@ -81,6 +81,16 @@ static const char *find_option(char *const *environment, size_t size, const char
     return NULL;
 }
 
+bool gpu_options_given(char *const *environment, size_t size)
+{
+    static const char *const names[] = {"rgpu_mem", "rgpu_mode", "rgpu_constraint"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (find_option(environment, size, names[i]))
+            return true;
+    return false;
+}
+
 static int parse_mode(const char *mode, struct gpu_request *request, const char **why)
 {
     if (!mode)

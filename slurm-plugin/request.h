@@ -24,6 +24,9 @@ struct gpu_request {
     char constraint[GPU_CONSTRAINT_MAX];
 };
 
+/* Whether any of our options stands in the environment of a submission. */
+bool gpu_options_given(char *const *environment, size_t size);
+
 /*
  * `gres` is Slurm's text ("gres:rgpu:2", "gres/rgpu:2,gres/gpu:1", NULL); `environment` are the
  * `size` variables that Slurm keeps for the SPANK options of the job. -EINVAL: *why says what the

@@ -23,7 +23,7 @@ test_scripts  = $(sort $(wildcard tests/*/*.t))
 .PHONY: check check-slurm check-built tests
 check:
 	@scripts/install-deps build test rdma
-	@scripts/slurm-headers --fetch >/dev/null
+	@scripts/slurm-headers --fetch >/dev/null || echo "the tests of its plugins are skipped" >&2
 	@+$(MAKE) $(jobs) --no-print-directory check-built
 
 check-slurm:

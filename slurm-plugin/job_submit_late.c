@@ -1,0 +1,92 @@
+/* job_submit/rgpu as slurmctld loads it. The work is done by rgpu_submit.so beside it; without that,
+ * jobs that ask for remote GPUs are refused, and all others pass. */
+#include "slurm-plugin/slurm_headers.h"
+
+#include "slurm-plugin/late.h"
+
+PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
+
+PLUGIN_EXPORT int init(void);
+PLUGIN_EXPORT FINI_TYPE fini(void);
+PLUGIN_EXPORT int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid,
+                             char **message);
+#else
+PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid);
+#endif
+
+static void *library;
+static __typeof__(fini) *core_fini;
+static __typeof__(job_submit) *core_submit;
+static __typeof__(job_modify) *core_modify;
+
+static bool find_functions(void)
+{
+    __typeof__(init) *core_init = (__typeof__(init) *)dlsym(library, "init");
+
+    core_fini = (__typeof__(core_fini))dlsym(library, "fini");
+    core_submit = (__typeof__(core_submit))dlsym(library, "job_submit");
+    core_modify = (__typeof__(core_modify))dlsym(library, "job_modify");
+    return core_init && core_fini && core_submit && core_modify && core_init() == SLURM_SUCCESS;
+}
+
+static void forget(void)
+{
+    if (library)
+        dlclose(library);
+    library = NULL;
+}
+
+int init(void)
+{
+    const char *why;
+
+    library = late_load(&library, "rgpu_submit.so", &why);
+    if (library && !find_functions()) {
+        why = "it is of another version";
+        forget();
+    }
+    if (!library)
+        error("%s: jobs that ask for remote GPUs are refused: %s", plugin_type, why);
+    return SLURM_SUCCESS;
+}
+
+FINI_TYPE fini(void)
+{
+    if (library)
+        (void)core_fini();
+    forget();
+    FINI_RETURN;
+}
+
+/* In the absence of what would understand the request. */
+static int refuse(const job_desc_msg_t *job)
+{
+    return job->tres_per_node && strstr(job->tres_per_node, "rgpu") ? ESLURM_INVALID_GRES
+                                                                    : SLURM_SUCCESS;
+}
+
+int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
+{
+    int status;
+
+    if (library)
+        return core_submit(job, submit_uid, message);
+    status = refuse(job);
+    if (status && message)
+        *message = xstrdup("rgpu: there are no remote GPUs now: slurmctld's log says why");
+    return status;
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid, char **message)
+{
+    return library ? core_modify(change, job, submit_uid, message) : refuse(change);
+}
+#else
+int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid)
+{
+    return library ? core_modify(change, job, submit_uid) : refuse(change);
+}
+#endif

@@ -1,0 +1,98 @@
+/* prep/rgpu as slurmctld and slurmd load it. slurmd has no work for it; slurmctld's is done by
+ * rgpu_prep.so beside it, and without that no job gets remote GPUs, and all others run. */
+#include "slurm-plugin/slurm_headers.h"
+
+#include "slurm-plugin/late.h"
+
+PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
+
+PLUGIN_EXPORT int init(void);
+PLUGIN_EXPORT FINI_TYPE fini(void);
+PLUGIN_EXPORT void prep_p_register_callbacks(prep_callbacks_t *given);
+PLUGIN_EXPORT int prep_p_prolog(job_env_t *job_env, slurm_cred_t *cred);
+PLUGIN_EXPORT int prep_p_epilog(job_env_t *job_env, slurm_cred_t *cred);
+PLUGIN_EXPORT int prep_p_prolog_slurmctld(job_record_t *job, bool *async);
+PLUGIN_EXPORT int prep_p_epilog_slurmctld(job_record_t *job, bool *async);
+PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
+
+static void *library;
+static __typeof__(fini) *core_fini;
+static __typeof__(prep_p_register_callbacks) *core_register;
+static __typeof__(prep_p_prolog_slurmctld) *core_prolog, *core_epilog;
+
+static bool find_functions(void)
+{
+    __typeof__(init) *core_init = (__typeof__(init) *)dlsym(library, "init");
+
+    core_fini = (__typeof__(core_fini))dlsym(library, "fini");
+    core_register = (__typeof__(core_register))dlsym(library, "prep_p_register_callbacks");
+    core_prolog = (__typeof__(core_prolog))dlsym(library, "prep_p_prolog_slurmctld");
+    core_epilog = (__typeof__(core_epilog))dlsym(library, "prep_p_epilog_slurmctld");
+    return core_init && core_fini && core_register && core_prolog && core_epilog &&
+           core_init() == SLURM_SUCCESS;
+}
+
+static void forget(void)
+{
+    if (library)
+        dlclose(library);
+    library = NULL;
+}
+
+int init(void)
+{
+    const char *why;
+
+    if (!running_in_slurmctld())
+        return SLURM_SUCCESS;
+    library = late_load(&library, "rgpu_prep.so", &why);
+    if (library && !find_functions()) {
+        why = "it is of another version";
+        forget();
+    }
+    if (!library)
+        error("%s: no job gets remote GPUs: %s", plugin_type, why);
+    return SLURM_SUCCESS;
+}
+
+FINI_TYPE fini(void)
+{
+    if (library)
+        (void)core_fini();
+    forget();
+    FINI_RETURN;
+}
+
+void prep_p_register_callbacks(prep_callbacks_t *given)
+{
+    if (library)
+        core_register(given);
+}
+
+int prep_p_prolog(job_env_t *job_env, slurm_cred_t *cred)
+{
+    return SLURM_SUCCESS;
+}
+
+int prep_p_epilog(job_env_t *job_env, slurm_cred_t *cred)
+{
+    return SLURM_SUCCESS;
+}
+
+int prep_p_prolog_slurmctld(job_record_t *job, bool *async)
+{
+    *async = false;
+    return library ? core_prolog(job, async) : SLURM_SUCCESS;
+}
+
+int prep_p_epilog_slurmctld(job_record_t *job, bool *async)
+{
+    *async = false;
+    return library ? core_epilog(job, async) : SLURM_SUCCESS;
+}
+
+void prep_p_required(prep_call_type_t type, bool *required)
+{
+    *required = running_in_slurmctld() &&
+                (type == PREP_PROLOG_SLURMCTLD || type == PREP_EPILOG_SLURMCTLD);
+}

@@ -1,0 +1,40 @@
+#!/bin/bash
+# What users and administrators see of a job's GPUs: which they are, in which mode, for how long; and
+# what they are told of requests that ask for nothing or for more than they seem to.
+. "$(dirname "$0")/cluster.sh"
+start_pool_cluster
+start_sync
+mkfifo -m 666 "$TMP/work/gate"
+exec 9<>"$TMP/work/gate"
+await "parking" free_licenses_are rgpu 4
+
+job=$(as $ALICE sbatch --parsable -o out --gres=rgpu:2 --rgpu-constraint=box=box2 --wrap 'exec cat <gate')
+ok "a job runs" await "it" job_is "$job" RUNNING
+like "$(scontrol show job "$job")" 'AdminComment=rgpu: exclusive box2:[01] box2:[01] constraint=box=box2 *$' "scontrol show job says which GPUs, how and why"
+scancel "$job"
+await "no leases" no_leases
+accounted() { sacct -X -n -P -j "$job" -o AdminComment,AllocTRES | grep -q 'rgpu: exclusive box2:.*license/rgpu=2'; }
+ok "sacct keeps it, and how many licences" await "the record" accounted
+shown=$(as $ALICE srun --gres=rgpu:1 sh -c 'scontrol show job $SLURM_JOB_ID' | grep AdminComment)
+like "$shown" 'rgpu: exclusive box[12]:[01] *$' "srun's job shows it too"
+job=$(as $ALICE sbatch --wait --parsable -o out --comment=mine --gres=rgpu:1 --wrap true)
+is "$(job_field "$job" Comment)" mine "a user's own comment stays"
+
+out=$(as $ALICE sbatch -o /dev/null --rgpu-mem=1G --wrap true 2>&1)
+like "$out" 'without --gres=rgpu:N asks for no remote GPUs' "--rgpu-mem alone is warned of"
+like "$out" 'Submitted' "and the job runs"
+is "$(as $ALICE srun -n2 --ntasks-per-node=1 --gres=rgpu:1 "$SHOW" 2>/dev/null | uuids | wc -l)" 2 "srun -n2 --ntasks-per-node=1 is two nodes"
+for option in --gpus=rgpu:2 --gpus-per-task=rgpu:1 --gpus-per-node=rgpu:1 --gpus-per-socket=rgpu:1; do
+    out=$(as $ALICE sbatch -n1 --sockets-per-node=1 $option --wrap true 2>&1 || true)
+    unlike "$out" 'Submitted' "$option is refused"
+done
+
+# A limit on GPUs is a limit on their licences.
+sacctmgr -i -Q modify account everybody set GrpTRES=license/rgpu=1 >/dev/null
+job=$(as $ALICE sbatch --parsable -o out --gres=rgpu:2 --wrap true)
+limited() { [[ $(pending_reason "$job") == *Limit* || $(pending_reason "$job") == Assoc* ]]; }
+ok "a limit of GPUs for an account holds" await "the reason" limited
+sacctmgr -i -Q modify account everybody set GrpTRES=license/rgpu=-1 >/dev/null
+ok "and goes" await "its end" job_is "$job" COMPLETED
+ok "all end" await "no leases" no_leases
+done_testing

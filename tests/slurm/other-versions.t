@@ -26,10 +26,11 @@ for release in trixie; do
             -I"$TMP/generated" -isystem "$headers/usr/include" -isystem "$headers" \
             -c -o "$TMP/$source.o" "$TOP/slurm-plugin/$source.c"
     done
+    declare -A loaded=([gres]=gres_rgpu [job_submit]=job_submit_late [prep]=prep_late)
     for plugin in gres job_submit prep; do
         wanted=$(names "$headers/src/interfaces/$plugin.c" "${plugin/gres/gres_p}")
         like "$wanted" . "what Slurm $version looks for in a plugin of $plugin"
-        there=$(nm --defined-only "$TMP/${plugin}_rgpu.o" 2>/dev/null | awk '{ print $3 }' | sort)
+        there=$(nm --defined-only "$TMP/${loaded[$plugin]}.o" 2>/dev/null | awk '{ print $3 }' | sort)
         is "$(comm -23 <(echo "$wanted") <(echo "$there"))" "" "all of it is there"
     done
 done

@@ -1,6 +1,7 @@
 /* A step's tickets on one node. */
 #include "slurm-plugin/step.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -127,12 +128,43 @@ static int write_ticket(struct step *step, const struct step_place *place, const
         free(path);
         return error;
     }
-    step->files[step->file_count++] = path;
-    error = write_all(fd, bundle);
+    step->files[step->file_count] = path;
+    step->file_locks[step->file_count++] = fd;
+    /* Somebody who sweeps may have it for a moment. */
+    if (flock(fd, LOCK_EX) < 0)
+        error = -errno;
+    if (!error)
+        error = write_all(fd, bundle);
     if (!error && fchown(fd, place->uid, place->gid) < 0)
         error = -errno;
-    close(fd);
     return error;
+}
+
+/* Removes what nobody has locked: its slurmstepd was killed. One that is just being made is not locked
+ * for a moment, and has no content then. */
+static void sweep_entry(int directory, const char *name)
+{
+    struct stat status;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size > 0)
+        unlinkat(directory, name, 0);
+    close(fd);
+}
+
+static void sweep(const struct step *step)
+{
+    DIR *directory = opendir(directory_of(step));
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)))
+        if (strstr(entry->d_name, ".ticket."))
+            sweep_entry(dirfd(directory), entry->d_name);
+    if (directory)
+        closedir(directory);
 }
 
 static int add_ticket(struct step *step, const struct step_place *place,
@@ -186,6 +218,7 @@ int step_begin(const struct step_place *place, struct step *step, char *why, siz
                  directory_of(step));
         return error;
     }
+    sweep(step);
     error = slurm_settings_open(&step->settings, CALL_TIMEOUT_MS, &client);
     if (!error)
         error = get_tickets(step, place, client);
@@ -199,6 +232,7 @@ void step_end(struct step *step)
 {
     for (unsigned i = 0; i < step->file_count; i++) {
         unlink(step->files[i]);
+        close(step->file_locks[i]);
         free(step->files[i]);
     }
     for (unsigned i = 0; i < step->lock_count; i++) {

@@ -4,6 +4,7 @@
  *
  * Steps of a job that run side by side get different GPUs as long as there are enough: a step locks
  * one file per GPU for as long as its slurmstepd lives, and the kernel unlocks it however that ends.
+ * Its tickets are locked in the same way, so that what a killed slurmstepd has left is known as such.
  */
 #ifndef RGPU_SLURM_STEP_H
 #define RGPU_SLURM_STEP_H
@@ -30,6 +31,7 @@ struct step {
     struct slurm_settings settings;
     uint32_t gpus; /* that the step has on this node */
     char *files[STEP_GPUS_MAX]; /* one for all ranks, or one for each rank in turn */
+    int file_locks[STEP_GPUS_MAX];
     unsigned file_count;
     int locks[STEP_GPUS_MAX];
     char *lock_paths[STEP_GPUS_MAX];

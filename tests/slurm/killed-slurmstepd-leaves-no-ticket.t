@@ -1,0 +1,32 @@
+#!/bin/bash
+# The ticket of a step whose slurmstepd was killed is removed by the next step on that node; those of
+# steps that run are not.
+. "$(dirname "$0")/cluster.sh"
+start_pool_cluster
+start_sync
+mkfifo -m 666 "$TMP/work/gate"
+exec 9<>"$TMP/work/gate"
+begin() {
+    rm -f ready
+    job=$(as $ALICE sbatch --parsable --no-requeue -w n1 -o /dev/null --gres=rgpu:1 --wrap 'echo >ready; exec cat <gate')
+    await "the job" test -e ready
+}
+tickets() { find "$TMP/tickets" -name '*.ticket.*' -printf '%f\n' | sort | cut -d. -f1 | xargs; }
+begin
+killed=$job
+begin
+lives=$job
+is "$(tickets)" "$killed $lives" "two jobs have tickets"
+for pid in $(pgrep -f "^slurmstepd: \[$killed\.batch\]"); do
+    ! tr '\0' '\n' <"/proc/$pid/environ" | grep -qxF "SLURM_CONF=$SLURM_CONF" || kill -KILL "$pid"
+done
+scancel "$killed"
+one_lease() { leases_are 1; }
+await "the end of the first" one_lease
+is "$(tickets)" "$killed $lives" "one is left behind"
+ok "another step" as $ALICE srun -w n1 --gres=rgpu:1 "$SAXPY"
+is "$(tickets)" "$lives" "removes it, and leaves the one in use"
+scancel "$lives"
+ok "all end" await "no leases" no_leases
+is "$(tickets)" "" "no ticket is left"
+done_testing

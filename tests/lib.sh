@@ -203,7 +203,7 @@ cleanup() {
     trap - EXIT
     trap '' INT TERM HUP
     stop_all
-    if [ -n "${KEEP_TMP:-}" ]; then echo "# kept $TMP" >&2; else rm -rf "$TMP"; fi
+    if [ -n "${KEEP_TMP:-}" ]; then echo "# kept $TMP" >&2; else rm -rf --one-file-system "$TMP"; fi
     if [ -z "$tap_finished" ] && [ $status = 0 ]; then
         echo "# the test ended without done_testing" >&2
         status=1

@@ -1,0 +1,133 @@
+# Bare machines for tests of the pages: each a Debian with only the packages that it was given, a root
+# directory, processes, a network address and a host name of its own. Nothing here knows of rgpu.
+#
+#     build_machine NAME PACKAGE...    before anything else; kept from one run to the next
+#     private_machines "$@"            goes on in namespaces of this test's own
+#     boot_machine NAME                NAME of those built
+#     on NAME COMMAND...               as root there
+#
+# Packages come from the machine's own mirror. What is kept lies in the user's cache, where the next run
+# finds it; a release of Debian that has changed its packages meanwhile makes no difference.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+MACHINES=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rgpu/machines
+declare -A machine_pid=() machine_root=()
+RELEASE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+booted=0
+
+mirror() {
+    sed -n -e 's/^URIs: *\([^ ]*\).*/\1/p' -e 's/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' \
+        /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1
+}
+
+# keep NAME COMMAND...: runs COMMAND DIRECTORY unless there is $MACHINES/NAME already.
+keep() {
+    local name=$1
+    shift
+    [ ! -d "$MACHINES/$name" ] || return 0
+    rm -rf "$MACHINES/$name.new"
+    "$@" "$MACHINES/$name.new" >"$TMP/machine.log" 2>&1 || {
+        tail -n 5 "$TMP/machine.log" | sed 's/^/# /' >&2
+        rm -rf "$MACHINES/$name.new"
+        skip_all "a bare Debian cannot be had here"
+    }
+    mv "$MACHINES/$name.new" "$MACHINES/$name"
+}
+bootstrap() { debootstrap --variant=minbase --include=systemd "$RELEASE" "$1" "$(mirror)"; }
+install_packages() {
+    local root=${!#}
+    cp -a "$MACHINES/base-$RELEASE" "$root"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no daemon starts by being installed
+    chmod 755 "$root/usr/sbin/policy-rc.d"
+    chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o APT::Sandbox::User=root \
+        install -y --no-install-recommends "${@:1:$#-1}"
+}
+
+build_machine() {
+    mkdir -p "$MACHINES"
+    exec {machine_lock}>"$MACHINES/lock"
+    flock "$machine_lock"
+    keep "base-$RELEASE" bootstrap
+    keep "$1-$(printf '%s\n' "$RELEASE" "${@:2}" | sha256sum | cut -c1-12)" install_packages "${@:2}"
+    exec {machine_lock}>&-
+    export "MACHINE_$1=$MACHINES/$1-$(printf '%s\n' "$RELEASE" "${@:2}" | sha256sum | cut -c1-12)"
+}
+
+# The rest of the test, in mounts and a network that nobody else has. What was started would go on
+# outside: nothing may have been.
+private_machines() {
+    if [ -z "${IN_PRIVATE:-}" ]; then
+        tap_finished=yes
+        rm -rf "$TMP"
+        IN_PRIVATE=yes exec unshare --mount --net --propagation private "$0" "$@"
+    fi
+    ip link set lo up
+    ip link add machines type bridge
+    ip link set machines up
+    mkdir "$TMP/machines"
+    mount -t tmpfs -o mode=755 machines "$TMP/machines"
+}
+
+# Nothing of this host is mounted into a machine, so nothing of it can be changed or removed there.
+make_devices() {
+    local name mode major minor
+    mount -t tmpfs -o mode=755 devices "$1"
+    while read -r name mode major minor; do mknod -m "$mode" "$1/$name" c "$major" "$minor"; done <<END
+null 666 1 3
+zero 666 1 5
+full 666 1 7
+random 666 1 8
+urandom 666 1 9
+tty 666 5 0
+END
+    ln -s /proc/self/fd "$1/fd"
+    ln -s /proc/self/fd/0 "$1/stdin"
+    ln -s /proc/self/fd/1 "$1/stdout"
+    ln -s /proc/self/fd/2 "$1/stderr"
+    mkdir -m 1777 "$1/shm"
+}
+
+# What was mounted goes before the test's directory is removed.
+eval "$(declare -f stop_all | sed '1s/stop_all/stop_started/')"
+stop_all() {
+    stop_started
+    [ ! -d "$TMP/machines" ] || umount --recursive --lazy "$TMP/machines"
+}
+
+boot_machine() {
+    local name=$1 number=$((booted + 1)) kept=MACHINE_$1 dir=$TMP/machines/$1
+    booted=$number
+    mkdir -p "$dir"/{changes,work,root}
+    mount -t overlay -o "lowerdir=${!kept},upperdir=$dir/changes,workdir=$dir/work" "$name" "$dir/root"
+    machine_root[$name]=$dir/root
+    make_devices "$dir/root/dev"
+    mount -t tmpfs -o mode=755 run "$dir/root/run"
+    install -m 755 "$(dirname "${BASH_SOURCE[0]}")/systemctl" "$dir/root/usr/local/sbin/systemctl"
+    start "machine-$name" unshare --mount --uts --net --pid --fork --kill-child bash -c "
+        mount -t proc proc '$dir/root/proc'; mount -t sysfs -o ro sysfs '$dir/root/sys'; hostname '${MACHINE_ALIAS[$name]:-$name}'; echo up
+        exec chroot '$dir/root' sleep infinity"
+    await_line "machine-$name" up || bail "the machine $name did not start"
+    machine_pid[$name]=$(pgrep -P "$PID")
+    ip link add "to$number" type veth peer name eth0 netns "${machine_pid[$name]}"
+    ip link set "to$number" master machines up
+    nsenter -t "${machine_pid[$name]}" --net sh -c "ip link set lo up; ip link set eth0 up
+        ip address add 10.77.0.$number/24 dev eth0"
+    echo "10.77.0.$number $name ${MACHINE_ALIAS[$name]:-}" >>"$TMP/hosts"
+}
+declare -A MACHINE_ALIAS=()
+# Once all are up.
+tell_hosts() {
+    local name
+    for name in "${!machine_root[@]}"; do
+        { echo 127.0.0.1 localhost; cat "$TMP/hosts"; } >"${machine_root[$name]}/etc/hosts"
+    done
+}
+
+on() {
+    local name=$1
+    shift
+    nsenter -t "${machine_pid[$name]}" --mount --uts --net --pid env -i HOME=/root TERM=dumb \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        chroot "${machine_root[$name]}" "$@"
+}

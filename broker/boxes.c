@@ -292,7 +292,7 @@ out:
 /* ---- reports ---- */
 
 /* The box has refused the lease for good and ended its sessions: what it held there is free. */
-static int confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+static int try_confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
                        const char *actor)
 {
     bool others = false;
@@ -303,7 +303,7 @@ static int confirm_end(struct broker *broker, struct pool_box *box, struct pool_
         others |= lease->holds[i].held && lease->holds[i].box != box;
     change.kind = others ? "lease.freed" : "lease.ended";
     change.detail = json_pack("{s:s}", "reason", lease->reason ? lease->reason : "");
-    error = broker_begin(broker);
+    error = broker_begin_release(broker);
     if (error) {
         json_decref(change.detail);
         return error;
@@ -327,6 +327,16 @@ static int confirm_end(struct broker *broker, struct pool_box *box, struct pool_
     if (!others)
         pool_remove_lease(broker->pool, lease);
     return 0;
+}
+
+static int confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+                       const char *actor)
+{
+    int error = try_confirm_end(broker, box, lease, actor);
+
+    if (error == -ENOSPC && reserve_give(&broker->reserve))
+        error = try_confirm_end(broker, box, lease, actor);
+    return error;
 }
 
 static bool boxes_are_there(const struct pool_lease *lease)

@@ -135,6 +135,7 @@ void connections_free(struct connections **pointer)
     if (!all)
         return;
     while ((connection = TAILQ_FIRST(&all->known)) || (connection = TAILQ_FIRST(&all->strangers))) {
+        evbuffer_unfreeze(bufferevent_get_output(connection->channel), 1);
         evbuffer_write(bufferevent_get_output(connection->channel),
                        bufferevent_getfd(connection->channel));
         connection_free(connection);

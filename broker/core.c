@@ -60,6 +60,11 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     for (size_t i = 0; i < broker->pool->box_count; i++)
         broker->pool->boxes[i]->heard = broker_steady();
     broker->queue_dirty = true;
+    reserve_init(&broker->reserve, path);
+    error = reserve_take(&broker->reserve);
+    if (error)
+        log_warn("no room is kept for the end of leases on a full disk: reserve=%s error=\"%s\"",
+                 broker->reserve.path, strerror(-error));
     return 0;
 }
 
@@ -72,12 +77,15 @@ void broker_close(struct broker *broker)
 
 int broker_begin(struct broker *broker)
 {
+    return broker_has_room(broker) ? broker_begin_release(broker) : -ENOSPC;
+}
+
+int broker_begin_release(struct broker *broker)
+{
     int error = broker->broken ? broker->broken : store_begin(broker->store);
 
-    if (error == -EUCLEAN)
-        broker->broken = error;
     if (error)
-        broker->counters.errors++;
+        broker_note_storage(broker, error);
     return error;
 }
 
@@ -101,17 +109,35 @@ int broker_commit(struct broker *broker, int error, const struct change *change)
     else
         error = store_commit(broker->store);
     json_decref(change->detail);
-    if (!error) {
+    broker_note_storage(broker, error);
+    if (!error)
         broker->last_event++;
-        return 0;
-    }
-    broker->counters.errors++;
-    if (error == -EUCLEAN) {
-        log_error("the database is damaged: no change is made any more; stop the broker, restore "
-                  "the database from a copy, and start it again");
-        broker->broken = error;
-    }
     return error;
+}
+
+/* What a lease keeps at least whose owner could not renew it, since nobody was there to hear him. */
+enum { GRACE_SECONDS = 60, LATE_SECONDS = 3 };
+
+/*
+ * Boxes and clients that were not heard because the broker itself did not run (it was stopped, or
+ * its host slept) have done nothing wrong: their time goes on where it stood.
+ */
+static void forgive_own_absence(struct broker *broker)
+{
+    double now = broker_steady(), absent = now - broker->last_tick;
+    bool was_away = broker->last_tick > 0 && absent > LATE_SECONDS;
+    struct pool_lease *lease;
+
+    if (was_away) {
+        log_warn("the broker itself was away: seconds=%.0f; boxes and leases get that time back",
+                 absent);
+        for (size_t i = 0; i < broker->pool->box_count; i++)
+            broker->pool->boxes[i]->heard += absent;
+        TAILQ_FOREACH(lease, &broker->pool->leases, all)
+            if (lease->deadline > broker->last_tick && lease->deadline < now + GRACE_SECONDS)
+                lease->deadline = now + GRACE_SECONDS;
+    }
+    broker->last_tick = now;
 }
 
 /* A wall clock that is set must neither end leases early nor keep them for ever. */
@@ -199,7 +225,7 @@ static void trim(struct broker *broker)
 {
     int error;
 
-    if (broker_steady() < broker->next_trim || broker->broken)
+    if (broker_steady() < broker->next_trim || broker->broken || broker->disk_full)
         return;
     broker->next_trim = broker_steady() + 600;
     error = store_begin(broker->store);
@@ -214,9 +240,11 @@ static void trim(struct broker *broker)
 
 void broker_tick(struct broker *broker)
 {
+    forgive_own_absence(broker);
     watch_clock(broker);
     expire_leases(broker);
     watch_boxes(broker);
     trim(broker);
+    broker_watch_storage(broker);
     broker_serve_queue(broker);
 }

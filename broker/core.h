@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "broker/pool.h"
+#include "broker/reserve.h"
 #include "broker/store.h"
 #include "common/ticket.h"
 
@@ -39,7 +40,12 @@ struct broker {
     bool queue_dirty;           /* capacity may have come free */
     int broken;                 /* -EUCLEAN once the database turned out damaged */
     int64_t wall_minus_steady;  /* to notice that the wall clock was changed */
-    double next_trim;
+    double next_trim, last_tick;
+    struct reserve reserve;
+    bool disk_full;             /* leases end, nothing else is changed */
+    int storage_error;          /* of the last change or probe, 0: it worked */
+    double next_probe, durable_at;
+    uint64_t last_durable;
 };
 
 int broker_open(const char *path, bool full_sync, struct broker *broker)
@@ -58,11 +64,22 @@ struct change {
     json_t *detail; /* taken over by broker_commit and broker_abandon */
 };
 
-/* Used by the files of the core only. */
+/* Used by the files of the core only. On a full disk only what makes GPUs free is begun. */
 int broker_begin(struct broker *broker) __attribute__((warn_unused_result));
+int broker_begin_release(struct broker *broker) __attribute__((warn_unused_result));
 /* Writes the event unless `error`, and commits; else rolls back. Returns what went wrong. */
 int broker_commit(struct broker *broker, int error, const struct change *change)
     __attribute__((warn_unused_result));
+
+/* ---- storage ---- */
+
+void broker_note_storage(struct broker *broker, int error);
+/* Looks anew where it was full. */
+bool broker_has_room(struct broker *broker);
+/* Now and then writes something, so that a disk that is full or fails is known before it is needed. */
+void broker_watch_storage(struct broker *broker);
+/* "ok", or a word for what is wrong, as /healthz says it, and *why. */
+const char *broker_storage_state(const struct broker *broker, const char **why);
 
 /* ---- leases ---- */
 

@@ -1,203 +1,16 @@
-/* Calls: answering, waiting, and reading what was asked. */
+/* The server: routes, a request's way from its head to its handler, and what happens in between. */
 #include "broker/http.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "broker/listeners.h"
 #include "common/api_auth.h"
 #include "common/log_limit.h"
 
 static struct log_limit refused = LOG_LIMIT(5, 60);
-
-static void call_end(struct call *call)
-{
-    struct pool_box *box;
-
-    if (call->waits && call->ready)
-        TAILQ_REMOVE(&call->server->calls, call, waiting);
-    if (call->waits && !call->ready) {
-        TAILQ_REMOVE(&call->server->box_calls, call, waiting);
-        box = pool_find_box(call->server->broker->pool, call->arguments[0]);
-        if (box && box->peer == call)
-            box->peer = NULL;
-    }
-    auth_cancel(&call->job);
-    explicit_bzero(&call->who, sizeof(call->who));
-    if (call->timer)
-        event_free(call->timer);
-    evhttp_clear_headers(&call->query);
-    json_decref(call->body);
-    free(call->path);
-    free(call->segments);
-    free(call);
-}
-
-static void send_answer(struct call *call, int status, const char *type, const char *text,
-                        size_t size)
-{
-    struct connection_answer answer = {.status = status, .type = type, .headers = call->headers,
-                                       .text = text, .size = size};
-    char proof[API_DIGEST_TEXT], *headers = NULL;
-
-    if (call->who.has_secret) {
-        api_prove(call->who.secret, call->who.nonce, status, text, size, proof);
-        if (asprintf(&headers, "%s" API_PROOF_HEADER ": Rgpu %s\r\n",
-                     call->headers ? call->headers : "", proof) < 0)
-            abort(); /* as everywhere in libevent and jansson */
-        answer.headers = headers;
-    }
-    connection_answer(call->connection, &answer);
-    free(headers);
-    call_end(call);
-}
-
-void call_answer_text(struct call *call, const char *type, const char *text, size_t size)
-{
-    send_answer(call, 200, type, text, size);
-}
-
-void call_answer(struct call *call, int status, json_t *body)
-{
-    char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER);
-
-    json_decref(body);
-    send_answer(call, text ? status : 500, "application/json", text ? text : "{}",
-                text ? strlen(text) : 2);
-    free(text);
-}
-
-void call_refuse(struct call *call, int status, const char *code, const char *format, ...)
-{
-    char message[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
-    va_end(arguments);
-    call_answer(call, status,
-                json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
-}
-
-/* ---- secrets in answers ---- */
-
-void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
-                        const char *secret)
-{
-    char *sealed = NULL, member[64];
-    int error = 0;
-
-    if (call->who.local) {
-        json_object_set_new(body, name, json_string(secret));
-        call_answer(call, status, body);
-        return;
-    }
-    snprintf(member, sizeof(member), "sealed_%s", name);
-    error = auth_seal(&call->who, secret, &sealed);
-    if (!error && json_object_set_new(body, member, json_string(sealed)))
-        error = -ENOMEM;
-    free(sealed);
-    if (!error) {
-        call_answer(call, status, body);
-        return;
-    }
-    json_decref(body);
-    call_fail(call, error);
-}
-
-void call_fail(struct call *call, int error)
-{
-    switch (error) {
-    case -ENOSPC:
-        call_refuse(call, 503, "disk-full", "the broker's disk is full; nothing was changed");
-        return;
-    case -EBUSY:
-        call_refuse(call, 503, "database-busy",
-                    "another process holds the broker's database; nothing was changed");
-        return;
-    case -EUCLEAN:
-        call_refuse(call, 503, "database-damaged",
-                    "the broker's database is damaged; it must be restored from a copy");
-        return;
-    case -ESTALE:
-        call_refuse(call, 410, "ended", "the lease has ended");
-        return;
-    case -ENOKEY:
-        call_refuse(call, 503, "no-key", "the broker has no cluster key and issues no tickets");
-        return;
-    case -ERANGE:
-        call_refuse(call, 400, "bad-request",
-                    "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
-                    (long long)call->server->broker->limits.max_ticket_seconds);
-        return;
-    case -ETIME:
-        call_refuse(call, 503, "munge-silent", "munged does not answer on the broker's host");
-        return;
-    case -ETXTBSY:
-        call_refuse(call, 409, "in-use", "a lease holds it; drain it first and wait");
-        return;
-    case -EISCONN:
-        call_refuse(call, 409, "connected", "the box is there and answers for itself");
-        return;
-    }
-    call_refuse(call, 503, "failed", "the change could not be made: %s", strerror(-error));
-}
-
-static void on_deadline(evutil_socket_t fd, short events, void *context)
-{
-    struct call *call = context;
-    struct server *server = call->server;
-
-    (void)fd;
-    (void)events;
-    call->expired = true;
-    call->route->handle(call);
-    server_changed(server);
-}
-
-bool call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
-{
-    struct timeval limit = {.tv_sec = (time_t)seconds,
-                            .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
-
-    if (call->waits)
-        return true;
-    call->timer = evtimer_new(call->server->base, on_deadline, call);
-    if (!call->timer || event_add(call->timer, &limit) < 0) {
-        call_refuse(call, 503, "failed", "out of memory");
-        return false;
-    }
-    call->ready = ready;
-    call->waits = true;
-    if (ready)
-        TAILQ_INSERT_TAIL(&call->server->calls, call, waiting);
-    else
-        TAILQ_INSERT_TAIL(&call->server->box_calls, call, waiting);
-    return true;
-}
-
-bool call_expired(const struct call *call)
-{
-    return call->expired;
-}
-
-const char *call_query(const struct call *call, const char *name)
-{
-    return evhttp_find_header(&call->query, name);
-}
-
-int64_t call_query_number(const struct call *call, const char *name, int64_t standard)
-{
-    const char *text = call_query(call, name);
-    char *end;
-    long long number;
-
-    if (!text)
-        return standard;
-    number = strtoll(text, &end, 10);
-    return *text && !*end ? number : standard;
-}
 
 /* ---- routing ---- */
 
@@ -383,6 +196,15 @@ static void on_late(void *request)
 
 /* ---- the server ---- */
 
+static void on_durable(evutil_socket_t fd, short events, void *context)
+{
+    uint64_t count;
+
+    (void)events;
+    if (read(fd, &count, sizeof(count)) > 0)
+        give_held(context);
+}
+
 static void retry_waiting(struct server *server)
 {
     struct call *call, *next;
@@ -439,6 +261,7 @@ int server_start(struct server *server)
 
     TAILQ_INIT(&server->calls);
     TAILQ_INIT(&server->box_calls);
+    TAILQ_INIT(&server->held);
     server->started = broker_steady();
     server->sessions = json_object();
     server->connections = connections_new(server->base, &handler, server, &limits);
@@ -446,6 +269,12 @@ int server_start(struct server *server)
     if (!server->connections || !server->tick ||
         event_priority_set(server->tick, PRIORITY_TIME) < 0 || event_add(server->tick, &second) < 0)
         return -ENOMEM;
+    if (store_durable_fd(server->broker->store) >= 0) {
+        server->durable = event_new(server->base, store_durable_fd(server->broker->store),
+                                    EV_READ | EV_PERSIST, on_durable, server);
+        if (!server->durable || event_add(server->durable, NULL) < 0)
+            return -ENOMEM;
+    }
     return listeners_open(server->base, server->connections, server->settings, &server->listeners);
 }
 
@@ -457,6 +286,10 @@ void server_stop(struct server *server)
         call_refuse(call, 503, "stopping", "the broker stops");
     if (server->tick)
         event_free(server->tick);
+    store_await_durable(server->broker->store);
+    give_held(server);
+    if (server->durable)
+        event_free(server->durable);
     listeners_close(&server->listeners);
     connections_free(&server->connections);
     json_decref(server->sessions);

@@ -44,6 +44,7 @@ struct call {
     struct event *timer;
     bool waits, expired;
     const char *headers; /* further ones of the answer, or NULL */
+    struct held_answer *held; /* then it is in server->held by `waiting` */
 };
 
 TAILQ_HEAD(call_list, call);
@@ -74,6 +75,8 @@ struct server {
     struct listeners *listeners;
     struct event *tick;
     struct call_list calls, box_calls; /* that wait */
+    struct call_list held;             /* with answers to be given once a commit is durable */
+    struct event *durable;
     json_t *sessions;       /* by box: what it reported last */
     uint64_t requests, unauthorized;
     double started;
@@ -99,6 +102,13 @@ void call_fail(struct call *call, int error);
  * holds, and the handler must answer. False: it could not, and the call has been refused. */
 bool call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call));
 bool call_expired(const struct call *call);
+
+/* ---- of the server ---- */
+
+/* Nobody waits for the answer any more. */
+void call_end(struct call *call);
+/* Gives the answers whose commits have become durable. */
+void give_held(struct server *server);
 
 /* ---- reading ---- */
 

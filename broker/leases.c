@@ -314,7 +314,7 @@ static int write_end(struct broker *broker, struct pool_lease *lease, enum lease
         .lease = lease,
         .detail = json_pack("{s:s}", "reason", reason),
     };
-    int error = broker_begin(broker);
+    int error = broker_begin_release(broker);
 
     if (error) {
         json_decref(change.detail);
@@ -342,6 +342,8 @@ int broker_end_lease(struct broker *broker, struct pool_lease **pointer, const c
     if (lease->state == LEASE_QUEUED || lease->ticket_until == 0)
         state = LEASE_ENDED;
     error = write_end(broker, lease, state, reason, actor);
+    if (error == -ENOSPC && reserve_give(&broker->reserve))
+        error = write_end(broker, lease, state, reason, actor);
     if (error)
         return error;
     fault_point("release.committed");
@@ -378,7 +380,7 @@ int broker_release_unknown(struct broker *broker, int64_t key_owner, const char 
     lease->reason = strdup("released before it was acquired");
     change.lease = lease;
     change.detail = json_pack("{s:s}", "reason", lease->reason);
-    error = broker_begin(broker);
+    error = broker_begin_release(broker);
     if (error)
         json_decref(change.detail);
     else

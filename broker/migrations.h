@@ -113,6 +113,9 @@ static const char *const migrations[] = {
     "CREATE TABLE runs ("
     "  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
     "  after_event INTEGER NOT NULL, started INTEGER NOT NULL) STRICT;",
+
+    /* 4: what is written to see whether that can be done. */
+    "CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;",
 };
 
 #endif

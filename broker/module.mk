@@ -1,8 +1,8 @@
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
 $(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/queue.c broker/request.c \
-    broker/capacity.c broker/store.c broker/store_log.c broker/core.c broker/leases.c \
-    broker/boxes.c broker/history.c broker/tickets.c broker/view.c)
+    broker/capacity.c broker/store.c broker/store_log.c broker/reserve.c broker/storage.c \
+    broker/core.c broker/leases.c broker/boxes.c broker/history.c broker/tickets.c broker/view.c)
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt
@@ -21,8 +21,8 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644 \
     docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
 
-BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/http_head.c \
-    broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \
+BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c \
+    broker/http_head.c broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \
     broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),\
     rgpubroker rgpucommon,$(BROKER_LIBS))

@@ -70,16 +70,20 @@ static void post_capacity(struct call *call)
 static void get_health(struct call *call)
 {
     const struct broker *broker = call->server->broker;
+    const char *why, *state = broker_storage_state(broker, &why);
+    json_t *answer;
     size_t up = 0;
 
     for (size_t i = 0; i < broker->pool->box_count; i++)
         up += broker->pool->boxes[i]->connected;
-    call_answer(call, broker->broken ? 503 : 200,
-                json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status",
-                          broker->broken ? "database-damaged" : "ok", "version", RGPU_VERSION,
-                          "tickets", broker->keys.count > 0, "boxes",
-                          (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up,
-                          "leases", (json_int_t)broker->pool->lease_count));
+    answer = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status", state, "version", RGPU_VERSION,
+                       "tickets", broker->keys.count > 0, "boxes",
+                       (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up,
+                       "leases", (json_int_t)broker->pool->lease_count);
+    if (why)
+        json_object_set_new(answer, "error",
+                            json_pack("{s:s, s:s}", "code", state, "message", why));
+    call_answer(call, why ? 503 : 200, answer);
 }
 
 static void get_whoami(struct call *call)

@@ -5,8 +5,8 @@
 enum statement {
     BEGIN, COMMIT, ADD_EVENT, PUT_BOX, PUT_GPU, DELETE_BOX, BOX_DRAINED, GPU_DRAINED, GPU_MODE,
     GPU_PRESENT, INSERT_LEASE, UPDATE_LEASE, INSERT_HOLD, RELEASE_HOLD, SHIFT_EXPIRY, TRIM_LEASES,
-    TRIM_EVENTS, LOAD_BOXES, LOAD_GPUS, LOAD_LEASES, LOAD_HOLDS, LAST_SEQUENCE, LAST_EVENT,
-    ENDED_BY_ID, ENDED_BY_KEY, ENDED_LIST, ENDED_HOLDS, REVOCATIONS, EVENTS, EPOCH,
+    TRIM_EVENTS, PROBE, LOAD_BOXES, LOAD_GPUS, LOAD_LEASES, LOAD_HOLDS, LAST_SEQUENCE,
+    LAST_EVENT, ENDED_BY_ID, ENDED_BY_KEY, ENDED_LIST, ENDED_HOLDS, REVOCATIONS, EVENTS, EPOCH,
     ADD_EPOCH, ADD_RUN, END_OF_RUN, STATEMENT_COUNT
 };
 
@@ -42,6 +42,7 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [TRIM_LEASES] = "DELETE FROM leases WHERE state = 'ended' AND ended < ?1"
         " AND ticket_until < ?1",
     [TRIM_EVENTS] = "DELETE FROM events WHERE sequence <= (SELECT max(sequence) FROM events) - ?",
+    [PROBE] = "INSERT INTO probe (id, time) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET time = ?1",
     [LOAD_BOXES] = "SELECT name, addresses, locality, transports, version, instance, drained, seen"
         " FROM boxes ORDER BY name",
     [LOAD_GPUS] = "SELECT uuid, box, number, model, memory, reserved, context, mode, drained,"

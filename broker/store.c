@@ -228,8 +228,7 @@ int store_open(const char *path, bool full_sync, struct store **out)
     sqlite3_busy_timeout(store->database, 500);
     error = execute(store, "PRAGMA journal_mode = WAL");
     if (!error)
-        error = execute(store, full_sync ? "PRAGMA synchronous = FULL"
-                                         : "PRAGMA synchronous = NORMAL");
+        error = execute(store, "PRAGMA synchronous = NORMAL"); /* store_log.c syncs commits */
     if (!error)
         error = check_integrity(store);
     if (!error)
@@ -239,7 +238,7 @@ int store_open(const char *path, bool full_sync, struct store **out)
     if (!error)
         error = prepare_all(store);
     if (!error)
-        error = store_log_open(path, store->database, &store->log);
+        error = store_log_open(path, store->database, full_sync, &store->log);
     if (error)
         goto close;
     *out = store;
@@ -277,6 +276,26 @@ int store_commit(struct store *store)
     else
         fault_point("store.after_commit");
     return error;
+}
+
+uint64_t store_committed(struct store *store)
+{
+    return store_log_committed(store->log);
+}
+
+uint64_t store_durable(struct store *store)
+{
+    return store_log_durable(store->log);
+}
+
+int store_durable_fd(const struct store *store)
+{
+    return store_log_fd(store->log);
+}
+
+void store_await_durable(struct store *store)
+{
+    store_log_await(store->log);
 }
 
 void store_rollback(struct store *store)
@@ -563,6 +582,19 @@ int store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
 int store_shift_expiry(struct store *store, int64_t seconds)
 {
     return run(store, SHIFT_EXPIRY, "n", seconds);
+}
+
+int store_probe(struct store *store, int64_t now)
+{
+    int error = store_begin(store);
+
+    if (error)
+        return error;
+    error = run(store, PROBE, "n", now);
+    if (!error)
+        return store_commit(store);
+    store_rollback(store);
+    return error;
 }
 
 int store_trim(struct store *store, int64_t before, uint64_t keep)

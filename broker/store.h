@@ -1,6 +1,7 @@
 /*
  * The broker's database, the only file that knows SQL. Every change happens between store_begin
- * and store_commit and writes exactly one event; nothing counts before store_commit returns 0.
+ * and store_commit and writes exactly one event; nothing counts before store_commit returns 0, and
+ * nobody is told before it is durable.
  *
  * Errors: -ENOSPC (disk full), -EBUSY (another process holds the database), -EUCLEAN (damaged),
  * -EEXIST (a rule of the schema refused it), -EIO (anything else); logged where they occur.
@@ -15,7 +16,8 @@
 struct store;
 
 /* Opens or creates the database at `path` and brings its schema up to date. A damaged one is
- * refused with -EUCLEAN. `full_sync`: commits reach the disk, not only the kernel. */
+ * refused with -EUCLEAN. `full_sync`: commits become durable soon after they were made; else they
+ * count as durable at once, in the kernel's hands. */
 int store_open(const char *path, bool full_sync, struct store **store)
     __attribute__((warn_unused_result));
 void store_close(struct store **store);
@@ -23,6 +25,13 @@ void store_close(struct store **store);
 int store_begin(struct store *store) __attribute__((warn_unused_result));
 int store_commit(struct store *store) __attribute__((warn_unused_result));
 void store_rollback(struct store *store);
+
+/* Commits so far, and how many of them survive a power cut. Any number become durable with one sync
+ * of the disk, which nothing here waits for. */
+uint64_t store_committed(struct store *store);
+uint64_t store_durable(struct store *store);
+int store_durable_fd(const struct store *store); /* readable when there are more, an eventfd; or -1 */
+void store_await_durable(struct store *store);
 
 /* ---- reading everything at start ---- */
 
@@ -75,6 +84,8 @@ int store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
     __attribute__((warn_unused_result));
 /* Moves the end of every live lease by `seconds`: the wall clock was changed under us. */
 int store_shift_expiry(struct store *store, int64_t seconds) __attribute__((warn_unused_result));
+/* Writes something, to know whether that can be done. */
+int store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
 /* Forgets leases that ended before `before` and all but the last `keep` events. */
 int store_trim(struct store *store, int64_t before, uint64_t keep)
     __attribute__((warn_unused_result));

@@ -1,10 +1,15 @@
-/* Moves the write-ahead log into the database, in a thread with a connection of its own. */
+/* Makes the write-ahead log durable and moves it into the database, in a thread for each. */
 #include "broker/store_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "common/log.h"
 
@@ -22,11 +27,13 @@ enum { WANTED_PAGES = 1000, URGENT_PAGES = 4000, LIMIT_PAGES = 8000 };
 struct store_log {
     sqlite3 *writer;   /* the store's connection */
     sqlite3 *database; /* the thread's */
-    pthread_t thread;
+    pthread_t thread, syncer;
     pthread_mutex_t copying; /* one of the two at a time */
     pthread_mutex_t lock;    /* of what follows */
-    pthread_cond_t wake;
-    bool running, wanted, stop;
+    pthread_cond_t wake, sync, synced;
+    bool running, syncing, wanted, stop;
+    int file, news; /* the log itself, and the eventfd; -1 unless `durable` */
+    uint64_t committed, durable;
 };
 
 /* Of the calling thread's connection. A connection that has not read the schema answers OK and does
@@ -63,12 +70,63 @@ static void *run(void *context)
     return NULL;
 }
 
+/*
+ * A sync that fails leaves nobody knowing what is on disk, and trying again may lie. What was not
+ * synced has been answered to nobody, so the broker starts anew from what is there.
+ */
+static void give_up(void)
+{
+    log_error("database: sync of the log failed: error=\"%s\"; the broker ends, and starts anew from "
+              "what is on disk", strerror(errno));
+    _exit(1);
+}
+
+static void *sync_commits(void *context)
+{
+    struct store_log *self = context;
+    const uint64_t one = 1;
+
+    pthread_mutex_lock(&self->lock);
+    for (;;) {
+        uint64_t target = self->committed;
+
+        if (target == self->durable) {
+            if (self->stop)
+                break;
+            pthread_cond_wait(&self->sync, &self->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&self->lock);
+        if (fdatasync(self->file) < 0)
+            give_up();
+        pthread_mutex_lock(&self->lock);
+        self->durable = target;
+        pthread_cond_broadcast(&self->synced);
+        if (write(self->news, &one, sizeof(one)) < 0)
+            log_debug("the eventfd is full"); /* then it is readable */
+    }
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+static void count_commit(struct store_log *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->committed++;
+    if (self->syncing)
+        pthread_cond_signal(&self->sync);
+    else
+        self->durable = self->committed;
+    pthread_mutex_unlock(&self->lock);
+}
+
 /* In the writer's thread, after each commit. */
 static int after_commit(void *context, sqlite3 *database, const char *name, int pages)
 {
     struct store_log *self = context;
 
     (void)name;
+    count_commit(self);
     if (pages >= LIMIT_PAGES)
         pthread_mutex_lock(&self->copying);
     if (pages >= LIMIT_PAGES || (pages >= URGENT_PAGES && !pthread_mutex_trylock(&self->copying))) {
@@ -88,31 +146,110 @@ static int read_schema(sqlite3 *database)
     return sqlite3_exec(database, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 }
 
-int store_log_open(const char *path, sqlite3 *database, struct store_log **out)
+/* SQLite locks no bytes of this file, so that another descriptor of it does no harm. */
+static int open_file(struct store_log *self, const char *path)
+{
+    char name[4096];
+
+    if ((size_t)snprintf(name, sizeof(name), "%s-wal", path) >= sizeof(name))
+        return -ENAMETOOLONG;
+    self->file = open(name, O_RDWR | O_CLOEXEC);
+    self->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return self->file < 0 || self->news < 0 ? -errno : 0;
+}
+
+/* Signals are for the main thread. */
+static int start_threads(struct store_log *self, bool durable)
+{
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&self->thread, NULL, run, self);
+    self->running = !error;
+    if (!error && durable) {
+        error = pthread_create(&self->syncer, NULL, sync_commits, self);
+        self->syncing = !error;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -error;
+}
+
+static int open_database(struct store_log *self, const char *path)
+{
+    int code = sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE, NULL);
+
+    if (code == SQLITE_OK)
+        code = read_schema(self->database);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(self->writer, KEEP_SIZE, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        return 0;
+    log_error("database: %s", sqlite3_errstr(code));
+    return -EIO;
+}
+
+int store_log_open(const char *path, sqlite3 *database, bool durable, struct store_log **out)
 {
     struct store_log *self = calloc(1, sizeof(*self));
-    int code;
+    int error;
 
     if (!self)
         return -ENOMEM;
     self->writer = database;
+    self->file = self->news = -1;
     pthread_mutex_init(&self->copying, NULL);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->wake, NULL);
-    code = sqlite3_open_v2(path, &self->database, SQLITE_OPEN_READWRITE, NULL);
-    if (code == SQLITE_OK)
-        code = read_schema(self->database);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(database, KEEP_SIZE, NULL, NULL, NULL);
-    if (code != SQLITE_OK || pthread_create(&self->thread, NULL, run, self)) {
-        log_error("database: the log's thread does not start: %s", sqlite3_errstr(code));
+    pthread_cond_init(&self->sync, NULL);
+    pthread_cond_init(&self->synced, NULL);
+    error = open_database(self, path);
+    if (!error && durable)
+        error = open_file(self, path);
+    if (!error)
+        error = start_threads(self, durable);
+    if (error) {
+        log_error("database: the log's threads do not start: %s", strerror(-error));
         store_log_close(&self);
-        return -EIO;
+        return error;
     }
-    self->running = true;
     sqlite3_wal_hook(database, after_commit, self);
     *out = self;
     return 0;
+}
+
+uint64_t store_log_committed(struct store_log *self)
+{
+    uint64_t number;
+
+    pthread_mutex_lock(&self->lock);
+    number = self->committed;
+    pthread_mutex_unlock(&self->lock);
+    return number;
+}
+
+uint64_t store_log_durable(struct store_log *self)
+{
+    uint64_t number;
+
+    pthread_mutex_lock(&self->lock);
+    number = self->durable;
+    pthread_mutex_unlock(&self->lock);
+    return number;
+}
+
+int store_log_fd(const struct store_log *self)
+{
+    return self->news;
+}
+
+void store_log_await(struct store_log *self)
+{
+    pthread_mutex_lock(&self->lock);
+    while (self->durable < self->committed)
+        pthread_cond_wait(&self->synced, &self->lock);
+    pthread_mutex_unlock(&self->lock);
 }
 
 void store_log_close(struct store_log **pointer)
@@ -121,16 +258,24 @@ void store_log_close(struct store_log **pointer)
 
     if (!self)
         return;
-    if (self->running) {
-        sqlite3_wal_hook(self->writer, NULL, NULL);
-        pthread_mutex_lock(&self->lock);
-        self->stop = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
+    sqlite3_wal_hook(self->writer, NULL, NULL);
+    pthread_mutex_lock(&self->lock);
+    self->stop = true;
+    pthread_cond_signal(&self->wake);
+    pthread_cond_signal(&self->sync);
+    pthread_mutex_unlock(&self->lock);
+    if (self->running)
         pthread_join(self->thread, NULL);
-    }
+    if (self->syncing)
+        pthread_join(self->syncer, NULL);
     sqlite3_close(self->database);
+    if (self->file >= 0)
+        close(self->file);
+    if (self->news >= 0)
+        close(self->news);
     pthread_cond_destroy(&self->wake);
+    pthread_cond_destroy(&self->sync);
+    pthread_cond_destroy(&self->synced);
     pthread_mutex_destroy(&self->lock);
     pthread_mutex_destroy(&self->copying);
     free(self);

@@ -14,3 +14,7 @@ TEST_EXTRAS += $(B)/tests/broker-hold-memory
 $(eval $(call link_rule,$(B)/tests/broker-hold-memory,tests/broker/hold_memory.c,,\
     -L$(B)/lib -l:libcuda.so.1 -ldl,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/broker/hold_memory.o: tests/programs/kernels.ptx
+
+# A disk that a test stops, preloaded into the broker.
+TEST_EXTRAS += $(B)/tests/sync-gate.so
+$(eval $(call link_rule,$(B)/tests/sync-gate.so,tests/broker/sync_gate.c,,,-shared))

@@ -256,6 +256,32 @@ static void test_time(void)
     is_int(broker.pool->lease_count, 1, "when its time is up, it ends");
 }
 
+/* The broker was stopped, or its host slept: that is nobody else's silence. */
+static void test_own_absence(void)
+{
+    struct acquire acquire_short = {.actor = "test", .owner = 1, .lifetime = 100,
+                                    .request = sample_request(1, GPU_SHARED, GB)};
+    struct pool_box *box = pool_find_box(broker.pool, "a");
+    struct pool_lease *lease;
+    double heard;
+
+    is_int(broker_acquire(&broker, &acquire_short, &lease), 0, "a lease that is renewed in time");
+    broker_tick(&broker);
+    box->heard = heard = broker_steady() - 5;
+    broker.last_tick -= 30;
+    lease->deadline = broker_steady() - 1;
+    box->heard -= 30;
+    broker_tick(&broker);
+    ok(box->connected && !box->known_lost, "a box is not lost for the broker's own absence");
+    ok(box->heard > heard - 1 && box->heard < heard + 3, "but is as late as it was before");
+    is_int(broker.pool->lease_count, 2, "nor does a lease end that nobody could renew meanwhile");
+    lease->deadline = broker_steady() - 1;
+    box->heard = broker_steady() - 60;
+    broker_tick(&broker);
+    is_int(broker.pool->lease_count, 1, "later it does");
+    ok(!box->connected, "and a box that is silent itself is lost");
+}
+
 int main(void)
 {
     if (!mkdtemp(path))
@@ -271,6 +297,7 @@ int main(void)
     test_absence();
     test_gone();
     test_time();
+    test_own_absence();
     broker_close(&broker);
     unlink(file);
     rmdir(path);

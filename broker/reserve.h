@@ -1,0 +1,21 @@
+/*
+ * Room on the broker's disk that is kept for the day when there is no other: leases must end on a full
+ * disk too, or their GPUs would stay taken until somebody makes room.
+ */
+#ifndef RGPU_BROKER_RESERVE_H
+#define RGPU_BROKER_RESERVE_H
+
+#include <stdbool.h>
+
+struct reserve {
+    char path[4096];
+    bool held;
+};
+
+/* Takes the room, beside the database at `path`. Nothing happens where it is held. -ENOSPC, ... */
+void reserve_init(struct reserve *reserve, const char *path);
+int reserve_take(struct reserve *reserve) __attribute__((warn_unused_result));
+/* Gives it to whoever writes next. False: there was none. */
+bool reserve_give(struct reserve *reserve);
+
+#endif

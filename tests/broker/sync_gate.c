@@ -1,0 +1,33 @@
+/*
+ * A disk that a test stops and lets go on, preloaded: while there is a FIFO named by SYNC_GATE, a
+ * sync waits until somebody opens it for writing. Each sync is a byte in the file SYNC_COUNT.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int sync_later(long number, int fd)
+{
+    const char *gate = getenv("SYNC_GATE"), *count = getenv("SYNC_COUNT");
+    int file;
+
+    if (gate && (file = open(gate, O_RDONLY | O_CLOEXEC)) >= 0)
+        close(file);
+    if (count && (file = open(count, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) >= 0) {
+        if (write(file, ".", 1) != 1)
+            abort();
+        close(file);
+    }
+    return (int)syscall(number, fd);
+}
+
+__attribute__((visibility("default"))) int fsync(int fd)
+{
+    return sync_later(SYS_fsync, fd);
+}
+
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+    return sync_later(SYS_fdatasync, fd);
+}

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { RESERVE_BYTES = 32 << 20 }; /* some hundred leases end with that */
+/* Some hundred leases end with the first; with less than the second beside it a disk is full. */
+enum { RESERVE_BYTES = 32 << 20, MARGIN_BYTES = 2 << 20 };
 
 void reserve_init(struct reserve *reserve, const char *path)
 {
@@ -33,6 +36,18 @@ int reserve_take(struct reserve *reserve)
         unlink(reserve->path);
     reserve->held = !error;
     return error;
+}
+
+bool reserve_has_margin(const struct reserve *reserve)
+{
+    char directory[sizeof(reserve->path)];
+    struct statvfs room;
+
+    snprintf(directory, sizeof(directory), "%s", reserve->path);
+    *strrchr(directory, '/') = '\0';
+    if (statvfs(*directory ? directory : "/", &room) < 0)
+        return true; /* a write will tell */
+    return (uint64_t)room.f_bavail * room.f_frsize >= MARGIN_BYTES;
 }
 
 bool reserve_give(struct reserve *reserve)

@@ -15,6 +15,8 @@ struct reserve {
 /* Takes the room, beside the database at `path`. Nothing happens where it is held. -ENOSPC, ... */
 void reserve_init(struct reserve *reserve, const char *path);
 int reserve_take(struct reserve *reserve) __attribute__((warn_unused_result));
+/* Whether there is room beside it, and not only by chance in files that are there. */
+bool reserve_has_margin(const struct reserve *reserve);
 /* Gives it to whoever writes next. False: there was none. */
 bool reserve_give(struct reserve *reserve);
 

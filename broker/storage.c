@@ -30,12 +30,15 @@ void broker_note_storage(struct broker *broker, int error)
         note(broker, error);
 }
 
-/* Room that came free belongs to the reserve first. */
+/* Room that came free belongs to the reserve first. A small write may find place in the log's file
+ * where nothing larger does. */
 static int probe(struct broker *broker)
 {
     int error = reserve_take(&broker->reserve);
 
-    if (error != -ENOSPC || !broker->disk_full)
+    if (!reserve_has_margin(&broker->reserve))
+        error = -ENOSPC;
+    else if (error != -ENOSPC || !broker->disk_full)
         error = store_probe(broker->store, broker_wall());
     if (!error && broker->disk_full) {
         broker->disk_full = false;

@@ -62,6 +62,10 @@ ok "and grants" leases 3 second
 like "$(cat "$BROKER_LOG")" 'the disk is full: leases end' "the log says what happens"
 like "$(cat "$BROKER_LOG")" 'the disk has room again' "and when it is over"
 ok "the reserve is there again" test "$(stat -c %b "$TMP/state/reserve")" -gt 60000
+
+# A disk that fills up while nothing happens is known before somebody needs it.
+fill
+ok "a disk that fills up meanwhile is told of" await "the health" health_is disk-full
 stop "$BROKER_PID"
 umount "$TMP/state"
 done_testing

@@ -35,7 +35,7 @@ ok "with its end known, the first still serves" opens "$old"
 printf '%s\n%s %s\n' "$second" "$first" $(($(date +%s) - 1)) >"$TMP/cluster.key"
 reload_broker 3
 reload_box 3
-like "$(opens "$old" || true)" 'does not accept' "and after that no more"
+like "$(opens "$old" || true)" 'does not take the ticket' "and after that no more"
 ok "the second does" opens "$new"
 printf 'nonsense\n' >"$TMP/cluster.key"
 kill -HUP "$BROKER_PID"

@@ -50,7 +50,7 @@ def is_proven(status, body, header):
 
 def send(headers):
     host, port = options.address.rsplit(":", 1)
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
     connection.request(options.method, options.path, options.body or None, headers)
     response = connection.getresponse()
     body = response.read()

@@ -37,7 +37,8 @@ text = "%s %s\n%s\n" % (method, path, hashlib.sha256(body.encode()).hexdigest())
 digest = hashlib.sha256(text.encode()).hexdigest()
 munge = subprocess.run(["munge", "-S", socket], input=digest, capture_output=True, text=True)
 connection = http.client.HTTPConnection(broker)
-connection.request(method, path, body, {"Authorization": "Munge " + munge.stdout.strip()})
+connection.request(method, path, body, {"Authorization": "Munge " + munge.stdout.strip(),
+                                        "Content-SHA256": hashlib.sha256(body.encode()).hexdigest()})
 answer = connection.getresponse()
 print(answer.status, answer.read().decode())
 END

@@ -44,7 +44,10 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     }
     broker->last_sequence = store_last_sequence(broker->store);
     broker->last_event = store_last_event(broker->store);
+    reserve_init(&broker->reserve, path);
     error = history_start(broker);
+    if (error == -ENOSPC && reserve_give(&broker->reserve))
+        error = history_start(broker); /* on a full disk too leases must end */
     if (error) {
         broker_close(broker);
         return error;
@@ -60,7 +63,6 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     for (size_t i = 0; i < broker->pool->box_count; i++)
         broker->pool->boxes[i]->heard = broker_steady();
     broker->queue_dirty = true;
-    reserve_init(&broker->reserve, path);
     error = reserve_take(&broker->reserve);
     if (error)
         log_warn("no room is kept for the end of leases on a full disk: reserve=%s error=\"%s\"",

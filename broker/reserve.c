@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -16,9 +17,10 @@ void reserve_init(struct reserve *reserve, const char *path)
 {
     const char *slash = strrchr(path, '/');
     int size = slash ? (int)(slash - path) : 1;
+    struct stat found;
 
     snprintf(reserve->path, sizeof(reserve->path), "%.*s/reserve", size, slash ? path : ".");
-    reserve->held = false;
+    reserve->held = stat(reserve->path, &found) == 0 && found.st_blocks * 512ll >= RESERVE_BYTES;
 }
 
 int reserve_take(struct reserve *reserve)

@@ -12,8 +12,9 @@ struct reserve {
     bool held;
 };
 
-/* Takes the room, beside the database at `path`. Nothing happens where it is held. -ENOSPC, ... */
+/* Beside the database at `path`, where it may be held since an earlier start. */
 void reserve_init(struct reserve *reserve, const char *path);
+/* Takes the room. Nothing happens where it is held. -ENOSPC, ... */
 int reserve_take(struct reserve *reserve) __attribute__((warn_unused_result));
 /* Whether there is room beside it, and not only by chance in files that are there. */
 bool reserve_has_margin(const struct reserve *reserve);

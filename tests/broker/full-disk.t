@@ -67,5 +67,8 @@ ok "the reserve is there again" test "$(stat -c %b "$TMP/state/reserve")" -gt 60
 fill
 ok "a disk that fills up meanwhile is told of" await "the health" health_is disk-full
 stop "$BROKER_PID"
+start_broker
+is "$(health)" disk-full "it starts on a full disk all the same"
+stop "$BROKER_PID"
 umount "$TMP/state"
 done_testing

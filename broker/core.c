@@ -35,6 +35,12 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     broker->pool = pool_new();
     if (!broker->pool)
         return -ENOMEM;
+    reserve_init(&broker->reserve, path);
+    if (!reserve_has_margin(&broker->reserve)) {
+        /* Leases must end on a full disk too, and for that the database must be opened. */
+        reserve_give(&broker->reserve);
+        broker_note_storage(broker, -ENOSPC);
+    }
     error = store_open(path, full_sync, &broker->store);
     if (!error)
         error = store_load(broker->store, broker->pool);
@@ -44,10 +50,7 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     }
     broker->last_sequence = store_last_sequence(broker->store);
     broker->last_event = store_last_event(broker->store);
-    reserve_init(&broker->reserve, path);
     error = history_start(broker);
-    if (error == -ENOSPC && reserve_give(&broker->reserve))
-        error = history_start(broker); /* on a full disk too leases must end */
     if (error) {
         broker_close(broker);
         return error;
@@ -63,7 +66,7 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     for (size_t i = 0; i < broker->pool->box_count; i++)
         broker->pool->boxes[i]->heard = broker_steady();
     broker->queue_dirty = true;
-    error = reserve_take(&broker->reserve);
+    error = broker->disk_full ? 0 : reserve_take(&broker->reserve);
     if (error)
         log_warn("no room is kept for the end of leases on a full disk: reserve=%s error=\"%s\"",
                  broker->reserve.path, strerror(-error));

@@ -133,10 +133,10 @@ static int64_t step_deadline(const struct opening *o)
 }
 
 // TLS with a secret that both ends know, in place of what the connection had before.
-static int secure(struct opening *o, const struct tls_secret *secret, bool in_kernel)
+static int secure(struct opening *o, const struct tls_secret *secret, bool for_data)
 {
     tls_free(&o->stream.tls);
-    int err = tls_client(o->stream.fd, secret, in_kernel, &o->stream.tls);
+    int err = tls_client(o->stream.fd, secret, for_data, &o->stream.tls);
     if (err)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY, "TLS cannot be used: %s",
                          strerror(-err));

@@ -141,7 +141,6 @@ static SSL_CTX *make_context(const SSL_METHOD *method)
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_psk_use_session_callback(context, offer_secret);
     SSL_CTX_set_psk_find_session_callback(context, find_secret);
-    SSL_CTX_set_default_read_buffer_len(context, READ_AHEAD_BYTES);
     if (!SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) ||
         !SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) ||
         !SSL_CTX_set_ciphersuites(context, cipher_name) ||
@@ -177,7 +176,7 @@ int tls_prepare(void)
 
 // ---- a connection ----
 
-static int tls_new(SSL_CTX *context, int fd, bool in_kernel, struct tls **out)
+static int tls_new(SSL_CTX *context, int fd, bool for_data, struct tls **out)
 {
     struct tls *tls = calloc(1, sizeof(*tls));
     SSL *ssl = tls ? SSL_new(context) : NULL;
@@ -191,8 +190,10 @@ static int tls_new(SSL_CTX *context, int fd, bool in_kernel, struct tls **out)
     BIO_set_fd(bio, fd, BIO_NOCLOSE);
     SSL_set_bio(ssl, bio, bio);
     SSL_set_app_data(ssl, tls);
-    if (in_kernel)
+    if (for_data) {
         SSL_set_options(ssl, SSL_OP_ENABLE_KTLS);
+        SSL_set_default_read_buffer_len(ssl, READ_AHEAD_BYTES);
+    }
     tls->ssl = ssl;
     tls->renew_after = (uint64_t)TLS_RENEW_GIB << 30;
     pthread_mutex_init(&tls->lock, NULL);
@@ -200,7 +201,7 @@ static int tls_new(SSL_CTX *context, int fd, bool in_kernel, struct tls **out)
     return 0;
 }
 
-int tls_client(int fd, const struct tls_secret *secret, bool in_kernel, struct tls **out)
+int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tls **out)
 {
     struct tls *tls;
 
@@ -208,7 +209,7 @@ int tls_client(int fd, const struct tls_secret *secret, bool in_kernel, struct t
         return -EINVAL;
     int err = tls_prepare();
     if (!err)
-        err = tls_new(shared.client, fd, in_kernel, &tls);
+        err = tls_new(shared.client, fd, for_data, &tls);
     if (err)
         return err;
     tls->identity = malloc(secret->identity_size);
@@ -224,13 +225,13 @@ int tls_client(int fd, const struct tls_secret *secret, bool in_kernel, struct t
     return 0;
 }
 
-int tls_server(int fd, tls_find find, void *opaque, bool in_kernel, struct tls **out)
+int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **out)
 {
     struct tls *tls;
     int err = tls_prepare();
 
     if (!err)
-        err = tls_new(shared.server, fd, in_kernel, &tls);
+        err = tls_new(shared.server, fd, for_data, &tls);
     if (err)
         return err;
     tls->find = find;

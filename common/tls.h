@@ -39,11 +39,11 @@ typedef int (*tls_find)(void *opaque, const void *identity, size_t size,
 // that has not been done; a process that will be confined calls it before.
 int tls_prepare(void);
 
-// Nothing is sent before tls_handshake(). IN_KERNEL: the kernel may encrypt what is sent, where it
-// can. The secret is copied. -errno.
-int tls_client(int fd, const struct tls_secret *secret, bool in_kernel, struct tls **out)
+// Nothing is sent before tls_handshake(). FOR_DATA: much will follow, so that the kernel may encrypt
+// what is sent, where it can, and more memory is taken for reading ahead. The secret is copied. -errno.
+int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tls **out)
     __attribute__((warn_unused_result));
-int tls_server(int fd, tls_find find, void *opaque, bool in_kernel, struct tls **out)
+int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **out)
     __attribute__((warn_unused_result));
 // 0: done; -EAGAIN; -ECONNRESET: the peer closed; -EPROTO: the peer does not prove that it knows the
 // secret, or does not speak TLS; tls_problem() has the words. What the peer needs to know is sent.

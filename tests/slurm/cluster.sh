@@ -273,8 +273,8 @@ rgpu_settings() {
         >"$SLURM_DIR/rgpu.conf"
 }
 
-# start_pool_cluster: munged, the broker, two boxes, Slurm with the plugins. LICENSES and
-# GRES_ON_NODE may be set before.
+# start_pool_cluster [LINE...]: munged, the broker, two boxes, Slurm with the plugins. LICENSES, NODE_GRES
+# and GRES_TYPES may be set before.
 start_pool_cluster() {
     require_plugins
     start_munged
@@ -286,8 +286,8 @@ start_pool_cluster() {
     DAEMON_ENV=(RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf")
     export RGPU_SLURM_CONF=$SLURM_DIR/rgpu.conf
     echo "optional $PLUGINS/spank_rgpu.so" >"$SLURM_DIR/plugstack.conf"
-    NODE_EXTRA="Gres=rgpu:64" slurm_settings \
-        "PluginDir=$PLUGINS:$(slurm_plugin_dir)" GresTypes=rgpu JobSubmitPlugins=rgpu \
+    NODE_EXTRA="Gres=${NODE_GRES:-rgpu:64}" slurm_settings \
+        "PluginDir=$PLUGINS:$(slurm_plugin_dir)" "GresTypes=${GRES_TYPES:-rgpu}" JobSubmitPlugins=rgpu \
         PrEpPlugins=prep/script,prep/rgpu "Licenses=${LICENSES:-rgpu:0,rgpu_mem:0}" "$@"
     start_slurm
     cd "$TMP/work"

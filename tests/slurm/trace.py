@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""Plays a trace of jobs on the cluster that SLURM_CONF names, as it would be played by users:
+
+    trace.py GRES JOBS SEED USER LOG [--spread SECONDS] [--sample COMMAND]
+
+GRES is `rgpu`, or `gpu` for GPUs of the nodes. The jobs and what befalls them follow from the seed:
+arrays, jobs of several nodes, heterogeneous ones, whole nodes, shares and constraints (of plain GPUs
+where GRES is not rgpu), cancels while they wait and while they run, ends of their time, kills of their
+processes. Without --spread all are queued behind one that has all GPUs. COMMAND says how well Slurm,
+broker and boxes agree; it is asked again and again. Prints what happened as JSON: the order of starts
+as slurmctld's LOG has it, jobs started in vain, seconds from the first start to the last end, and how
+often COMMAND failed of how many times.
+"""
+import argparse, json, os, pwd, random, re, subprocess, sys, threading, time
+
+arguments = argparse.ArgumentParser()
+for name in ("gres", "jobs", "seed", "user", "log"):
+    arguments.add_argument(name)
+arguments.add_argument("--spread", type=float, default=0)
+arguments.add_argument("--sample")
+arguments = arguments.parse_args()
+remote = arguments.gres == "rgpu"
+account = pwd.getpwnam(arguments.user)
+alone = random.Random(int(arguments.seed))
+
+
+def call(*command, user=False, check=True):
+    # Slurm is asked again where it is too busy to answer.
+    for attempt in range(20):
+        done = subprocess.run(command, capture_output=True, text=True,
+                              **({"user": account.pw_uid, "group": account.pw_gid,
+                                  "extra_groups": []} if user else {}))
+        if done.returncode == 0 or not check:
+            return done.stdout.strip()
+        if not re.search("timed out|Unable to contact|temporarily", done.stderr):
+            break
+    raise SystemExit("trace: %s: %s" % (" ".join(command), done.stderr))
+
+
+# What the jobs are, the same for every GRES: [name of the kind, options, components, fate].
+def draw():
+    gpu = "--gres=%s:1" % arguments.gres
+    constrained = [gpu] + (["--rgpu-constraint=policy=spread"] if remote else [])
+    shapes = [("one", [gpu], 8), ("two-nodes", [gpu, "-N2"], 3), ("all-nodes", [gpu, "-N4"], 1),
+              ("array", [gpu, "--array=0-2"], 2), ("exclusive", [gpu, "--exclusive"], 1),
+              ("constraint", constrained, 2),
+              ("het", [gpu, ":", gpu], 1 if arguments.spread else 0)]
+    fates = [("runs", 14), ("cancelled-waiting", 1), ("cancelled", 1), ("out-of-time", 1),
+             ("killed", 1)]
+    shape = alone.choices(shapes, [s[2] for s in shapes])[0]
+    fate = alone.choices(fates, [f[1] for f in fates])[0][0]
+    seconds = round(alone.uniform(0.2, 2.0), 1)
+    if shape[0] in ("array", "het"):
+        fate = "runs"
+    return shape[0], shape[1], fate, seconds
+
+
+jobs = [draw() for _ in range(int(arguments.jobs))]
+numbers = {}  # of the trace, by Slurm's
+samples, failures, done = 0, [], False
+
+
+def submit(index, kind, options, fate, seconds):
+    script = "exec sleep %g" % (seconds if fate in ("runs", "cancelled-waiting") else 300)
+    command = ["sbatch", "--parsable", "-o", "/dev/null", "-t", "30"]
+    first, _, second = " ".join(options).partition(" : ")
+    command += first.split() + ([":", "-t", "30"] + second.split() if second else [])
+    number = call(*command, "--wrap", script, user=True).split(";")[0]
+    numbers[number] = index
+    return number
+
+
+def states():
+    text = call("squeue", "-h", "-r", "-t", "all", "-o", "%A|%F|%T", check=False)
+    return [line.split("|") for line in text.splitlines() if line.count("|") == 2]
+
+
+def befall(number, fate):
+    if fate in ("cancelled", "cancelled-waiting"):
+        call("scancel", number, check=False)
+    elif fate == "out-of-time":
+        call("scontrol", "update", "job=" + number, "EndTime=now+1seconds", check=False)
+    elif fate == "killed":
+        call("scancel", "--full", "-s", "KILL", number, check=False)
+
+
+def sample_for_ever():
+    global samples
+    while not done:
+        result = subprocess.run(arguments.sample, shell=True, capture_output=True, text=True)
+        samples += 1
+        if result.returncode:
+            failures.append(result.stdout.strip())
+
+
+def play():
+    blocker = None if arguments.spread else call(
+        "sbatch", "--parsable", "-o", "/dev/null", "-N4", "--gres=%s:1" % arguments.gres, "-t", "30",
+        "--wrap", "exec sleep 600", user=True)
+    fates = {}
+    for index, job in enumerate(jobs):
+        fates[submit(index, *job)] = job[2]
+        if job[2] == "cancelled-waiting" and not arguments.spread:
+            befall(list(fates)[-1], job[2])
+        if arguments.spread:
+            time.sleep(alone.expovariate(1 / arguments.spread))
+    if blocker:
+        call("scancel", blocker)
+    while True:
+        left = False
+        for number, master, state in states():
+            if state == "RUNNING" and fates.get(master) in ("cancelled", "out-of-time", "killed"):
+                befall(master, fates.pop(master))
+            left |= state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
+        if not left:
+            return blocker
+        time.sleep(0.2)
+
+
+def when(line):
+    text = re.match(r"\[([0-9T:.-]+)\]", line).group(1)
+    return time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) + float(text[19:] or 0)
+
+
+def report(blocker, begin):
+    order, starts, first, last = [], 0, None, None
+    with open(arguments.log) as log:
+        log.seek(begin)
+        for line in log:
+            start = re.search(r"(?:Allocate|Started|_start_job:.*) ?JobId=(\d+)(?:_(\d+)\((\d+)\))?"
+                              r"(?:\+(\d+)(?:\((\d+)\))?)?", line)
+            end = re.search(r"(?:job_complete: JobId=\S+ done|completing JobId=)", line)
+            if start and start.group(1) != blocker:
+                starts += 1
+                index = numbers.get(start.group(1))
+                first = first or when(line)
+                name = "%s%s" % (index, "".join("_" + g for g in (start.group(2), start.group(4)) if g))
+                if name not in order:
+                    order.append(name)
+            if end and first:
+                last = when(line)
+    kinds = {str(i): "%s/%s" % (j[0], j[2]) for i, j in enumerate(jobs)}
+    print(json.dumps({"gres": arguments.gres, "seed": arguments.seed, "order": order,
+                      "kinds": kinds, "in_vain": starts - len(order),
+                      "seconds": round((last or 0) - (first or 0), 2), "samples": samples,
+                      "disagreements": failures}))
+
+
+begin = os.path.getsize(arguments.log)
+sampler = threading.Thread(target=sample_for_ever, daemon=True)
+if arguments.sample:
+    sampler.start()
+blocker = play()
+done = True
+if arguments.sample:
+    sampler.join()
+report(blocker, begin)

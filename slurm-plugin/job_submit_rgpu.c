@@ -108,6 +108,61 @@ static uint32_t largest_node(void)
     return cpus;
 }
 
+/* Whether slurm.conf says of nodes that they have rgpu of this type. */
+static bool nodes_have_type(const char *type)
+{
+    bool found = false;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
+    char wanted[GPU_TYPE_MAX + 16];
+    node_record_t *node;
+
+    snprintf(wanted, sizeof(wanted), "rgpu:%s:", type);
+    for (int i = 0; !found && (node = next_node(&i)); i++)
+        found = node->config_ptr && xstrcasestr(node->config_ptr->gres, wanted);
+#endif
+    return found;
+}
+
+static void set_option(job_desc_msg_t *job, const char *name, const char *value)
+{
+    char *entry = xstrdup_printf("_SLURM_SPANK_OPTION_rgpu_%s=%s", name, value);
+    size_t length = strcspn(entry, "=") + 1;
+
+    for (uint32_t i = 0; i < job->spank_job_env_size; i++)
+        if (!xstrncmp(job->spank_job_env[i], entry, length)) {
+            xfree(job->spank_job_env[i]);
+            job->spank_job_env[i] = entry;
+            return;
+        }
+    xrecalloc(job->spank_job_env, job->spank_job_env_size + 2, sizeof(char *));
+    job->spank_job_env[job->spank_job_env_size++] = entry;
+}
+
+/* Where no node has the type, Slurm would take the job for one that can never run: it gets its GPUs
+ * by a constraint instead. The steps of an srun would still name the type. */
+static const char *drop_type(job_desc_msg_t *job, const struct gpu_request *request)
+{
+    static _Thread_local char text[256];
+    char *gres;
+
+    if (!*request->type || nodes_have_type(request->type))
+        return NULL;
+    if (!job->script) {
+        snprintf(text, sizeof(text), "rgpu: no node has Gres=rgpu:%s:N; ask with "
+                 "--gres=rgpu:%u --rgpu-constraint=model=*%s*", request->type, request->per_node,
+                 request->type);
+        return text;
+    }
+    gres = gpu_request_without_type(job->tres_per_node, request->type);
+    if (!gres)
+        return "rgpu: no memory";
+    xfree(job->tres_per_node);
+    job->tres_per_node = xstrdup(gres);
+    free(gres);
+    set_option(job, "rgpu_constraint", request->constraint);
+    return NULL;
+}
+
 /* What will never be there is not waited for. */
 static const char *check_pool(const struct gpu_request *request, uint32_t nodes)
 {
@@ -163,6 +218,8 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
         why = check_size(job);
     if (!why)
         why = check_pool(&request, job->min_nodes);
+    if (!why)
+        why = drop_type(job, &request);
     if (!why && gpu_request_licenses(&request, job->min_nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
     if (why)

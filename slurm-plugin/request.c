@@ -1,6 +1,7 @@
 /* What a job asks for. */
 #include "slurm-plugin/request.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,45 +15,85 @@
 
 /* ---- --gres ---- */
 
-/* One entry such as "gres:rgpu:2": 0 and its count, -ENOENT where it is of another kind. */
-static int parse_entry(const char *entry, size_t size, uint64_t *count, const char **why)
+static bool is_count(const char *text, uint64_t *count)
 {
-    char text[128], *end;
+    char *end;
+
+    *count = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end;
+}
+
+static bool is_type(const char *text)
+{
+    return isalpha((unsigned char)*text) && strlen(text) < GPU_TYPE_MAX &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") ==
+               strlen(text);
+}
+
+/* What follows "rgpu": "", ":2", ":h200" or ":h200:2". */
+static bool parse_rest(char *rest, char *type, uint64_t *count)
+{
+    char *colon;
+
+    *count = 1;
+    *type = '\0';
+    if (!*rest)
+        return true;
+    rest++;
+    if (is_count(rest, count))
+        return true;
+    *count = 1;
+    colon = strpbrk(rest, ":=");
+    if (colon) {
+        *colon = '\0';
+        if (!is_count(colon + 1, count))
+            return false;
+    }
+    if (!is_type(rest))
+        return false;
+    strcpy(type, rest);
+    return true;
+}
+
+/* One entry such as "gres:rgpu:2": 0 and its count, -ENOENT where it is of another kind. */
+static int parse_entry(const char *entry, size_t size, char *type, uint64_t *count,
+                       const char **why)
+{
+    char rest[128];
 
     if (size > 5 && (!strncmp(entry, "gres:", 5) || !strncmp(entry, "gres/", 5)))
         entry += 5, size -= 5;
     if (size < 4 || strncmp(entry, "rgpu", 4) || (size > 4 && entry[4] != ':' && entry[4] != '='))
         return -ENOENT;
-    entry += 4, size -= 4;
-    *count = 1;
-    if (size == 0)
-        return 0;
-    if (size >= sizeof(text)) {
-        *why = "rgpu: the count in --gres is not a number";
-        return -EINVAL;
+    if (size - 4 < sizeof(rest)) {
+        snprintf(rest, sizeof(rest), "%.*s", (int)(size - 4), entry + 4);
+        if (parse_rest(rest, type, count))
+            return 0;
     }
-    snprintf(text, sizeof(text), "%.*s", (int)size - 1, entry + 1);
-    *count = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end) {
-        *why = "rgpu: --gres=rgpu takes a count only; ask for a model with "
-               "--rgpu-constraint=model=PATTERN";
-        return -EINVAL;
-    }
-    return 0;
+    *why = "rgpu: --gres=rgpu takes a count, or a model and a count: --gres=rgpu:h200:2";
+    return -EINVAL;
 }
 
-static int parse_gres(const char *gres, uint64_t *total, const char **why)
+static int parse_gres(const char *gres, struct gpu_request *request, uint64_t *total,
+                      const char **why)
 {
     *total = 0;
     while (gres && *gres) {
         size_t size = strcspn(gres, ",;");
+        char type[GPU_TYPE_MAX];
         uint64_t count;
-        int error = parse_entry(gres, size, &count, why);
+        int error = parse_entry(gres, size, type, &count, why);
 
+        if (!error && *total && strcmp(type, request->type)) {
+            *why = "rgpu: a job's GPUs are of one model, or any";
+            error = -EINVAL;
+        }
         if (error == -EINVAL)
             return error;
-        if (!error)
+        if (!error && count) {
             *total += count;
+            strcpy(request->type, type);
+        }
         gres += size + (gres[size] != '\0');
     }
     if (*total > GPUS_PER_NODE_MAX) {
@@ -132,6 +173,21 @@ static int parse_constraint(const char *text, struct gpu_request *request, const
     return error;
 }
 
+/* The type of --gres=rgpu:TYPE:N is part of a model's name. */
+static int add_type(struct gpu_request *request, const char **why)
+{
+    size_t used = strlen(request->constraint);
+    const char *comma = used ? "," : "";
+
+    if (!*request->type)
+        return 0;
+    if ((size_t)snprintf(request->constraint + used, sizeof(request->constraint) - used,
+                         "%smodel=*%s*", comma, request->type) < sizeof(request->constraint) - used)
+        return 0;
+    *why = "rgpu: --rgpu-constraint is too long";
+    return -EINVAL;
+}
+
 int gpu_request_parse(const char *gres, char *const *environment, size_t size,
                       struct gpu_request *request, const char **why)
 {
@@ -141,7 +197,7 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
 
     memset(request, 0, sizeof(*request));
     *why = NULL;
-    error = parse_gres(gres, &count, why);
+    error = parse_gres(gres, request, &count, why);
     if (error || count == 0)
         return error;
     request->per_node = (uint32_t)count;
@@ -150,8 +206,19 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
         return -EINVAL;
     }
     error = parse_mode(find_option(environment, size, "rgpu_mode"), request, why);
-    return error ? error
-                 : parse_constraint(find_option(environment, size, "rgpu_constraint"), request, why);
+    if (!error)
+        error = parse_constraint(find_option(environment, size, "rgpu_constraint"), request, why);
+    return error ? error : add_type(request, why);
+}
+
+char *gpu_request_without_type(const char *gres, const char *type)
+{
+    char *out = strdup(gres), part[GPU_TYPE_MAX + 8], *at;
+
+    snprintf(part, sizeof(part), "rgpu:%s", type);
+    while (out && (at = strstr(out, part)))
+        memmove(at + 4, at + strlen(part), strlen(at + strlen(part)) + 1);
+    return out;
 }
 
 /* ---- as the broker takes it ---- */

@@ -16,12 +16,14 @@
 #define GPU_SHARE_UNIT (1ull << 20)
 #define GPU_CONSTRAINT_MAX 256
 #define GPU_CLASS_MAX 24
+#define GPU_TYPE_MAX 64
 
 struct gpu_request {
     uint32_t per_node; /* 0: nothing of rgpu is asked for */
     bool shared;
     uint64_t memory; /* budget of each share, or the least that an exclusive GPU must have; 0: any */
-    char constraint[GPU_CONSTRAINT_MAX];
+    char type[GPU_TYPE_MAX];             /* of --gres=rgpu:TYPE:N, or "" */
+    char constraint[GPU_CONSTRAINT_MAX]; /* with the type as a model */
 };
 
 /* Whether any of our options stands in the environment of a submission. */
@@ -35,6 +37,9 @@ bool gpu_options_given(char *const *environment, size_t size);
 int gpu_request_parse(const char *gres, char *const *environment, size_t size,
                       struct gpu_request *request, const char **why)
     __attribute__((warn_unused_result));
+
+/* `gres` with "rgpu:2" for "rgpu:TYPE:2"; the caller frees it. NULL: no memory. */
+char *gpu_request_without_type(const char *gres, const char *type);
 
 /*
  * Not every free GPU suits every job, and memory that is free in two places holds no share that needs

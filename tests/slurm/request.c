@@ -40,7 +40,15 @@ static void counts(void)
     is_int(request.per_node, 1, "is one");
     is_int(parse("gres:rgpux:2,gpu:rgpu:1", NULL, NULL), 0, "names that only look alike");
     is_int(request.per_node, 0, "are of others");
-    ok(parse("gres:rgpu:a100:2", NULL, NULL) < 0 && why, "a type: %s", why);
+    is_int(parse("gres:rgpu:a100:2", NULL, NULL), 0, "a type");
+    is_int(request.per_node, 2, "with its count");
+    is_str(request.constraint, "model=*a100*", "is a model");
+    is_int(parse("gres:rgpu:a100", OPTION("constraint", "same-box"), NULL), 0, "a type alone");
+    is_int(request.per_node, 1, "is one");
+    is_str(request.constraint, "same-box,model=*a100*", "beside other constraints");
+    ok(parse("gres:rgpu:a100:1,gres:rgpu:h200:1", NULL, NULL) < 0, "two types");
+    ok(parse("gres:rgpu:a*:1", NULL, NULL) < 0 && parse("gres:rgpu:a100:x", NULL, NULL) < 0 &&
+       parse("gres:rgpu::2", NULL, NULL) < 0, "types that are none");
     ok(parse("gres:rgpu:-1", NULL, NULL) < 0, "a negative count");
     ok(parse("gres:rgpu:99999999999999999999", NULL, NULL) < 0, "an immense count");
     ok(parse("gres:rgpu:", NULL, NULL) < 0, "an empty count");
@@ -109,6 +117,8 @@ static void licence_texts(void)
     ok(licenses_name_ours("a|rgpu:1"), "as a choice");
     ok(licenses_name_ours("rgpu_0123456789ab:1"), "a class");
     ok(!licenses_name_ours("rgpus:1,xrgpu") && !licenses_name_ours(NULL), "names that look alike");
+    is_freed(gpu_request_without_type("gres:rgpu:h200:2,gres:gpu:h200:1", "h200"),
+             "gres:rgpu:2,gres:gpu:h200:1", "without its type");
     is_freed(licenses_replace("matlab:1,rgpu:8", "rgpu:2"), "matlab:1,rgpu:2", "replaced");
     is_freed(licenses_replace("rgpu:8", ""), "", "removed");
     is_freed(licenses_replace(NULL, "rgpu:1"), "rgpu:1", "added");

@@ -21,7 +21,7 @@ static const struct table_column gpu_columns[] = {
     {"MODEL", "model", TABLE_TEXT},  {"STATE", "state", TABLE_TEXT},
     {"MODE", "mode", TABLE_TEXT},    {"MEMORY", "memory", TABLE_BYTES},
     {"FREE", "free", TABLE_BYTES},   {"LEASES", "leases", TABLE_TEXT},
-    {"UUID", "uuid", TABLE_TEXT},    {0},
+    {"UUID", "uuid", TABLE_TEXT},    {"AUTO", "auto", TABLE_TEXT},    {0},
 };
 
 static const struct table_column lease_columns[] = {

@@ -122,8 +122,10 @@ static int run_mode(const struct command *command, int argc, char **argv)
         return status;
     mode = pool.line.argv[1];
     status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
-    if (!status && (!is_gpu || (strcmp(mode, "exclusive") && strcmp(mode, "shared")))) {
-        fprintf(stderr, "rgpuctl mode: give a GPU (UUID or BOX:INDEX), and exclusive or shared\n");
+    if (!status && (!is_gpu || (strcmp(mode, "exclusive") && strcmp(mode, "shared") &&
+                               strcmp(mode, "auto")))) {
+        fprintf(stderr, "rgpuctl mode: give a GPU (UUID or BOX:INDEX), and exclusive, shared or "
+                "auto\n");
         status = EXIT_USAGE;
     }
     if (!status)
@@ -209,7 +211,7 @@ static const struct command_option gone_options[] = {
 };
 
 const struct command pool_steer_commands[] = {
-    {"mode", "GPU exclusive|shared", "Sets whether a GPU is given whole or in shares.",
+    {"mode", "GPU exclusive|shared|auto", "Sets whether a GPU is given whole, in shares, or as asked.",
      mode_options, run_mode},
     {"revoke", "LEASE...", "Ends leases, and with them their sessions.", plain_options,
      run_revoke},

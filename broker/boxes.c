@@ -42,7 +42,9 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     const char *model = json_string_value(json_object_get(object, "model"));
     const json_t *mode = json_object_get(object, "mode");
     const json_t *ready = json_object_get(object, "ready");
-    int mode_index = mode ? pool_parse_name(gpu_mode_names, json_string_value(mode)) : 0;
+    enum gpu_mode first = GPU_EXCLUSIVE;
+    bool automatic = false;
+    int bad_mode = mode ? gpu_parse_mode(json_string_value(mode), &first, &automatic) : 0;
     uint64_t index;
 
     if (!read_text(object, "uuid", true, gpu->uuid, sizeof(gpu->uuid)))
@@ -53,11 +55,12 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
         !read_number(object, "reserved", false, &gpu->reserved) ||
         !read_number(object, "context", false, &gpu->context))
         return "\"memory\", \"reserved\" and \"context\" of a GPU are numbers of bytes";
-    if (!model || mode_index < 0)
-        return "a GPU needs a \"model\", and its \"mode\" is \"exclusive\" or \"shared\"";
+    if (!model || bad_mode)
+        return "a GPU needs a \"model\", and its \"mode\" is \"exclusive\", \"shared\" or \"auto\"";
     gpu->index = (uint32_t)index;
     gpu->model = pool_intern_model(broker->pool, model);
-    gpu->mode = (enum gpu_mode)mode_index;
+    gpu->mode = (uint8_t)first;
+    gpu->automatic = automatic;
     gpu->present = true;
     gpu->ready = !ready || json_is_true(ready);
     return NULL;
@@ -159,7 +162,8 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
         gpu = pool_add_gpu(broker->pool, said->uuid);
         if (!gpu)
             abort();
-        gpu->mode = (uint8_t)said->mode;
+        gpu->mode = said->mode;
+        gpu->automatic = said->automatic;
     }
     gpu->index = said->index;
     gpu->model = said->model;
@@ -533,24 +537,29 @@ int broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, 
     return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor) : 0;
 }
 
-int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
+/* Where the mode follows who asks, the one that it has now is as good as any. */
+int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode, bool automatic,
                     const char *actor)
 {
     struct change change = {.kind = "gpu.mode", .actor = actor, .box = gpu->box, .gpu = gpu};
     int error;
 
-    if (gpu->mode == mode)
+    if (automatic)
+        mode = gpu->mode;
+    if (gpu->mode == mode && gpu->automatic == automatic)
         return 0;
-    if (gpu->holders > 0)
+    if (gpu->holders > 0 && gpu->mode != mode)
         return -ETXTBSY;
     error = broker_begin(broker);
     if (error)
         return error;
-    change.detail = json_pack("{s:s}", "mode", gpu_mode_names[mode]);
-    error = broker_commit(broker, store_set_gpu_mode(broker->store, gpu->uuid, mode), &change);
+    change.detail = json_pack("{s:s}", "mode", automatic ? GPU_AUTO : gpu_mode_names[mode]);
+    error = broker_commit(broker, store_set_gpu_mode(broker->store, gpu->uuid, mode, automatic),
+                          &change);
     if (error)
         return error;
-    gpu->mode = mode;
+    gpu->mode = (uint8_t)mode;
+    gpu->automatic = automatic;
     gpu->box->stale = true;
     broker->queue_dirty = true;
     return 0;

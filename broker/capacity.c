@@ -18,9 +18,9 @@ static void add_gpu(const struct pool_gpu *gpu, struct sums *sums)
     sums->known += gpu->present;
     if (!gpu_usable(gpu))
         return;
-    if (gpu->mode == GPU_EXCLUSIVE)
+    if (gpu_takes_mode(gpu, GPU_EXCLUSIVE))
         sums->gpus += gpu->holders == 0;
-    else if (room > gpu->context)
+    if (gpu_takes_mode(gpu, GPU_SHARED) && room > gpu->context)
         sums->memory += (json_int_t)(room - gpu->context);
 }
 

@@ -153,7 +153,7 @@ int broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, 
 int broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
                      const char *actor) __attribute__((warn_unused_result));
 /* -EBUSY (as a refusal: -ETXTBSY) while somebody holds the GPU. */
-int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
+int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode, bool automatic,
                     const char *actor) __attribute__((warn_unused_result));
 /* The administrator's word that nothing runs on an absent box any more. -EISCONN if it is there. */
 int broker_box_gone(struct broker *broker, struct pool_box *box, const char *actor)

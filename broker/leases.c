@@ -85,7 +85,11 @@ static int insert_holds(struct broker *broker, const struct pool_lease *lease)
     int error = 0;
 
     for (size_t i = 0; !error && i < lease->hold_count; i++) {
-        error = store_insert_hold(broker->store, lease->id, &lease->holds[i]);
+        const struct pool_hold *hold = &lease->holds[i];
+        if (hold->mode != hold->gpu->mode)
+            error = store_set_gpu_mode(broker->store, hold->gpu->uuid, hold->mode, true);
+        if (!error)
+            error = store_insert_hold(broker->store, lease->id, hold);
         if (!error)
             error = fault_point("acquire.hold_inserted");
     }

@@ -116,6 +116,9 @@ static const char *const migrations[] = {
 
     /* 4: what is written to see whether that can be done. */
     "CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;",
+
+    /* 5: GPUs whose mode the broker may change. */
+    "ALTER TABLE gpus ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0 CHECK (automatic IN (0, 1));",
 };
 
 #endif

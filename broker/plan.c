@@ -80,6 +80,12 @@ static bool wants_mode(const struct request *request, enum gpu_mode mode)
     return false;
 }
 
+static bool wants_mode_of(const struct request *request, const struct pool_gpu *gpu)
+{
+    return (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && wants_mode(request, GPU_EXCLUSIVE)) ||
+           (gpu_takes_mode(gpu, GPU_SHARED) && wants_mode(request, GPU_SHARED));
+}
+
 /* Whether somebody who waits longer could use this GPU. */
 static bool claimed(const struct attempt *attempt, const struct pool_gpu *gpu)
 {
@@ -89,7 +95,7 @@ static bool claimed(const struct attempt *attempt, const struct pool_gpu *gpu)
         const struct request *other = &entry->request;
         if (TAILQ_FIRST(&entry->waiting)->sequence >= attempt->sequence)
             return false;
-        if (!entry->impossible && wants_mode(other, gpu->mode) &&
+        if (!entry->impossible && wants_mode_of(other, gpu) &&
             gpu->memory >= other->min_memory && matches(other->model, gpu->model) &&
             box_matches(other, gpu->box))
             return true;
@@ -114,7 +120,7 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
     uint64_t need = part->memory + gpu->context;
 
     /* A GPU's mode is the administrator's to change, so in the ideal it does not count. */
-    if (!attempt->ideal && gpu->mode != part->mode)
+    if (!attempt->ideal && !gpu_takes_mode(gpu, part->mode))
         return false;
     if (part->mode == GPU_EXCLUSIVE)
         return attempt->ideal || gpu->holders == 0;
@@ -161,13 +167,17 @@ static void survey(struct attempt *attempt)
     }
 }
 
-/* Lower is better, compared in order. */
+/* Lower is better, compared in order. A share that would take a whole GPU out of those for exclusive
+ * leases goes where others are, unless it is to be spread. */
 struct score {
     int64_t first, second, third;
+    bool opens;
 };
 
 static bool better(const struct score *a, const struct score *b)
 {
+    if (a->opens != b->opens)
+        return b->opens;
     if (a->first != b->first)
         return a->first < b->first;
     if (a->second != b->second)
@@ -175,20 +185,28 @@ static bool better(const struct score *a, const struct score *b)
     return a->third < b->third;
 }
 
-static struct score score_gpu(const struct attempt *attempt, const struct pool_gpu *gpu)
+static bool opens(const struct pool_gpu *gpu, const struct request_part *part)
+{
+    return part->mode == GPU_SHARED && gpu->automatic && gpu->holders == 0;
+}
+
+static struct score score_gpu(const struct attempt *attempt, const struct pool_gpu *gpu,
+                              const struct request_part *part)
 {
     const struct pool_box *box = gpu->box;
     int64_t room = (int64_t)gpu_free_bytes(gpu);
+    bool opening = opens(gpu, part);
 
     switch (attempt->request->policy) {
     case POLICY_PACK:
-        return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, room};
+        return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, room,
+                              opening};
     case POLICY_SPREAD:
-        return (struct score){box->scratch_planned, box->holders, -room};
+        return (struct score){box->scratch_planned, box->holders, -room, false};
     case POLICY_BEST_FIT:
-        return (struct score){room, box->scratch_free, 0};
+        return (struct score){room, box->scratch_free, 0, opening};
     }
-    return (struct score){0, 0, 0};
+    return (struct score){0, 0, 0, false};
 }
 
 static struct pool_gpu *best_in_box(struct attempt *attempt, struct pool_box *box,
@@ -204,7 +222,7 @@ static struct pool_gpu *best_in_box(struct attempt *attempt, struct pool_box *bo
 
         if (!fits(attempt, box->gpus[i], part))
             continue;
-        score = score_gpu(attempt, box->gpus[i]);
+        score = score_gpu(attempt, box->gpus[i], part);
         if (!chosen || better(&score, best)) {
             chosen = box->gpus[i];
             *best = score;
@@ -250,25 +268,41 @@ static uint32_t total_count(const struct request *request)
     return total;
 }
 
-/* Among boxes that can take all of it: the fullest, or for `spread` the least used. */
+static uint32_t count_opened(const struct attempt *attempt)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; attempt->request->policy != POLICY_SPREAD && i < attempt->count; i++)
+        count += opens(attempt->slots[i].gpu, &attempt->request->parts[attempt->slots[i].part]);
+    return count;
+}
+
+/* Among boxes that can take all of it: one whose GPUs for exclusive leases stay, of those the fullest,
+ * or for `spread` the least used. */
 static bool place_on_one_box(struct attempt *attempt)
 {
     bool spread = attempt->request->policy == POLICY_SPREAD;
-    uint32_t total = total_count(attempt->request);
+    uint32_t total = total_count(attempt->request), best_opened = 0;
     struct pool_box *best = NULL;
 
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct pool_box *box = attempt->pool->boxes[i];
-        bool placed;
+        uint32_t opened;
+        bool placed, worse;
 
-        if (!box->scratch_match || box->scratch_free < total ||
-            (best && (spread ? box->holders >= best->holders
-                             : box->scratch_free >= best->scratch_free)))
+        if (!box->scratch_match || box->scratch_free < total)
+            continue;
+        worse = best && (spread ? box->holders >= best->holders
+                                : box->scratch_free >= best->scratch_free);
+        if (worse && best_opened == 0)
             continue;
         placed = place_in_box(attempt, box);
+        opened = count_opened(attempt);
         forget_slots(attempt);
-        if (placed)
-            best = box;
+        if (!placed || (best && (opened > best_opened || (opened == best_opened && worse))))
+            continue;
+        best = box;
+        best_opened = opened;
     }
     return best && place_in_box(attempt, best);
 }
@@ -277,7 +311,7 @@ static bool place_one(struct attempt *attempt, uint32_t number)
 {
     const struct request_part *part = &attempt->request->parts[number];
     struct pool_gpu *chosen = NULL;
-    struct score best = {0, 0, 0};
+    struct score best = {0, 0, 0, false};
 
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct score score;
@@ -417,20 +451,28 @@ struct pool_hold plan_hold(const struct request *request, const struct plan *pla
 uint32_t plan_count(struct pool *pool, const struct request *request, uint64_t sequence,
                     uint32_t limit)
 {
-    uint32_t size = total_count(request), count = 0;
-    struct pool_hold *holds = calloc((size_t)size * limit, sizeof(*holds));
+    struct trial {
+        struct pool_hold hold;
+        uint8_t mode; /* of the GPU before */
+    } *trials = calloc((size_t)total_count(request) * limit, sizeof(*trials));
+    size_t used = 0;
+    uint32_t count = 0;
     struct plan plan;
 
-    for (; holds && count < limit && plan_try(pool, request, sequence, &plan) == 0; count++) {
+    for (; trials && count < limit && plan_try(pool, request, sequence, &plan) == 0; count++) {
         for (size_t i = 0; i < plan.count; i++) {
-            struct pool_hold *hold = &holds[(size_t)count * size + i];
-            *hold = plan_hold(request, &plan, i);
-            pool_take(hold);
+            struct trial *trial = &trials[used++];
+            trial->hold = plan_hold(request, &plan, i);
+            trial->mode = trial->hold.gpu->mode;
+            pool_take(&trial->hold);
         }
         plan_clear(&plan);
     }
-    for (size_t i = 0; i < (size_t)count * size; i++)
-        pool_give_back(&holds[i]);
-    free(holds);
+    while (used > 0) {
+        struct trial *trial = &trials[--used];
+        pool_give_back(&trial->hold);
+        trial->hold.gpu->mode = trial->mode;
+    }
+    free(trials);
     return count;
 }

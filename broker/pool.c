@@ -318,6 +318,7 @@ void pool_take(struct pool_hold *hold)
     hold->held = true;
     hold->gpu->box->stale = true;
     hold->gpu->holders++;
+    hold->gpu->mode = (uint8_t)hold->mode;
     hold->box->holders++;
     if (hold->mode == GPU_SHARED)
         hold->gpu->used += hold->memory + hold->context;
@@ -345,11 +346,28 @@ void box_count_free(struct pool_box *box)
     for (uint32_t i = 0; i < box->gpu_count; i++) {
         const struct pool_gpu *gpu = box->gpus[i];
         uint64_t room = gpu_free_bytes(gpu);
-        if (gpu->mode == GPU_EXCLUSIVE)
+        if (gpu_takes_mode(gpu, GPU_EXCLUSIVE))
             box->idle += gpu->holders == 0;
-        else if (room > box->roomiest)
+        if (gpu_takes_mode(gpu, GPU_SHARED) && room > box->roomiest)
             box->roomiest = room;
     }
+}
+
+bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode)
+{
+    return gpu->mode == mode || (gpu->automatic && gpu->holders == 0);
+}
+
+int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
+{
+    int index;
+
+    *automatic = text && !strcmp(text, GPU_AUTO);
+    index = *automatic ? GPU_EXCLUSIVE : pool_parse_name(gpu_mode_names, text);
+    if (index < 0)
+        return -EINVAL;
+    *mode = (enum gpu_mode)index;
+    return 0;
 }
 
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu)

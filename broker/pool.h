@@ -61,7 +61,8 @@ struct pool_gpu {
     uint64_t used;     /* of `memory`, by shares and their contexts */
     uint32_t holders;  /* leases that hold it */
     uint32_t index;
-    uint8_t mode; /* enum gpu_mode */
+    uint8_t mode;   /* enum gpu_mode */
+    bool automatic; /* the mode follows who asks, while nobody holds it */
     bool drained, present;
     bool ready; /* the box has measured what a context takes: it may be granted */
     char uuid[POOL_NAME_MAX];
@@ -174,18 +175,26 @@ void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_sta
 /* Notes that a box has something to hear. */
 void pool_order(struct pool *pool, struct pool_box *box);
 
-/* Marks a hold as held or not and keeps the counts of GPU and box. */
+/* Marks a hold as held or not and keeps the counts of GPU and box, and the mode of the GPU. */
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
 
 /* Counts what is free on a box, where something has changed; placement skips full boxes by it. */
 void box_count_free(struct pool_box *box);
 
+/* Whether it could be held in this mode, as far as others that hold it are concerned. */
+bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
 /* Bytes that a new share may still take, its context included. */
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
 bool lease_holds_anything(const struct pool_lease *lease);
+
+/* What an administrator may say: the modes, and "auto". */
+#define GPU_AUTO "auto"
+/* -EINVAL: it is none. "auto" begins as exclusive. */
+int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
+    __attribute__((warn_unused_result));
 
 extern const char *const gpu_mode_names[], *const policy_names[], *const lease_state_names[];
 /* Index of `name` in a table above, or -EINVAL. */

@@ -301,16 +301,17 @@ static void undrain_gpu(struct call *call)
 static void set_mode(struct call *call)
 {
     struct pool_gpu *gpu = named_gpu(call);
-    int mode;
+    enum gpu_mode mode;
+    bool automatic;
 
     if (!gpu)
         return;
-    mode = pool_parse_name(gpu_mode_names,
-                           json_string_value(json_object_get(call->body, "mode")));
-    if (mode < 0)
-        call_refuse(call, 400, "bad-request", "\"mode\" is \"exclusive\" or \"shared\"");
+    if (gpu_parse_mode(json_string_value(json_object_get(call->body, "mode")), &mode,
+                       &automatic) < 0)
+        call_refuse(call, 400, "bad-request",
+                    "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
     else
-        answer_gpu(call, gpu, broker_set_mode(call->server->broker, gpu, (enum gpu_mode)mode,
+        answer_gpu(call, gpu, broker_set_mode(call->server->broker, gpu, mode, automatic,
                                               call->actor));
 }
 

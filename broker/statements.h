@@ -22,13 +22,13 @@ static const char *const statement_text[STATEMENT_COUNT] = {
         " drained, registered, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)"
         " ON CONFLICT (name) DO UPDATE SET addresses = ?2, locality = ?3, transports = ?4,"
         " version = ?5, instance = ?6, registered = ?8, seen = ?8",
-    [PUT_GPU] = "INSERT INTO gpus (uuid, box, number, model, memory, reserved, context, mode)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (uuid) DO UPDATE SET box = ?2,"
+    [PUT_GPU] = "INSERT INTO gpus (uuid, box, number, model, memory, reserved, context, mode,"
+        " automatic) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (uuid) DO UPDATE SET box = ?2,"
         " number = ?3, model = ?4, memory = ?5, reserved = ?6, context = ?7, present = 1",
     [DELETE_BOX] = "DELETE FROM boxes WHERE name = ?",
     [BOX_DRAINED] = "UPDATE boxes SET drained = ?2 WHERE name = ?1",
     [GPU_DRAINED] = "UPDATE gpus SET drained = ?2 WHERE uuid = ?1",
-    [GPU_MODE] = "UPDATE gpus SET mode = ?2 WHERE uuid = ?1",
+    [GPU_MODE] = "UPDATE gpus SET mode = ?2, automatic = ?3 WHERE uuid = ?1",
     [GPU_PRESENT] = "UPDATE gpus SET present = ?2 WHERE uuid = ?1",
     [INSERT_LEASE] = "INSERT INTO leases (" LEASE_COLUMNS ")"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -46,7 +46,7 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [LOAD_BOXES] = "SELECT name, addresses, locality, transports, version, instance, drained, seen"
         " FROM boxes ORDER BY name",
     [LOAD_GPUS] = "SELECT uuid, box, number, model, memory, reserved, context, mode, drained,"
-        " present FROM gpus ORDER BY box, number",
+        " present, automatic FROM gpus ORDER BY box, number",
     [LOAD_LEASES] = "SELECT " LEASE_COLUMNS " FROM leases WHERE state <> 'ended' ORDER BY sequence",
     [LOAD_HOLDS] = "SELECT gpu, box, ordinal, mode, memory, context, held FROM holds"
         " WHERE lease = ? ORDER BY ordinal",

@@ -344,6 +344,7 @@ static int load_gpus(struct store *store, struct pool *pool)
         gpu->mode = (enum gpu_mode)pool_parse_name(gpu_mode_names, text(row, 7));
         gpu->drained = sqlite3_column_int(row, 8);
         gpu->present = sqlite3_column_int(row, 9);
+        gpu->automatic = sqlite3_column_int(row, 10);
         if (pool_place_gpu(gpu, box) < 0)
             return -EUCLEAN;
     }
@@ -513,9 +514,9 @@ int store_put_box(struct store *store, const struct pool_box *box, int64_t now)
 
 int store_put_gpu(struct store *store, const struct pool_gpu *gpu, const char *box)
 {
-    return run(store, PUT_GPU, "ttntnnnt", gpu->uuid, box, (int64_t)gpu->index, gpu->model,
+    return run(store, PUT_GPU, "ttntnnntn", gpu->uuid, box, (int64_t)gpu->index, gpu->model,
                (int64_t)gpu->memory, (int64_t)gpu->reserved, (int64_t)gpu->context,
-               gpu_mode_names[gpu->mode]);
+               gpu_mode_names[gpu->mode], (int64_t)gpu->automatic);
 }
 
 int store_delete_box(struct store *store, const char *name)
@@ -533,9 +534,9 @@ int store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
     return run(store, GPU_DRAINED, "tn", uuid, (int64_t)drained);
 }
 
-int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode)
+int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
 {
-    return run(store, GPU_MODE, "tt", uuid, gpu_mode_names[mode]);
+    return run(store, GPU_MODE, "ttn", uuid, gpu_mode_names[mode], (int64_t)automatic);
 }
 
 int store_set_gpu_present(struct store *store, const char *uuid, bool present)

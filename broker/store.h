@@ -68,7 +68,7 @@ int store_set_box_drained(struct store *store, const char *box, bool drained)
     __attribute__((warn_unused_result));
 int store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
     __attribute__((warn_unused_result));
-int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode)
+int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
     __attribute__((warn_unused_result));
 int store_set_gpu_present(struct store *store, const char *uuid, bool present)
     __attribute__((warn_unused_result));

@@ -55,10 +55,10 @@ json_t *view_gpu(const struct pool_gpu *gpu)
 
     if (gpu->mode == GPU_EXCLUSIVE && gpu->holders > 0)
         free_bytes = 0;
-    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "uuid",
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:I}", "uuid",
                      gpu->uuid, "box", gpu->box->name, "index", (json_int_t)gpu->index, "model",
                      gpu->model, "state", gpu_state(gpu), "mode", gpu_mode_names[gpu->mode],
-                     "drained", gpu->drained, "memory", (json_int_t)gpu->memory, "reserved",
+                     "auto", gpu->automatic, "drained", gpu->drained, "memory", (json_int_t)gpu->memory, "reserved",
                      (json_int_t)gpu->reserved, "context", (json_int_t)gpu->context, "free",
                      (json_int_t)free_bytes, "leases", (json_int_t)gpu->holders);
 }

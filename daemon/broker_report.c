@@ -17,7 +17,7 @@ static json_t *describe_gpu(const struct box *box, const struct device *device)
                      (json_int_t)device->info.memory, "ready", device->measured, "reserved",
                      (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
                      (json_int_t)context, "mode",
-                     box->settings.gpu_mode == 1 ? "shared" : "exclusive");
+                     gpu_mode_words[box->settings.gpu_mode]);
 }
 
 // Where clients reach this box: what the administrator says, else what is listened on.

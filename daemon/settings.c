@@ -11,7 +11,7 @@ static const char *const auth_methods[] = {"none", "ticket", NULL};
 static const char *const protections[] = {"authenticate", "privacy", NULL};
 static const char *const mtus[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
 static const char *const gpudirect_modes[] = {"auto", "dmabuf", "peermem", "no", NULL};
-static const char *const gpu_modes[] = {"exclusive", "shared", NULL};
+const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
 const struct config_option settings_table[] = {
@@ -125,7 +125,7 @@ const struct config_option settings_table[] = {
                 "addresses that clients are told to use; empty: those of listen"),
     CONFIG_STRING("broker", "locality", struct settings, locality, "",
                   "label that requests may ask for, such as a rack or a switch"),
-    CONFIG_ENUM("broker", "gpu_mode", struct settings, gpu_mode, "exclusive", gpu_modes,
+    CONFIG_ENUM("broker", "gpu_mode", struct settings, gpu_mode, "exclusive", gpu_mode_words,
                 "mode of a GPU when the broker first hears of it; rgpuctl mode changes it"),
     CONFIG_STRING("broker", "state_dir", struct settings, state_dir, "/var/lib/rgpu",
                   "directory of the list of leases that have ended"),

@@ -53,11 +53,12 @@ struct settings {
     char *broker;
     char **announce;
     char *locality;
-    int gpu_mode; // 0 exclusive, 1 shared
+    int gpu_mode; // index in gpu_mode_words
     char *state_dir;
     int log_level; // enum log_level
 };
 
+extern const char *const gpu_mode_words[];
 extern const struct config_option settings_table[];
 
 // Fills *settings from defaults, the file at PATH (NULL: none) and the command line; what is left

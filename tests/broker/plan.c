@@ -129,6 +129,40 @@ static void test_mix(void)
     pool_free(&pool);
 }
 
+/* GPUs whose mode follows who asks. */
+static void test_automatic(void)
+{
+    struct pool *pool = pool_new();
+    struct request whole = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct request share = sample_request(1, GPU_SHARED, 40 * GB);
+    struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *b = sample_box(pool, "b", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    is_int(sample_take(pool, &share, holds), -EAGAIN, "of exclusive GPUs there is no share");
+    is_int(plan_count(pool, &share, UINT64_MAX, 9), 0, "nor is one counted");
+    a->gpus[0]->automatic = a->gpus[1]->automatic = b->gpus[0]->automatic = true;
+    a->stale = b->stale = true;
+    is_int(plan_count(pool, &share, UINT64_MAX, 9), 6, "of three that may change there are six");
+    is_int(plan_count(pool, &whole, UINT64_MAX, 9), 3, "or three whole ones");
+    is_int(a->gpus[0]->mode, GPU_EXCLUSIVE, "counting changes none");
+    strcpy(share.box, "a");
+    ok(!sample_take(pool, &share, &holds[0]), "a share of one");
+    is_int(holds[0].gpu->mode, GPU_SHARED, "makes it one of shares");
+    memset(share.box, 0, sizeof(share.box));
+    ok(!sample_take(pool, &share, &holds[1]) && holds[1].gpu == holds[0].gpu,
+       "the next share goes there, though another box is fuller");
+    ok(!sample_take(pool, &whole, &holds[2]) && holds[2].gpu != holds[0].gpu, "a whole one is another");
+    ok(!sample_take(pool, &whole, &holds[3]) && holds[3].gpu != holds[0].gpu, "and the last");
+    is_int(sample_take(pool, &whole, &holds[4]), -EAGAIN, "one with shares is not given whole");
+    is_int(sample_take(pool, &share, &holds[4]), -EAGAIN, "nor are whole ones shared");
+    pool_give_back(&holds[0]);
+    is_int(sample_take(pool, &whole, &holds[4]), -EAGAIN, "not while one share is left");
+    pool_give_back(&holds[1]);
+    ok(!sample_take(pool, &whole, &holds[4]) && holds[4].gpu == holds[0].gpu &&
+       holds[4].gpu->mode == GPU_EXCLUSIVE, "but after the last");
+    pool_free(&pool);
+}
+
 static void test_policies(void)
 {
     struct pool *pool = pool_new();
@@ -219,6 +253,7 @@ int main(void)
     test_constraints();
     test_boxes();
     test_mix();
+    test_automatic();
     test_policies();
     test_service();
     test_requests();

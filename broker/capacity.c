@@ -83,7 +83,8 @@ static json_t *view_leases(const struct pool *pool, const char *prefix)
     const struct pool_lease *lease;
 
     TAILQ_FOREACH(lease, &pool->leases, all)
-        if (lease->key && !strncmp(lease->key, prefix, strlen(prefix)))
+        if (lease->key && lease->key_owner == KEYS_OF_SCHEDULERS &&
+            !strncmp(lease->key, prefix, strlen(prefix)))
             json_array_append_new(list, view_lease_sums(lease));
     return list;
 }

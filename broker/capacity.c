@@ -1,6 +1,7 @@
 /* What could be granted just now. */
 #include "broker/capacity.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "broker/plan.h"
@@ -89,6 +90,92 @@ static json_t *view_leases(const struct pool *pool, const char *prefix)
     return list;
 }
 
+/* ---- who would have to go ---- */
+
+static bool give_or_take(struct pool_lease *lease, bool give, bool *held)
+{
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        if (give) {
+            held[i] = lease->holds[i].held;
+            pool_give_back(&lease->holds[i]);
+        } else if (held[i]) {
+            pool_take(&lease->holds[i]);
+        }
+    }
+    return true;
+}
+
+static bool fits(struct pool *pool, const struct request *request, uint64_t sequence)
+{
+    struct plan plan = {0};
+    bool placed = plan_try(pool, request, sequence, &plan) == 0;
+
+    plan_clear(&plan);
+    return placed;
+}
+
+struct victim {
+    struct pool_lease *lease;
+    bool held[REQUEST_GPUS_MAX]; /* what it held when it was given back */
+    bool gone;
+};
+
+static size_t find_victims(const struct pool *pool, const json_t *keys, struct victim *victims)
+{
+    size_t i, count = 0;
+    const json_t *key;
+
+    json_array_foreach(keys, i, key) {
+        const char *text = json_string_value(key);
+        struct pool_lease *lease =
+            text ? pool_find_key(pool, KEYS_OF_SCHEDULERS, text) : NULL;
+        if (lease && lease->state == LEASE_GRANTED && lease->hold_count <= REQUEST_GPUS_MAX)
+            victims[count++].lease = lease;
+    }
+    return count;
+}
+
+/* Ends one after the other in thought until the request fits, spares those that were not needed for
+ * it, and puts all back. */
+static json_t *choose_victims(struct pool *pool, const struct capacity_query *query,
+                              const struct request *request)
+{
+    struct victim *victims = calloc(json_array_size(query->keys) + 1, sizeof(*victims));
+    size_t count = victims ? find_victims(pool, query->keys, victims) : 0, used = 0;
+    bool enough = fits(pool, request, query->sequence);
+    json_t *chosen = json_array();
+
+    while (!enough && used < count) {
+        victims[used].gone = give_or_take(victims[used].lease, true, victims[used].held);
+        used++;
+        enough = fits(pool, request, query->sequence);
+    }
+    for (size_t i = 0; i < used; i++) {
+        give_or_take(victims[i].lease, false, victims[i].held);
+        victims[i].gone = enough && !fits(pool, request, query->sequence);
+        if (victims[i].gone)
+            give_or_take(victims[i].lease, true, victims[i].held);
+    }
+    for (size_t i = 0; i < used; i++) {
+        if (!victims[i].gone)
+            continue;
+        give_or_take(victims[i].lease, false, victims[i].held);
+        json_array_append_new(chosen, json_string(victims[i].lease->key));
+    }
+    free(victims);
+    return chosen;
+}
+
+static json_t *view_preemption(struct pool *pool, const struct capacity_query *query)
+{
+    struct request request;
+    const char *why;
+
+    if (!query->request || request_from_json(query->request, &request, &why) < 0)
+        return json_null();
+    return choose_victims(pool, query, &request);
+}
+
 json_t *capacity_view(struct pool *pool, const struct capacity_query *query, const char **why)
 {
     struct sums sums = sum_up(pool);
@@ -96,7 +183,7 @@ json_t *capacity_view(struct pool *pool, const struct capacity_query *query, con
 
     if (!requests)
         return NULL;
-    return json_pack("{s:I, s:I, s:I, s:o, s:o}", "known", sums.known, "gpus", sums.gpus, "memory",
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "known", sums.known, "gpus", sums.gpus, "memory",
                      sums.memory, "requests", requests, "leases",
-                     view_leases(pool, query->key_prefix));
+                     view_leases(pool, query->key_prefix), "preempt", view_preemption(pool, query));
 }

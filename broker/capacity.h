@@ -14,6 +14,8 @@ struct capacity_query {
     const char *key_prefix; /* of the leases to list */
     const json_t *requests; /* as in an acquire */
     uint32_t limit;         /* no request is counted further */
+    const json_t *request;  /* one to be made room for, or NULL, */
+    const json_t *keys;     /* by ending some of these leases, the first rather than the last */
     uint64_t sequence;      /* GPUs that those who wait longer could use are not free */
 };
 

@@ -45,10 +45,13 @@ static void post_capacity(struct call *call)
     struct broker *broker = call->server->broker;
     const char *prefix = json_string_value(json_object_get(call->body, "key_prefix"));
     const json_t *requests = json_object_get(call->body, "requests");
+    const json_t *preempt = json_object_get(call->body, "preempt");
     json_int_t limit = json_integer_value(json_object_get(call->body, "limit"));
     struct capacity_query query = {
         .key_prefix = prefix ? prefix : "",
         .requests = requests,
+        .request = json_object_get(preempt, "request"),
+        .keys = json_object_get(preempt, "keys"),
         .limit = (uint32_t)(limit > 0 && limit < COUNT_MAX ? limit : COUNT_MAX),
         .sequence = broker->last_sequence + 1,
     };

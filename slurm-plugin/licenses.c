@@ -15,6 +15,7 @@
 #include "slurm-plugin/slurm_headers.h"
 
 #include "slurm-plugin/count.h"
+#include "slurm-plugin/preempt.h"
 
 /* Its name differs between versions. */
 extern slurm_list license_list, cluster_license_list;
@@ -320,17 +321,22 @@ static void copy_wanted(struct count *count)
     pthread_mutex_unlock(&lock);
 }
 
+/* Asks what could be granted, and in the same breath who would have to go for the first that waits. */
 static int look(struct broker_client *client, struct count *count)
 {
     json_t *question, *answer;
     int error;
+    bool preempts;
 
     copy_wanted(count);
     question = count_question(&settings, count);
+    preempts = preempt_ask(&settings, question);
     error = broker_client_call(client, "POST", "/v1/capacity", question, &answer);
     json_decref(question);
     if (error)
         return error;
+    if (preempts)
+        preempt_answered(&settings, answer);
     error = count_answer(&settings, answer, count);
     json_decref(answer);
     return error;

@@ -25,7 +25,8 @@ $(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c))
 $(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c))
 $(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
 $(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c))
-$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
+$(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c preempt.c,\
+    rgpuslurm rgpucommon,$(SLURM_LIBS)))
 $(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so

@@ -33,6 +33,11 @@
 #include "src/slurmctld/licenses.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/slurmctld.h"
+#if __has_include("src/interfaces/preempt.h")
+#include "src/interfaces/preempt.h"
+#else
+#include "src/slurmctld/preempt.h"
+#endif
 #if __has_include("src/stepmgr/srun_comm.h")
 #include "src/stepmgr/srun_comm.h"
 #else

@@ -1,0 +1,197 @@
+/* Preemption for remote GPUs. */
+#include "slurm-plugin/preempt.h"
+
+#include <stdlib.h>
+
+#include "slurm-plugin/slurm_headers.h"
+
+#include "slurm-plugin/lease.h"
+
+enum { VICTIMS_MAX = 1024 };
+
+/* Who was last chosen for whom. While one of them still has its GPUs, nobody else is chosen. */
+static struct {
+    uint32_t preemptor;
+    struct victim {
+        uint32_t job;
+        time_t start;
+    } victims[VICTIMS_MAX];
+    size_t count;
+} last;
+
+/* What the scheduler locks. */
+static slurmctld_lock_t locks = {READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK};
+
+/* ---- who waits ---- */
+
+static uint32_t tier_of(const job_record_t *job)
+{
+    return job->part_ptr ? job->part_ptr->priority_tier : 0;
+}
+
+static bool goes_before(const job_record_t *job, const job_record_t *other)
+{
+    if (tier_of(job) != tier_of(other))
+        return tier_of(job) > tier_of(other);
+    if (job->priority != other->priority)
+        return job->priority > other->priority;
+    return job->job_id < other->job_id;
+}
+
+/* The job that the scheduler would start next, if it waits for licences of ours and for nodes that are
+ * there. */
+static int compare_waiting(void *x, void *context)
+{
+    job_record_t *job = x, **first = context;
+
+    if (IS_JOB_PENDING(job) && job->priority && job->state_reason == WAIT_LICENSES &&
+        job->part_ptr && job->part_ptr->node_bitmap && licenses_name_ours(job->licenses) &&
+        (!*first || goes_before(job, *first)))
+        *first = job;
+    return 0;
+}
+
+static bool has_nodes(const job_record_t *job)
+{
+    uint32_t wanted = job->details && job->details->min_nodes ? job->details->min_nodes : 1;
+
+    return avail_node_bitmap &&
+           (uint32_t)bit_overlap(avail_node_bitmap, job->part_ptr->node_bitmap) >= wanted;
+}
+
+/* ---- whom it may preempt ---- */
+
+/* NULL: it has given its GPUs back. */
+static job_record_t *find_victim(const struct victim *victim)
+{
+    job_record_t *job = find_job_record(victim->job);
+
+    return job && job->start_time == victim->start &&
+                   (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job))
+               ? job
+               : NULL;
+}
+
+/* A suspended job keeps its GPUs: suspending helps nobody. */
+static bool would_give(job_record_t *job)
+{
+    uint16_t mode = slurm_job_preempt_mode(job);
+
+    return IS_JOB_RUNNING(job) && licenses_name_ours(job->licenses) &&
+           (mode == PREEMPT_MODE_CANCEL || mode == PREEMPT_MODE_REQUEUE);
+}
+
+struct candidates {
+    const struct slurm_settings *settings;
+    json_t *keys;
+};
+
+static int add_candidate(void *x, void *context)
+{
+    struct candidates *candidates = context;
+    job_record_t *job = x;
+    char key[LEASE_KEY_MAX];
+
+    if (would_give(job)) {
+        lease_key(candidates->settings, job->job_id, job->start_time, key);
+        json_array_append_new(candidates->keys, json_string(key));
+    }
+    return 0;
+}
+
+static json_t *find_candidates(const struct slurm_settings *settings, job_record_t *job)
+{
+    struct candidates candidates = {.settings = settings, .keys = json_array()};
+    slurm_list jobs = slurm_find_preemptable_jobs(job);
+
+    if (jobs) {
+        list_for_each(jobs, add_candidate, &candidates);
+        FREE_NULL_LIST(jobs);
+    }
+    return candidates.keys;
+}
+
+/* Those in their grace time are asked again, as Slurm does, until it is over. */
+static bool last_is_under_way(void)
+{
+    job_record_t *preemptor = find_job_record(last.preemptor), *job;
+    bool any = false;
+
+    for (size_t i = 0; i < last.count; i++) {
+        job = find_victim(&last.victims[i]);
+        if (!job)
+            continue;
+        any = true;
+        if (preemptor && IS_JOB_PENDING(preemptor) && would_give(job) &&
+            !IS_JOB_COMPLETING(job))
+            slurm_job_preempt(job, preemptor, slurm_job_preempt_mode(job), false);
+    }
+    return any;
+}
+
+static json_t *describe(const job_record_t *job)
+{
+    struct gpu_request request;
+    const char *why;
+
+    if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
+                          &why) < 0 || request.per_node == 0)
+        return NULL;
+    return gpu_request_json(&request, job->details && job->details->min_nodes
+                                          ? job->details->min_nodes : 1);
+}
+
+bool preempt_ask(const struct slurm_settings *settings, json_t *question)
+{
+    job_record_t *first = NULL;
+    json_t *keys = NULL, *request = NULL;
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+    /* Slurm does it itself where it is told to. */
+    if (xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses"))
+        return false;
+#endif
+    lock_slurmctld(locks);
+    if (job_list && slurm_preemption_enabled() && !last_is_under_way()) {
+        last.count = 0;
+        list_for_each(job_list, compare_waiting, &first);
+        if (first && has_nodes(first) && (request = describe(first))) {
+            keys = find_candidates(settings, first);
+            last.preemptor = first->job_id;
+        }
+    }
+    unlock_slurmctld(locks);
+    if (!json_array_size(keys)) {
+        json_decref(keys);
+        json_decref(request);
+        return false;
+    }
+    json_object_set_new(question, "preempt", json_pack("{s:o, s:o}", "request", request, "keys",
+                                                       keys));
+    return true;
+}
+
+void preempt_answered(const struct slurm_settings *settings, const json_t *answer)
+{
+    const json_t *chosen = json_object_get(answer, "preempt"), *key;
+    job_record_t *preemptor, *job;
+    size_t i;
+
+    if (!json_array_size(chosen))
+        return;
+    lock_slurmctld(locks);
+    preemptor = find_job_record(last.preemptor);
+    json_array_foreach(chosen, i, key) {
+        struct victim victim;
+        if (last.count == VICTIMS_MAX || !preemptor || !IS_JOB_PENDING(preemptor) ||
+            !lease_key_parse(settings, json_string_value(key), &victim.job, &victim.start))
+            continue;
+        job = find_victim(&victim);
+        if (!job || !would_give(job))
+            continue;
+        last.victims[last.count++] = victim;
+        info("job_submit/rgpu: %pJ gives its GPUs to %pJ", job, preemptor);
+        slurm_job_preempt(job, preemptor, slurm_job_preempt_mode(job), false);
+    }
+    unlock_slurmctld(locks);
+}

@@ -246,7 +246,7 @@ static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
     return status;
 }
 
-static uint32_t changed_nodes(const job_desc_msg_t *change, const job_record_t *job,
+static uint32_t changed_nodes(job_desc_msg_t *change, const job_record_t *job,
                               const char **why)
 {
     uint32_t low = job->details ? job->details->min_nodes : 1;
@@ -256,9 +256,21 @@ static uint32_t changed_nodes(const job_desc_msg_t *change, const job_record_t *
         low = high = change->min_nodes;
     if (change->max_nodes != NO_VAL && change->max_nodes)
         high = change->max_nodes;
+    else if (change->min_nodes != NO_VAL)
+        change->max_nodes = low; /* it was fixed before, and would be in the way of more */
     if (low != high)
         *why = "rgpu: a job with --gres=rgpu needs a fixed number of nodes";
     return low;
+}
+
+/* Other changes of a job, such as of its priority, must not depend on how many there are just now. */
+static bool has_licenses(const job_record_t *job, const char *ours)
+{
+    char *have = licenses_select_ours(job->licenses);
+    bool same = have && licenses_same(have, ours);
+
+    free(have);
+    return same;
 }
 
 static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
@@ -282,13 +294,18 @@ static int modify(job_desc_msg_t *change, job_record_t *job, char **message)
         nodes = changed_nodes(change, job, &why);
     if (!why)
         why = check_pool(&request, nodes);
+    if (!why && change->tres_per_node)
+        why = drop_type(change, &request);
     if (!why && gpu_request_licenses(&request, nodes, ours, sizeof(ours)) < 0)
         why = "rgpu: more than any pool has";
     if (why)
         return refuse(message, why);
+    licenses_want(&request, nodes);
+    if (!change->licenses && has_licenses(job, ours))
+        return SLURM_SUCCESS;
     if (!change->licenses)
         change->licenses = xstrdup(job->licenses ? job->licenses : "");
-    licenses_want(&request, nodes);
+    licenses_admit(ours);
     return set_licenses(&change->licenses, ours);
 }
 

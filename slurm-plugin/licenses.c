@@ -459,6 +459,26 @@ void licenses_want(const struct gpu_request *request, uint32_t nodes)
     pthread_mutex_unlock(&lock);
 }
 
+void licenses_admit(const char *licenses)
+{
+    char *copy = xstrdup(licenses), *position = NULL;
+
+    for (char *entry = strtok_r(copy, ",", &position); running && entry;
+         entry = strtok_r(NULL, ",", &position)) {
+        char *colon = strchr(entry, ':');
+        uint32_t count = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 1;
+        licenses_t *license;
+        if (colon)
+            *colon = '\0';
+        license = find_license(all_licenses(), entry);
+        if (license && license->total < count)
+            license->total = count;
+    }
+    xfree(copy);
+    if (running)
+        ask_for_round();
+}
+
 uint64_t licenses_known(void)
 {
     return atomic_load(&known);

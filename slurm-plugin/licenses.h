@@ -14,6 +14,10 @@ void licenses_stop(void);
  * slurmctld's configuration locked. */
 void licenses_want(const struct gpu_request *request, uint32_t nodes);
 
+/* slurmctld refuses a change of a job to more licences than there are just now: until the next look,
+ * there are as many of each as these. Called with configuration and jobs locked. */
+void licenses_admit(const char *licenses);
+
 /* GPUs that the pool has, in service or not, at most those that slurm.conf lets this cluster have;
  * 0: not known. */
 uint64_t licenses_known(void);

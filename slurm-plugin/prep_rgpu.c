@@ -35,6 +35,10 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 /* Between SIGKILL and the last node's word that all processes have gone. */
 enum { KILLED_SECONDS = 5, PROCESSES_POLL_NS = 250000000 };
 
+/* Until a job that got no GPUs is started again: credentials have the second of their making, and must
+ * be newer than the word that revoked the last. */
+enum { RETRY_SECONDS = 3 };
+
 static prep_callbacks_t callbacks;
 static struct slurm_settings settings;
 static int settings_error = -ENOENT;
@@ -143,6 +147,9 @@ static void tell_user(struct task *task, bool hold)
             job->priority = 0;
             job->state_reason = WAIT_HELD_USER;
         }
+        /* Slurm keeps a requeued job back for as long as credentials of its start are valid. */
+        if (job->details && job->details->begin_time > time(NULL) + RETRY_SECONDS)
+            job->details->begin_time = time(NULL) + RETRY_SECONDS;
         xfree(job->state_desc);
         job->state_desc = xstrdup(task->why);
         last_job_update = time(NULL);

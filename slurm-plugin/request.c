@@ -337,3 +337,22 @@ char *licenses_select_ours(const char *licenses)
 {
     return filter(licenses, true, "");
 }
+
+bool licenses_same(const char *one, const char *other)
+{
+    if (strlen(one) != strlen(other))
+        return false;
+    while (*one) {
+        size_t size = strcspn(one, ",");
+        const char *at = other;
+        while (*at && (strcspn(at, ",") != size || strncmp(at, one, size))) {
+            at += strcspn(at, ",");
+            at += *at != '\0';
+        }
+        if (!*at)
+            return false;
+        one += size;
+        one += *one != '\0';
+    }
+    return true;
+}

@@ -64,6 +64,8 @@ int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char
 bool licenses_name_ours(const char *licenses);
 /* `licenses` without ours and with `ours` (may be ""); the caller frees it. NULL: no memory. */
 char *licenses_replace(const char *licenses, const char *ours);
+/* Whether two texts name the same licences, in whatever order. */
+bool licenses_same(const char *one, const char *other);
 /* What `licenses` holds of ours; the caller frees it. NULL: no memory. */
 char *licenses_select_ours(const char *licenses);
 

@@ -123,6 +123,10 @@ static void licence_texts(void)
     is_freed(licenses_replace("rgpu:8", ""), "", "removed");
     is_freed(licenses_replace(NULL, "rgpu:1"), "rgpu:1", "added");
     is_freed(licenses_replace("a:1|b:1", ""), "a:1|b:1", "others are left as they are");
+    ok(licenses_same("rgpu:2,rgpu_a:1", "rgpu_a:1,rgpu:2") && licenses_same("", ""),
+       "the same in another order");
+    ok(!licenses_same("rgpu:2,rgpu_a:1", "rgpu:2,rgpu_b:1") && !licenses_same("rgpu:2", "rgpu:12"),
+       "and others");
     is_freed(licenses_select_ours("a:1,rgpu:2,rgpu_mem:4"), "rgpu:2,rgpu_mem:4", "selected");
 }
 

@@ -141,7 +141,8 @@ as_slurm() { start "$1" setpriv --reuid slurm --regid slurm --init-groups --pdea
 # The database and slurmdbd, with an account that everybody of these tests is in.
 start_accounting() {
     local user
-    local database=(mariadbd --no-defaults --datadir="$SLURM_DIR/database" --skip-grant-tables
+    local database=(mariadbd --no-defaults --datadir="$SLURM_DIR/database" --tmpdir="$SLURM_DIR/database"
+        --skip-grant-tables
         --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=32M --innodb-log-file-size=16M)
     install -d -o slurm "$SLURM_DIR/database"
     { printf '%s\n' 'create database mysql;' 'use mysql;'; cat /usr/share/mysql/mysql_system_tables{,_data}.sql; } |

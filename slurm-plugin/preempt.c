@@ -114,9 +114,12 @@ static json_t *find_candidates(const struct slurm_settings *settings, job_record
 /* Those in their grace time are asked again, as Slurm does, until it is over. */
 static bool last_is_under_way(void)
 {
-    job_record_t *preemptor = find_job_record(last.preemptor), *job;
+    job_record_t *preemptor, *job;
     bool any = false;
 
+    if (last.count == 0) /* a slurmctld that starts cannot find jobs yet */
+        return false;
+    preemptor = find_job_record(last.preemptor);
     for (size_t i = 0; i < last.count; i++) {
         job = find_victim(&last.victims[i]);
         if (!job)

@@ -14,12 +14,8 @@ restore() {
 }
 take() { api POST /v1/leases '{"request": {"gpus": [{}]}, "ticket": true}'; }
 try() { RGPU_TICKET=$1 "$CLIENT" "$BOX" echo hi 2>&1 || true; }
-<<<<<<< HEAD
 # The newest page: there are more events than one page has.
 epochs() { api GET '/v1/events?after=-100' | grep -o '"history.lost"' | wc -l; }
-=======
-epochs() { api GET '/v1/events?after=-200' | grep -o '"history.lost"' | wc -l; }
->>>>>>> ea32c29 (docs/security.md: clients and the broker, floods, keys and files)
 gpus_are() { [ "$(api GET /v1/gpus | python3 -c 'import json, sys; print(*sorted(g["state"] for g in json.load(sys.stdin)["gpus"]))')" = "$1" ]; }
 
 refused='the broker does not know the lease any more|the lease has ended'

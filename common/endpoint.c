@@ -98,7 +98,7 @@ void endpoint_format(const struct endpoint *endpoint, char *text)
 {
     if (endpoint->is_unix)
         snprintf(text, ENDPOINT_TEXT_MAX, "unix:%s", endpoint->host);
-    else if (strchr(endpoint->host, ':'))
+    else if (strchr(endpoint->host, ':') || !strcmp(endpoint->host, "unix"))
         snprintf(text, ENDPOINT_TEXT_MAX, "[%s]:%u", endpoint->host, endpoint->port);
     else
         snprintf(text, ENDPOINT_TEXT_MAX, "%s:%u", endpoint->host, endpoint->port);

@@ -16,6 +16,7 @@
 #include "client-lib/crew.h"
 #include "client-lib/exports.h"
 #include "client-lib/thread.h"
+#include "common/clock.h"
 
 enum {
     CHUNK_MIN = 128 * 1024,
@@ -99,13 +100,6 @@ static bool block_done(const struct session *session, const struct block *block)
     return flag_reached(session, block_index(session->blocks, block), block->use);
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 // Where the box writes the flags over a network nothing wakes a waiter, and to ask the box would be to
 // wait for all that the stream has been given, with nothing on its way meanwhile. So this sleeps for
 // most of the time that SIZE bytes usually take, and then looks often. False: it takes far longer.
@@ -113,7 +107,7 @@ static bool doze_for_flag(struct session *session, uint32_t index, uint32_t valu
 {
     _Atomic uint32_t *us_per_mib = &session->blocks->us_per_mib;
     uint64_t usual = atomic_load(us_per_mib), expected = usual * size >> 20, waited = 0;
-    uint64_t began = now_us(), sleep = expected * 7 / 8;
+    uint64_t began = clock_us(), sleep = expected * 7 / 8;
     unsigned int sleeps = 0;
     link_flush(session->link);
     while (!flag_reached(session, index, value)) {
@@ -126,10 +120,10 @@ static bool doze_for_flag(struct session *session, uint32_t index, uint32_t valu
         struct timespec pause = {.tv_nsec = (long)sleep * 1000};
         nanosleep(&pause, NULL);
         sleeps++;
-        waited = now_us() - began;
+        waited = clock_us() - began;
         sleep = waited / 8;
     }
-    // Who oversleeps does not learn by how much.
+    // A single sleep that was too long tells nothing of how much shorter the wait was.
     uint64_t took = sleeps > 1 ? waited : waited / 2;
     usual = (3 * usual + (took << 20) / size) / 4;
     atomic_store(us_per_mib, usual < DOZE_MAX_US ? (uint32_t)usual : DOZE_MAX_US);
@@ -147,7 +141,7 @@ static CUresult wait_flag(struct session *session, uint32_t index, uint32_t valu
         __builtin_ia32_pause();
         if (spins % 64 != 63)
             continue;
-        uint64_t now = now_us();
+        uint64_t now = clock_us();
         if (!until)
             until = now + session->spin_us;
         if (now < until)

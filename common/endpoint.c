@@ -13,8 +13,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 static int parse_port(const char *text, uint16_t *port)
 {
@@ -130,14 +131,6 @@ int endpoint_parse_list(const char *text, uint16_t default_port, struct endpoint
     return (int)count;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int await_connected(int fd, int64_t deadline)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
@@ -145,7 +138,7 @@ static int await_connected(int fd, int64_t deadline)
     socklen_t size = sizeof(error);
 
     do {
-        int64_t left = deadline - now_ms();
+        int64_t left = deadline - clock_ms();
         result = poll(&wait, 1, left > 0 ? (int)left : 0);
     } while (result < 0 && errno == EINTR);
     if (result < 0)
@@ -209,7 +202,7 @@ static struct sockaddr_un unix_address(const struct endpoint *endpoint)
 
 int endpoint_connect(const struct endpoint *endpoint, int timeout_ms)
 {
-    int64_t deadline = now_ms() + timeout_ms;
+    int64_t deadline = clock_ms() + timeout_ms;
     struct addrinfo *list;
 
     if (endpoint->is_unix) {

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 enum { CONNECT_MAX_MS = 5000, HEAD_MAX = 65536 };
 
@@ -22,18 +23,10 @@ struct exchange {
     size_t size, room;
 };
 
-static int64_t steady_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int await(const struct exchange *exchange, short events)
 {
     struct pollfd wait = {.fd = exchange->fd, .events = events};
-    int64_t left = exchange->deadline - steady_ms();
+    int64_t left = exchange->deadline - clock_ms();
     int n = left > 0 ? poll(&wait, 1, (int)left) : 0;
 
     return n > 0 || (n < 0 && errno == EINTR) ? 0 : n == 0 ? -ETIMEDOUT : -errno;
@@ -207,7 +200,7 @@ static int take_answer(struct exchange *exchange, struct http_answer *answer)
 int http_exchange(const struct endpoint *endpoint, unsigned timeout_ms,
                   const struct http_request *request, struct http_answer *answer)
 {
-    struct exchange exchange = {.deadline = steady_ms() + timeout_ms};
+    struct exchange exchange = {.deadline = clock_ms() + timeout_ms};
     int error;
 
     memset(answer, 0, sizeof(*answer));

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "transport/rdma_private.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum {
     SPIN_TURNS = 4,
@@ -263,7 +263,7 @@ static int spin_for_bytes(struct rdma_link *rdma, bool kickable, uint64_t start)
             return 0;
         if (turn % SPIN_TURNS)
             continue;
-        now = monotonic_ns();
+        now = clock_ns();
         if (now >= least)
             sched_yield();
     }
@@ -280,12 +280,12 @@ static int wait_for_bytes(struct rdma_link *rdma, bool kickable, int timeout_ms)
         return 1;
     if (timeout_ms == 0)
         return link_failure(&rdma->base);
-    start = monotonic_ns();
+    start = clock_ns();
     r = spin_for_bytes(rdma, kickable, start);
     if (r == SPUN_IN_VAIN)
         r = sleep_for_bytes(rdma, kickable, deadline_from(start, timeout_ms));
     if (r > 0)
-        patience_note(&rdma->patience, monotonic_ns() - start);
+        patience_note(&rdma->patience, clock_ns() - start);
     return r;
 }
 
@@ -347,13 +347,11 @@ static int rdma_receive_bulk(struct link *link, void *payload, size_t length)
 static bool rdma_pending(struct link *link)
 {
     struct rdma_link *rdma = rdma_of(link);
-    struct timespec now;
 
     if (look(rdma, RDMA_NOBODY))
         return true;
     // The peer's end takes a system call to see, so only once per clock tick.
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    int64_t tick = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t tick = (int64_t)clock_coarse_ns();
     if (atomic_exchange_explicit(&rdma->looked, tick, memory_order_relaxed) == tick)
         return false;
     return rdma_peer_has_ended(rdma) || available(rdma);

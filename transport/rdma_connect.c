@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "transport/rdma_address.h"
 #include "transport/rdma_handshake.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum { RESOLVE_MS = 200, PAGE = 4096 };
 // Of the client's staging blocks.

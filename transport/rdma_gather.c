@@ -12,7 +12,7 @@
 
 #include "common/log.h"
 #include "transport/rdma_private.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum {
     BYTES = 2048,          // gather at most, and a record more
@@ -114,7 +114,7 @@ static void learn(struct rdma_gather *gather)
     }
     if (!gather->last)
         return;
-    gather->hits = monotonic_ns() - gather->last < SOON_NS ? gather->hits + 1 : 0;
+    gather->hits = clock_ns() - gather->last < SOON_NS ? gather->hits + 1 : 0;
     gather->last = 0;
 }
 
@@ -124,7 +124,7 @@ bool rdma_gather_waits(struct rdma_link *rdma)
 
     learn(gather);
     if (gather->hits < gather->wanted) {
-        gather->last = monotonic_ns();
+        gather->last = clock_ns();
         return false;
     }
     return atomic_load(&rdma->produced) - atomic_load(&rdma->left) < BYTES && ensure_ticks(rdma);

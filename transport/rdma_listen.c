@@ -10,7 +10,7 @@
 #include "common/sha256.h"
 #include "transport/rdma_address.h"
 #include "transport/rdma_handshake.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum { BACKLOG = 8 };
 

@@ -166,14 +166,6 @@ static void *tiny_copy(struct rdma_link *rdma, const struct link_transfer *trans
     return place;
 }
 
-static uint64_t coarse_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
 {
     struct rdma_link *rdma = rdma_of(link);
@@ -203,7 +195,7 @@ int rdma_transfer_start(struct link *link, const struct link_transfer *transfer)
     if (r)
         return link_fail(link, -r, "posting a transfer failed: %s", strerror(r));
     if (rdma->transfers_started == rdma->transfers_done)
-        rdma->transfers_moved = coarse_ms();
+        rdma->transfers_moved = clock_coarse_ns() / 1000000;
     rdma->cookies[rdma->transfers_started++ % RDMA_TRANSFERS] = transfer->cookie;
     atomic_fetch_add_explicit(transfer->write ? &link->sent : &link->received, transfer->size,
                               memory_order_relaxed);
@@ -229,7 +221,7 @@ int rdma_transfer_poll(struct link *link, void **cookies, int room)
     }
     if (count < 0)
         return link_fail(link, -EIO, "completions cannot be polled");
-    uint64_t now = coarse_ms();
+    uint64_t now = clock_coarse_ns() / 1000000;
     if (count || rdma->transfers_started == rdma->transfers_done)
         rdma->transfers_moved = now;
     else if (now - rdma->transfers_moved > rdma->end.dead_ms) // for which the device has retries

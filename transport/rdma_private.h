@@ -6,7 +6,7 @@
 #include "transport/rdma.h"
 #include "transport/rdma_regions.h"
 #include "transport/rdma_verbs.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum rdma_channel { RDMA_COMMANDS, RDMA_BULK, RDMA_CHANNELS };
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "transport/rdma_private.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum { POLL_BATCH = 16 };
 
@@ -144,7 +144,7 @@ void rdma_post_keepalive(struct rdma_link *rdma)
 
     rdma_progress(rdma, RDMA_NOBODY);
     pthread_mutex_lock(&rdma->post_lock);
-    uint64_t completed = atomic_load(&rdma->completed), now = monotonic_ns();
+    uint64_t completed = atomic_load(&rdma->completed), now = clock_ns();
     if (rdma->keepalive > completed) {
         if (now - rdma->asked_at >= (uint64_t)rdma->end.dead_ms * 600000)
             link_fail(&rdma->base, -ETIMEDOUT, "the peer does not answer");

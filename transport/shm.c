@@ -10,7 +10,7 @@
 
 #include "transport/shm_private.h"
 #include "transport/shm_regions.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum {
     SPIN_TURNS = 16,          // looks at the ring per look at the clock
@@ -328,13 +328,11 @@ static int shm_receive_bulk(struct link *link, void *payload, size_t length)
 static bool shm_pending(struct link *link)
 {
     struct shm_link *shm = shm_of(link);
-    struct timespec now;
 
     if (!ring_is_empty(&shm->in))
         return true;
     // Callers poll; the peer's end takes a system call to see, so only once per clock tick.
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    int64_t tick = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t tick = (int64_t)clock_coarse_ns();
     if (atomic_exchange_explicit(&shm->looked, tick, memory_order_relaxed) == tick)
         return false;
     return peer_has_ended(shm) || !ring_is_empty(&shm->in);

@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "common/sha256.h"
 #include "transport/shm_private.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 #define SHM_MAGIC 0x4d485352u
 

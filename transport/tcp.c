@@ -18,7 +18,7 @@
 #include "common/log.h"
 #include "common/tls.h"
 #include "transport/link_private.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 #include "transport/tcp_socket.h"
 
 enum {

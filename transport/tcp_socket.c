@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "transport/spin.h"
+#include "common/wait.h"
 
 enum { CHECK_MS = 2000 };
 

@@ -210,6 +210,8 @@ static int prepare(const struct worker_options *options, struct control_failed *
     linker_prepare();
     memory_prepare();
     charges_prepare();
+    crossing_prepare();
+    host_memory_prepare();
     CUresult result = devices_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);

@@ -147,7 +147,7 @@ uint64_t allocation_total(void); // bytes of all devices
 
 // Our address of a client's WIRE_HOST name; NULL: not all of SIZE bytes are in a mapped region.
 void *host_address(uint64_t host, uint64_t size);
-void host_memory_forget_context(CUcontext context);
+void host_memory_prepare(void);
 
 // ---- the session (session.c) ----
 
@@ -259,8 +259,7 @@ void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint
 // The event to record behind a client's handle: a fresh one, where somebody still waits for the last
 // record.
 CUevent crossing_event(struct serve *serve, uint64_t handle);
-// Ends the watches and opens the gates of a context that is going away.
-void crossing_forget_context(CUcontext context);
+void crossing_prepare(void);
 
 // ---- printed text (print.c) ----
 
@@ -271,22 +270,15 @@ void print_deliver(void);
 // ---- transfers over a byte stream (push.c, pull.c) ----
 
 int push_start(void);
-void push_forget_context(CUcontext context);
 int pull_start(void);
 void pull_deliver(void); // until pulls whose copies are done have been sent
-// A stream of the worker's own. It has the highest priority, since streams of one priority may share a
-// queue of the hardware, in which one that waits at a gate would hold up the copy that opens it.
-CUresult own_stream_create(CUstream *out);
-void staging_streams_forget(CUcontext context); // which is current
 
 // ---- transfers to and from memory that the link reaches (reach.c) ----
 
 int reach_start(void);
 void reach_deliver(void); // until flags that the GPU has raised have been passed on
-void reach_forget_context(CUcontext context);
 // Before memory is freed, or the context that it is of: waits for copies that use it (direct.c).
 void direct_forget(CUdeviceptr start);
-void direct_forget_context(CUcontext context);
 // Ends the use of a region once the copies that need it are over.
 void reach_forget_region(struct serve *serve, uint32_t region);
 // A copy between the device and a client's WIRE_HOST name, in stream order.

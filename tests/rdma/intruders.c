@@ -5,7 +5,7 @@
 #include "tests/transport/pairs.h"
 #include "transport/rdma_address.h"
 #include "transport/rdma_handshake.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 
 static const struct link_options options = {.spin_us = 1, .block_size = 4096, .block_count = 2};
 static struct shm_memory *memory;

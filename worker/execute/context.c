@@ -1,15 +1,33 @@
 // Contexts of the session: primary ones, which the worker keeps warm with a reference of its own, and
 // those that the client creates.
+#include "worker/execute/context.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
 #include "worker/execute/charge.h"
 #include "worker/execute/pools.h"
 #include "worker_serve.h"
 
+enum { WATCHERS_MAX = 8 };
+
+static void (*watchers[WATCHERS_MAX])(CUcontext context);
+static unsigned watcher_count;
+
+void context_watch(void (*forget)(CUcontext context))
+{
+    if (watcher_count == WATCHERS_MAX) {
+        log_error("more than %d parts of the worker watch contexts", WATCHERS_MAX);
+        abort();
+    }
+    watchers[watcher_count++] = forget;
+}
+
 // Everything of ours that refers to a context which is going away.
 static void forget_context(CUcontext context)
 {
-    crossing_forget_context(context);
-    staging_streams_forget(context);
-    host_memory_forget_context(context);
+    for (unsigned i = 0; i < watcher_count; i++)
+        watchers[i](context);
     allocation_remove_context(context);
     charge_drop_context(context);
     atomic_fetch_add(&session.memory_epoch, 1);

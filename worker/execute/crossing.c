@@ -5,14 +5,12 @@
 // A watched event is asked for again and again by a thread of its own: a stream that waited for it could
 // hold up others that share a queue of the hardware, and a thread for each would be many.
 #include <stdlib.h>
-#include <time.h>
 
 #include "common/log.h"
-#include "transport/spin.h"
+#include "worker/execute/context.h"
 #include "worker/intake/relief.h"
+#include "worker/move/mover.h"
 #include "worker_serve.h"
-
-enum { LEAST_PAUSE_US = 20, LONGEST_PAUSE_US = 1000 };
 
 struct watch {
     uint32_t number;
@@ -35,8 +33,10 @@ static struct watch *watches;
 static struct held *held;
 static _Atomic unsigned watch_count; // changed by those who take requests, and by the end of watches
 static bool watching;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of all above
-static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
+
+static bool any_watch(void);
+static bool look(void);
+static struct mover mover = MOVER(.has_work = any_watch, .advance = look); // its lock is that of all above
 
 // ---- watching ----
 
@@ -44,13 +44,12 @@ static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
 static struct watch *take_reached(void)
 {
     struct watch *reached = NULL, **end = &reached;
-    CUcontext current = NULL;
 
     for (struct watch **at = &watches; *at;) {
         struct watch *watch = *at;
-        if (watch->context != current)
-            driver.cuCtxSetCurrent(current = watch->context);
-        watch->result = driver.cuEventQuery(watch->event);
+        watch->result = mover_enter(&mover, watch->context);
+        if (watch->result == CUDA_SUCCESS)
+            watch->result = driver.cuEventQuery(watch->event);
         if (watch->result == CUDA_ERROR_NOT_READY) {
             at = &watch->next;
             continue;
@@ -96,49 +95,29 @@ static void tell(struct watch *reached)
     }
 }
 
-static void pause_for(uint64_t waited_ns)
+static bool any_watch(void)
 {
-    uint64_t us = waited_ns / 16000;
-
-    us = us < LEAST_PAUSE_US ? LEAST_PAUSE_US : us > LONGEST_PAUSE_US ? LONGEST_PAUSE_US : us;
-    nanosleep(&(struct timespec){.tv_nsec = (long)us * 1000}, NULL);
+    return watches;
 }
 
-static void *watch_main(void *opaque)
+static bool look(void)
 {
-    uint64_t start = monotonic_ns();
+    struct watch *reached = take_reached();
 
-    for (;;) {
-        pthread_mutex_lock(&lock);
-        if (!watches) {
-            while (!watches)
-                pthread_cond_wait(&added, &lock);
-            start = monotonic_ns();
-        }
-        struct watch *reached = take_reached();
-        end_events(reached);
-        pthread_mutex_unlock(&lock);
-        if (reached) {
-            deliver();
-            tell(reached);
-            start = monotonic_ns();
-        } else {
-            pause_for(monotonic_ns() - start);
-        }
-    }
-    return NULL;
+    if (!reached)
+        return false;
+    end_events(reached);
+    pthread_mutex_unlock(&mover.lock);
+    deliver();
+    tell(reached);
+    pthread_mutex_lock(&mover.lock);
+    return true;
 }
 
 // Under lock.
 static bool start_watching(void)
 {
-    pthread_t thread;
-
-    if (watching)
-        return true;
-    watching = pthread_create(&thread, NULL, watch_main, NULL) == 0;
-    if (watching)
-        pthread_detach(thread);
+    watching = watching || mover_start(&mover) == 0;
     return watching;
 }
 
@@ -161,18 +140,18 @@ void serve_event_watch(struct serve *serve, const struct args_event_watch *args,
         return;
     }
     struct watch *watch = calloc(1, sizeof(*watch));
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     if (watch && start_watching()) {
         *watch = (struct watch){.number = args->watch, .event = event,
                                 .context = context_of(args->event), .next = watches};
         watches = watch;
         atomic_fetch_add(&watch_count, 1);
-        pthread_cond_signal(&added);
+        pthread_cond_signal(&mover.added);
     } else {
         free(watch);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
 }
 
 // ---- events, which may be recorded again and destroyed while they are watched ----
@@ -182,11 +161,11 @@ static bool leave_to_watches(CUevent event)
 {
     bool found = false;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     for (struct watch *watch = watches; watch; watch = watch->next)
         if (watch->event == event)
             watch->ours = found = true;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
     return found;
 }
 
@@ -205,9 +184,9 @@ CUevent crossing_event(struct serve *serve, uint64_t handle)
     if (!event || !atomic_load(&watch_count))
         return event;
     struct handle_note note = session.notes[handle_index(handle)];
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     bool watched = is_watched(event);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
     if (!watched)
         return event;
     CUresult result = make_event(&fresh, context_of(handle), note.event_flags, serve->current);
@@ -313,10 +292,10 @@ void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
         free(entry);
         return;
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     entry->next = held;
     held = entry;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
 }
 
 static void open_gate(struct held *entry)
@@ -330,14 +309,14 @@ static void open_gate(struct held *entry)
 // A gate that went with its context is not there any more.
 void serve_gate_open(struct serve *serve, const struct args_gate_open *args)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     struct held **at = &held;
     while (*at && (*at)->number != args->gate)
         at = &(*at)->next;
     struct held *found = *at;
     if (found)
         *at = found->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
     if (found)
         open_gate(found);
 }
@@ -363,9 +342,9 @@ static struct watch *take_watches_of(CUcontext context)
     return taken;
 }
 
-void crossing_forget_context(CUcontext context)
+static void forget_context(CUcontext context)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     struct watch *taken = take_watches_of(context);
     for (struct held **at = &held; *at;) {
         struct held *entry = *at;
@@ -376,6 +355,12 @@ void crossing_forget_context(CUcontext context)
             at = &entry->next;
         }
     }
-    pthread_mutex_unlock(&lock);
+    mover_forget_context(&mover, context);
+    pthread_mutex_unlock(&mover.lock);
     tell(taken);
+}
+
+void crossing_prepare(void)
+{
+    context_watch(forget_context);
 }

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "worker/worker.h"
+#include "worker/execute/context.h"
 #include "worker_serve.h"
 
 // Requests read a region's place without a lock; base is set last and cleared first.
@@ -158,7 +159,7 @@ void serve_host_unmap(struct serve *serve, const struct args_host_unmap *args)
     pthread_mutex_unlock(&lock);
 }
 
-void host_memory_forget_context(CUcontext context)
+static void forget_context(CUcontext context)
 {
     pthread_mutex_lock(&lock);
     for (unsigned i = 1; i < WIRE_REGION_LIMIT; i++) {
@@ -168,4 +169,9 @@ void host_memory_forget_context(CUcontext context)
         regions[i].context = NULL;
     }
     pthread_mutex_unlock(&lock);
+}
+
+void host_memory_prepare(void)
+{
+    context_watch(forget_context);
 }

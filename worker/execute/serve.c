@@ -10,7 +10,7 @@
 #include "worker/execute/pools.h"
 #include "worker/intake/relief.h"
 #include "worker/worker.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 #include "worker_serve.h"
 
 struct serve *serve_new(void)
@@ -298,7 +298,7 @@ static struct patience patience;
 // lets others run, of whom one may be the GPU.
 static bool ask_again(uint64_t start)
 {
-    uint64_t passed = monotonic_ns() - start;
+    uint64_t passed = clock_ns() - start;
 
     if (passed >= patience_ns(&patience, session.spin_us) || link_pending(session.link))
         return false;
@@ -310,7 +310,7 @@ static bool ask_again(uint64_t start)
 // Asks QUERY until it is done, somebody else sends something, or the spin time is over.
 #define SPIN_WHILE_ALONE(query) \
     do { \
-        uint64_t start_ = monotonic_ns(); \
+        uint64_t start_ = clock_ns(); \
         while ((query) == CUDA_ERROR_NOT_READY && ask_again(start_)) \
             ; \
     } while (0)
@@ -318,7 +318,7 @@ static bool ask_again(uint64_t start)
 CUresult serve_wait_stream(struct serve *serve, CUstream stream)
 {
     CUresult result = CUDA_ERROR_NOT_READY;
-    uint64_t start = monotonic_ns();
+    uint64_t start = clock_ns();
 
     if (driver.cuStreamQuery && serve->reading)
         SPIN_WHILE_ALONE(result = driver.cuStreamQuery(stream));
@@ -326,7 +326,7 @@ CUresult serve_wait_stream(struct serve *serve, CUstream stream)
         serve_let_others_read(serve);
         result = driver.cuStreamSynchronize(stream);
     }
-    patience_note(&patience, monotonic_ns() - start);
+    patience_note(&patience, clock_ns() - start);
     return result;
 }
 
@@ -380,7 +380,7 @@ const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
 
 static void execute(struct serve *serve, const struct serve_entry *entry)
 {
-    uint64_t start = entry->query ? monotonic_ns() : 0;
+    uint64_t start = entry->query ? clock_ns() : 0;
 
     if (!(entry->traits & TRAIT_ROW))
         reach_break_row();
@@ -391,7 +391,7 @@ static void execute(struct serve *serve, const struct serve_entry *entry)
     if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
         entry->handle(serve, serve->request + 1);
     if (start)
-        patience_note(&patience, monotonic_ns() - start);
+        patience_note(&patience, clock_ns() - start);
 }
 
 bool serve_record(struct serve *serve, uint32_t size)

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "worker/intake/relief.h"
 #include "worker/move/staging.h"
-#include "transport/spin.h"
+#include "common/wait.h"
 #include "worker/worker.h"
 #include "worker_serve.h"
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "worker/execute/context.h"
 #include "worker_driver.h"
 
 enum { REGIONS_MAX = 256, PAGE = 4096 };
@@ -255,7 +256,12 @@ void direct_forget(CUdeviceptr start)
     forget(start, NULL);
 }
 
-void direct_forget_context(CUcontext context)
+static void forget_context(CUcontext context)
 {
     forget(0, context);
+}
+
+void direct_start(void)
+{
+    context_watch(forget_context);
 }

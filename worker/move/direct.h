@@ -12,6 +12,8 @@ struct direct_region;
 // when it is first asked for. CONTEXT is current.
 struct direct_region *direct_hold(enum move_kind kind, CUdeviceptr address, uint64_t size,
                                   CUcontext context);
+// Before the first move: memory of a context that goes is given back when no move uses it any more.
+void direct_start(void);
 void direct_release(struct direct_region *region);
 // How a transfer names it.
 struct link_registered *direct_registered(const struct direct_region *region);

@@ -2,15 +2,14 @@
 // thread copies the data block by block into staging blocks, sends each, and the GPU opens the gate
 // behind the last copy. Nothing that learns of the stream's progress passes the data.
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
+#include "worker/execute/context.h"
+#include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker_serve.h"
-
-enum { STREAMS_MAX = 64 };
 
 struct pull {
     uint32_t id;
@@ -35,57 +34,15 @@ struct flight {
     uint32_t size;
 };
 
-// One stream of each context carries the copies of all its pulls: they start only when nothing is
-// left to wait for, so none can hold up another.
-struct carrier {
-    CUcontext context;
-    CUstream stream;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
-static struct pull *jobs; // under lock, oldest first; only the mover takes them out
+static bool any_job(void);
+static bool make_progress(void);
+static struct mover mover = MOVER(.has_work = any_job, .advance = make_progress);
+static struct pull *jobs; // under the mover's lock, oldest first; only it takes them out
 static _Atomic unsigned job_count;
-static struct carrier carriers[STREAMS_MAX]; // under lock
 static struct flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
 static unsigned flight_head, flight_count;
-static CUcontext current; // the mover's
 
 // ---- the mover ----
-
-static CUresult carrier_of(CUcontext context, CUstream *out)
-{
-    struct carrier *unmade = NULL;
-
-    for (unsigned i = 0; i < STREAMS_MAX; i++) {
-        if (carriers[i].context == context) {
-            *out = carriers[i].stream;
-            return CUDA_SUCCESS;
-        }
-        if (!carriers[i].context && !unmade)
-            unmade = &carriers[i];
-    }
-    if (!unmade)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = own_stream_create(&unmade->stream);
-    if (result == CUDA_SUCCESS) {
-        unmade->context = context;
-        *out = unmade->stream;
-    }
-    return result;
-}
-
-static CUresult enter(CUcontext context)
-{
-    if (!context)
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    if (current == context)
-        return CUDA_SUCCESS;
-    CUresult result = driver.cuCtxSetCurrent(context);
-    current = result == CUDA_SUCCESS ? context : NULL;
-    return result;
-}
 
 static CUresult issue_one(struct pull *job, CUstream stream, struct block *block)
 {
@@ -118,7 +75,7 @@ static void fail(struct pull *job, CUresult result)
 // Queues as many copies as there are blocks; under lock.
 static bool issue(struct pull *job)
 {
-    CUresult result = job->result == CUDA_SUCCESS ? enter(job->context) : job->result;
+    CUresult result = job->result == CUDA_SUCCESS ? mover_enter(&mover, job->context) : job->result;
     CUstream stream = NULL;
     struct block *block;
     bool any = false;
@@ -132,7 +89,7 @@ static bool issue(struct pull *job)
         job->ready = result == CUDA_SUCCESS;
     }
     if (result == CUDA_SUCCESS)
-        result = carrier_of(job->context, &stream);
+        result = mover_stream(&mover, job->context, 0, &stream);
     while (result == CUDA_SUCCESS && job->issued < job->size &&
            (block = staging_take(STAGING_PULL, false))) {
         result = issue_one(job, stream, block);
@@ -168,19 +125,19 @@ static bool send_next(void)
     if (!flight_count)
         return false;
     struct flight flight = flights[flight_head];
-    if (enter(flight.job->context) == CUDA_SUCCESS && !staging_done(flight.block, &result))
+    if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS && !staging_done(flight.block, &result))
         return false;
-    if (current != flight.job->context)
+    if (mover.current != flight.job->context)
         result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     flight_head = (flight_head + 1) % STAGING_BLOCKS_MAX;
     flight_count--;
     if (result != CUDA_SUCCESS && flight.job->result == CUDA_SUCCESS)
         fail(flight.job, result);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
     if (flight.job->result == CUDA_SUCCESS)
         send_block(&flight);
     staging_give(flight.block);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     flight.job->flying--;
     flight.job->sent += flight.size;
     return true;
@@ -196,7 +153,7 @@ static void end_job(struct pull *job)
     struct wire_job_end end = {.job = job->id, .result = (int32_t)job->result};
 
     event_send(EVENT_PULLED, &end, sizeof(end), 0);
-    if (job->context && enter(job->context) == CUDA_SUCCESS)
+    if (job->context && mover_enter(&mover, job->context) == CUDA_SUCCESS)
         driver.cuEventDestroy_v2(job->start);
     gate_release(job->gate);
     free(job);
@@ -215,21 +172,10 @@ static bool end_jobs(void)
         *at = job->next;
         end_job(job);
         atomic_fetch_sub(&job_count, 1);
-        pthread_cond_broadcast(&ended);
+        pthread_cond_broadcast(&mover.ended);
         any = true;
     }
     return any;
-}
-
-static void sleep_us(uint32_t us)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)us * 1000;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&added, &lock, &until);
 }
 
 static bool make_progress(void)
@@ -243,40 +189,28 @@ static bool make_progress(void)
     return any;
 }
 
-static void *mover_main(void *opaque)
+static bool any_job(void)
 {
-    struct backoff backoff = {0};
+    return jobs;
+}
 
-    pthread_mutex_lock(&lock);
-    for (;;) {
-        while (!jobs) {
-            backoff.since_us = 0;
-            pthread_cond_wait(&added, &lock);
+static void forget_context(CUcontext context)
+{
+    pthread_mutex_lock(&mover.lock);
+    for (struct pull *job = jobs; job; job = job->next)
+        if (job->context == context) {
+            job->context = NULL;
+            if (job->result == CUDA_SUCCESS)
+                fail(job, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         }
-        if (make_progress()) {
-            backoff.since_us = 0;
-            continue;
-        }
-        uint32_t us = backoff_next(&backoff);
-        if (us) {
-            sleep_us(us);
-        } else {
-            pthread_mutex_unlock(&lock);
-            sched_yield();
-            pthread_mutex_lock(&lock);
-        }
-    }
-    return NULL;
+    mover_forget_context(&mover, context);
+    pthread_mutex_unlock(&mover.lock);
 }
 
 int pull_start(void)
 {
-    pthread_t thread;
-    int err = pthread_create(&thread, NULL, mover_main, NULL);
-
-    if (!err)
-        pthread_detach(thread);
-    return -err;
+    context_watch(forget_context);
+    return mover_start(&mover);
 }
 
 // ---- requests ----
@@ -302,14 +236,14 @@ static CUresult place(struct pull *job, CUstream stream)
 
 static void append(struct pull *job)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     struct pull **at = &jobs;
     while (*at)
         at = &(*at)->next;
     *at = job;
     atomic_fetch_add(&job_count, 1);
-    pthread_cond_signal(&added);
-    pthread_mutex_unlock(&lock);
+    pthread_cond_signal(&mover.added);
+    pthread_mutex_unlock(&mover.lock);
 }
 
 // A pull that cannot start tells the client so, which waits for its end.
@@ -355,33 +289,10 @@ void pull_deliver(void)
 {
     if (!atomic_load_explicit(&job_count, memory_order_acquire))
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     while (copied_but_not_sent()) {
-        pthread_cond_signal(&added);
-        pthread_cond_wait(&ended, &lock);
+        pthread_cond_signal(&mover.added);
+        pthread_cond_wait(&mover.ended, &mover.lock);
     }
-    pthread_mutex_unlock(&lock);
-}
-
-void staging_streams_forget(CUcontext context)
-{
-    push_forget_context(context);
-    reach_forget_context(context);
-    direct_forget_context(context);
-    pthread_mutex_lock(&lock);
-    for (struct pull *job = jobs; job; job = job->next)
-        if (job->context == context) {
-            job->context = NULL;
-            if (job->result == CUDA_SUCCESS)
-                fail(job, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        }
-    for (unsigned i = 0; i < STREAMS_MAX; i++)
-        if (carriers[i].context == context) {
-            driver.cuStreamDestroy_v2(carriers[i].stream);
-            carriers[i].context = NULL;
-        }
-    staging_forget_events(context);
-    if (current == context)
-        current = NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
 }

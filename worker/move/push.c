@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "worker/execute/context.h"
 #include "worker/intake/relief.h"
+#include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker_serve.h"
 
@@ -38,12 +40,14 @@ struct flight {
 };
 
 static struct push jobs[JOBS_MAX];     // under jobs_lock
-static struct lane lanes[LANES_MAX];   // under lock
-static struct flight flights[STAGING_BLOCKS_MAX]; // under lock; a block is in at most one
+static struct lane lanes[LANES_MAX];   // under the mover's lock
+static struct flight flights[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
 static unsigned flight_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before lock
-static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the mover's
+
+static bool any_flight(void);
+static bool see_off(void);
+static struct mover mover = MOVER(.has_work = any_flight, .advance = see_off);
 
 // ---- lanes ----
 
@@ -67,7 +71,7 @@ static CUresult take_lane(CUcontext context, struct lane **out)
     struct lane *found = NULL, *unmade = NULL;
     CUresult result = CUDA_SUCCESS;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     for (unsigned i = 0; i < LANES_MAX && !found; i++) {
         if (lanes[i].context == context && !lanes[i].busy)
             found = &lanes[i];
@@ -80,14 +84,14 @@ static CUresult take_lane(CUcontext context, struct lane **out)
         found->busy = true;
     else if (result == CUDA_SUCCESS)
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
     *out = found;
     return result;
 }
 
-void push_forget_context(CUcontext context)
+static void forget_context(CUcontext context)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     for (unsigned i = 0; i < LANES_MAX; i++) {
         if (lanes[i].context != context)
             continue;
@@ -95,7 +99,7 @@ void push_forget_context(CUcontext context)
         driver.cuEventDestroy_v2(lanes[i].start);
         lanes[i].context = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mover.lock);
 }
 
 // ---- the thread that sees blocks off ----
@@ -111,7 +115,12 @@ static void finish(const struct flight *flight)
         event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
 }
 
-// Takes every flight that is over out of the list; the lock is held on entry and on return.
+static bool any_flight(void)
+{
+    return flight_count > 0;
+}
+
+// Takes every flight that is over out of the list.
 static bool see_off(void)
 {
     bool any = false;
@@ -127,71 +136,32 @@ static bool see_off(void)
         if (over.lane)
             over.lane->busy = false;
         any = true;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&mover.lock);
         finish(&over);
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&mover.lock);
     }
     return any;
-}
-
-static void sleep_us(uint32_t us)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)us * 1000;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&added, &lock, &until);
-}
-
-static void *see_off_main(void *opaque)
-{
-    struct backoff backoff = {0};
-
-    pthread_mutex_lock(&lock);
-    for (;;) {
-        while (!flight_count) {
-            backoff.since_us = 0;
-            pthread_cond_wait(&added, &lock);
-        }
-        if (see_off()) {
-            backoff.since_us = 0;
-            continue;
-        }
-        uint32_t us = backoff_next(&backoff);
-        if (us) {
-            sleep_us(us);
-        } else {
-            pthread_mutex_unlock(&lock);
-            sched_yield();
-            pthread_mutex_lock(&lock);
-        }
-    }
-    return NULL;
 }
 
 int push_start(void)
 {
     struct wire_credit credit;
-    pthread_t thread;
 
     staging_prepare();
+    context_watch(forget_context);
     credit = (struct wire_credit){.blocks = staging_blocks(STAGING_PUSH)};
-    int err = pthread_create(&thread, NULL, see_off_main, NULL);
-    if (err)
-        return -err;
-    pthread_detach(thread);
-    event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
-    return 0;
+    int err = mover_start(&mover);
+    if (!err)
+        event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
+    return err;
 }
 
 static void add_flight(struct flight flight)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&mover.lock);
     flights[flight_count++] = flight;
-    pthread_cond_signal(&added);
-    pthread_mutex_unlock(&lock);
+    pthread_cond_signal(&mover.added);
+    pthread_mutex_unlock(&mover.lock);
 }
 
 void staging_see_off(struct block *block)
@@ -259,9 +229,9 @@ static CUresult place(struct push *job, CUcontext context, CUstream stream)
         gate_release(job->gate);
     job->gate = -1;
     if (job->lane) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&mover.lock);
         job->lane->busy = false;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&mover.lock);
         job->lane = NULL;
     }
     return result;
@@ -276,9 +246,9 @@ static void give_up(struct push *job)
         job->gate = -1;
     }
     if (job->lane) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&mover.lock);
         job->lane->busy = false;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&mover.lock);
         job->lane = NULL;
     }
 }

@@ -6,36 +6,26 @@
 // start (the client's staging blocks) is fetched before, but only as long as blocks are left for
 // moves whose turn it is: those end whatever else waits, so that none can wait for ever.
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
+#include "worker/execute/context.h"
 #include "worker/move/direct.h"
 #include "worker/move/reach.h"
 #include "worker/move/reach_blocks.h"
 #include "worker_serve.h"
 
 enum {
-    CARRIERS_MAX = 64,
     BLOCKS_KEPT = 4,
     POLL_BATCH = 16,
     DIRECT_PIECE = 1 << 20, // bytes of one operation
     DIRECT_FLYING = 8,      // of one move
 };
 
-// Streams of ours that carry the copies of all moves of a context, one for each direction: copies
-// are queued there only when nothing is left to wait for, so none can hold up another.
-struct carrier {
-    CUcontext context;
-    CUstream streams[2]; // by move_kind
-};
-
-struct reach reach = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .added = PTHREAD_COND_INITIALIZER,
-    .ended = PTHREAD_COND_INITIALIZER,
-};
+static bool any_move(void);
+static bool make_progress(void);
+struct reach reach = {.mover = MOVER(.has_work = any_move, .advance = make_progress, .learns = true)};
 struct reached_region reached[WIRE_REGION_LIMIT];
 
 // All below under the lock.
@@ -43,56 +33,16 @@ static struct flight flights[FLIGHTS_MAX];
 static struct flight *idle[FLIGHTS_MAX], *active[FLIGHTS_MAX]; // active: oldest first
 static unsigned idle_count, active_count;
 static _Atomic unsigned signals; // of the active
-static struct carrier carriers[CARRIERS_MAX];
-static CUcontext current; // the mover's
 
-// ---- contexts and their streams ----
-
-static CUresult enter(CUcontext context)
+static CUresult enter(const struct move *move)
 {
-    if (!context)
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    if (current == context)
-        return CUDA_SUCCESS;
-    CUresult result = driver.cuCtxSetCurrent(context);
-    current = result == CUDA_SUCCESS ? context : NULL;
-    return result;
-}
-
-static CUresult make_carrier(struct carrier *carrier, CUcontext context)
-{
-    CUresult result = own_stream_create(&carrier->streams[0]);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = own_stream_create(&carrier->streams[1]);
-    if (result != CUDA_SUCCESS)
-        driver.cuStreamDestroy_v2(carrier->streams[0]);
-    else
-        carrier->context = context;
-    return result;
+    return mover_enter(&reach.mover, move->context);
 }
 
 // The stream that carries MOVE, whose context is current then.
 static CUresult carrier_of(const struct move *move, CUstream *out)
 {
-    struct carrier *unmade = NULL;
-    CUresult result = enter(move->context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    for (unsigned i = 0; i < CARRIERS_MAX; i++) {
-        if (carriers[i].context == move->context) {
-            *out = carriers[i].streams[move->kind];
-            return CUDA_SUCCESS;
-        }
-        if (!carriers[i].context && !unmade)
-            unmade = &carriers[i];
-    }
-    result = unmade ? make_carrier(unmade, move->context) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS)
-        *out = unmade->streams[move->kind];
-    return result;
+    return mover_stream(&reach.mover, move->context, move->kind, out);
 }
 
 // ---- flights ----
@@ -215,7 +165,7 @@ static void open_when_written(struct move *move)
     if (move->kind != MOVE_TO_DEVICE || move->finished != move->size ||
         move->result != CUDA_SUCCESS)
         return;
-    CUresult result = enter(move->context);
+    CUresult result = enter(move);
     if (result == CUDA_SUCCESS)
         result = direct_flush();
     if (result == CUDA_SUCCESS)
@@ -242,7 +192,7 @@ static bool end_flight(struct flight *flight)
 
 static bool copy_is_over(struct flight *flight)
 {
-    CUresult result = enter(flight->move->context);
+    CUresult result = enter(flight->move);
 
     if (result == CUDA_SUCCESS && !staging_done(flight->block, &result))
         return false;
@@ -353,7 +303,7 @@ static bool take_transfers(void)
         retire(flight);
     }
     if (count > 0)
-        pthread_cond_broadcast(&reach.ended);
+        pthread_cond_broadcast(&reach.mover.ended);
     return count > 0;
 }
 
@@ -422,7 +372,7 @@ static bool issue_one(struct move *move)
 
 static void look_whether_ready(struct move *move)
 {
-    CUresult result = enter(move->context);
+    CUresult result = enter(move);
 
     if (result == CUDA_SUCCESS && move->follows)
         result = move->follows->ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -476,13 +426,13 @@ static bool end_moves(void)
         }
         *at = move->next;
         let_follow(move);
-        if (move->start && enter(move->context) == CUDA_SUCCESS)
+        if (move->start && enter(move) == CUDA_SUCCESS)
             driver.cuEventDestroy_v2(move->start);
         gate_release(move->gate);
         if (move->direct)
             direct_release(move->direct);
         free(move);
-        pthread_cond_broadcast(&reach.ended);
+        pthread_cond_broadcast(&reach.mover.ended);
         any = true;
     }
     return any;
@@ -522,7 +472,7 @@ bool signal_begin(uint32_t index, uint32_t value)
     flight->index = index;
     flight->value = value;
     atomic_fetch_add(&signals, 1);
-    pthread_cond_signal(&reach.added);
+    pthread_cond_signal(&reach.mover.added);
     return true;
 }
 
@@ -538,12 +488,12 @@ void reach_deliver(void)
 {
     if (!session.reaches_memory || !atomic_load_explicit(&signals, memory_order_acquire))
         return;
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     while (raised_but_not_told()) {
-        pthread_cond_signal(&reach.added);
-        pthread_cond_wait(&reach.ended, &reach.lock);
+        pthread_cond_signal(&reach.mover.added);
+        pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
     }
-    pthread_mutex_unlock(&reach.lock);
+    pthread_mutex_unlock(&reach.mover.lock);
 }
 
 // ---- the mover ----
@@ -562,72 +512,30 @@ static bool make_progress(void)
     return any;
 }
 
-static void sleep_us(uint32_t us)
+static bool any_move(void)
 {
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)us * 1000;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&reach.added, &reach.lock, &until);
+    return reach.moves || active_count;
 }
 
-static void *mover_main(void *opaque)
+static void forget_context(CUcontext context)
 {
-    struct backoff backoff = {0};
-
-    pthread_mutex_lock(&reach.lock);
-    for (;;) {
-        while (!reach.moves && !active_count) {
-            backoff.since_us = 0;
-            pthread_cond_wait(&reach.added, &reach.lock);
-        }
-        if (make_progress()) {
-            backoff_over(&backoff);
-            continue;
-        }
-        uint32_t us = backoff_next(&backoff);
-        if (us) {
-            sleep_us(us);
-        } else {
-            pthread_mutex_unlock(&reach.lock);
-            sched_yield();
-            pthread_mutex_lock(&reach.lock);
-        }
-    }
-    return NULL;
-}
-
-int reach_start(void)
-{
-    pthread_t thread;
-
-    staging_prepare();
-    reach_blocks_start();
-    for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)
-        idle[idle_count] = &flights[idle_count];
-    int err = pthread_create(&thread, NULL, mover_main, NULL);
-    if (!err)
-        pthread_detach(thread);
-    return -err;
-}
-
-void reach_forget_context(CUcontext context)
-{
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     for (struct move *move = reach.moves; move; move = move->next)
         if (move->context == context) {
             move->context = NULL;
             move_fail(move, CUDA_ERROR_CONTEXT_IS_DESTROYED);
         }
-    for (unsigned i = 0; i < CARRIERS_MAX; i++)
-        if (carriers[i].context == context) {
-            driver.cuStreamDestroy_v2(carriers[i].streams[0]);
-            driver.cuStreamDestroy_v2(carriers[i].streams[1]);
-            carriers[i].context = NULL;
-        }
-    if (current == context)
-        current = NULL;
-    pthread_mutex_unlock(&reach.lock);
+    mover_forget_context(&reach.mover, context);
+    pthread_mutex_unlock(&reach.mover.lock);
+}
+
+int reach_start(void)
+{
+    staging_prepare();
+    reach_blocks_start();
+    context_watch(forget_context);
+    direct_start(); // behind this, as it waits for moves that are to fail first
+    for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)
+        idle[idle_count] = &flights[idle_count];
+    return mover_start(&reach.mover);
 }

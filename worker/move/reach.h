@@ -3,6 +3,7 @@
 #ifndef RGPU_WORKER_REACH_H
 #define RGPU_WORKER_REACH_H
 
+#include "worker/move/mover.h"
 #include "worker/move/staging.h"
 
 enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
@@ -65,9 +66,7 @@ enum { FLIGHTS_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
 
 // What requests and the mover share.
 struct reach {
-    pthread_mutex_t lock;
-    pthread_cond_t added; // a move, or a flag to pass on
-    pthread_cond_t ended; // a move, or an operation of the link
+    struct mover mover;   // its lock is that of all below
     struct move *moves;   // oldest first
     unsigned unready_failures; // moves that failed before their turn
 };

@@ -6,6 +6,7 @@
 // part of a trial uses the usual size until there is a better one.
 #include "worker/move/reach_blocks.h"
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "worker/move/block_tuner.h"
 

@@ -43,11 +43,11 @@ void reach_forget_region(struct serve *serve, uint32_t region)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     while (is_used(region))
-        pthread_cond_wait(&reach.ended, &reach.lock);
+        pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
     reached[region].size = 0;
-    pthread_mutex_unlock(&reach.lock);
+    pthread_mutex_unlock(&reach.mover.lock);
 }
 
 static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
@@ -93,10 +93,10 @@ static CUresult place(struct move *move, CUstream stream)
 {
     CUresult result = move->follows ? CUDA_SUCCESS : mark_start(move, stream);
 
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     while (result == CUDA_SUCCESS && (move->gate = gate_take(&move->ticket)) < 0)
-        pthread_cond_wait(&reach.ended, &reach.lock);
-    pthread_mutex_unlock(&reach.lock);
+        pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
+    pthread_mutex_unlock(&reach.mover.lock);
     if (result == CUDA_SUCCESS)
         result = gate_hold(stream, move->gate, move->ticket);
     if (result == CUDA_SUCCESS)
@@ -113,7 +113,7 @@ static void append(struct move *move, unsigned failures)
 {
     bool listed = false;
 
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     struct move **at = &reach.moves;
     for (; *at; at = &(*at)->next)
         listed |= *at == move->follows;
@@ -125,8 +125,8 @@ static void append(struct move *move, unsigned failures)
         else
             move_fail(move, CUDA_ERROR_LAUNCH_FAILED);
     }
-    pthread_cond_signal(&reach.added);
-    pthread_mutex_unlock(&reach.lock);
+    pthread_cond_signal(&reach.mover.added);
+    pthread_mutex_unlock(&reach.mover.lock);
 }
 
 void reach_break_row(void)
@@ -166,10 +166,10 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
     if (!box->width)
         move->direct = direct_hold(move->kind, device, size, move->context);
     move->early &= !move->direct;
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     move->follows = one_before(move, stream);
     unsigned failures = reach.unready_failures;
-    pthread_mutex_unlock(&reach.lock);
+    pthread_mutex_unlock(&reach.mover.lock);
     row.intact = false;
     CUresult result = place(move, stream);
     serve_fail(serve, result);
@@ -219,7 +219,7 @@ void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream str
     uint64_t rows = (uint64_t)copy->Height * copy->Depth;
     if (!rows || !box.width)
         return;
-    // A row fits a block, and overlapping rows are nobody's wish.
+    // A row has to fit a block. Rows that overlap would leave it open which of them wins.
     if (box.width > WIRE_INLINE_MAX || rows > UINT32_MAX ||
         (rows > 1 && (box.remote_pitch < box.width || box.device_pitch < box.width)))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -233,7 +233,7 @@ bool reach_flag(CUstream stream, uint32_t index, uint32_t value)
 
     if (!row.intact || row.stream != stream || row.kind != MOVE_FROM_DEVICE)
         return false;
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     for (struct move *move = reach.moves; move && !taken; move = move->next) {
         if (move != row.last || move->flag != FLAG_NONE || move->result != CUDA_SUCCESS ||
             move->finished == move->size)
@@ -244,16 +244,16 @@ bool reach_flag(CUstream stream, uint32_t index, uint32_t value)
         taken = true;
     }
     if (taken)
-        pthread_cond_signal(&reach.added);
-    pthread_mutex_unlock(&reach.lock);
+        pthread_cond_signal(&reach.mover.added);
+    pthread_mutex_unlock(&reach.mover.lock);
     return taken;
 }
 
 // The GPU raises our own flag; the mover passes it on.
 void reach_signal(struct serve *serve, uint32_t index, uint32_t value)
 {
-    pthread_mutex_lock(&reach.lock);
+    pthread_mutex_lock(&reach.mover.lock);
     if (!signal_begin(index, value))
         serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    pthread_mutex_unlock(&reach.lock);
+    pthread_mutex_unlock(&reach.mover.lock);
 }

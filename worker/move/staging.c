@@ -2,9 +2,9 @@
 // starve the others, and the events that tell when the GPU is done with one.
 #include "worker/move/staging.h"
 
-#include <time.h>
+#include "worker/execute/context.h"
 
-enum { BACKOFF_SLEEP_MIN_US = 20, BACKOFF_SLEEP_MAX_US = 1000, BACKOFF_USUAL_MAX_US = 5000, SMALL_SHARE = 16 };
+enum { SMALL_SHARE = 16 };
 
 // The memory that serves one use, cut into blocks of one size.
 struct pool {
@@ -19,6 +19,7 @@ struct pool {
 static struct pool pools[STAGING_USES]; // under lock
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER; // of all blocks
 
 // Blocks that were there before keep their events.
 static void carve(enum staging_use use, uint32_t block_size)
@@ -50,12 +51,28 @@ static void add_pool(enum staging_use use, uint8_t **data, size_t size, uint32_t
     carve(use, block_size);
 }
 
+static void forget_events(CUcontext context)
+{
+    pthread_mutex_lock(&events_lock);
+    for (int use = 0; use < STAGING_USES; use++)
+        for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
+            struct block *block = &pools[use].blocks[i];
+            if (block->context != context)
+                continue;
+            block->context = NULL;
+            driver.cuEventDestroy_v2(block->event);
+        }
+    pthread_mutex_unlock(&events_lock);
+}
+
 // Over a byte stream a quarter of the blocks is for pulls, as the kernel's buffers hold data as well,
 // and a sixteenth for small copies; a client may send blocks of the protocol's size. Where the link
 // reaches memory both directions are alike.
 void staging_prepare(void)
 {
     const struct link_staging *staging = pinned.staging;
+
+    context_watch(forget_events);
     uint8_t *data = (uint8_t *)staging->base + staging->blocks_offset;
     uint32_t size = staging->block_size;
 
@@ -149,85 +166,32 @@ void staging_give(struct block *block)
     pthread_mutex_unlock(&lock);
 }
 
+static CUresult make_event(struct block *block, CUcontext context)
+{
+    if (block->context == context)
+        return CUDA_SUCCESS;
+    if (block->context)
+        driver.cuEventDestroy_v2(block->event);
+    CUresult result = driver.cuEventCreate(&block->event, CU_EVENT_DISABLE_TIMING);
+    block->context = result == CUDA_SUCCESS ? context : NULL;
+    return result;
+}
+
 CUresult staging_mark(struct block *block, CUcontext context, CUstream stream)
 {
-    CUresult result = CUDA_SUCCESS;
-
-    if (block->context != context) {
-        if (block->context)
-            driver.cuEventDestroy_v2(block->event);
-        block->context = NULL;
-        result = driver.cuEventCreate(&block->event, CU_EVENT_DISABLE_TIMING);
-        if (result != CUDA_SUCCESS)
-            return result;
-        block->context = context;
-    }
-    return driver.cuEventRecord(block->event, stream);
+    pthread_mutex_lock(&events_lock);
+    CUresult result = make_event(block, context);
+    if (result == CUDA_SUCCESS)
+        result = driver.cuEventRecord(block->event, stream);
+    pthread_mutex_unlock(&events_lock);
+    return result;
 }
 
 bool staging_done(struct block *block, CUresult *result)
 {
+    pthread_mutex_lock(&events_lock);
     // The event went with its context.
     *result = block->context ? driver.cuEventQuery(block->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    pthread_mutex_unlock(&events_lock);
     return *result != CUDA_ERROR_NOT_READY;
-}
-
-void staging_forget_events(CUcontext context)
-{
-    for (int use = 0; use < STAGING_USES; use++)
-        for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
-            struct block *block = &pools[use].blocks[i];
-            if (block->context != context)
-                continue;
-            block->context = NULL;
-            driver.cuEventDestroy_v2(block->event);
-        }
-}
-
-uint64_t clock_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-void backoff_over(struct backoff *backoff)
-{
-    uint64_t waited = backoff->since_us ? clock_us() - backoff->since_us : 0;
-
-    // Where nothing was waited for there is nothing to learn.
-    if (waited > BACKOFF_USUAL_MAX_US)
-        waited = BACKOFF_USUAL_MAX_US;
-    if (waited)
-        backoff->usual_us = (uint32_t)((3 * backoff->usual_us + waited) / 4);
-    backoff->since_us = 0;
-}
-
-uint32_t backoff_next(struct backoff *backoff)
-{
-    uint64_t now = clock_us();
-
-    if (!backoff->since_us)
-        backoff->since_us = now;
-    uint64_t waited = now - backoff->since_us;
-    if (waited < session.spin_us)
-        return 0;
-    // Half of what it usually takes, then a quarter of the time waited so far: never much later than
-    // needed, and cheap in a long wait.
-    uint64_t half = backoff->usual_us / 2;
-    uint64_t sleep = waited < half ? half - waited : waited / 4;
-    if (sleep < BACKOFF_SLEEP_MIN_US)
-        sleep = BACKOFF_SLEEP_MIN_US;
-    return sleep < BACKOFF_SLEEP_MAX_US ? (uint32_t)sleep : BACKOFF_SLEEP_MAX_US;
-}
-
-CUresult own_stream_create(CUstream *out)
-{
-    int least = 0, greatest = 0;
-    CUresult result = driver.cuCtxGetStreamPriorityRange(&least, &greatest);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    return driver.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, greatest);
 }

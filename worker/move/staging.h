@@ -41,18 +41,5 @@ bool staging_done(struct block *block, CUresult *result);
 
 // Gives a marked block back once its copy is over (push.c).
 void staging_see_off(struct block *block);
-void staging_forget_events(CUcontext context);
-
-// How a thread waits for the GPU where no event can wake it: at once again, then ever more slowly.
-struct backoff {
-    uint64_t since_us; // 0: something has just happened
-    uint32_t usual_us; // how long that usually takes; 0: not known
-};
-// Something has happened.
-void backoff_over(struct backoff *backoff);
-// How long to sleep now, microseconds; 0: not at all.
-uint32_t backoff_next(struct backoff *backoff);
-
-uint64_t clock_us(void);
 
 #endif

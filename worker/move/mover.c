@@ -1,0 +1,113 @@
+// The thread of a mover, its contexts and their streams.
+#include "worker/move/mover.h"
+
+#include <sched.h>
+
+#include "common/wait.h"
+#include "worker/worker.h"
+
+static void pause_for(struct mover *mover, uint32_t us)
+{
+    if (us) {
+        clock_wait(&mover->added, &mover->lock, us);
+        return;
+    }
+    pthread_mutex_unlock(&mover->lock);
+    sched_yield();
+    pthread_mutex_lock(&mover->lock);
+}
+
+static void *mover_main(void *arg)
+{
+    struct mover *mover = arg;
+    struct backoff backoff = {0};
+
+    pthread_mutex_lock(&mover->lock);
+    for (;;) {
+        while (!mover->has_work()) {
+            backoff.since_us = 0;
+            pthread_cond_wait(&mover->added, &mover->lock);
+        }
+        if (mover->advance())
+            backoff_over(&backoff, mover->learns);
+        else
+            pause_for(mover, backoff_next(&backoff, session.spin_us));
+    }
+    return NULL;
+}
+
+int mover_start(struct mover *mover)
+{
+    pthread_t thread;
+    int err = pthread_create(&thread, NULL, mover_main, mover);
+
+    if (!err)
+        pthread_detach(thread);
+    return -err;
+}
+
+CUresult mover_enter(struct mover *mover, CUcontext context)
+{
+    if (!context)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (mover->current == context)
+        return CUDA_SUCCESS;
+    CUresult result = driver.cuCtxSetCurrent(context);
+    mover->current = result == CUDA_SUCCESS ? context : NULL;
+    return result;
+}
+
+static struct mover_streams *streams_of(struct mover *mover, CUcontext context)
+{
+    struct mover_streams *unused = NULL;
+
+    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++) {
+        if (mover->streams[i].context == context)
+            return &mover->streams[i];
+        if (!mover->streams[i].context && !unused)
+            unused = &mover->streams[i];
+    }
+    if (unused)
+        *unused = (struct mover_streams){.context = context};
+    return unused;
+}
+
+CUresult mover_stream(struct mover *mover, CUcontext context, unsigned which, CUstream *out)
+{
+    CUresult result = mover_enter(mover, context);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct mover_streams *streams = streams_of(mover, context);
+    if (!streams)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!streams->list[which])
+        result = own_stream_create(&streams->list[which]);
+    if (result == CUDA_SUCCESS)
+        *out = streams->list[which];
+    return result;
+}
+
+void mover_forget_context(struct mover *mover, CUcontext context)
+{
+    for (unsigned i = 0; i < MOVER_CONTEXTS_MAX; i++) {
+        if (mover->streams[i].context != context)
+            continue;
+        for (unsigned which = 0; which < MOVER_STREAMS; which++)
+            if (mover->streams[i].list[which])
+                driver.cuStreamDestroy_v2(mover->streams[i].list[which]);
+        mover->streams[i] = (struct mover_streams){0};
+    }
+    if (mover->current == context)
+        mover->current = NULL;
+}
+
+CUresult own_stream_create(CUstream *out)
+{
+    int least = 0, greatest = 0;
+    CUresult result = driver.cuCtxGetStreamPriorityRange(&least, &greatest);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    return driver.cuStreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, greatest);
+}

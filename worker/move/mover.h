@@ -1,0 +1,50 @@
+// A thread that moves bytes between the link and the GPU, with what every such thread needs: a lock, a
+// context of its own, streams in each context, and a wait that is the shorter the more is going on.
+// What it carries and how is its owner's: push.c, pull.c, reach.c.
+#ifndef RGPU_WORKER_MOVER_H
+#define RGPU_WORKER_MOVER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "worker_driver.h"
+
+enum { MOVER_CONTEXTS_MAX = 64, MOVER_STREAMS = 2 };
+
+// Streams in a context that carry the copies of all jobs of one direction. Copies are queued there only
+// when nothing is left to wait for, so none can hold up another.
+struct mover_streams {
+    CUcontext context;               // NULL: unused
+    CUstream list[MOVER_STREAMS];    // NULL: not made yet
+};
+
+struct mover {
+    bool (*has_work)(void); // under the lock
+    // Takes everything a step further; under the lock, which it may give up meanwhile. Whether anything
+    // happened.
+    bool (*advance)(void);
+    bool learns;            // how long its waits take is a guess at the next
+    pthread_mutex_t lock;
+    pthread_cond_t added;   // there is more to do
+    pthread_cond_t ended;   // something is over
+    CUcontext current;      // of its thread
+    struct mover_streams streams[MOVER_CONTEXTS_MAX]; // under the lock
+};
+#define MOVER(...) \
+    {.lock = PTHREAD_MUTEX_INITIALIZER, .added = PTHREAD_COND_INITIALIZER, \
+     .ended = PTHREAD_COND_INITIALIZER, __VA_ARGS__}
+
+// Starts the thread; -errno.
+int mover_start(struct mover *mover) __attribute__((warn_unused_result));
+// The mover's own thread: makes CONTEXT current there; NULL: CUDA_ERROR_CONTEXT_IS_DESTROYED.
+CUresult mover_enter(struct mover *mover, CUcontext context);
+// The same, and its stream number WHICH there.
+CUresult mover_stream(struct mover *mover, CUcontext context, unsigned which, CUstream *out);
+// Under the lock, with CONTEXT current in the caller: its streams go before it does.
+void mover_forget_context(struct mover *mover, CUcontext context);
+
+// A stream of the worker's own. It has the highest priority, since streams of one priority may share a
+// queue of the hardware, in which one that waits at a gate would hold up the copy that opens it.
+CUresult own_stream_create(CUstream *out);
+
+#endif

@@ -93,7 +93,8 @@ static int choose_state_path(struct sim_config *config)
     const char *path = getenv("RGPU_SIM_STATE");
     int n = path && *path
                 ? snprintf(config->state_path, sizeof(config->state_path), "%s%s",
-                           strchr(path, '/') ? "" : "/dev/shm/rgpu-sim-", path)
+                           strchr(path, '/') || !strncmp(path, "fd:", 3) ? "" : "/dev/shm/rgpu-sim-",
+                           path)
                 : snprintf(config->state_path, sizeof(config->state_path),
                            "/dev/shm/rgpu-sim-%u", (unsigned)geteuid());
     if (n < 0 || (size_t)n >= sizeof(config->state_path)) {

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +36,7 @@ struct state_file {
 
 /* Slot locks lie behind the data, where nothing else locks. */
 #define SLOT_LOCK_OFFSET ((off_t)1 << 32)
+#define FILE_LOCK_OFFSET (SLOT_LOCK_OFFSET - 1)
 
 static struct {
     int fd;
@@ -43,11 +44,19 @@ static struct {
     struct state_file *file;
 } state = {.fd = -1, .slot = -1};
 
+static int lock_byte(off_t offset, short type, int command)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1};
+    int result;
+    do
+        result = fcntl(state.fd, command, &lock) ? -errno : 0;
+    while (result == -EINTR);
+    return result;
+}
+
 static int lock_slot(int slot)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
-                         .l_start = SLOT_LOCK_OFFSET + slot, .l_len = 1};
-    return fcntl(state.fd, F_SETLK, &lock) ? -errno : 0;
+    return lock_byte(SLOT_LOCK_OFFSET + slot, F_WRLCK, F_SETLK);
 }
 
 static bool slot_alive(int slot)
@@ -98,12 +107,12 @@ static int take_slot(uint32_t pid)
 }
 
 /* With the whole file locked against other processes that are starting. */
-static int map_file(const char *path)
+static int map_file(bool inherited)
 {
     struct stat info;
     if (fstat(state.fd, &info))
         return -errno;
-    if (info.st_uid != geteuid() && geteuid() != 0)
+    if (!inherited && info.st_uid != geteuid() && geteuid() != 0)
         return -EPERM;
     if ((size_t)info.st_size < sizeof(struct state_file) &&
         ftruncate(state.fd, sizeof(struct state_file)))
@@ -122,16 +131,28 @@ static int map_file(const char *path)
     return result;
 }
 
+/* "fd:N" is a descriptor that our parent opened, which decides who shares it; else -1. */
+static int inherited_descriptor(const char *path)
+{
+    char *end;
+    long fd = strncmp(path, "fd:", 3) ? -1 : strtol(path + 3, &end, 10);
+    return fd < 0 || end == path + 3 || *end ? -1 : (int)fd;
+}
+
 int shared_state_open(const char *path)
 {
-    state.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int inherited = inherited_descriptor(path);
+    state.fd = inherited >= 0 ? fcntl(inherited, F_DUPFD_CLOEXEC, 3)
+                              : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (state.fd < 0) {
         int error = -errno;
         log_error("cannot open the simulated devices' state, path=%s: %s", path, strerror(-error));
         return error;
     }
-    int result = flock(state.fd, LOCK_EX) ? -errno : map_file(path);
-    flock(state.fd, LOCK_UN);
+    int result = lock_byte(FILE_LOCK_OFFSET, F_WRLCK, F_SETLKW);
+    if (!result)
+        result = map_file(inherited >= 0);
+    lock_byte(FILE_LOCK_OFFSET, F_UNLCK, F_SETLK);
     if (result) {
         log_error("cannot use the simulated devices' state, path=%s: %s", path, strerror(-result));
         if (state.file)

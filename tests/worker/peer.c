@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,21 +52,23 @@ static void spawn_worker(struct peer *peer, const struct peer_options *options)
     snprintf(count, sizeof(count), "%u", options->devices ? options->devices : 1);
     setenv("RGPU_SIM_DEVICES", count, 1);
     setenv("RGPU_SIM_MEMORY", options->memory ? options->memory : "1G", 1);
-    unsetenv("RGPU_SIM_STATE");
+    setenv("RGPU_SIM_STATE", "fd:4", 1);
+    int state = memfd_create("rgpu-sim", MFD_CLOEXEC);
     snprintf(driver, sizeof(driver), "%s", build_path("lib/libcuda-sim.so"));
     char *arguments[] = {"rgpu-worker",  "--driver", driver, "--device", "0",
-                         "--control-fd", "3",        NULL};
+                         "--control-fd", "3",         "--driver-fd", "4", NULL};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
         bail("no socket pair");
     struct spawn_request request = {
         .program = build_path("bin/rgpu-worker"),
         .arguments = arguments,
-        .fds = (int[]){-1, STDERR_FILENO, STDERR_FILENO, control[1]},
-        .fd_count = 4,
+        .fds = (int[]){-1, STDERR_FILENO, STDERR_FILENO, control[1], state},
+        .fd_count = 5,
     };
     if (spawn_program(&request, &peer->pid))
         bail("%s does not start", request.program);
     close(control[1]);
+    close(state);
     peer->control = control[0];
 }
 

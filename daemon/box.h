@@ -57,6 +57,16 @@ int device_adopt_inventory(struct box *box, const struct control_ready *ready)
     __attribute__((warn_unused_result));
 void device_uuid_text(const uint8_t uuid[16], char text[48]);
 
+// Devices that one worker can reach, by their ordinals; 0: whatever the driver has, which is for the first
+// worker alone. A worker reaches the devices of its client and no others.
+typedef uint64_t device_set;
+_Static_assert(BOX_DEVICES_MAX <= 64, "a set has a bit for each");
+struct session_grant;
+device_set device_set_of(const struct session_grant *grant);
+device_set device_set_all(const struct box *box);
+// What clients whose first device this is are expected to be granted, for workers that are started beforehand.
+device_set device_set_usual(const struct box *box, const struct device *device);
+
 // ---- what a session is allowed ----
 
 struct session_grant {
@@ -105,8 +115,8 @@ struct box {
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
     char worker_path[4096], driver_path[4096];
     char **worker_environment;
-    uid_t worker_user; // 0: workers stay what we are
-    gid_t worker_group;
+    int driver_fd; // what the workers' software GPUs share
+    uid_t first_user, last_user, next_user; // of workers; 0: they stay what we are
 
     struct device_choice choice;
     struct device *devices;

@@ -521,6 +521,11 @@ const struct device *client_first_device(const struct client *client)
     return client->resolved ? client->grant.devices[0] : NULL;
 }
 
+device_set client_device_set(const struct client *client)
+{
+    return client->resolved ? device_set_of(&client->grant) : 0;
+}
+
 static void tell_queued(struct client *client)
 {
     struct control_queued queued = {.interval_ms = QUEUE_INTERVAL_MS};
@@ -623,7 +628,8 @@ static bool give_to_worker(struct client *client, struct worker *worker,
     if (reply(client, CONTROL_GRANTED, &granted))
         return false;
     while (worker && worker_grant(worker, grant, client->fd, account))
-        worker = worker_find_warm(client->box, client->grant.devices[0]);
+        worker = worker_find_warm(client->box, client->grant.devices[0],
+                                  device_set_of(&client->grant));
     if (!worker)
         log_warn("the worker died, and there is no other peer=%s", client->peer);
     else
@@ -697,7 +703,7 @@ static void serve_queued(struct client *client)
     } else if (has_gpus_for_itself(client)) {
         client->resolved = true;
         struct device *device = client->grant.devices[0];
-        struct worker *worker = worker_find_warm(box, device);
+        struct worker *worker = worker_find_warm(box, device, client_device_set(client));
         if (worker && !is_full(box, &client->grant))
             hand_over(client, worker);
         else if (!worker && pool_is_broken(&device->pool) && !device->pool.starting)

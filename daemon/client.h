@@ -23,6 +23,7 @@ void client_serve_queue(struct box *box);
 struct client *client_next_queued(struct box *box, struct client *after);
 unsigned client_count_queued(struct box *box);
 const struct device *client_first_device(const struct client *client);
+device_set client_device_set(const struct client *client); // 0: not known yet
 void client_close_all(struct box *box);
 void client_refuse_all(struct box *box, enum control_refusal code, const char *text);
 

@@ -104,3 +104,30 @@ int device_adopt_inventory(struct box *box, const struct control_ready *ready)
     box->devices_known = true;
     return 0;
 }
+
+// ---- sets ----
+
+device_set device_set_of(const struct session_grant *grant)
+{
+    device_set set = 0;
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        set |= UINT64_C(1) << grant->devices[i]->ordinal;
+    return set;
+}
+
+device_set device_set_all(const struct box *box)
+{
+    device_set set = 0;
+
+    for (uint32_t i = 0; i < box->device_count; i++)
+        set |= UINT64_C(1) << box->devices[i].ordinal;
+    return set;
+}
+
+device_set device_set_usual(const struct box *box, const struct device *device)
+{
+    if (box->settings.auth == AUTH_NONE)
+        return device_set_all(box);
+    return UINT64_C(1) << device->ordinal;
+}

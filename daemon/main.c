@@ -1,11 +1,11 @@
 // rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to a worker process
 // of its own; it touches neither CUDA nor the data.
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include "common/program_path.h"
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
+#include "daemon/confinement.h"
 #include "daemon/fabric.h"
 #include "daemon/worker.h"
 
@@ -28,7 +29,6 @@ struct program {
     struct options options;
     struct box box;
     struct event *signals[4];
-    char simulator_state[64];
 };
 
 static void print_help(void)
@@ -95,40 +95,23 @@ static void choose_paths(struct box *box)
         snprintf(box->driver_path, sizeof(box->driver_path), "libcuda.so.1");
 }
 
-static int choose_environment(struct program *program)
+static int choose_environment(struct box *box)
 {
-    struct box *box = &program->box;
     char count[16];
 
-    if (box->choice.software) {
-        snprintf(count, sizeof(count), "%u", box->choice.count);
-        if (setenv("RGPU_SIM_DEVICES", count, 1) || setenv("RGPU_SIM_HOST", box->name, 0))
-            return -ENOMEM;
-        if (!getenv("RGPU_SIM_STATE")) {
-            // The workers of one box share its software GPUs, and no other box does.
-            snprintf(program->simulator_state, sizeof(program->simulator_state),
-                     "/dev/shm/rgpud-sim-%d", (int)getpid());
-            if (setenv("RGPU_SIM_STATE", program->simulator_state, 1))
-                return -ENOMEM;
-        }
-    }
+    // The workers of one box share its software GPUs, and no other box does. Another driver has no use
+    // for it.
+    box->driver_fd = memfd_create("rgpu-sim", MFD_CLOEXEC);
+    if (box->driver_fd < 0)
+        return -errno;
+    // What one client's worker compiled is not to be executed for another one.
+    if (setenv("RGPU_SIM_STATE", WORKER_DRIVER_STATE, 1) || setenv("CUDA_CACHE_DISABLE", "1", 1))
+        return -ENOMEM;
+    snprintf(count, sizeof(count), "%u", box->choice.count);
+    if (box->choice.software &&
+        (setenv("RGPU_SIM_DEVICES", count, 1) || setenv("RGPU_SIM_HOST", box->name, 0)))
+        return -ENOMEM;
     box->worker_environment = environ;
-    return 0;
-}
-
-static int choose_worker_user(struct box *box)
-{
-    const char *name = box->settings.worker_user;
-    struct passwd *user = name ? getpwnam(name) : NULL;
-
-    if (!name || geteuid())
-        return 0;
-    if (!user || !user->pw_uid) {
-        log_error("worker_user=%s is %s", name, user ? "root itself" : "not a user of this machine");
-        return -EINVAL;
-    }
-    box->worker_user = user->pw_uid;
-    box->worker_group = user->pw_gid;
     return 0;
 }
 
@@ -255,9 +238,9 @@ static int set_up(struct program *program)
     choose_paths(box);
     control_boot_id(box->boot_id);
     raise_descriptor_limit();
-    err = choose_worker_user(box);
+    err = confinement_set_up(box);
     if (!err)
-        err = choose_environment(program);
+        err = choose_environment(box);
     if (!err)
         err = watch_signals(program);
     if (!err)
@@ -289,8 +272,8 @@ static void tear_down(struct program *program)
     if (box->base)
         event_base_free(box->base);
     config_clear(settings_table, &box->settings);
-    if (*program->simulator_state)
-        unlink(program->simulator_state);
+    if (box->driver_fd > 0)
+        close(box->driver_fd);
     libevent_global_shutdown();
 }
 

@@ -28,21 +28,27 @@ static bool wants_warm_workers(const struct box *box, const struct device *devic
     return box->settings.auth != AUTH_NONE || device == &box->devices[0];
 }
 
-static unsigned clients_waiting_for(struct box *box, const struct device *device)
+static bool waits_for(const struct client *client, const struct device *device, device_set sees)
+{
+    return client_first_device(client) == device && client_device_set(client) == sees;
+}
+
+static unsigned clients_waiting_for(struct box *box, const struct device *device, device_set sees)
 {
     unsigned count = 0;
     struct client *client;
 
     for (client = client_next_queued(box, NULL); client; client = client_next_queued(box, client))
-        count += client_first_device(client) == device;
+        count += waits_for(client, device, sees);
     return count;
 }
 
-static unsigned target(struct box *box, struct device *device)
+static unsigned target(struct box *box, struct device *device, device_set sees)
 {
-    unsigned waiting = clients_waiting_for(box, device);
+    unsigned waiting = clients_waiting_for(box, device, sees);
     unsigned most = (unsigned)box->settings.parallel_starts;
-    unsigned warm = wants_warm_workers(box, device) ? (unsigned)box->settings.warm_workers : 0;
+    bool kept = wants_warm_workers(box, device) && sees == device_set_usual(box, device);
+    unsigned warm = kept ? (unsigned)box->settings.warm_workers : 0;
 
     // Whoever waits gets a worker even where none is kept warm, but a crowd of clients must not
     // start a crowd of drivers at once.
@@ -60,29 +66,68 @@ static bool retry_is_pending(const struct pool *pool)
     return pool->retry && evtimer_pending(pool->retry, NULL);
 }
 
-static void refill_one(struct box *box, struct device *device, unsigned wanted)
+// Workers that take one of the places, or will: also those that end by themselves, until it is known how.
+static unsigned count_workers(const struct box *box, const struct device *device, device_set sees)
+{
+    const struct worker *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        bool dying = worker->state == WORKER_ENDING && !worker->session.id && !worker->asked_to_end;
+        count += worker->device == device && worker->sees == sees &&
+                 (worker->state == WORKER_STARTING || worker->state == WORKER_WARM || dying);
+    }
+    return count;
+}
+
+static void start_missing(struct box *box, struct device *device, device_set sees)
 {
     struct pool *pool = pool_of(box, device);
+    unsigned wanted = device ? target(box, device, sees) : 1;
 
-    while (!retry_is_pending(pool) && pool->starting + pool->warm + pool->dying < wanted)
-        if (worker_start(box, device))
+    // Who measures is not disturbed by another one with other devices either.
+    if (device && !device->measured && pool->starting)
+        return;
+    while (!retry_is_pending(pool) && count_workers(box, device, sees) < wanted)
+        if (worker_start(box, device, sees))
             return;
-    // Left over from clients that left, or from a larger setting.
-    while (device && pool->warm > wanted)
-        worker_end(worker_find_warm(box, device), CONTROL_END_REASON_SHUTDOWN,
-                   "more warm workers than warm_workers");
+}
+
+// Left over from clients that left, or from a larger setting, or able to reach what no client may.
+static void end_surplus(struct box *box)
+{
+    struct worker *worker, *other;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        if (worker->state != WORKER_WARM)
+            continue;
+        unsigned warm = 0;
+        TAILQ_FOREACH(other, &box->workers, link)
+            warm += other->state == WORKER_WARM && other->device == worker->device &&
+                    other->sees == worker->sees;
+        if (warm > target(box, worker->device, worker->sees))
+            worker_end(worker, CONTROL_END_REASON_SHUTDOWN,
+                       "more warm workers with its devices than are wanted");
+    }
 }
 
 void pool_refill(struct box *box)
 {
+    struct client *client;
+
     if (box->state == BOX_LEAVING || box->state == BOX_STOPPING || box->state == BOX_DRAINING)
         return;
     if (!box->devices_known) {
-        refill_one(box, NULL, 1);
+        start_missing(box, NULL, 0);
         return;
     }
+    end_surplus(box);
     for (uint32_t i = 0; i < box->device_count; i++)
-        refill_one(box, &box->devices[i], target(box, &box->devices[i]));
+        start_missing(box, &box->devices[i], device_set_usual(box, &box->devices[i]));
+    for (client = client_next_queued(box, NULL); client; client = client_next_queued(box, client))
+        if (client_device_set(client))
+            start_missing(box, (struct device *)client_first_device(client),
+                          client_device_set(client));
 }
 
 static void retry(evutil_socket_t fd, short events, void *opaque)

@@ -12,6 +12,7 @@ static const char *const protections[] = {"authenticate", "privacy", NULL};
 static const char *const mtus[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
 static const char *const gpudirect_modes[] = {"auto", "dmabuf", "peermem", "no", NULL};
 const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
+static const char *const filters[] = {"refuse", "log", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
 const struct config_option settings_table[] = {
@@ -48,8 +49,14 @@ const struct config_option settings_table[] = {
 
     CONFIG_STRING("workers", "worker_program", struct settings, worker_program, "",
                   "program of the workers; empty: rgpu-worker beside rgpud or in ../libexec/rgpu"),
-    CONFIG_STRING("workers", "worker_user", struct settings, worker_user, "",
-                  "user that workers become where rgpud runs as root; empty: they stay"),
+    CONFIG_STRING("workers", "worker_uids", struct settings, worker_uids, "2000000000-2000000999",
+                  "users that workers become, each another one, where rgpud may do that; or none"),
+    CONFIG_SIZE("workers", "worker_memory", struct settings, worker_memory, "32G",
+                "memory of its own that a worker may allocate", .word = "none",
+                .min = 1 << 30),
+    CONFIG_ENUM("workers", "worker_filter", struct settings, worker_filter, "refuse", filters,
+                "whether system calls and files that workers do not need are refused, or told in the "
+                "log only"),
     CONFIG_SIZE("workers", "block_size", struct settings, block_size, "512K",
                 "unit of a pipelined transfer; auto: measured over rdma, per direction",
                 .word = "auto", .min = 64 << 10, .max = 64 << 20, .step = 64 << 10),

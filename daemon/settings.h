@@ -25,7 +25,9 @@ struct settings {
     int64_t rdma_traffic_class;
     char *rdma_ports;
     uint64_t rdma_dead_time;
-    char *worker_user;
+    char *worker_uids;
+    uint64_t worker_memory; // 0: no limit
+    int worker_filter;      // 0 refuse, 1 log
     uint64_t block_size;
     int64_t block_count;
     bool pipeline;

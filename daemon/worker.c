@@ -14,9 +14,16 @@
 #include "common/log.h"
 #include "common/spawn.h"
 #include "daemon/client.h"
-#include "daemon/fabric.h"
+#include "daemon/confinement.h"
+#include "daemon/refusals.h"
+#include "daemon/worker_output.h"
 
-enum { LASTING_MS = 60000 };
+enum {
+    LASTING_MS = 60000,
+    MESSAGES_PER_TURN = 8,
+    MESSAGES_PER_SECOND = 10,
+    MESSAGES_AT_ONCE = 200,
+};
 
 static const char *const state_names[] = {
     [WORKER_STARTING] = "starting", [WORKER_WARM] = "warm", [WORKER_SERVING] = "serving",
@@ -118,6 +125,9 @@ static int adopt_devices(struct worker *worker, const struct control_ready *read
             if (box->devices[i].ordinal == ordinal)
                 worker->device = &box->devices[i];
         count(worker, +1);
+        // It reaches everything; that is right only where all of it is offered.
+        if (box->device_count == ready->devices_count)
+            worker->sees = device_set_all(box);
     }
     return worker->device ? 0 : -ENODEV;
 }
@@ -202,19 +212,37 @@ static int take_message(struct worker *worker, const struct control_frame *frame
     return err;
 }
 
-// Takes everything that is there; -EAGAIN when there is no more, else why it is over.
-static int take_messages(struct worker *worker)
+// A worker says what changed once a second, and a few words at its beginning and end. One that says more is
+// broken or hostile, and must not keep us from the others: there is a bound on what is taken in one turn, and
+// what comes faster than it may for long enough ends the worker.
+static bool floods(struct worker *worker)
+{
+    int64_t now = control_now_ms();
+    int64_t earned = (now - worker->allowance_ms) * MESSAGES_PER_SECOND / 1000;
+
+    if (earned > 0) {
+        worker->allowance += earned < MESSAGES_AT_ONCE ? earned : MESSAGES_AT_ONCE;
+        worker->allowance_ms = now;
+    }
+    if (worker->allowance > MESSAGES_AT_ONCE)
+        worker->allowance = MESSAGES_AT_ONCE;
+    return --worker->allowance < 0;
+}
+
+// Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
+// is over.
+static int take_messages(struct worker *worker, int most)
 {
     struct control_frame frame = {0};
-    int err, passed;
+    int err = 0, passed;
 
-    do {
+    while (!err && most-- > 0) {
         err = control_receive_packet(worker->control_fd, &frame, &passed);
         if (!err && passed >= 0)
             close(passed);
         if (!err)
-            err = take_message(worker, &frame);
-    } while (!err);
+            err = floods(worker) ? -EDQUOT : take_message(worker, &frame);
+    }
     control_frame_free(&frame);
     return err;
 }
@@ -223,9 +251,9 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
 {
     struct worker *worker = opaque;
     struct box *box = worker->box;
-    int err = take_messages(worker);
+    int err = take_messages(worker, MESSAGES_PER_TURN);
 
-    if (err == -EAGAIN) {
+    if (!err || err == -EAGAIN) {
         box_review(box);
         return;
     }
@@ -236,6 +264,9 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
             worker_move(worker, WORKER_ENDING);
             start_timer(worker, box->settings.worker_stop_grace);
         }
+    } else if (err == -EDQUOT) {
+        log_error("worker pid=%d floods rgpud with messages", (int)worker->pid);
+        kill_now(worker, "flooded rgpud with messages");
     } else {
         log_error("worker pid=%d broke the protocol error=\"%s\"", (int)worker->pid,
                   strerror(-err));
@@ -245,90 +276,6 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
 }
 
 // ---- starting ----
-
-struct worker_arguments {
-    char device[16], block_size[24], block_count[24], spin[24], user[16], group[16], cost[24];
-    char gpudirect[96];
-    struct fabric_arguments fabric;
-    char *list[32 + FABRIC_ARGUMENTS_MAX];
-    size_t count;
-};
-
-static void add_argument(struct worker_arguments *arguments, const char *name, char *value)
-{
-    arguments->list[arguments->count++] = (char *)name;
-    arguments->list[arguments->count++] = value;
-}
-
-static const struct device *measured_device(const struct box *box, uint32_t ordinal)
-{
-    for (uint32_t i = 0; i < box->device_count; i++)
-        if (box->devices[i].ordinal == ordinal && box->devices[i].measured)
-            return &box->devices[i];
-    return NULL;
-}
-
-static void fill_arguments(struct box *box, uint32_t ordinal, struct worker_arguments *out)
-{
-    const struct settings *settings = &box->settings;
-
-    *out = (struct worker_arguments){.list = {"rgpu-worker"}, .count = 1};
-    snprintf(out->device, sizeof(out->device), "%u", ordinal);
-    snprintf(out->block_size, sizeof(out->block_size), "%llu",
-             (unsigned long long)settings->block_size);
-    snprintf(out->block_count, sizeof(out->block_count), "%lld",
-             (long long)settings->block_count);
-    snprintf(out->spin, sizeof(out->spin), "%lld", (long long)settings->spin_us);
-    snprintf(out->user, sizeof(out->user), "%u", (unsigned)box->worker_user);
-    snprintf(out->group, sizeof(out->group), "%u", (unsigned)box->worker_group);
-    add_argument(out, "--driver", box->driver_path);
-    add_argument(out, "--device", out->device);
-    add_argument(out, "--control-fd", "3");
-    add_argument(out, "--block-size", out->block_size);
-    add_argument(out, "--block-count", out->block_count);
-    if (!settings->pipeline)
-        out->list[out->count++] = "--no-pipeline";
-    snprintf(out->gpudirect, sizeof(out->gpudirect), "%d,%llu,%llu,%llu,%llu", settings->gpudirect,
-             (unsigned long long)settings->gpudirect_to_min,
-             (unsigned long long)settings->gpudirect_to_max,
-             (unsigned long long)settings->gpudirect_from_min,
-             (unsigned long long)settings->gpudirect_from_max);
-    add_argument(out, "--gpudirect", out->gpudirect);
-    if (settings->spin_us >= 0)
-        add_argument(out, "--spin-us", out->spin);
-    // One worker measures it while nothing else happens on the device; others could not.
-    const struct device *measured = measured_device(box, ordinal);
-    if (measured) {
-        snprintf(out->cost, sizeof(out->cost), "%llu",
-                 (unsigned long long)measured->info.context_cost);
-        add_argument(out, "--context-cost", out->cost);
-    }
-    fabric_arguments(settings, &out->fabric);
-    for (size_t i = 0; i < out->fabric.count; i += 2)
-        add_argument(out, out->fabric.list[i], (char *)out->fabric.list[i + 1]);
-    if (box->worker_user) {
-        add_argument(out, "--user", out->user);
-        add_argument(out, "--group", out->group);
-    }
-}
-
-static int spawn_worker(struct box *box, uint32_t ordinal, int control_fd, pid_t *pid)
-{
-    struct worker_arguments arguments;
-    // Standard output belongs to our ready line; what a driver prints goes to the log.
-    int fds[] = {-1, STDERR_FILENO, STDERR_FILENO, control_fd};
-    struct spawn_request request = {
-        .program = box->worker_path,
-        .arguments = arguments.list,
-        .environment = box->worker_environment,
-        .fds = fds,
-        .fd_count = 4,
-        .own_process_group = true,
-    };
-
-    fill_arguments(box, ordinal, &arguments);
-    return spawn_program(&request, pid);
-}
 
 static struct worker *worker_new(struct box *box, struct device *device, int control_fd, pid_t pid)
 {
@@ -340,7 +287,8 @@ static struct worker *worker_new(struct box *box, struct device *device, int con
     worker->device = device;
     worker->pid = pid;
     worker->control_fd = control_fd;
-    worker->started_ms = control_now_ms();
+    worker->started_ms = worker->allowance_ms = control_now_ms();
+    worker->allowance = MESSAGES_AT_ONCE;
     worker->readable =
         event_new(box->base, control_fd, EV_READ | EV_PERSIST, control_readable, worker);
     worker->deadline = evtimer_new(box->base, deadline_passed, worker);
@@ -367,40 +315,56 @@ static int fail_start(struct box *box, struct device *device, int err)
     return err;
 }
 
-int worker_start(struct box *box, struct device *device)
+static void misbehaves(void *opaque, const char *reason)
 {
-    uint32_t ordinal = device ? device->ordinal : box->choice.all ? 0 : box->choice.ordinals[0];
-    int pair[2];
+    kill_now(opaque, reason);
+}
+
+int worker_start(struct box *box, struct device *device, device_set sees)
+{
+    const struct worker_part part = {
+        .ordinal = device ? device->ordinal : box->choice.all ? 0 : box->choice.ordinals[0],
+        .sees = sees,
+        .user = confinement_user(box),
+    };
+    struct worker_ends ours = {-1, -1, -1}, theirs = {-1, -1, -1};
     pid_t pid;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-        return fail_start(box, device, -errno);
-    evutil_make_socket_nonblocking(pair[0]);
-    int err = spawn_worker(box, ordinal, pair[1], &pid);
-    close(pair[1]);
+    int err = worker_ends_make(&ours, &theirs);
+    if (err)
+        return fail_start(box, device, err);
+    err = worker_spawn(box, &part, &theirs, &pid);
+    worker_ends_close(&theirs);
     if (err) {
-        close(pair[0]);
+        worker_ends_close(&ours);
         return fail_start(box, device, err);
     }
-    struct worker *worker = worker_new(box, device, pair[0], pid);
+    struct worker *worker = worker_new(box, device, ours.control, pid);
     if (!worker) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
-        close(pair[0]);
+        worker_ends_close(&ours);
         return fail_start(box, device, -ENOMEM);
     }
-    log_debug("worker started pid=%d device=%u", (int)pid, ordinal);
+    worker->sees = sees;
+    worker->user = part.user;
+    // Without it refused calls fail all the same, unnamed.
+    worker->refusals = refusals_new(box->base, ours.refusals, pid, box->settings.worker_filter,
+                                    misbehaves, worker);
+    worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
+    log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,
+              (unsigned)part.user);
     return 0;
 }
 
 // ---- sessions ----
 
-struct worker *worker_find_warm(struct box *box, const struct device *device)
+struct worker *worker_find_warm(struct box *box, const struct device *device, device_set sees)
 {
     struct worker *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->state == WORKER_WARM && worker->device == device)
+        if (worker->state == WORKER_WARM && worker->device == device && worker->sees == sees)
             return worker;
     return NULL;
 }
@@ -473,7 +437,9 @@ static void bury(struct worker *worker, int status)
     struct box *box = worker->box;
 
     // Its last words may still be in the socket.
-    (void)take_messages(worker);
+    (void)take_messages(worker, MESSAGES_AT_ONCE);
+    if (worker->output)
+        worker_output_finish(worker->output);
     write_obituary(worker, status);
     if (!worker->session.id && !worker->asked_to_end)
         count_failure(worker, status);
@@ -487,6 +453,8 @@ static void bury(struct worker *worker, int status)
     TAILQ_REMOVE(&box->workers, worker, link);
     event_free(worker->readable);
     event_free(worker->deadline);
+    refusals_free(&worker->refusals);
+    worker_output_free(&worker->output);
     close(worker->control_fd);
     free(worker);
 }

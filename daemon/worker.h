@@ -25,16 +25,24 @@ struct session {
     struct control_ended end;
 };
 
+// Where the driver of a software GPU finds what its processes share: a descriptor of each worker.
+#define WORKER_DRIVER_STATE "fd:5"
+
 struct worker {
     TAILQ_ENTRY(worker) link;
     struct box *box;
     struct device *device; // NULL: the first worker, which shows the devices
+    device_set sees;
     enum worker_state state;
     pid_t pid;
+    uid_t user; // 0: ours
     int control_fd;
+    struct refusals *refusals;
+    struct worker_output *output;
     struct event *readable;
     struct event *deadline; // of the start, or until it is killed
     int64_t started_ms;
+    int64_t allowance, allowance_ms; // how many messages it may send now, and when that was counted
     bool asked_to_end;
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session session;
@@ -42,8 +50,31 @@ struct worker {
 
 const char *worker_state_name(enum worker_state state);
 
-// Starts a worker for DEVICE. Failures are counted against the pool. -errno after logging.
-int worker_start(struct box *box, struct device *device) __attribute__((warn_unused_result));
+// ---- the process (worker_spawn.c) ----
+
+// What leads from it to us: messages, questions about system calls that are refused, output.
+struct worker_ends {
+    int control, refusals, output;
+};
+
+// Pairs of them, ours non-blocking. -errno.
+int worker_ends_make(struct worker_ends *ours, struct worker_ends *theirs)
+    __attribute__((warn_unused_result));
+void worker_ends_close(const struct worker_ends *ends);
+// What a worker is to be.
+struct worker_part {
+    uint32_t ordinal; // of the device whose context it makes
+    device_set sees;
+    uid_t user;
+};
+int worker_spawn(struct box *box, const struct worker_part *part, const struct worker_ends *ends,
+                 pid_t *pid) __attribute__((warn_unused_result));
+
+// ---- its life (worker.c) ----
+
+// Starts a worker for DEVICE that reaches no devices but SEES. Failures are counted against the pool. -errno after logging.
+int worker_start(struct box *box, struct device *device, device_set sees)
+    __attribute__((warn_unused_result));
 
 // Hands a client's socket to a warm worker, and its lease's account (-1: none); the caller closes
 // its own copies. On failure the worker
@@ -55,7 +86,7 @@ int worker_grant(struct worker *worker, const struct control_grant *grant, int c
 // Asks a worker to end, and kills it after the grace time.
 void worker_end(struct worker *worker, enum control_end_reason reason, const char *text);
 
-struct worker *worker_find_warm(struct box *box, const struct device *device);
+struct worker *worker_find_warm(struct box *box, const struct device *device, device_set sees);
 
 // Kills and forgets whatever is left, at the very end.
 void worker_kill_all(struct box *box);

@@ -1,8 +1,9 @@
-// rgpu-worker: makes a context on its GPU before a client comes, says that it is ready, takes one
-// client from the supervisor and serves it until it ends.
+// rgpu-worker: confines itself, makes a context on its GPU before a client comes, says that it is ready,
+// takes one client from the supervisor and serves it until it ends.
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,9 +13,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "worker/confine/confine.h"
 #include "worker/execute/charge.h"
-#include "worker/worker.h"
-
 
 static void usage(FILE *out)
 {
@@ -41,8 +41,13 @@ static void usage(FILE *out)
             "  --rdma-ports A-B    ports to listen on (any)\n"
             "  --rdma-class N      traffic class of packets over RDMA (0)\n"
             "  --rdma-dead-ms N    a peer that does not answer so long is gone (10000)\n"
-            "  --user UID, --group GID\n"
-            "                      what to become, when started as root, once the GPU is ready\n");
+            "  --user UID          what to become, before anything else\n"
+            "  --memory BYTES      what the process may allocate for itself (any)\n"
+            "  --gpu N:UUID        use this device alone, and call it N; may be repeated (all)\n"
+            "  --node PATH         a device node to use; may be repeated\n"
+            "  --driver-fd FD      stays open for the driver\n"
+            "  --refusals-fd FD    socket over which the supervisor is asked about system calls\n"
+            "  --filter-log        refuse none of them and no file, to learn what a driver needs\n");
 }
 
 static bool number(const char *text, int64_t max, int64_t *out)
@@ -70,6 +75,21 @@ static bool parse_gpudirect(const char *text, struct gpudirect_options *out)
     return true;
 }
 
+static bool parse_gpu(const char *text, struct worker_options *options)
+{
+    struct worker_gpu *gpu = &options->gpus[options->gpu_count];
+    int n = 0;
+
+    if (options->gpu_count == DEVICES_MAX || sscanf(text, "%2d:%n", &gpu->ordinal, &n) != 1 || !n ||
+        gpu->ordinal < 0 || gpu->ordinal >= DEVICES_MAX || strlen(text + n) != 32)
+        return false;
+    for (int i = 0; i < 16; i++)
+        if (sscanf(text + n + 2 * i, "%2hhx", &gpu->uuid[i]) != 1)
+            return false;
+    options->gpu_count++;
+    return true;
+}
+
 static int parse(int argc, char **argv, struct worker_options *options)
 {
     static const struct option names[] = {
@@ -78,7 +98,10 @@ static int parse(int argc, char **argv, struct worker_options *options)
         {"block-count", required_argument, NULL, 'b'}, {"spin-us", required_argument, NULL, 'p'},
         {"no-pipeline", no_argument, NULL, 'o'},      {"gpudirect", required_argument, NULL, 'y'},
         {"context-cost", required_argument, NULL, 'x'},
-        {"user", required_argument, NULL, 'u'},       {"group", required_argument, NULL, 'g'},
+        {"user", required_argument, NULL, 'u'},       {"memory", required_argument, NULL, 'k'},
+        {"node", required_argument, NULL, 'j'},       {"driver-fd", required_argument, NULL, 'f'},
+        {"gpu", required_argument, NULL, 'G'},
+        {"refusals-fd", required_argument, NULL, 'a'}, {"filter-log", no_argument, NULL, 'w'},
         {"rdma", required_argument, NULL, 'r'},       {"rdma-class", required_argument, NULL, 't'},
         {"rdma-dead-ms", required_argument, NULL, 'l'}, {"rdma-turn", required_argument, NULL, 'e'},
         {"rdma-gid", required_argument, NULL, 'i'},   {"rdma-mtu", required_argument, NULL, 'm'},
@@ -89,8 +112,8 @@ static int parse(int argc, char **argv, struct worker_options *options)
     int c;
 
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        if (strchr("ncsbpugxtleimv", c) &&
-            !number(optarg, c == 'x' ? INT64_MAX : INT32_MAX, &value))
+        if (strchr("ncsbpukfaxtleimv", c) &&
+            !number(optarg, strchr("xk", c) ? INT64_MAX : INT32_MAX, &value))
             return -EINVAL;
         switch (c) {
         case 'd': options->driver_path = optarg; break;
@@ -109,7 +132,19 @@ static int parse(int argc, char **argv, struct worker_options *options)
             break;
         case 'x': options->context_cost = value; break;
         case 'u': options->user = value; break;
-        case 'g': options->group = value; break;
+        case 'k': options->memory_limit = value; break;
+        case 'f': options->driver_fd = (int)value; break;
+        case 'a': options->refusals_fd = (int)value; break;
+        case 'w': options->filter_log = true; break;
+        case 'G':
+            if (!parse_gpu(optarg, options))
+                return -EINVAL;
+            break;
+        case 'j':
+            if (options->node_count == NODES_MAX)
+                return -EINVAL;
+            options->nodes[options->node_count++] = optarg;
+            break;
         case 'r':
             options->rdma = true;
             options->rdma_options.devices = strcmp(optarg, "any") ? optarg : NULL;
@@ -173,7 +208,7 @@ static int make_context(const struct worker_options *options, struct control_fai
 {
     CUcontext context;
 
-    if (options->device >= devices.count) {
+    if (options->device >= devices.count || !devices.list[options->device].present) {
         failed->result = CUDA_ERROR_INVALID_DEVICE;
         snprintf(failed->text, sizeof(failed->text), "there is no device %d, the driver has %d",
                  options->device, devices.count);
@@ -212,7 +247,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
     charges_prepare();
     crossing_prepare();
     host_memory_prepare();
-    CUresult result = devices_discover();
+    CUresult result = devices_discover(options);
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);
     err = shm_memory_new(&memory, &pinned.shm);
@@ -222,12 +257,7 @@ static int prepare(const struct worker_options *options, struct control_failed *
     }
     pinned.staging = shm_memory_staging(pinned.shm);
     err = make_context(options, failed);
-    if (err || !options->rdma)
-        return err;
-    // The kernel serves RDMA to those alone who opened the device with the rights that they still
-    // have.
-    err = sandbox_drop_rights(options, failed->text, sizeof(failed->text));
-    if (!err)
+    if (!err && options->rdma)
         fabric_prepare(options);
     return err;
 }
@@ -284,18 +314,28 @@ static int follow_parent(void)
 }
 
 // Descriptors that were left open by mistake do not reach a client's worker.
-static void close_others(int control_fd)
+static void close_others(const struct worker_options *options)
 {
-    if (control_fd > 3)
-        close_range(3, (unsigned)control_fd - 1, 0);
-    close_range((unsigned)control_fd + 1, ~0u, 0);
+    const int wanted[] = {options->control_fd, options->refusals_fd, options->driver_fd};
+
+    for (int fd = STDERR_FILENO + 1;;) {
+        int next = INT_MAX; // of those that stay open
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+            if (wanted[i] >= fd && wanted[i] < next)
+                next = wanted[i];
+        if (next > fd)
+            close_range((unsigned)fd, (unsigned)next - 1, 0);
+        if (next == INT_MAX)
+            return;
+        fd = next + 1;
+    }
 }
 
 int main(int argc, char **argv)
 {
     static struct control_grant grant;
-    struct worker_options options = {.spin_us = -1, .user = -1, .group = -1,
-                                     .context_cost = -1, .gpudirect.mode = GPUDIRECT_NO,
+    struct worker_options options = {.spin_us = -1, .user = -1,
+                                     .driver_fd = -1, .refusals_fd = -1, .context_cost = -1, .gpudirect.mode = GPUDIRECT_NO,
                                       .rdma_options = RDMA_OPTIONS_DEFAULT};
     struct control_failed failed = {0};
     int client_fd = -1, account_fd = -1;
@@ -309,12 +349,16 @@ int main(int argc, char **argv)
         return 0;
     signal(SIGPIPE, SIG_IGN);
     crash_report_start();
-    close_others(options.control_fd);
+    close_others(&options);
     session.spin_us = options.spin_us < 0 ? link_default_spin_us() : (uint32_t)options.spin_us;
     session.block_size_auto = options.block_size_auto;
     session.no_pipeline = options.no_pipeline;
     session.gpudirect = options.gpudirect;
-    int err = prepare(&options, &failed);
+    int err = session_listen();
+    if (!err)
+        err = confine(&options, failed.text, sizeof(failed.text));
+    if (!err)
+        err = prepare(&options, &failed);
     if (err) {
         if (!*failed.text)
             snprintf(failed.text, sizeof(failed.text), "%s", strerror(-err));
@@ -330,11 +374,8 @@ int main(int argc, char **argv)
         _exit(0);
     if (!err)
         err = session_open_account(&grant, account_fd);
-    if (!err)
-        err = sandbox_enter(&options, failed.text, sizeof(failed.text));
     if (err) {
-        log_error("cannot take a client error=\"%s\"",
-                  *failed.text ? failed.text : strerror(-err));
+        log_error("cannot take a client error=\"%s\"", strerror(-err));
         _exit(1);
     }
     session_run(options.control_fd, &grant, client_fd);

@@ -124,7 +124,7 @@ static void end_by_order(const struct control_end *end)
 int session_device_of(CUdevice handle)
 {
     for (int i = 0; i < devices.count; i++)
-        if (devices.list[i].handle == handle)
+        if (devices.list[i].present && devices.list[i].handle == handle)
             return i;
     return 0;
 }
@@ -148,7 +148,7 @@ static int take_grant(const struct control_grant *grant)
     session.budgeted = grant->lease_budget != 0;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;
-        if (ordinal >= (uint32_t)devices.count)
+        if (ordinal >= (uint32_t)devices.count || !devices.list[ordinal].present)
             return -ENODEV;
         devices.list[ordinal].budget = grant->devices[i].budget;
         session.budgeted |= grant->devices[i].budget != 0;
@@ -169,11 +169,26 @@ struct offer {
     struct control_stream stream;
     enum control_protection protection;
     uint32_t allowed; // bits of enum control_transport
-    int listener;     // of the shm offer, -1: none
     uint8_t token[CONTROL_TOKEN_BYTES];
     uint8_t rdma_token[CONTROL_TOKEN_BYTES];
     struct link_options options;
 };
+
+// Made before the worker is confined, which takes the making of sockets away; -1: none, or not offered.
+static int shm_listener = -1;
+static char shm_name[64];
+
+int session_listen(void)
+{
+    return shm_listen(shm_name, sizeof(shm_name), &shm_listener);
+}
+
+static void withdraw_shm(void)
+{
+    if (shm_listener >= 0)
+        close(shm_listener);
+    shm_listener = -1;
+}
 
 static void offer_shm(struct offer *offer, const struct control_grant *grant,
                       struct control_welcome *welcome)
@@ -183,15 +198,12 @@ static void offer_shm(struct offer *offer, const struct control_grant *grant,
     if (!(offer->allowed & 1u << CONTROL_TRANSPORT_SHM) ||
         control_boot_id(welcome->boot_id) ||
         !memcmp(grant->client_boot_id, unknown, sizeof(unknown)) ||
-        memcmp(grant->client_boot_id, welcome->boot_id, sizeof(unknown)) != 0)
-        return;
-    if (getrandom(offer->token, sizeof(offer->token), 0) != (ssize_t)sizeof(offer->token))
-        return;
-    if (shm_listen(welcome->shm_socket, sizeof(welcome->shm_socket), &offer->listener)) {
-        offer->listener = -1;
-        welcome->shm_socket[0] = '\0';
+        memcmp(grant->client_boot_id, welcome->boot_id, sizeof(unknown)) != 0 ||
+        getrandom(offer->token, sizeof(offer->token), 0) != (ssize_t)sizeof(offer->token)) {
+        withdraw_shm();
         return;
     }
+    snprintf(welcome->shm_socket, sizeof(welcome->shm_socket), "%s", shm_name);
     memcpy(welcome->shm_token, offer->token, sizeof(welcome->shm_token));
 }
 
@@ -261,11 +273,10 @@ static int send_welcome(struct offer *offer, const struct control_grant *grant)
 // The client that proposed shm connects now. It says that it cannot by proposing something else.
 static int accept_shm(struct offer *offer, int client_fd)
 {
-    int err = link_shm_accept(offer->listener, offer->token, &pinned.shm, client_fd,
+    int err = link_shm_accept(shm_listener, offer->token, &pinned.shm, client_fd,
                               SHM_TIMEOUT_MS, &offer->options, &session.link);
 
-    close(offer->listener);
-    offer->listener = -1;
+    withdraw_shm();
     if (err)
         log_info("shared memory was agreed on but not connected error=\"%s\"", strerror(-err));
     return err;
@@ -298,7 +309,7 @@ static bool agree(const struct offer *offer, enum control_transport transport,
         why_not = offer->allowed & 1u << CONTROL_TRANSPORT_TCP ? NULL : "not allowed on this box";
         break;
     case CONTROL_TRANSPORT_SHM:
-        why_not = offer->listener >= 0 ? NULL : "not offered";
+        why_not = shm_listener >= 0 ? NULL : "not offered";
         break;
     case CONTROL_TRANSPORT_RDMA:
         why_not = rdma_listener ? NULL : "not offered";
@@ -379,8 +390,7 @@ static int choose_transport(struct offer *offer)
             break;
     }
     tls_free(&offer->stream.tls);
-    if (offer->listener >= 0)
-        close(offer->listener);
+    withdraw_shm();
     rdma_listener_free(&rdma_listener);
     return 0;
 }
@@ -428,8 +438,7 @@ void session_run(int control_fd, struct control_grant *grant, int client_fd)
 {
     struct offer offer = {.stream.fd = client_fd,
                           .protection = grant->protection,
-                          .allowed = grant->transports,
-                          .listener = -1};
+                          .allowed = grant->transports};
     char name[32];
 
     control = control_fd;

@@ -92,9 +92,12 @@ void snapshot_prepare(void)
     rows = calloc(count ? count : 1, sizeof(*rows));
     peers = calloc(count ? count * count : 1, sizeof(*peers));
     for (int i = 0; rows && peers && i < devices.count; i++) {
+        if (!devices.list[i].present)
+            continue;
         describe(i, &rows[i]);
         for (int j = 0; j < devices.count; j++)
-            describe_peer(i, j, &peers[(size_t)i * count + (size_t)j]);
+            if (devices.list[j].present)
+                describe_peer(i, j, &peers[(size_t)i * count + (size_t)j]);
     }
 }
 

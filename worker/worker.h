@@ -18,6 +18,7 @@
 enum {
     DEVICES_MAX = WIRE_DEVICE_MAX,
     GATES = 1024,
+    NODES_MAX = DEVICES_MAX + 16,
 };
 
 // ---- settings of the process (main.c) ----
@@ -29,6 +30,12 @@ struct gpudirect_options {
     uint64_t least[2], most[2]; // bytes; most 0: no limit
 };
 
+// The supervisor's number for a device, and the device.
+struct worker_gpu {
+    int ordinal;
+    uint8_t uuid[16];
+};
+
 struct worker_options {
     const char *driver_path;
     int device; // whose context is made before a client comes
@@ -38,7 +45,14 @@ struct worker_options {
     bool no_pipeline;
     struct gpudirect_options gpudirect;
     int64_t spin_us; // -1: what suits the machine
-    int64_t user, group; // -1: stay who we are
+    int64_t user;             // and group, of the process; -1: stay who we are
+    int64_t memory_limit;     // bytes of private memory; 0: none
+    struct worker_gpu gpus[DEVICES_MAX]; // the only ones to use
+    unsigned gpu_count;       // 0: all that the driver has
+    const char *nodes[NODES_MAX]; // device nodes to use
+    unsigned node_count;
+    int driver_fd, refusals_fd; // -1: none
+    bool filter_log;          // nothing is refused, only told
     int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
     bool rdma;           // prepare for clients that come over verbs
     struct rdma_options rdma_options;
@@ -62,6 +76,7 @@ const char *driver_error_name(CUresult result);
 // ---- devices (device.c) ----
 
 struct device {
+    bool present;           // what is not is of no concern to this worker
     CUdevice handle;
     CUcontext primary;      // our own reference keeps it warm; NULL: not made yet
     uint64_t context_cost;  // bytes; 0: not known
@@ -72,13 +87,13 @@ struct device {
 };
 
 struct devices {
-    struct device list[DEVICES_MAX]; // by the driver's ordinal
-    int count;
+    struct device list[DEVICES_MAX]; // by the supervisor's ordinal
+    int count;                       // of the list, absent ones among them
     int driver_version;
 };
 extern struct devices devices;
 
-CUresult devices_discover(void);
+CUresult devices_discover(const struct worker_options *options);
 void devices_describe(struct control_device *out);
 // Makes the primary context of a device, or gives the one that is there, without making it current.
 CUresult device_primary(int ordinal, CUcontext *out);
@@ -193,6 +208,8 @@ struct handle_note {
 // Maps the account that all sessions of the lease share; -1: there is none. -errno.
 int session_open_account(const struct control_grant *grant, int account_fd)
     __attribute__((warn_unused_result));
+// Makes the socket over which a client of this host comes to share memory, while sockets can be made.
+int session_listen(void) __attribute__((warn_unused_result));
 // Serves one client from its grant to the end of the process.
 // Erases the secret in the grant once it is used.
 void session_run(int control_fd, struct control_grant *grant, int client_fd)
@@ -302,8 +319,5 @@ void crash_report_start(void); // crash.c
 // Once the driver is loaded: what stands in front of some of its functions.
 void linker_prepare(void); // linker.c
 void memory_prepare(void); // memory.c
-// Changes user and gives up capabilities; once, the first of the two calls does it.
-int sandbox_drop_rights(const struct worker_options *options, char *text, size_t room);
-int sandbox_enter(const struct worker_options *options, char *text, size_t room);
 
 #endif

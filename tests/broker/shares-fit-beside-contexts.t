@@ -24,7 +24,7 @@ is "$(gpu slow:1 state)" starting "a GPU whose context is not measured is not of
 is "$(error_code POST /v1/leases "$(share $((1 << 20)) ', "box": "slow", "different_boxes": false')" | tr -d '\n')" "" "the one that is measured is granted"
 is "$(gpu slow:0 context)" $((64 << 20)) "with what a context takes"
 is "$(error_code POST /v1/leases '{"request": {"gpus": [{"count": 2, "mode": "shared", "memory": 1048576}]}}')" busy "both are not yet"
-echo >&$gate
+printf 'oo' >&$gate # the other GPU's worker, and the first one's that reaches no other
 ok "once it is measured" await "the other GPU" gpu_is slow:1 free
 is "$(gpu slow:1 context)" $((64 << 20)) "it is offered with that"
 is "$(error_code POST /v1/leases '{"request": {"gpus": [{"count": 2, "mode": "shared", "memory": 1048576}]}}')" "" "and both are granted"

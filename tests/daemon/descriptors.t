@@ -22,5 +22,6 @@ await "a settled box" settled
 is "$(descriptors)" "$before" "descriptors"
 is "$(children)" 1 "one warm worker and nobody else"
 worker=$(pgrep -P "$BOX_PID")
-is "$(ls "/proc/$worker/fd" | tr '\n' ' ')" "0 1 2 3 " "a worker has its control socket and nothing of the supervisor's"
+is "$(ls "/proc/$worker/fd" | tr '\n' ' ')" "0 1 2 3 4 5 " \
+    "a worker has its sockets and the file of the software GPUs, and nothing of the supervisor's"
 done_testing

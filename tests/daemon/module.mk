@@ -8,3 +8,7 @@ TEST_EXTRAS += $(B)/tests/hold-memory
 $(eval $(call link_rule,$(B)/tests/hold-memory,tests/daemon/hold_memory.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/revocations.c daemon/state_file.c,rgpucommon,$(COMMON_LIBS))
+# The software GPU with an attacker in it.
+TEST_EXTRAS += $(B)/tests/hostile-driver.so
+$(eval $(call link_rule,$(B)/tests/hostile-driver.so,tests/daemon/hostile_driver.c,,\
+    -Wl$(comma)--no-as-needed -L$(B)/lib -l:libcuda-sim.so,-shared -Wl$(comma)-rpath$(comma)'$$$$ORIGIN',$(B)/lib/libcuda-sim.so))

@@ -40,6 +40,17 @@ pass "a crashed worker gets an obituary with its signal"
 "$CLIENT" "$BOX" send x closed >/dev/null
 await_log 'how="exited with status 3"'
 pass "a worker that exits by itself gets one with its status"
+for i in 1 2 3 4; do start flood$i "$CLIENT" "$BOX" send "!" closed; done
+await "the floods" log_has 'session=[0-9]+ begins'
+ok "others are served while workers flood rgpud with messages" "$CLIENT" "$BOX" echo hi
+for i in 1 2 3 4; do wait "${line_pid[flood$i]}" || true; done
+is "$(grep -c 'how="killed by signal 9 (Killed)" reason="flooded rgpud with messages"' "$BOX_LOG")" 4 \
+    "and each that floods is ended with that reason"
+"$CLIENT" "$BOX" send % closed >/dev/null
+await_log 'how="killed by signal 9 \(Killed\)" reason="flooded rgpud with output"'
+pass "so is one that writes without end"
+[ "$(grep -c 'rgpu-worker: info: chatter' "$BOX_LOG")" -lt 200000 ] && pass "which does not fill the log" ||
+    fail "which does not fill the log"
 "$CLIENT" "$BOX" send m closed >/dev/null
 await_log 'broke the protocol error='
 pass "a worker that sends garbage is ended"

@@ -4,7 +4,7 @@
 //   STUB_GATE=fifo        becomes ready only after a byte came through
 //   STUB_STUBBORN=1       ignores requests to end
 // A client's bytes after the handshake: 'a' abort, 'x' exit with 3, 'm' a malformed control packet,
-// 'r' a second READY, others are echoed.
+// 'r' a second READY, '!' messages and '%' output without end, others are echoed.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -170,6 +170,24 @@ static ssize_t say_back(char byte)
     return stream.tls ? tls_send(stream.tls, &byte, 1) : send(stream.fd, &byte, 1, MSG_NOSIGNAL);
 }
 
+__attribute__((noreturn))
+static void chatter(void)
+{
+    for (;;)
+        fprintf(stderr, "rgpu-worker: info: chatter\n");
+}
+
+__attribute__((noreturn))
+static void flood(void)
+{
+    struct control_stats stats = {.reason = "flood"};
+
+    for (;;) {
+        stats.transport = ++stats.calls % 2 ? CONTROL_TRANSPORT_TCP : CONTROL_TRANSPORT_SHM;
+        say(CONTROL_STATS, &stats);
+    }
+}
+
 static void obey(void)
 {
     char byte;
@@ -188,6 +206,10 @@ static void obey(void)
     case 'r':
         say_ready();
         break;
+    case '!':
+        flood();
+    case '%':
+        chatter();
     default:
         if (say_back(byte) != 1)
             end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");

@@ -8,7 +8,22 @@
 
 struct devices devices;
 
-CUresult devices_discover(void)
+// Where the supervisor names no devices they are all ours, and numbered as the driver does.
+static int place_of(const struct worker_options *options, CUdevice device, int driver_ordinal)
+{
+    CUuuid uuid = {{0}};
+
+    if (!options->gpu_count)
+        return driver_ordinal;
+    if (!driver.cuDeviceGetUuid_v2 || driver.cuDeviceGetUuid_v2(&uuid, device) != CUDA_SUCCESS)
+        return -1;
+    for (unsigned i = 0; i < options->gpu_count; i++)
+        if (!memcmp(options->gpus[i].uuid, uuid.bytes, sizeof(uuid.bytes)))
+            return options->gpus[i].ordinal;
+    return -1;
+}
+
+CUresult devices_discover(const struct worker_options *options)
 {
     int count = 0;
     CUresult result = driver.cuInit(0);
@@ -19,9 +34,16 @@ CUresult devices_discover(void)
         return result;
     if (driver.cuDriverGetVersion)
         driver.cuDriverGetVersion(&devices.driver_version);
-    devices.count = count < DEVICES_MAX ? count : DEVICES_MAX;
-    for (int i = 0; i < devices.count && result == CUDA_SUCCESS; i++)
-        result = driver.cuDeviceGet(&devices.list[i].handle, i);
+    for (int i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        CUdevice device;
+        result = driver.cuDeviceGet(&device, i);
+        int place = result == CUDA_SUCCESS ? place_of(options, device, i) : -1;
+        if (place < 0 || place >= DEVICES_MAX)
+            continue;
+        devices.list[place] = (struct device){.present = true, .handle = device};
+        if (place >= devices.count)
+            devices.count = place + 1;
+    }
     return result;
 }
 
@@ -54,6 +76,8 @@ void devices_describe(struct control_device *out)
         CUuuid uuid = {{0}};
         devices.list[i].page = page_size(device);
         memset(&out[i], 0, sizeof(out[i]));
+        if (!devices.list[i].present)
+            continue;
         if (driver.cuDeviceGetUuid_v2)
             driver.cuDeviceGetUuid_v2(&uuid, device);
         memcpy(out[i].uuid, uuid.bytes, sizeof(uuid.bytes));

@@ -1,0 +1,217 @@
+// See confinement.h. The worker confines itself, before it loads the driver (worker/confine/).
+#include "daemon/confinement.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/landlock.h"
+#include "common/log.h"
+#include "common/spawn.h"
+#include "daemon/worker.h"
+
+// ---- users ----
+
+static bool have_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    const uint32_t needed = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
+
+    return !syscall(SYS_capget, &header, data) && (data[0].effective & needed) == needed;
+}
+
+static int parse_users(const char *text, uid_t *first, uid_t *last)
+{
+    unsigned a, b;
+    char rest;
+
+    // 65534 and the highest number stand for nobody.
+    if (sscanf(text, "%10u-%10u%c", &a, &b, &rest) != 2 || !a || a > b || b >= UINT32_MAX - 1 ||
+        b - a >= 1u << 20) {
+        log_error("worker_uids=%s is not a range of user numbers such as 2000000000-2000000999, "
+                  "or none", text);
+        return -EINVAL;
+    }
+    *first = a;
+    *last = b;
+    return 0;
+}
+
+static bool is_used(const struct box *box, uid_t user)
+{
+    const struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->user == user)
+            return true;
+    return false;
+}
+
+uid_t confinement_user(struct box *box)
+{
+    uid_t range = box->last_user - box->first_user + 1;
+
+    if (!box->first_user)
+        return 0;
+    // Each one's turn comes late, so that what a worker left behind, if ever it could, is nobody's.
+    for (uid_t i = 0; i < range; i++) {
+        uid_t user = box->first_user + box->next_user++ % range;
+        if (!is_used(box, user))
+            return user;
+    }
+    return box->first_user + box->next_user++ % range;
+}
+
+static void say(const struct box *box)
+{
+    int landlock = landlock_abi();
+
+    log_info("workers are confined users=%s landlock=%d filter=%s memory=%llu",
+             box->first_user ? box->settings.worker_uids : "none", landlock,
+             box->settings.worker_filter ? "log" : "refuse",
+             (unsigned long long)box->settings.worker_memory);
+    if (!box->first_user)
+        log_warn("workers are not protected from each other, nor this box's files from them, by users of "
+                 "their own: %s; %s", box->settings.worker_uids && geteuid() ?
+                 "rgpud lacks the right to change users" : "worker_uids is none",
+                 landlock ? "Landlock and the filter of system calls keep them apart"
+                          : "only the filter of system calls keeps them apart");
+    if (!landlock)
+        log_warn("this kernel has no Landlock: workers open every file that their user may open");
+    if (box->settings.worker_filter)
+        log_warn("worker_filter=log: workers are not kept from files and system calls");
+}
+
+// Where the driver's library finds no device nodes it starts a program that makes them, which workers
+// may not. As root we can do that for them; the unit does it before us.
+static void make_nodes(void)
+{
+    static char program[] = "/usr/bin/nvidia-modprobe";
+    char first[] = "-c0", memory[] = "-u";
+    char *arguments[] = {program, memory, first, NULL};
+    const struct spawn_request request = {
+        .program = program, .arguments = arguments, .fds = (int[]){-1, 2, 2}, .fd_count = 3};
+    pid_t pid;
+    int status;
+
+    if (geteuid() || access(program, X_OK) ||
+        (!access("/dev/nvidiactl", F_OK) && !access("/dev/nvidia-uvm", F_OK)))
+        return;
+    if (spawn_program(&request, &pid) || waitpid(pid, &status, 0) < 0 || status)
+        log_warn("nvidia-modprobe does not make the driver's device nodes");
+}
+
+int confinement_set_up(struct box *box)
+{
+    const char *users = box->settings.worker_uids;
+
+    if (users && strcmp(users, "none")) {
+        uid_t first, last;
+        int err = parse_users(users, &first, &last);
+        if (err)
+            return err;
+        if (have_capabilities()) {
+            box->first_user = first;
+            box->last_user = last;
+            // Boxes of one machine begin at different places of the range.
+            box->next_user = (uid_t)getpid() * 37;
+        }
+    }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    // Our memory has the box's keys, and workers may have our user.
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+        return -errno;
+#endif
+    if (!box->choice.software)
+        make_nodes();
+    say(box);
+    return 0;
+}
+
+// ---- device nodes ----
+
+static void add(char nodes[NODES_MAX][NODE_BYTES], size_t *count, const char *name)
+{
+    if (*count < NODES_MAX)
+        snprintf(nodes[(*count)++], NODE_BYTES, "/dev/%.48s", name);
+}
+
+// The N of /dev/nvidiaN; -1: the driver does not tell.
+static int minor_of(const struct device *device)
+{
+    char path[96], line[128];
+    int number = -1;
+
+    snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/%.31s/information", device->info.pci);
+    FILE *file = fopen(path, "re");
+    while (file && number < 0 && fgets(line, sizeof(line), file))
+        sscanf(line, "Device Minor: %d", &number);
+    if (file)
+        fclose(file);
+    return number;
+}
+
+static bool is_gpu(const char *name)
+{
+    return !strncmp(name, "nvidia", 6) && name[6] &&
+           strspn(name + 6, "0123456789") == strlen(name + 6);
+}
+
+static void add_all(char nodes[NODES_MAX][NODE_BYTES], size_t *count)
+{
+    DIR *directory = opendir("/dev");
+
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (is_gpu(entry->d_name))
+            add(nodes, count, entry->d_name);
+    if (directory)
+        closedir(directory);
+}
+
+static bool add_own(const struct box *box, device_set sees, char nodes[NODES_MAX][NODE_BYTES],
+                    size_t *count)
+{
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        const struct device *device = &box->devices[i];
+        char name[32];
+        if (!(sees >> device->ordinal & 1))
+            continue;
+        int number = minor_of(device);
+        if (number < 0)
+            return false;
+        snprintf(name, sizeof(name), "nvidia%d", number);
+        add(nodes, count, name);
+    }
+    return true;
+}
+
+size_t confinement_nodes(const struct box *box, device_set sees, char nodes[NODES_MAX][NODE_BYTES])
+{
+    static const char *const common[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
+                                         "nvidia-caps", "nvidia-caps-imex-channels"};
+    static bool told;
+    size_t count = 0;
+
+    if (box->choice.software)
+        return 0;
+    for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+        add(nodes, &count, common[i]);
+    size_t before = count;
+    if (sees && add_own(box, sees, nodes, &count))
+        return count;
+    count = before;
+    add_all(nodes, &count);
+    if (sees && count > before && !told) {
+        log_warn("the driver does not tell which device node is which GPU's: workers may open all of them");
+        told = true;
+    }
+    return count;
+}

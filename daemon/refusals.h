@@ -1,0 +1,21 @@
+// System calls that workers were refused: the kernel asks, the supervisor answers and says so in the log.
+#ifndef RGPU_DAEMON_REFUSALS_H
+#define RGPU_DAEMON_REFUSALS_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct refusals;
+
+// Called, at most once, when the worker makes refused calls faster than anything but an attack or a
+// fault would.
+typedef void refusals_too_many(void *opaque, const char *reason);
+
+// The supervisor's end of a socket pair (which is owned from here on) over which the worker PID sends
+// its filter's descriptor. With ONLY_LOG calls are let through. NULL: no memory.
+struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
+                              refusals_too_many *too_many, void *opaque);
+void refusals_free(struct refusals **refusals);
+
+#endif

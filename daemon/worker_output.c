@@ -1,0 +1,137 @@
+// See worker_output.h. A worker has a pipe and not our log, which it could otherwise cut off or fill. What
+// it writes is taken in small pieces, passed on in whole lines, and bounded.
+#include "daemon/worker_output.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/control.h"
+#include "common/log.h"
+
+enum {
+    PIECE = 4096,
+    PIECES_PER_TURN = 4,
+    PIECES_AT_THE_END = 64,
+    BYTES_AT_ONCE = 1 << 20,
+    BYTES_PER_SECOND = 64 << 10,
+    BYTES_DROPPED_MAX = 16 << 20,
+};
+
+struct worker_output {
+    struct event *readable;
+    int fd;
+    pid_t pid;
+    char piece[PIECE];
+    size_t used; // of an unfinished line
+    int64_t allowance, allowance_ms;
+    uint64_t dropped;
+    worker_output_floods *floods;
+    void *opaque;
+};
+
+// Whether so many bytes may go into the log now.
+static bool is_allowed(struct worker_output *output, size_t size)
+{
+    int64_t now = control_now_ms();
+    int64_t earned = (now - output->allowance_ms) * BYTES_PER_SECOND / 1000;
+
+    if (earned > 0) {
+        output->allowance += earned < BYTES_AT_ONCE ? earned : BYTES_AT_ONCE;
+        output->allowance_ms = now;
+    }
+    if (output->allowance > BYTES_AT_ONCE)
+        output->allowance = BYTES_AT_ONCE;
+    if (output->allowance < (int64_t)size)
+        return false;
+    output->allowance -= (int64_t)size;
+    return true;
+}
+
+static void pass_on(struct worker_output *output, size_t size)
+{
+    if (is_allowed(output, size)) {
+        // A log that cannot be written must never stop the program.
+        ssize_t ignored = write(STDERR_FILENO, output->piece, size);
+        (void)ignored;
+    } else {
+        if (!output->dropped)
+            log_warn("worker pid=%d writes more than the log takes, the rest is dropped",
+                     (int)output->pid);
+        output->dropped += size;
+    }
+    output->used -= size;
+    memmove(output->piece, output->piece + size, output->used);
+}
+
+// False when there is no more for now.
+static bool take_piece(struct worker_output *output)
+{
+    ssize_t n = read(output->fd, output->piece + output->used, PIECE - output->used);
+
+    if (n <= 0) {
+        if (!n && output->readable)
+            event_del(output->readable);
+        return false;
+    }
+    output->used += (size_t)n;
+    char *end = memrchr(output->piece, '\n', output->used);
+    if (end)
+        pass_on(output, (size_t)(end + 1 - output->piece));
+    else if (output->used == PIECE)
+        pass_on(output, PIECE);
+    return true;
+}
+
+static void take(evutil_socket_t fd, short events, void *opaque)
+{
+    struct worker_output *output = opaque;
+    bool flooded = output->dropped > BYTES_DROPPED_MAX;
+
+    for (int i = 0; i < PIECES_PER_TURN && take_piece(output); i++)
+        ;
+    if (!flooded && output->dropped > BYTES_DROPPED_MAX)
+        output->floods(output->opaque, "flooded rgpud with output");
+}
+
+void worker_output_finish(struct worker_output *output)
+{
+    for (int i = 0; i < PIECES_AT_THE_END && take_piece(output); i++)
+        ;
+    if (output->used && output->used < PIECE) {
+        output->piece[output->used++] = '\n';
+        pass_on(output, output->used);
+    }
+}
+
+struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t pid,
+                                        worker_output_floods *floods, void *opaque)
+{
+    struct worker_output *output = calloc(1, sizeof(*output));
+
+    if (!output) {
+        close(fd);
+        return NULL;
+    }
+    *output = (struct worker_output){.fd = fd, .pid = pid, .allowance = BYTES_AT_ONCE,
+                                     .allowance_ms = control_now_ms(), .floods = floods,
+                                     .opaque = opaque};
+    output->readable = event_new(base, fd, EV_READ | EV_PERSIST, take, output);
+    if (!output->readable || event_add(output->readable, NULL))
+        worker_output_free(&output);
+    return output;
+}
+
+void worker_output_free(struct worker_output **output)
+{
+    if (!*output)
+        return;
+    if ((*output)->readable)
+        event_free((*output)->readable);
+    close((*output)->fd);
+    free(*output);
+    *output = NULL;
+}

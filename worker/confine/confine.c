@@ -1,0 +1,134 @@
+// The confinement of a worker: a user of its own, no rights, limits, then files and system calls. It is
+// complete before the driver is loaded, so that nothing depends on when foreign code gets the upper hand.
+#include "worker/confine/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { GROUPS_ROOM = 32, THREADS_MAX = 4096 };
+
+static int set_limits(const struct worker_options *options)
+{
+    const struct rlimit none = {0, 0}, unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    const struct rlimit threads = {THREADS_MAX, THREADS_MAX};
+    rlim_t memory = options->memory_limit ? (rlim_t)options->memory_limit : RLIM_INFINITY;
+    const struct rlimit bytes = {memory, memory};
+
+    // Memory that devices reach is locked; where this is not allowed, registration says so.
+    setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    // The kernel counts threads by user, and others' would count where we have none of our own.
+    if (options->user >= 0 && setrlimit(RLIMIT_NPROC, &threads))
+        return -errno;
+    if (options->memory_limit &&
+        (setrlimit(RLIMIT_DATA, &bytes) || setrlimit(RLIMIT_FSIZE, &bytes)))
+        return -errno;
+    return setrlimit(RLIMIT_CORE, &none) ? -errno : 0;
+}
+
+static int become(const struct worker_options *options)
+{
+    unsigned groups[GROUPS_ROOM];
+    uid_t user = (uid_t)options->user;
+    gid_t group = (gid_t)options->user;
+
+    if (options->user < 0)
+        return 0;
+    size_t count = confine_files_groups(groups, GROUPS_ROOM);
+    if (setgroups(count, groups) || setresgid(group, group, group) ||
+        setresuid(user, user, user))
+        return -errno;
+    return 0;
+}
+
+static int drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+// A change of user forgets the death signal.
+static int follow_supervisor(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+        return -errno;
+    return getppid() == parent ? 0 : -ESRCH;
+}
+
+static int forbid_more(const struct worker_options *options)
+{
+    umask(0077);
+    if (chdir("/") || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return -errno;
+    // Who learns what the driver does has to read the names of files in our memory.
+    if (!options->filter_log && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+        return -errno;
+    return 0;
+}
+
+// The driver may lie where our new user cannot look, as in a tree under somebody's home.
+static void keep_driver(struct worker_options *options, int fd)
+{
+    static char path[64];
+
+    if (fd < 0)
+        return;
+    if (!faccessat(AT_FDCWD, options->driver_path, R_OK, AT_EACCESS)) {
+        close(fd);
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    options->driver_path = path;
+}
+
+int confine(struct worker_options *options, char *text, size_t room)
+{
+    pid_t parent = getppid();
+    int driver_file = strchr(options->driver_path, '/')
+                     ? open(options->driver_path, O_RDONLY | O_CLOEXEC)
+                     : -1;
+    const char *step = "set limits";
+
+    confine_files_open(options);
+    int err = set_limits(options);
+    if (!err) {
+        step = "change user";
+        err = become(options);
+    }
+    if (!err) {
+        step = "drop capabilities";
+        err = drop_capabilities();
+    }
+    if (!err) {
+        step = "follow the supervisor";
+        err = follow_supervisor(parent);
+    }
+    keep_driver(options, driver_file);
+    if (!err) {
+        step = "forbid new privileges";
+        err = forbid_more(options);
+    }
+    if (!err) {
+        step = "restrict files";
+        err = confine_files(options->filter_log);
+    }
+    if (!err) {
+        step = "filter system calls";
+        err = confine_calls(options);
+    }
+    if (err)
+        snprintf(text, room, "cannot %s: %s", step, strerror(-err));
+    return err;
+}

@@ -1,0 +1,30 @@
+// What a worker gives up before foreign code, the GPU's driver first of all, runs in it.
+#ifndef RGPU_WORKER_CONFINE_H
+#define RGPU_WORKER_CONFINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "worker/worker.h"
+
+// Users, limits, files and system calls, in that order; for the rest of the process's life. -errno with
+// TEXT saying which step failed. options->driver_path may change to one that can still be opened.
+int confine(struct worker_options *options, char *text, size_t room)
+    __attribute__((warn_unused_result));
+
+// ---- files (files.c) ----
+
+// Opens what the rules name, while we may still see it, and adds to GROUPS (with room for *count of
+// them) the groups that the device nodes need.
+void confine_files_open(const struct worker_options *options);
+size_t confine_files_groups(unsigned *groups, size_t room);
+// Takes all other files away. 0 also where the kernel has no Landlock.
+int confine_files(bool only_log) __attribute__((warn_unused_result));
+
+// ---- system calls (calls.c) ----
+
+// Refuses all but the listed ones; the supervisor is asked about the others, by way of options->refusals_fd,
+// where the kernel can do that.
+int confine_calls(const struct worker_options *options) __attribute__((warn_unused_result));
+
+#endif

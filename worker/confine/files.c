@@ -1,0 +1,178 @@
+// Which files a worker may open, by Landlock: libraries and what describes the machine for reading, the
+// device nodes of its own GPUs, and nothing for writing besides. Landlock also keeps it from reaching
+// processes outside (tracing, signals) and from new connections, as far as the kernel knows how.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/landlock.h"
+#include "common/log.h"
+#include "worker/confine/confine.h"
+
+enum {
+    READ = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
+    USE = READ | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV,
+    PLACES_MAX = 128,
+};
+
+static const struct {
+    const char *path;
+    int access;
+} usual[] = {
+    {"/usr", READ},
+    {"/lib", READ},
+    {"/lib64", READ},
+    {"/etc/ld.so.cache", READ},
+    {"/etc/libibverbs.d", READ},
+    {"/etc/libnl", READ},
+    {"/etc/nvidia", READ},
+    {"/etc/localtime", READ},
+    {"/etc/ssl", READ},
+    {"/sys", READ},
+    // Not all of /proc: other processes are none of our business.
+    {"/proc/self", READ},
+    // NVIDIA's driver gives its threads names, and does not start where it cannot.
+    {"/proc/self/task", READ | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE},
+    {"/proc/driver", READ},
+    {"/proc/sys", READ},
+    {"/proc/cpuinfo", READ},
+    {"/proc/devices", READ},
+    {"/proc/filesystems", READ},
+    {"/proc/meminfo", READ},
+    {"/proc/modules", READ},
+    {"/proc/stat", READ},
+    {"/proc/version", READ},
+    {"/dev/null", USE},
+    {"/dev/zero", USE},
+    {"/dev/random", READ},
+    {"/dev/urandom", READ},
+};
+
+static struct place {
+    int fd;
+    int access;
+    bool stays; // open
+    struct stat status;
+} places[PLACES_MAX];
+static size_t place_count;
+
+static void add_place(const char *path, int access)
+{
+    if (place_count == PLACES_MAX)
+        return;
+    struct place *place = &places[place_count];
+    place->fd = open(path, O_PATH | O_CLOEXEC);
+    // What is not there needs no rule.
+    if (place->fd < 0)
+        return;
+    if (fstat(place->fd, &place->status)) {
+        close(place->fd);
+        return;
+    }
+    place->access = access;
+    // The kernel forgets entries of /proc that nobody has open, and rules with them.
+    place->stays = !strncmp(path, "/proc/", 6);
+    place_count++;
+}
+
+static void add_directory_of(const char *file)
+{
+    char path[4096];
+    char *real = realpath(file, path);
+    char *slash = real ? strrchr(real, '/') : NULL;
+
+    if (!slash || slash == real)
+        return;
+    *slash = '\0';
+    add_place(real, READ);
+}
+
+static void add_library_path(void)
+{
+    const char *list = getenv("LD_LIBRARY_PATH");
+    char *copy = list ? strdup(list) : NULL, *rest = NULL;
+
+    for (char *path = copy ? strtok_r(copy, ":", &rest) : NULL; path;
+         path = strtok_r(NULL, ":", &rest))
+        if (*path == '/' && strspn(path, "/") < strlen(path))
+            add_place(path, READ);
+    free(copy);
+}
+
+void confine_files_open(const struct worker_options *options)
+{
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        add_place(usual[i].path, usual[i].access);
+    if (strchr(options->driver_path, '/'))
+        add_directory_of(options->driver_path);
+    add_library_path();
+    if (options->rdma)
+        add_place("/dev/infiniband", USE);
+    for (unsigned i = 0; i < options->node_count; i++)
+        add_place(options->nodes[i], USE);
+}
+
+static bool is_among(gid_t group, const unsigned *groups, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+size_t confine_files_groups(unsigned *groups, size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < place_count && count < room; i++) {
+        const struct stat *status = &places[i].status;
+        bool by_group = S_ISCHR(status->st_mode) && (status->st_mode & 060) == 060 &&
+                        (status->st_mode & 06) != 06;
+        if (by_group && status->st_gid && !is_among(status->st_gid, groups, count))
+            groups[count++] = status->st_gid;
+    }
+    return count;
+}
+
+static int add_rule(int ruleset, const struct place *place, uint64_t known)
+{
+    struct landlock_place rule = {.access = (uint64_t)place->access & known, .fd = place->fd};
+
+    if (!S_ISDIR(place->status.st_mode))
+        rule.access &= ~(uint64_t)LANDLOCK_READ_DIR;
+    return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PLACE, &rule, 0) ? -errno : 0;
+}
+
+static int restrict_self(void)
+{
+    struct landlock_rules rules;
+    size_t size = landlock_rules_for(landlock_abi(), &rules);
+    long ruleset = size ? syscall(SYS_landlock_create_ruleset, &rules, size, 0) : 0;
+    int err = ruleset < 0 ? -errno : 0;
+
+    if (!size || err)
+        return err;
+    for (size_t i = 0; i < place_count && !err; i++)
+        err = add_rule((int)ruleset, &places[i], rules.files);
+    if (!err && syscall(SYS_landlock_restrict_self, (int)ruleset, 0))
+        err = -errno;
+    close((int)ruleset);
+    return err;
+}
+
+int confine_files(bool only_log)
+{
+    int err = only_log ? 0 : restrict_self();
+
+    for (size_t i = 0; i < place_count; i++)
+        if (!places[i].stays)
+            close(places[i].fd);
+    return err;
+}

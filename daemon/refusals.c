@@ -30,6 +30,7 @@ struct refusals {
     int fd;     // of the filter
     pid_t pid;
     bool only_log;
+    bool serving; // before that drivers try this and that
     uint64_t count;
     uint64_t logged[LEARNT_LOGGED_MAX];
     size_t logged_count;
@@ -109,10 +110,11 @@ static void tell(struct refusals *refusals, const struct seccomp_notif *request)
         if (is_new(refusals, hash(1, file)))
             log_info("worker pid=%d opens file=%s", (int)refusals->pid, file);
     } else if (is_new(refusals, (uint64_t)data->nr << 32 ^ (variety(data, name) & 0xffffffff))) {
-        log_warn("worker pid=%d system call %s %s number=%d arguments=%llx,%llx,%llx,%llx",
-                 (int)refusals->pid, name, refusals->only_log ? "would be refused" : "refused",
-                 data->nr, (unsigned long long)data->args[0], (unsigned long long)data->args[1],
-                 (unsigned long long)data->args[2], (unsigned long long)data->args[3]);
+        log_at(refusals->serving ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+               "worker pid=%d system call %s %s number=%d arguments=%llx,%llx,%llx,%llx",
+               (int)refusals->pid, name, refusals->only_log ? "would be refused" : "refused",
+               data->nr, (unsigned long long)data->args[0], (unsigned long long)data->args[1],
+               (unsigned long long)data->args[2], (unsigned long long)data->args[3]);
     }
     free(found);
 }
@@ -241,6 +243,12 @@ struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bo
         watch(refusals, socket, filter_came))
         refusals_free(&refusals);
     return refusals;
+}
+
+void refusals_serving(struct refusals *refusals)
+{
+    refusals->serving = true;
+    refusals->logged_count = 0;
 }
 
 void refusals_free(struct refusals **refusals)

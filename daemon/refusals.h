@@ -16,6 +16,8 @@ typedef void refusals_too_many(void *opaque, const char *reason);
 // its filter's descriptor. With ONLY_LOG calls are let through. NULL: no memory.
 struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
                               refusals_too_many *too_many, void *opaque);
+// A client has come: what is refused from now on is told as a warning, and told again.
+void refusals_serving(struct refusals *refusals);
 void refusals_free(struct refusals **refusals);
 
 #endif

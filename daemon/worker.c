@@ -383,6 +383,8 @@ int worker_grant(struct worker *worker, const struct control_grant *grant, int c
         return err;
     }
     worker_move(worker, WORKER_SERVING);
+    if (worker->refusals)
+        refusals_serving(worker->refusals);
     worker->device->pool.failures = 0;
     worker->box->session_count++;
     worker->box->sessions_total++;

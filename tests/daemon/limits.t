@@ -39,7 +39,7 @@ printf 'k1 %064d\n' 7 >"$TMP/box.key"
 chmod 600 "$TMP/box.key"
 start_stub_box --auth ticket --key-file "$TMP/box.key" --name stubbox --max-sessions-per-lease 2
 ticket() { "$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" stubbox 3600 "$@" GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1; }
-RGPU_TICKET=$(ticket shared=1048576)
+RGPU_TICKET=$(ticket shared=536870912)
 export RGPU_TICKET
 hold lease1
 hold lease2
@@ -47,6 +47,6 @@ await_line lease1 'open session'
 await_line lease2 'open session'
 like "$("$CLIENT" "$BOX" echo hi || true)" 'error result=802 .*lease lease-1 has as many sessions on this box as max_sessions_per_lease allows \(2\)' \
     "max_sessions_per_lease turns the third session of a lease away"
-RGPU_TICKET=$(ticket lease=lease-2 shared=1048576)
+RGPU_TICKET=$(ticket lease=lease-2 shared=536870912)
 ok "and nobody of another lease" "$CLIENT" "$BOX" echo hi
 done_testing

@@ -6,6 +6,7 @@
 // among those others. ioctl stays, since it is how the driver is spoken to; Landlock says on which files.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -99,9 +100,11 @@ static const struct conditional_call {
     {"socketpair", {{0, 0xffffffff, AF_UNIX}, {1, 0xf, SOCK_SEQPACKET}}},
 };
 
-// The kernel lists devices of the fabric over netlink, and only there.
+// The kernel lists devices of the fabric and addresses of the host over netlink, and only there; what is sent
+// to an address of another family is longer.
 static const struct conditional_call fabric_calls[] = {
     INT("socket", 0, AF_NETLINK), INT("setsockopt", 1, SOL_NETLINK),
+    INT("sendto", 5, sizeof(struct sockaddr_nl)),
 };
 
 // Signals and limits go to the process itself only.

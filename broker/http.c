@@ -178,8 +178,9 @@ static void on_body(void *request, const char *text, size_t size)
 static void on_gone(void *request)
 {
     struct call *call = request;
+    const char *name = call->arguments[0]; /* none where events are waited for */
     struct pool_box *box =
-        call->waits ? pool_find_box(call->server->broker->pool, call->arguments[0]) : NULL;
+        call->waits && name ? pool_find_box(call->server->broker->pool, name) : NULL;
 
     if (box && box->peer == call)
         box->hung_up = true;

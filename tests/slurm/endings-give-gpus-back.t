@@ -72,6 +72,7 @@ start_sync
 job=$(submit --gres=rgpu:2 --wrap "$hold")
 running "$job"
 touch "$TMP/runs"
+scontrol update job="$job" comment=runs # a change, without which there would be nothing to write
 saved() { [ "$SLURM_DIR/state/job_state" -nt "$TMP/runs" ]; }
 await "the record on disk" saved
 stop "$SLURMCTLD_PID" KILL

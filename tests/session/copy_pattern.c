@@ -48,5 +48,7 @@ int main(int argc, char **argv)
     there_and_back(memory, to, from, 60000);
     there_and_back(memory, to, from, LARGE);
     puts("copied");
+    free(from);
+    free(to);
     return 0;
 }

@@ -122,9 +122,6 @@ void pinned_unregister(void);
 // A gate holds a stream until it is opened. -1: all are in use.
 int gate_take(uint32_t *ticket);
 void gate_release(int gate);
-// Whether streams are held at gates, and waiting until those that are held now are not any more.
-bool gates_hold(void);
-void gates_await(void);
 CUresult gate_hold(CUstream stream, int gate, uint32_t ticket);
 CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket); // by the GPU, in stream order
 void gate_open(int gate, uint32_t ticket);                           // by us

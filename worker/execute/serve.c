@@ -338,12 +338,6 @@ static void prepare_to_block(struct serve *serve, const struct serve_entry *entr
 
     if (entry->traits & TRAIT_SELF_WAITING)
         return;
-    if ((entry->traits & TRAIT_DRAINS) && gates_hold()) {
-        serve_let_others_read(serve);
-        if (!serve->reading)
-            gates_await();
-        return;
-    }
     if ((entry->traits & TRAIT_BRIEF) && serve->reading && relief_linger(serve))
         return;
     if (entry->query)

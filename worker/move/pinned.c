@@ -12,8 +12,6 @@ struct pinned pinned;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t tickets[GATES]; // the value that the gate's last user waits for
 static bool taken[GATES];
-static _Atomic unsigned taken_count;
-static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static unsigned next_gate;
 
 static CUresult register_host(void *base, size_t size, CUdeviceptr *out)
@@ -72,7 +70,6 @@ int gate_take(uint32_t *ticket)
     }
     if (gate >= 0) {
         taken[gate] = true;
-        atomic_fetch_add(&taken_count, 1);
         *ticket = ++tickets[gate];
     }
     pthread_mutex_unlock(&lock);
@@ -83,26 +80,6 @@ void gate_release(int gate)
 {
     pthread_mutex_lock(&lock);
     taken[gate] = false;
-    atomic_fetch_sub(&taken_count, 1);
-    pthread_cond_broadcast(&released);
-    pthread_mutex_unlock(&lock);
-}
-
-bool gates_hold(void)
-{
-    return atomic_load_explicit(&taken_count, memory_order_relaxed) > 0;
-}
-
-void gates_await(void)
-{
-    uint32_t seen[GATES]; // 0: not taken, as tickets begin with 1
-
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < GATES; i++)
-        seen[i] = taken[i] ? tickets[i] : 0;
-    for (unsigned i = 0; i < GATES; i++)
-        while (seen[i] && taken[i] && tickets[i] == seen[i])
-            pthread_cond_wait(&released, &lock);
     pthread_mutex_unlock(&lock);
 }
 

@@ -121,23 +121,27 @@ int broker_commit(struct broker *broker, int error, const struct change *change)
 }
 
 /* What a lease keeps at least whose owner could not renew it, since nobody was there to hear him. */
-enum { GRACE_SECONDS = 60, LATE_SECONDS = 3 };
+enum { GRACE_SECONDS = 60 };
+
+/* The broker looks every second (broker/http.c). It was away if it did not look for this long. */
+#define AWAY_ITSELF_SECONDS 2.0
 
 /*
  * Boxes and clients that were not heard because the broker itself did not run (it was stopped, or
- * its host slept) have done nothing wrong: their time goes on where it stood.
+ * its host slept) have done nothing wrong: a box has all of `away_after` to call again.
  */
 static void forgive_own_absence(struct broker *broker)
 {
     double now = broker_steady(), absent = now - broker->last_tick;
-    bool was_away = broker->last_tick > 0 && absent > LATE_SECONDS;
+    bool was_away = broker->last_tick > 0 && absent > AWAY_ITSELF_SECONDS;
     struct pool_lease *lease;
 
     if (was_away) {
-        log_warn("the broker itself was away: seconds=%.0f; boxes and leases get that time back",
+        log_warn("the broker itself was away: seconds=%.1f; boxes and leases get more time",
                  absent);
         for (size_t i = 0; i < broker->pool->box_count; i++)
-            broker->pool->boxes[i]->heard += absent;
+            if (!broker->pool->boxes[i]->known_lost)
+                broker->pool->boxes[i]->heard = now;
         TAILQ_FOREACH(lease, &broker->pool->leases, all)
             if (lease->deadline > broker->last_tick && lease->deadline < now + GRACE_SECONDS)
                 lease->deadline = now + GRACE_SECONDS;

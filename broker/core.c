@@ -128,7 +128,7 @@ enum { GRACE_SECONDS = 60 };
 
 /*
  * Boxes and clients that were not heard because the broker itself did not run (it was stopped, or
- * its host slept) have done nothing wrong: a box has all of `away_after` to call again.
+ * its host slept) have done nothing wrong: their time goes on where it stood.
  */
 static void forgive_own_absence(struct broker *broker)
 {
@@ -137,11 +137,10 @@ static void forgive_own_absence(struct broker *broker)
     struct pool_lease *lease;
 
     if (was_away) {
-        log_warn("the broker itself was away: seconds=%.1f; boxes and leases get more time",
+        log_warn("the broker itself was away: seconds=%.1f; boxes and leases get that time back",
                  absent);
         for (size_t i = 0; i < broker->pool->box_count; i++)
-            if (!broker->pool->boxes[i]->known_lost)
-                broker->pool->boxes[i]->heard = now;
+            broker->pool->boxes[i]->heard += absent;
         TAILQ_FOREACH(lease, &broker->pool->leases, all)
             if (lease->deadline > broker->last_tick && lease->deadline < now + GRACE_SECONDS)
                 lease->deadline = now + GRACE_SECONDS;

@@ -2,6 +2,7 @@
 #   make check                 every test, TAP under prove
 #   make check-slurm           those with a real Slurm cluster
 #   make check T=name          the tests whose name or path contains this
+#   make check-failed          those that failed the last time, one after the other
 #   make check VALGRIND=1      compiled tests under valgrind
 #   make check SAN=thread      the same tests on a sanitized build
 #   make check-kill SECONDS=600 SEED=7     a pool under random faults
@@ -20,7 +21,7 @@ matching     = $(if $(T),$(foreach t,$(1),$(if $(findstring $(test_pattern),$(ca
 
 test_scripts  = $(sort $(wildcard tests/*/*.t))
 
-.PHONY: check check-slurm check-built tests
+.PHONY: check check-slurm check-built check-failed tests
 check:
 	@scripts/install-deps build test rdma
 	@scripts/slurm-headers --fetch >/dev/null || echo "the tests of its plugins are skipped" >&2
@@ -31,11 +32,23 @@ check-slurm:
 
 tests: all $$(TEST_PROGRAMS) $$(TEST_EXTRAS)
 
-check-built: tests
-	@selected="$(strip $(call matching,$(test_scripts) $(sort $(TEST_PROGRAMS))))"; \
-	[ -n "$$selected" ] || { echo "no test matches T=$(T)"; exit 1; }; \
-	BUILD="$(CURDIR)/$(B)" VALGRIND="$(VALGRIND)" SAN="$(SAN)" CC="$(CC)" \
+# How each of the last run's tests ended.
+test_record = $(B)/tests.record
+prove = BUILD="$(CURDIR)/$(B)" VALGRIND="$(VALGRIND)" SAN="$(SAN)" CC="$(CC)" \
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=1}" \
 	TSAN_OPTIONS="$${TSAN_OPTIONS:-halt_on_error=0:exitcode=66}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}" \
-	prove --timer -j$(TEST_JOBS) $(if $(T),-v) --exec tests/run-one $$selected
+	prove --timer --exec tests/run-one --statefile="$(test_record)"
+
+check-built: tests
+	@selected="$(strip $(call matching,$(test_scripts) $(sort $(TEST_PROGRAMS))))"; \
+	[ -n "$$selected" ] || { echo "no test matches T=$(T)"; exit 1; }; \
+	rm -f "$(test_record)"; \
+	$(prove) --state=save -j$(TEST_JOBS) $(if $(T),-v) $$selected
+
+# The tests that failed in the last run once more, one at a time and with all they say. A test that
+# passes now depends on how busy the machine is: that is a fault of the test, or of what it tests.
+check-failed:
+	@[ -e "$(test_record)" ] && [ -n "$$($(prove) --state=failed --dry)" ] || \
+	    { echo "there is no record of failed tests"; exit 1; }
+	@$(prove) --state=failed -v

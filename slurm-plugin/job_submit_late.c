@@ -16,47 +16,28 @@ PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t
 PLUGIN_EXPORT int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid);
 #endif
 
-static void *library;
 static __typeof__(fini) *core_fini;
 static __typeof__(job_submit) *core_submit;
 static __typeof__(job_modify) *core_modify;
-
-static bool find_functions(void)
-{
-    __typeof__(init) *core_init = (__typeof__(init) *)dlsym(library, "init");
-
-    core_fini = (__typeof__(core_fini))dlsym(library, "fini");
-    core_submit = (__typeof__(core_submit))dlsym(library, "job_submit");
-    core_modify = (__typeof__(core_modify))dlsym(library, "job_modify");
-    return core_init && core_fini && core_submit && core_modify && core_init() == SLURM_SUCCESS;
-}
-
-static void forget(void)
-{
-    if (library)
-        dlclose(library);
-    library = NULL;
-}
+static struct late_half core = {
+    .file = "rgpu_submit.so",
+    .functions = {{"fini", &core_fini}, {"job_submit", &core_submit}, {"job_modify", &core_modify}},
+};
 
 int init(void)
 {
-    const char *why;
+    const char *why = late_begin(&core);
 
-    library = late_load(&library, "rgpu_submit.so", &why);
-    if (library && !find_functions()) {
-        why = "it is of another version";
-        forget();
-    }
-    if (!library)
+    if (why)
         error("%s: jobs that ask for remote GPUs are refused: %s", plugin_type, why);
     return SLURM_SUCCESS;
 }
 
 FINI_TYPE fini(void)
 {
-    if (library)
+    if (core.library)
         (void)core_fini();
-    forget();
+    late_unload(&core);
     FINI_RETURN;
 }
 
@@ -71,7 +52,7 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
 {
     int status;
 
-    if (library)
+    if (core.library)
         return core_submit(job, submit_uid, message);
     status = refuse(job);
     if (status && message)
@@ -82,11 +63,11 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid, char **message)
 {
-    return library ? core_modify(change, job, submit_uid, message) : refuse(change);
+    return core.library ? core_modify(change, job, submit_uid, message) : refuse(change);
 }
 #else
 int job_modify(job_desc_msg_t *change, job_record_t *job, uint32_t submit_uid)
 {
-    return library ? core_modify(change, job, submit_uid) : refuse(change);
+    return core.library ? core_modify(change, job, submit_uid) : refuse(change);
 }
 #endif

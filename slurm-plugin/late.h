@@ -6,26 +6,21 @@
 #ifndef RGPU_SLURM_LATE_H
 #define RGPU_SLURM_LATE_H
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
+/* The half that comes late, declared by the one that is always there. */
+struct late_half {
+    const char *file; /* in the directory of the plugin */
+    struct {
+        const char *name;
+        void *pointer; /* to the variable that points to the function */
+    } functions[5];
+    void *library; /* NULL while it is not there */
+};
 
-/* The library `name` in the directory of the plugin that `inside` is in; NULL: *why says why not. */
-static inline void *late_load(const void *inside, const char *name, const char **why)
-{
-    char path[PATH_MAX];
-    const char *slash;
-    void *library;
-    Dl_info self;
-
-    *why = "its own place cannot be found";
-    if (!dladdr(inside, &self) || !(slash = strrchr(self.dli_fname, '/')))
-        return NULL;
-    snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname, name);
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    *why = library ? NULL : dlerror();
-    return library;
-}
+/* Loads it and finds its functions. Returns NULL, or why it cannot be used: a sentence that lives
+ * until the next call. */
+const char *late_load(struct late_half *half) __attribute__((warn_unused_result));
+/* The same, and lets it begin: its function `init` returns 0 where it can work. */
+const char *late_begin(struct late_half *half) __attribute__((warn_unused_result));
+void late_unload(struct late_half *half);
 
 #endif

@@ -21,10 +21,10 @@ endef
 ifneq ($(SLURM_HEADERS),)
 GENERATED += $(B)/gen/slurm/config.h
 # What Slurm itself loads needs nothing; what needs libraries is loaded by it, where it has work.
-$(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c))
-$(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c))
+$(eval $(call slurm_plugin_rule,job_submit_rgpu,job_submit_late.c late.c))
+$(eval $(call slurm_plugin_rule,prep_rgpu,prep_late.c late.c))
 $(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
-$(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c))
+$(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c late.c))
 $(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c preempt.c,\
     rgpuslurm rgpucommon,$(SLURM_LIBS)))
 $(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))

@@ -15,57 +15,37 @@ PLUGIN_EXPORT int prep_p_prolog_slurmctld(job_record_t *job, bool *async);
 PLUGIN_EXPORT int prep_p_epilog_slurmctld(job_record_t *job, bool *async);
 PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 
-static void *library;
 static __typeof__(fini) *core_fini;
 static __typeof__(prep_p_register_callbacks) *core_register;
 static __typeof__(prep_p_prolog_slurmctld) *core_prolog, *core_epilog;
-
-static bool find_functions(void)
-{
-    __typeof__(init) *core_init = (__typeof__(init) *)dlsym(library, "init");
-
-    core_fini = (__typeof__(core_fini))dlsym(library, "fini");
-    core_register = (__typeof__(core_register))dlsym(library, "prep_p_register_callbacks");
-    core_prolog = (__typeof__(core_prolog))dlsym(library, "prep_p_prolog_slurmctld");
-    core_epilog = (__typeof__(core_epilog))dlsym(library, "prep_p_epilog_slurmctld");
-    return core_init && core_fini && core_register && core_prolog && core_epilog &&
-           core_init() == SLURM_SUCCESS;
-}
-
-static void forget(void)
-{
-    if (library)
-        dlclose(library);
-    library = NULL;
-}
+static struct late_half core = {
+    .file = "rgpu_prep.so",
+    .functions = {{"fini", &core_fini},
+                  {"prep_p_register_callbacks", &core_register},
+                  {"prep_p_prolog_slurmctld", &core_prolog},
+                  {"prep_p_epilog_slurmctld", &core_epilog}},
+};
 
 int init(void)
 {
-    const char *why;
+    const char *why = running_in_slurmctld() ? late_begin(&core) : NULL;
 
-    if (!running_in_slurmctld())
-        return SLURM_SUCCESS;
-    library = late_load(&library, "rgpu_prep.so", &why);
-    if (library && !find_functions()) {
-        why = "it is of another version";
-        forget();
-    }
-    if (!library)
+    if (why)
         error("%s: no job gets remote GPUs: %s", plugin_type, why);
     return SLURM_SUCCESS;
 }
 
 FINI_TYPE fini(void)
 {
-    if (library)
+    if (core.library)
         (void)core_fini();
-    forget();
+    late_unload(&core);
     FINI_RETURN;
 }
 
 void prep_p_register_callbacks(prep_callbacks_t *given)
 {
-    if (library)
+    if (core.library)
         core_register(given);
 }
 
@@ -82,13 +62,13 @@ int prep_p_epilog(job_env_t *job_env, slurm_cred_t *cred)
 int prep_p_prolog_slurmctld(job_record_t *job, bool *async)
 {
     *async = false;
-    return library ? core_prolog(job, async) : SLURM_SUCCESS;
+    return core.library ? core_prolog(job, async) : SLURM_SUCCESS;
 }
 
 int prep_p_epilog_slurmctld(job_record_t *job, bool *async)
 {
     *async = false;
-    return library ? core_epilog(job, async) : SLURM_SUCCESS;
+    return core.library ? core_epilog(job, async) : SLURM_SUCCESS;
 }
 
 void prep_p_required(prep_call_type_t type, bool *required)

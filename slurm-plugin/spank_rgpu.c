@@ -7,9 +7,7 @@
  * Every srun and every step of the cluster loads this plugin, so what talks to the broker, with the
  * libraries that it needs, is in rgpu_step.so beside it and loaded only where there are remote GPUs.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 #include <stdarg.h>
@@ -18,6 +16,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "slurm-plugin/late.h"
 #include "slurm-plugin/step.h"
 
 #pragma GCC visibility push(default)
@@ -31,6 +30,10 @@ int slurm_spank_exit(spank_t spank, int argc, char **argv);
 static struct step step;
 static int (*begin_step)(const struct step_place *, struct step *, char *, size_t);
 static void (*end_step)(struct step *);
+static struct late_half step_half = {
+    .file = "rgpu_step.so",
+    .functions = {{"step_begin", &begin_step}, {"step_end", &end_step}},
+};
 static bool has_gpus;
 static char problem[400];
 
@@ -150,24 +153,12 @@ static void identify(spank_t spank, struct step_place *place)
 
 static int load_step(void)
 {
-    char path[PATH_MAX];
-    Dl_info self;
-    void *library = NULL;
-    const char *slash;
+    const char *why = late_load(&step_half);
 
-    if (dladdr(&step, &self) && (slash = strrchr(self.dli_fname, '/'))) {
-        snprintf(path, sizeof(path), "%.*s/rgpu_step.so", (int)(slash - self.dli_fname),
-                 self.dli_fname);
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (!library) {
-        snprintf(problem, sizeof(problem), "%s", dlerror());
-        return -ENOENT;
-    }
-    begin_step = (int (*)(const struct step_place *, struct step *, char *, size_t))dlsym(
-        library, "step_begin");
-    end_step = (void (*)(struct step *))dlsym(library, "step_end");
-    return begin_step && end_step ? 0 : -ENOENT;
+    if (!why)
+        return 0;
+    snprintf(problem, sizeof(problem), "%s", why);
+    return -ENOENT;
 }
 
 /* Sets `has_gpus` where the job asked for what was counted. */

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "admin-cli/ticket_file.h"
 #include "common/broker_client.h"
+#include "common/clock.h"
 #include "common/units.h"
 
 enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20 };
@@ -144,11 +144,9 @@ static void renew(struct broker_client *client, const char *id)
 static int watch_program(struct broker_client *client, const char *id, pid_t pid,
                          const sigset_t *set)
 {
-    struct timespec now, next;
+    int64_t next = clock_ms() + RENEW_EVERY * 1000;
     int status;
 
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    next.tv_sec += RENEW_EVERY;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         struct timespec limit = {.tv_sec = 1};
         siginfo_t info;
@@ -156,10 +154,9 @@ static int watch_program(struct broker_client *client, const char *id, pid_t pid
         // The terminal has sent its interrupt to the program as well.
         if (number > 0 && number != SIGCHLD && info.si_code <= 0)
             kill(pid, number);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec >= next.tv_sec) {
+        if (clock_ms() >= next) {
             renew(client, id);
-            next.tv_sec = now.tv_sec + RENEW_EVERY;
+            next = clock_ms() + RENEW_EVERY * 1000;
         }
     }
     return status;

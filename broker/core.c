@@ -4,27 +4,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "broker/history.h"
 #include "broker/queue.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 
 int64_t broker_wall(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec;
+    return (int64_t)(clock_read_ns(CLOCK_REALTIME) / 1000000000u);
 }
 
 double broker_steady(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return (double)clock_read_ns(CLOCK_BOOTTIME) * 1e-9;
 }
 
 int broker_open(const char *path, bool full_sync, struct broker *broker)

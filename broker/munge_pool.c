@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 enum { THREADS = 4, WAITING_MAX = 512, PATIENCE_SECONDS = 1 };
 
@@ -136,7 +137,6 @@ static void start_threads(struct munge_pool *pool)
 struct munge_pool *munge_pool_new(struct event_base *base, munge_ctx_t context)
 {
     struct munge_pool *pool = calloc(1, sizeof(*pool));
-    pthread_condattr_t steady;
 
     if (!pool) {
         munge_ctx_destroy(context);
@@ -147,10 +147,7 @@ struct munge_pool *munge_pool_new(struct event_base *base, munge_ctx_t context)
     TAILQ_INIT(&pool->finished);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->idle, &steady);
-    pthread_condattr_destroy(&steady);
+    pthread_cond_init(&pool->idle, NULL);
     pool->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pool->event = event_new(base, pool->ready, EV_READ | EV_PERSIST, on_ready, pool);
     pthread_mutex_lock(&pool->lock);
@@ -164,13 +161,11 @@ struct munge_pool *munge_pool_new(struct event_base *base, munge_ctx_t context)
 
 static bool threads_have_ended(struct munge_pool *pool)
 {
-    struct timespec limit;
+    uint64_t limit = deadline_in(PATIENCE_SECONDS * 1000);
     int error = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += PATIENCE_SECONDS;
     while (pool->threads > 0 && !error)
-        error = pthread_cond_timedwait(&pool->idle, &pool->lock, &limit);
+        error = clock_wait_until(&pool->idle, &pool->lock, limit);
     return pool->threads == 0;
 }
 

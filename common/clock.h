@@ -30,6 +30,11 @@ static inline int64_t clock_ms(void)
     return (int64_t)(clock_ns() / 1000000);
 }
 
+static inline double clock_seconds(void)
+{
+    return (double)clock_ns() * 1e-9;
+}
+
 // Cheaper, and as exact as the kernel's tick.
 static inline uint64_t clock_coarse_ns(void)
 {
@@ -61,14 +66,20 @@ static inline int deadline_left(uint64_t deadline)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-// pthread_cond_timedwait for US microseconds from now.
-static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t us)
+// pthread_cond_timedwait until DEADLINE, for any condition.
+static inline int clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                   uint64_t deadline)
 {
-    uint64_t end = clock_ns() + us * 1000;
-    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
-                             .tv_nsec = (long)(end % 1000000000u)};
+    struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000u),
+                             .tv_nsec = (long)(deadline % 1000000000u)};
 
     return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &until);
+}
+
+// The same for US microseconds from now.
+static inline int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t us)
+{
+    return clock_wait_until(condition, mutex, clock_ns() + us * 1000);
 }
 
 #endif

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fdpass.h"
@@ -54,14 +53,6 @@ int control_decode(const struct control_frame *frame, enum control_message_type 
     if (frame->header.type != type)
         return -EPROTO;
     return control_decode_body(type, &body, message);
-}
-
-int64_t control_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 int control_frame_room(struct control_frame *frame, size_t size)

@@ -2,20 +2,20 @@
 #include "common/log_limit.h"
 
 #include <pthread.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 /* One lock for all: a line that is left out is the cheap case, and holds it for a moment. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool log_limit_take(struct log_limit *limit, uint64_t *left_out)
 {
-    struct timespec now;
+    int64_t now = clock_ms() / 1000;
     bool allowed;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&lock);
-    if (limit->written == 0 || now.tv_sec - limit->since >= (int64_t)limit->seconds) {
-        limit->since = now.tv_sec;
+    if (limit->written == 0 || now - limit->since >= (int64_t)limit->seconds) {
+        limit->since = now;
         limit->written = 0;
     }
     allowed = limit->written < limit->burst;

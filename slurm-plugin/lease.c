@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
+
 enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
 
 /* ---- keys ---- */
@@ -51,14 +53,6 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
 
 /* ---- waiting ---- */
 
-static double steady(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static bool unreachable(int error)
 {
     return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
@@ -74,7 +68,7 @@ static void pause_briefly(void)
 
 static bool go_on(double until, const atomic_bool *stop)
 {
-    return steady() < until && !atomic_load(stop);
+    return clock_seconds() < until && !atomic_load(stop);
 }
 
 /* ---- acquire ---- */
@@ -164,7 +158,7 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
                   const atomic_bool *stop, char *why, size_t size)
 {
     uint64_t wait = job->can_requeue ? settings->acquire_wait : settings->interactive_wait;
-    double until = steady() + (double)wait * 1e-6;
+    double until = clock_seconds() + (double)wait * 1e-6;
     char key[LEASE_KEY_MAX], name[64];
     struct broker_acquire acquire;
     struct broker_lease lease = {0};
@@ -216,7 +210,7 @@ static int lease_state(struct broker_client *client, const char *key, char *stat
 int lease_release(const struct slurm_settings *settings, const struct job_lease *job,
                   const atomic_bool *stop, char *why, size_t size)
 {
-    double until = steady() + (double)settings->release_wait * 1e-6;
+    double until = clock_seconds() + (double)settings->release_wait * 1e-6;
     char key[LEASE_KEY_MAX], state[32] = "";
     struct broker_client *client;
     int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);

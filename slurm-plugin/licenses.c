@@ -14,6 +14,7 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
+#include "common/clock.h"
 #include "slurm-plugin/count.h"
 #include "slurm-plugin/preempt.h"
 
@@ -36,14 +37,6 @@ static pthread_cond_t due = PTHREAD_COND_INITIALIZER;
 static bool is_due;
 static struct count wanted;
 
-static double steady(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void pause_for(long milliseconds)
 {
     struct timespec pause = {.tv_sec = milliseconds / 1000,
@@ -63,18 +56,10 @@ static void ask_for_round(void)
 /* Until something has changed, or as long as the settings say. */
 static void await_round(void)
 {
-    struct timespec until;
+    uint64_t until = clock_ns() + settings.interval * 1000;
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(settings.interval / 1000000);
-    until.tv_nsec += (long)(settings.interval % 1000000) * 1000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
     pthread_mutex_lock(&lock);
-    while (!is_due && !atomic_load(&stopping) &&
-           pthread_cond_timedwait(&due, &lock, &until) == 0) {
+    while (!is_due && !atomic_load(&stopping) && clock_wait_until(&due, &lock, until) == 0) {
     }
     is_due = false;
     pthread_mutex_unlock(&lock);
@@ -203,7 +188,7 @@ static void restore_class(job_record_t *job, struct round *round)
     if (!*name || find_license(job->license_list, name))
         return;
     pthread_mutex_lock(&lock);
-    class = count_want(&wanted, &request, nodes_of(job), steady());
+    class = count_want(&wanted, &request, nodes_of(job), clock_seconds());
     is_due = true;
     pthread_mutex_unlock(&lock);
     if (!class)
@@ -248,7 +233,7 @@ static int look_at_entry(void *x, void *context)
     pthread_mutex_lock(&lock);
     class = count_find(&wanted, entry->name);
     if (class)
-        class->wanted = steady();
+        class->wanted = clock_seconds();
     pthread_mutex_unlock(&lock);
     return 0;
 }
@@ -313,7 +298,7 @@ static bool apply(struct count *count)
 static void copy_wanted(struct count *count)
 {
     pthread_mutex_lock(&lock);
-    count_forget(&wanted, steady() - KEEP_CLASS_SECONDS);
+    count_forget(&wanted, clock_seconds() - KEEP_CLASS_SECONDS);
     memcpy(count->classes, wanted.classes, sizeof(count->classes));
     count->class_count = wanted.class_count;
     for (size_t i = 0; i < count->class_count; i++)
@@ -450,7 +435,7 @@ void licenses_want(const struct gpu_request *request, uint32_t nodes)
         return;
     pthread_mutex_lock(&lock);
     if (running)
-        count_want(&wanted, request, nodes, steady());
+        count_want(&wanted, request, nodes, clock_seconds());
     is_due = true;
     pthread_cond_signal(&due);
     /* Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder. */

@@ -10,6 +10,7 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
+#include "common/clock.h"
 #include "slurm-plugin/lease.h"
 
 PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
@@ -347,16 +348,11 @@ static int start_thread(struct task *task)
 /* Whether the acquire succeeded in the time that slurmctld may be held. */
 static bool await_shortly(job_record_t *job, struct task *task)
 {
-    struct timespec until;
-    uint64_t end;
+    uint64_t until = clock_ns() + settings.interactive_hold * 1000;
     bool finished;
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    end = (uint64_t)until.tv_nsec + settings.interactive_hold * 1000;
-    until.tv_sec += (time_t)(end / 1000000000);
-    until.tv_nsec = (long)(end % 1000000000);
     pthread_mutex_lock(&lock);
-    while (!task->finished && pthread_cond_timedwait(&one_done, &lock, &until) == 0) {
+    while (!task->finished && clock_wait_until(&one_done, &lock, until) == 0) {
     }
     finished = task->finished;
     task->waited = false;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/columns.h"
 #include "broker/core.h"
 #include "broker/history.h"
 #include "common/fault.h"
@@ -98,6 +99,7 @@ static const char *read_description(struct broker *broker, const json_t *body,
         if (why)
             return why;
         keep_what_was_measured(broker, &out->gpus[i]);
+        out->gpus[i].box = box;
         for (size_t j = 0; j < i; j++)
             if (!strcmp(out->gpus[j].uuid, out->gpus[i].uuid))
                 return "two GPUs have the same UUID";
@@ -143,11 +145,11 @@ static int write_registration(struct broker *broker, const struct pool_box *know
         json_decref(change.detail);
         return error;
     }
-    error = store_put_box(broker->store, box, broker_wall());
+    error = store_put_box(broker->store, box);
     if (!error)
         error = fault_point("register.box_written");
     for (size_t i = 0; !error && i < description->gpu_count; i++)
-        error = store_put_gpu(broker->store, &description->gpus[i], box->name);
+        error = store_put_gpu(broker->store, &description->gpus[i]);
     for (uint32_t i = 0; !error && known && i < known->gpu_count; i++)
         if (!still_described(description, known->gpus[i]))
             error = store_set_gpu_present(broker->store, known->gpus[i]->uuid, false);
@@ -165,12 +167,7 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
         gpu->mode = said->mode;
         gpu->automatic = said->automatic;
     }
-    gpu->index = said->index;
-    gpu->model = said->model;
-    gpu->memory = said->memory;
-    gpu->reserved = said->reserved;
-    gpu->context = said->context;
-    gpu->present = true;
+    columns_copy(gpu_columns, COLUMN_SAID, said, gpu);
     gpu->ready = said->ready;
     if (pool_place_gpu(gpu, box) < 0)
         log_error("box=%s has more GPUs than the broker keeps: gpu=%s", box->name, gpu->uuid);
@@ -186,11 +183,7 @@ static struct pool_box *apply_registration(struct broker *broker, struct pool_bo
         box = pool_add_box(broker->pool, said->name);
     if (!box)
         abort();
-    strcpy(box->addresses, said->addresses);
-    strcpy(box->locality, said->locality);
-    strcpy(box->transports, said->transports);
-    strcpy(box->version, said->version);
-    strcpy(box->instance, said->instance);
+    columns_copy(box_columns, COLUMN_SAID, said, box);
     for (uint32_t i = 0; i < box->gpu_count; i++)
         box->gpus[i]->present = false;
     for (size_t i = 0; i < description->gpu_count; i++)
@@ -271,13 +264,13 @@ int broker_register(struct broker *broker, const char *name, const json_t *body,
     if (error)
         goto out;
     description->box.drained = box && box->drained;
+    description->box.seen = description->box.registered = broker_wall();
     error = write_registration(broker, box, description, actor);
     if (error)
         goto out;
     fault_point("register.committed");
     box = apply_registration(broker, box, description);
     box->heard = broker_steady();
-    box->seen = broker_wall();
     box->connected = true;
     box->hung_up = box->impostor = false;
     box->epoch = broker->epoch;

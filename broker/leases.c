@@ -119,7 +119,7 @@ static int insert_lease(struct broker *broker, struct pool_lease *lease, const c
         json_decref(change.detail);
         return error;
     }
-    error = store_insert_lease(broker->store, lease, broker_wall());
+    error = store_insert_lease(broker->store, lease);
     if (!error)
         error = fault_point("acquire.lease_inserted");
     if (!error)
@@ -381,6 +381,7 @@ int broker_release_unknown(struct broker *broker, int64_t key_owner, const char 
     if (!lease)
         return -ENOMEM;
     lease->state = LEASE_ENDED;
+    lease->ended = broker_wall();
     lease->reason = strdup("released before it was acquired");
     change.lease = lease;
     change.detail = json_pack("{s:s}", "reason", lease->reason);
@@ -388,8 +389,7 @@ int broker_release_unknown(struct broker *broker, int64_t key_owner, const char 
     if (error)
         json_decref(change.detail);
     else
-        error = broker_commit(broker, store_insert_lease(broker->store, lease, broker_wall()),
-                              &change);
+        error = broker_commit(broker, store_insert_lease(broker->store, lease), &change);
     if (!error)
         broker->last_sequence++;
     lease_free(&lease);
@@ -400,12 +400,12 @@ int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifeti
                  const char *actor)
 {
     struct change change = {.kind = "lease.renewed", .actor = actor, .lease = lease};
-    int64_t expires = lease->expires;
+    struct pool_lease before = *lease;
     int error;
 
     if (lease->state == LEASE_ENDING)
         return -ESTALE;
-    lease->expires = lifetime ? broker_wall() + lifetime : 0;
+    start_lifetime(lease, lifetime);
     change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);
     error = broker_begin(broker);
     if (error)
@@ -416,8 +416,6 @@ int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifeti
                                                  lease->reason, 0),
                               &change);
     if (error)
-        lease->expires = expires;
-    else
-        start_lifetime(lease, lifetime);
+        *lease = before;
     return error;
 }

@@ -1,6 +1,6 @@
 /*
  * The database's schema as a list of steps, each run once and in order. Append only: a step that
- * any installation may have run is never changed. The file is part of store.c.
+ * any installation may have run is never changed. The file is part of store_open.c.
  */
 #ifndef RGPU_BROKER_MIGRATIONS_H
 #define RGPU_BROKER_MIGRATIONS_H

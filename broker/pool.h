@@ -88,7 +88,7 @@ struct pool_box {
     void *peer;      /* of the HTTP side: the call with which the box waits for orders */
     int64_t epoch;  /* in which it has registered */
     double heard;   /* monotonic seconds */
-    int64_t seen;   /* seconds since 1970, for people */
+    int64_t seen, registered; /* seconds since 1970, for people */
     uint32_t gpu_count, holders;
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
     bool stale;        /* `idle` and `roomiest` are to be counted anew */
@@ -119,7 +119,7 @@ struct pool_lease {
     uid_t owner;
     enum lease_state state;
     struct request request;
-    int64_t created, granted, expires; /* seconds since 1970; expires 0: never */
+    int64_t created, granted, expires, ended; /* seconds since 1970; expires 0: never */
     int64_t lifetime;                  /* seconds from the grant, 0: until released */
     int64_t ticket_until;              /* no ticket of it is valid after this, that is known of */
     int64_t epoch;                     /* in which it was made, see history.h */

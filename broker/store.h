@@ -1,5 +1,5 @@
 /*
- * The broker's database, the only file that knows SQL. Every change happens between store_begin
+ * The broker's database: beside the files of the store nothing knows SQL. Every change happens between store_begin
  * and store_commit and writes exactly one event; nothing counts before store_commit returns 0, and
  * nobody is told before it is durable.
  *
@@ -59,9 +59,9 @@ struct store_event {
 
 int store_add_event(struct store *store, int64_t now, const struct store_event *event)
     __attribute__((warn_unused_result));
-int store_put_box(struct store *store, const struct pool_box *box, int64_t now)
+int store_put_box(struct store *store, const struct pool_box *box)
     __attribute__((warn_unused_result));
-int store_put_gpu(struct store *store, const struct pool_gpu *gpu, const char *box)
+int store_put_gpu(struct store *store, const struct pool_gpu *gpu)
     __attribute__((warn_unused_result));
 int store_delete_box(struct store *store, const char *name) __attribute__((warn_unused_result));
 int store_set_box_drained(struct store *store, const char *box, bool drained)
@@ -72,9 +72,9 @@ int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode
     __attribute__((warn_unused_result));
 int store_set_gpu_present(struct store *store, const char *uuid, bool present)
     __attribute__((warn_unused_result));
-int store_insert_lease(struct store *store, const struct pool_lease *lease, int64_t now)
+int store_insert_lease(struct store *store, const struct pool_lease *lease)
     __attribute__((warn_unused_result));
-/* Writes state, times and reason of a lease that is there. */
+/* Writes again what changes of a lease that is there, which is to be in that state. */
 int store_update_lease(struct store *store, const struct pool_lease *lease,
                        enum lease_state state, const char *reason, int64_t now)
     __attribute__((warn_unused_result));

@@ -1,0 +1,117 @@
+/* The statements, and the SQL that they stand for. */
+#include "broker/statements.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct statement_text statement_texts[STATEMENT_COUNT] = {
+    [BEGIN] = {"BEGIN IMMEDIATE", NULL},
+    [COMMIT] = {"COMMIT", NULL},
+    [ADD_EVENT] = {"INSERT INTO events (time, kind, box, gpu, lease, actor, detail)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)", NULL},
+    [PUT_BOX] = {"INSERT INTO boxes ({columns}) VALUES ({values})"
+                 " ON CONFLICT (name) DO UPDATE SET {said}", box_columns},
+    [PUT_GPU] = {"INSERT INTO gpus ({columns}) VALUES ({values})"
+                 " ON CONFLICT (uuid) DO UPDATE SET {said}", gpu_columns},
+    [DELETE_BOX] = {"DELETE FROM boxes WHERE name = ?", NULL},
+    [BOX_DRAINED] = {"UPDATE boxes SET drained = ?2 WHERE name = ?1", NULL},
+    [GPU_DRAINED] = {"UPDATE gpus SET drained = ?2 WHERE uuid = ?1", NULL},
+    [GPU_MODE] = {"UPDATE gpus SET mode = ?2, automatic = ?3 WHERE uuid = ?1", NULL},
+    [GPU_PRESENT] = {"UPDATE gpus SET present = ?2 WHERE uuid = ?1", NULL},
+    [INSERT_LEASE] = {"INSERT INTO leases ({columns}) VALUES ({values})", lease_columns},
+    [UPDATE_LEASE] = {"UPDATE leases SET {changes} WHERE id = :id", lease_columns},
+    [INSERT_HOLD] = {"INSERT INTO holds (lease, {columns}) VALUES (:lease, {values})",
+                     hold_columns},
+    [RELEASE_HOLD] = {"UPDATE holds SET held = 0 WHERE lease = ? AND ordinal = ?", NULL},
+    [SHIFT_EXPIRY] = {"UPDATE leases SET expires = expires + ?1"
+        " WHERE state <> 'ended' AND expires <> 0", NULL},
+    [TRIM_LEASES] = {"DELETE FROM leases WHERE state = 'ended' AND ended < ?1"
+        " AND ticket_until < ?1", NULL},
+    [TRIM_EVENTS] = {"DELETE FROM events WHERE sequence <= (SELECT max(sequence) FROM events) - ?", NULL},
+    [PROBE] = {"INSERT INTO probe (id, time) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET time = ?1", NULL},
+    [LOAD_BOXES] = {"SELECT {columns} FROM boxes ORDER BY name", box_columns},
+    [LOAD_GPUS] = {"SELECT {columns} FROM gpus ORDER BY box, number", gpu_columns},
+    [LOAD_LEASES] = {"SELECT {columns} FROM leases WHERE state <> 'ended' ORDER BY sequence",
+                     lease_columns},
+    [HOLDS] = {"SELECT {columns} FROM holds WHERE lease = ? ORDER BY ordinal", hold_columns},
+    [LAST_SEQUENCE] = {"SELECT coalesce(max(sequence), 0) FROM leases", NULL},
+    [LAST_EVENT] = {"SELECT coalesce(max(sequence), 0) FROM events", NULL},
+    [ENDED_BY_ID] = {"SELECT {columns} FROM leases WHERE id = ? AND state = 'ended'",
+                     lease_columns},
+    [ENDED_BY_KEY] = {"SELECT {columns} FROM leases WHERE key = ?1 AND key_owner = ?2"
+                      " AND state = 'ended'", lease_columns},
+    [ENDED_LIST] = {"SELECT {columns} FROM leases WHERE state = 'ended'"
+                    " AND (?1 < 0 OR owner = ?1) ORDER BY ended DESC LIMIT ?2", lease_columns},
+    /* Of one from an earlier epoch there may be tickets that this database does not know of. */
+    [REVOCATIONS] = {"SELECT DISTINCT id AS lease, iif(epoch < ?3, NULL, ticket_until) AS until FROM leases"
+        " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND state = 'ended' AND"
+        " (ticket_until > ?2 OR (epoch < ?3 AND ticket_until > 0 AND ended > ?4))", NULL},
+    [EPOCH] = {"SELECT coalesce(max(epoch), 1) FROM epochs", NULL},
+    [ADD_EPOCH] = {"INSERT INTO epochs (epoch, started) VALUES (?, ?)", NULL},
+    [ADD_RUN] = {"INSERT INTO runs (id, after_event, started) VALUES (?, ?, ?)", NULL},
+    [END_OF_RUN] = {"SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"
+        " ORDER BY number LIMIT 1) FROM runs WHERE id = ?", NULL},
+    [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+        " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
+        " ORDER BY sequence LIMIT ?2", NULL},
+};
+
+enum part { NAMES, PARAMETERS, ASSIGNMENTS };
+
+static const struct {
+    const char *word;
+    enum part part;
+    unsigned role; /* of the columns that take part; 0: all */
+} words[] = {
+    {"{columns}", NAMES, 0},
+    {"{values}", PARAMETERS, 0},
+    {"{said}", ASSIGNMENTS, COLUMN_SAID},
+    {"{changes}", ASSIGNMENTS, COLUMN_CHANGES},
+};
+
+static void put_columns(FILE *out, const struct column *columns, enum part part, unsigned role)
+{
+    const char *separator = "";
+
+    for (const struct column *column = columns; column->name; column++) {
+        if (role && !(column->roles & role))
+            continue;
+        fprintf(out, "%s%s%s", separator, part == PARAMETERS ? ":" : "", column->name);
+        if (part == ASSIGNMENTS)
+            fprintf(out, " = :%s", column->name);
+        separator = ", ";
+    }
+}
+
+/* Writes what a word in braces stands for, and returns how long the word is. */
+static size_t put_word(FILE *out, const struct statement_text *text, const char *at)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t size = strlen(words[i].word);
+        if (strncmp(at, words[i].word, size))
+            continue;
+        put_columns(out, text->columns, words[i].part, words[i].role);
+        return size;
+    }
+    fputc(*at, out);
+    return 1;
+}
+
+char *statement_expand(const struct statement_text *text)
+{
+    char *sql = NULL;
+    size_t size;
+    FILE *out = open_memstream(&sql, &size);
+
+    if (!out)
+        return NULL;
+    for (const char *at = text->sql; *at;) {
+        size_t plain = strcspn(at, "{");
+        fwrite(at, 1, plain, out);
+        at += plain;
+        if (*at)
+            at += put_word(out, text, at);
+    }
+    return fclose(out) == 0 ? sql : NULL;
+}

@@ -1,0 +1,132 @@
+/* Opening the database: its soundness, its schema, its statements. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/migrations.h"
+#include "broker/store_private.h"
+#include "common/fault.h"
+#include "common/log.h"
+
+static int execute(struct store *store, const char *sql)
+{
+    return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
+                                                                             : store_report(store, sql);
+}
+
+static int read_number(struct store *store, const char *sql, int64_t *number)
+{
+    sqlite3_stmt *statement;
+    int error = -EIO;
+
+    if (sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL) != SQLITE_OK)
+        return store_report(store, sql);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        *number = sqlite3_column_int64(statement, 0);
+        error = 0;
+    } else {
+        error = store_report(store, sql);
+    }
+    sqlite3_finalize(statement);
+    return error;
+}
+
+static int check_integrity(struct store *store)
+{
+    sqlite3_stmt *statement;
+    const char *verdict = "no answer";
+    int error = -EUCLEAN;
+
+    if (sqlite3_prepare_v2(store->database, "PRAGMA quick_check(1)", -1, &statement, NULL) !=
+        SQLITE_OK)
+        return store_report(store, "integrity check");
+    if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+        verdict = (const char *)sqlite3_column_text(statement, 0);
+    if (!strcmp(verdict, "ok"))
+        error = 0;
+    else
+        log_error("database: integrity check: %s", verdict);
+    sqlite3_finalize(statement);
+    return error;
+}
+
+/* Before foreign keys are in force: a step that makes a table anew would else empty those that
+ * refer to it. */
+static int migrate(struct store *store)
+{
+    int64_t count = sizeof(migrations) / sizeof(migrations[0]), version = 0;
+    int error = read_number(store, "PRAGMA user_version", &version);
+
+    if (error)
+        return error;
+    if (version > count) {
+        log_error("database: schema=%lld is newer than this program's %lld",
+                  (long long)version, (long long)count);
+        return -EPROTO;
+    }
+    for (; !error && version < count; version++) {
+        char set_version[64];
+
+        snprintf(set_version, sizeof(set_version), "PRAGMA user_version = %lld",
+                 (long long)version + 1);
+        error = execute(store, "BEGIN IMMEDIATE");
+        if (!error)
+            error = execute(store, migrations[version]);
+        if (!error)
+            error = execute(store, set_version);
+        fault_point("migrate.before_commit");
+        if (!error)
+            error = execute(store, "COMMIT");
+        if (error)
+            sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+    }
+    return error;
+}
+
+int store_open(const char *path, bool full_sync, struct store **out)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    int error;
+
+    if (!store)
+        return -ENOMEM;
+    if (sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        NULL) != SQLITE_OK) {
+        error = store_report(store, path);
+        goto close;
+    }
+    sqlite3_extended_result_codes(store->database, 1);
+    sqlite3_busy_timeout(store->database, 500);
+    error = execute(store, "PRAGMA journal_mode = WAL");
+    if (!error)
+        error = execute(store, "PRAGMA synchronous = NORMAL"); /* store_log.c syncs commits */
+    if (!error)
+        error = check_integrity(store);
+    if (!error)
+        error = migrate(store);
+    if (!error)
+        error = execute(store, "PRAGMA foreign_keys = ON");
+    if (!error)
+        error = statements_prepare(store);
+    if (!error)
+        error = store_log_open(path, store->database, full_sync, &store->log);
+    if (error)
+        goto close;
+    *out = store;
+    return 0;
+close:
+    store_close(&store);
+    return error;
+}
+
+void store_close(struct store **store)
+{
+    if (!*store)
+        return;
+    store_log_close(&(*store)->log);
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        sqlite3_finalize((*store)->statements[i]);
+    sqlite3_close((*store)->database);
+    free(*store);
+    *store = NULL;
+}

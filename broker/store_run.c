@@ -1,0 +1,246 @@
+/* Statements: prepared once, bound, run, and their rows read. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/store_private.h"
+#include "common/log.h"
+
+static int to_errno(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return -EUCLEAN;
+    case SQLITE_CONSTRAINT:
+        return -EEXIST;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    }
+    return -EIO;
+}
+
+/* Why the last write to the log failed, which SQLite does not say where it is no plain ENOSPC. */
+static int log_errno(struct store *store)
+{
+    sqlite3_file *file = NULL;
+    int number = 0;
+
+    sqlite3_file_control(store->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    if (file && file->pMethods)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+/* Over a quota or a limit is as full as full. */
+int store_report(struct store *store, const char *what)
+{
+    int code = sqlite3_extended_errcode(store->database);
+    int error = to_errno(code);
+    int number = error == -EIO ? log_errno(store) : 0;
+
+    if (number == ENOSPC || number == EFBIG || number == EDQUOT)
+        error = -ENOSPC;
+    log_error("database: %s: code=%d %s", what, code, sqlite3_errmsg(store->database));
+    return error ? error : -EIO;
+}
+
+/* ---- preparing and binding ---- */
+
+static int prepare(struct store *store, int number)
+{
+    char *sql = statement_expand(&statement_texts[number]);
+    int error = 0;
+
+    if (!sql)
+        return -ENOMEM;
+    if (sqlite3_prepare_v3(store->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                           &store->statements[number], NULL) != SQLITE_OK)
+        error = store_report(store, sql);
+    free(sql);
+    return error;
+}
+
+int statements_prepare(struct store *store)
+{
+    int error = 0;
+
+    for (int i = 0; !error && i < STATEMENT_COUNT; i++)
+        error = prepare(store, i);
+    return error;
+}
+
+static sqlite3_stmt *bind(struct store *store, enum statement number, const char *types,
+                          va_list values)
+{
+    sqlite3_stmt *statement = store->statements[number];
+
+    sqlite3_reset(statement);
+    for (int i = 1; *types; types++, i++) {
+        if (*types == 't')
+            sqlite3_bind_text(statement, i, va_arg(values, const char *), -1, SQLITE_TRANSIENT);
+        else
+            sqlite3_bind_int64(statement, i, va_arg(values, int64_t));
+    }
+    return statement;
+}
+
+sqlite3_stmt *statement_query(struct store *store, enum statement number, const char *types, ...)
+{
+    sqlite3_stmt *statement;
+    va_list values;
+
+    va_start(values, types);
+    statement = bind(store, number, types, values);
+    va_end(values);
+    return statement;
+}
+
+static int finish(struct store *store, enum statement number)
+{
+    sqlite3_stmt *statement = store->statements[number];
+    int error = 0;
+
+    if (sqlite3_step(statement) != SQLITE_DONE)
+        error = store_report(store, statement_texts[number].sql);
+    sqlite3_reset(statement);
+    return error;
+}
+
+int statement_run(struct store *store, enum statement number, const char *types, ...)
+{
+    va_list values;
+
+    va_start(values, types);
+    bind(store, number, types, values);
+    va_end(values);
+    return finish(store, number);
+}
+
+/* The place of a parameter, 0 where the statement has none of that name. */
+static int place_of(sqlite3_stmt *statement, const char *name)
+{
+    char parameter[64];
+
+    snprintf(parameter, sizeof(parameter), ":%s", name);
+    return sqlite3_bind_parameter_index(statement, parameter);
+}
+
+static int bind_column(sqlite3_stmt *statement, const struct column *column, const void *thing)
+{
+    int place = place_of(statement, column->name);
+    struct column_value value;
+
+    if (place == 0)
+        return 0;
+    value = column_get(column, thing);
+    if (column->kind == COLUMN_REQUEST && !value.text)
+        return -ENOMEM;
+    if (value.is_null)
+        sqlite3_bind_null(statement, place);
+    else if (value.text)
+        sqlite3_bind_text(statement, place, value.text, -1, SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_int64(statement, place, value.number);
+    free(value.owned);
+    return 0;
+}
+
+int statement_run_with(struct store *store, enum statement number, const void *thing,
+                       const char *lease)
+{
+    sqlite3_stmt *statement = store->statements[number];
+    int error = 0;
+
+    sqlite3_reset(statement);
+    for (const struct column *column = statement_texts[number].columns; !error && column->name;
+         column++)
+        error = bind_column(statement, column, thing);
+    if (error)
+        return error;
+    if (lease)
+        sqlite3_bind_text(statement, place_of(statement, "lease"), lease, -1, SQLITE_TRANSIENT);
+    return finish(store, number);
+}
+
+/* ---- rows ---- */
+
+static int column_of(sqlite3_stmt *row, const char *name)
+{
+    int count = sqlite3_column_count(row);
+
+    for (int i = 0; i < count; i++)
+        if (!strcmp(sqlite3_column_name(row, i), name))
+            return i;
+    abort(); /* asked for by the code and by nobody else */
+}
+
+static const char *text_at(sqlite3_stmt *row, int place)
+{
+    const char *text = (const char *)sqlite3_column_text(row, place);
+
+    return text ? text : "";
+}
+
+const char *row_text(sqlite3_stmt *row, const char *name)
+{
+    return text_at(row, column_of(row, name));
+}
+
+int64_t row_number(sqlite3_stmt *row, const char *name)
+{
+    return sqlite3_column_int64(row, column_of(row, name));
+}
+
+bool row_has(sqlite3_stmt *row, const char *name)
+{
+    return sqlite3_column_type(row, column_of(row, name)) != SQLITE_NULL;
+}
+
+static struct column_value value_of(sqlite3_stmt *row, const struct column *column)
+{
+    int place = column_of(row, column->name);
+
+    if (column->kind == COLUMN_NUMBER || column->kind == COLUMN_FLAG)
+        return (struct column_value){.number = sqlite3_column_int64(row, place)};
+    return (struct column_value){.text = text_at(row, place)};
+}
+
+int row_read(sqlite3_stmt *row, const struct column *columns, struct pool *pool, void *thing)
+{
+    int error = 0;
+
+    for (const struct column *column = columns; !error && column->name; column++) {
+        struct column_value value = value_of(row, column);
+        error = column_set(column, pool, &value, thing);
+    }
+    return error;
+}
+
+json_t *row_show(sqlite3_stmt *row, const struct column *columns, unsigned role)
+{
+    json_t *object = json_object();
+
+    for (const struct column *column = columns; column->name; column++) {
+        struct column_value value;
+        json_t *shown;
+
+        if (!(column->roles & role))
+            continue;
+        value = value_of(row, column);
+        shown = column_to_json(column, &value);
+        if (shown)
+            json_object_set_new(object, column->name, shown);
+    }
+    return object;
+}

@@ -46,20 +46,29 @@ static int compare_nonces(const void *a, const void *b)
     return strcmp(((const struct used_nonce *)a)->nonce, ((const struct used_nonce *)b)->nonce);
 }
 
-static void resolve(char **names, struct user_list *list)
+/* A name that nobody has is a slip, or the name service is not there: whoever was meant would find
+ * himself without his role. `optional`: one that stands there unless somebody sets another. */
+static int resolve(const char *option, char **names, const char *optional, struct user_list *list)
 {
-    for (; *names && list->count < USERS_MAX; names++) {
+    for (; *names; names++) {
         const struct passwd *entry = getpwnam(*names);
         char *end;
         unsigned long number = strtoul(*names, &end, 10);
 
+        if (list->count == USERS_MAX) {
+            log_error("%s: more than %d users", option, USERS_MAX);
+            return -EINVAL;
+        }
         if (entry)
             list->uids[list->count++] = entry->pw_uid;
-        else if (**names && !*end)
+        else if (!*end && number < UINT32_MAX)
             list->uids[list->count++] = (uid_t)number;
-        else
-            log_info("user=%s is not known here: no role for it", *names);
+        else if (strcmp(*names, optional)) {
+            log_error("%s: there is no user %s", option, *names);
+            return -EINVAL;
+        }
     }
+    return 0;
 }
 
 static bool has_user(const struct user_list *list, uid_t uid)
@@ -106,9 +115,11 @@ int auth_new(const struct settings *settings, struct event_base *base, struct au
     TAILQ_INIT(&auth->order);
     auth->skew = (int64_t)(settings->clock_skew / 1000000);
     auth->started = broker_wall();
-    resolve(settings->admins, &auth->admins);
-    resolve(settings->schedulers, &auth->schedulers);
-    error = start_munge(settings, base, auth);
+    error = resolve("admins", settings->admins, "root", &auth->admins);
+    if (!error)
+        error = resolve("schedulers", settings->schedulers, "slurm", &auth->schedulers);
+    if (!error)
+        error = start_munge(settings, base, auth);
     if (!error && settings->key_file && *settings->key_file) {
         error = ticket_keyring_load(settings->key_file, &auth->keys);
         if (error)

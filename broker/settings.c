@@ -41,7 +41,8 @@ const struct config_option settings_table[] = {
     CONFIG_STRING("auth", "key_file", S, key_file, "",
                   "shared keys (mode 0600) for members without munge; a key's id is its role"),
     CONFIG_DURATION("auth", "clock_skew", S, clock_skew, "60s",
-                    "tolerated difference of clocks in requests signed with a shared key"),
+                    "tolerated difference of clocks in requests signed with a shared key",
+                    .zero = true),
     CONFIG_LIST("auth", "admins", S, admins, "root", "users who may do everything"),
     CONFIG_LIST("auth", "schedulers", S, schedulers, "slurm",
                 "users who may take leases for others"),
@@ -54,8 +55,9 @@ const struct config_option settings_table[] = {
     CONFIG_DURATION("pool", "away_after", S, away_after, "20s",
                     "silence after which a box counts as away and its leases as lost"),
     CONFIG_DURATION("pool", "max_lifetime", S, max_lifetime, "0",
-                    "longest lifetime that a lease may ask for; 0: no limit"),
-    CONFIG_DURATION("pool", "history", S, history, "168h", "how long ended leases are kept"),
+                    "longest lifetime that a lease may ask for; 0: no limit", .zero = true),
+    CONFIG_DURATION("pool", "history", S, history, "168h", "how long ended leases are kept",
+                    .zero = true),
     CONFIG_INT("pool", "keep_events", S, keep_events, "100000", 100, 100000000,
                "how many events are kept"),
     CONFIG_END,
@@ -69,10 +71,9 @@ static int refuse(const char *why)
 
 int settings_check(const struct settings *settings)
 {
-    if (settings->heartbeat == 0)
-        return refuse("heartbeat must be more than 0");
-    if (settings->away_after <= settings->heartbeat)
-        return refuse("away_after must be longer than heartbeat: every box would count as away");
+    if (settings->away_after / 2 < settings->heartbeat)
+        return refuse("away_after must be twice heartbeat or more: one late report and a box counts "
+                      "as away");
     if (settings->ticket_lifetime < 1000000)
         return refuse("[tickets] lifetime must be a second or more");
     if (settings->max_ticket_lifetime < settings->ticket_lifetime)

@@ -131,6 +131,20 @@ static int parse_size(const struct config_option *option, const char *text, uint
     return 0;
 }
 
+// A number alone might be meant as seconds or as milliseconds, so only zero goes without a unit.
+static int parse_duration(const struct config_option *option, const char *text, uint64_t *field)
+{
+    uint64_t microseconds;
+    int err = units_parse_duration(text, &microseconds);
+
+    if (err)
+        return err;
+    if (microseconds ? !text[strspn(text, "0123456789 ")] : !option->zero)
+        return -EINVAL;
+    *field = microseconds;
+    return 0;
+}
+
 static int set_value(const struct config_option *option, const char *text, void *settings)
 {
     void *field = field_of(option, settings);
@@ -143,7 +157,7 @@ static int set_value(const struct config_option *option, const char *text, void 
     case CONFIG_TYPE_SIZE:
         return parse_size(option, text, field);
     case CONFIG_TYPE_DURATION:
-        return units_parse_duration(text, field);
+        return parse_duration(option, text, field);
     case CONFIG_TYPE_STRING:
         return set_string(field, text);
     case CONFIG_TYPE_ENUM:
@@ -183,7 +197,8 @@ static void expected_text(const struct config_option *option, char *text, size_t
         expected_size(option, text, size);
         return;
     case CONFIG_TYPE_DURATION:
-        snprintf(text, size, "a time such as 500us, 20ms, 5s or 2min");
+        snprintf(text, size, "%sa time with its unit such as 500us, 20ms, 5s or 2min",
+                 option->zero ? "0 or " : "");
         return;
     case CONFIG_TYPE_STRING:
     case CONFIG_TYPE_LIST:
@@ -298,6 +313,7 @@ struct file_reader {
     bool overlong;
     unsigned errors;
     const struct config_option *table;
+    unsigned *given; // for each row of the table the line that gave it, or 0
     void *settings;
 };
 
@@ -320,13 +336,28 @@ static char *read_line(char *buffer, int size, void *stream)
     return line;
 }
 
+// Which of two lines the file's author means nobody can know.
+static bool is_given_again(struct file_reader *reader, const char *section, const char *name)
+{
+    const struct config_option *option = find_option(reader->table, section, name);
+    unsigned *given = option ? &reader->given[option - reader->table] : NULL;
+
+    if (given && *given)
+        log_error("%s:%u: %s in section [%s] was given before, on line %u", reader->path,
+                  reader->line, name, section, *given);
+    else if (given)
+        *given = reader->line;
+    return given && *given != reader->line;
+}
+
 static int take_setting(void *opaque, const char *section, const char *name, const char *value)
 {
     struct file_reader *reader = opaque;
     char where[512];
 
     snprintf(where, sizeof(where), "%s:%u", reader->path, reader->line);
-    if (config_set(reader->table, section, name, value, where, reader->settings))
+    if (is_given_again(reader, section, name) ||
+        config_set(reader->table, section, name, value, where, reader->settings))
         reader->errors++;
     return 1;
 }
@@ -334,10 +365,17 @@ static int take_setting(void *opaque, const char *section, const char *name, con
 int config_load(const struct config_option *table, const char *path, void *settings)
 {
     struct file_reader reader = {.path = path, .table = table, .settings = settings};
+    size_t rows = 1;
 
+    while (table[rows - 1].section)
+        rows++;
+    reader.given = calloc(rows, sizeof(*reader.given));
+    if (!reader.given)
+        return -ENOMEM;
     reader.file = fopen(path, "re");
     if (!reader.file) {
         int err = -errno;
+        free(reader.given);
         log_error("cannot read configuration file=%s error=\"%s\"", path, strerror(-err));
         return err;
     }
@@ -349,6 +387,7 @@ int config_load(const struct config_option *table, const char *path, void *setti
         reader.errors++;
     }
     fclose(reader.file);
+    free(reader.given);
     return reader.errors ? -EINVAL : 0;
 }
 

@@ -23,7 +23,7 @@ enum config_type {
     CONFIG_TYPE_INT,      // int64_t, within [min, max]
     CONFIG_TYPE_SIZE,     // uint64_t bytes: plain or with K, M, G, T (powers of 1024); in
                           // [min, max], a multiple of step, where those are given
-    CONFIG_TYPE_DURATION, // uint64_t microseconds: us, ms, s, min, h; a plain number is seconds
+    CONFIG_TYPE_DURATION, // uint64_t microseconds: us, ms, s, min, h, d; 0 where `zero` is set
     CONFIG_TYPE_STRING,   // char *, heap; NULL where empty
     CONFIG_TYPE_ENUM,     // int: index into choices
     CONFIG_TYPE_LIST,     // char **, heap, NULL-terminated; comma-separated; never NULL itself
@@ -40,6 +40,7 @@ struct config_option {
     int64_t min, max;           // CONFIG_TYPE_INT, CONFIG_TYPE_SIZE (0: any)
     int64_t step;               // CONFIG_TYPE_SIZE, 0: any
     const char *word;           // CONFIG_TYPE_SIZE: this word is a value too, kept as 0
+    bool zero;                  // CONFIG_TYPE_DURATION: 0 is a value too
     bool reloadable;            // taken over on a reload; others need a restart
 };
 
@@ -71,7 +72,8 @@ int config_defaults(const struct config_option *table, void *settings)
     __attribute__((warn_unused_result));
 
 // Reads the file at PATH. Every problem is logged as "FILE:LINE: what"; -EINVAL if there was any,
-// or -errno where the file cannot be read. Unknown names are errors, with the nearest known one.
+// or -errno where the file cannot be read. Unknown names are errors, with the nearest known one, and
+// so are names that are given twice.
 int config_load(const struct config_option *table, const char *path, void *settings)
     __attribute__((warn_unused_result));
 

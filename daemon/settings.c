@@ -86,7 +86,8 @@ const struct config_option settings_table[] = {
                     "60s", "a worker that is not ready after this time is ended",
                     .reloadable = true),
     CONFIG_DURATION("workers", "worker_stop_grace", struct settings, worker_stop_grace, "2s",
-                    "time between asking a worker to end and killing it", .reloadable = true),
+                    "time between asking a worker to end and killing it", .reloadable = true,
+                    .zero = true),
     CONFIG_DURATION("workers", "worker_backoff_max", struct settings, worker_backoff_max, "30s",
                     "longest pause between starts of workers that keep failing",
                     .reloadable = true),
@@ -122,7 +123,7 @@ const struct config_option settings_table[] = {
                   .reloadable = true),
     CONFIG_DURATION("auth", "clock_skew", struct settings, clock_skew, "60s",
                     "tolerated difference between this clock and the broker's",
-                    .reloadable = true),
+                    .reloadable = true, .zero = true),
     CONFIG_DURATION("auth", "max_ticket_lifetime", struct settings, max_ticket_lifetime, "8784h",
                     "tickets that are valid for longer are refused", .reloadable = true),
 

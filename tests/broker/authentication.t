@@ -97,8 +97,11 @@ is "$(error_code POST /v1/leases '{"request": {"gpus": [{}]}, "lifetime": 922337
 stop "$BROKER_PID"
 refused() { "$BUILD/bin/rgpu-brokerd" --state-dir "$TMP" --socket "" --listen 127.0.0.1:0 --munge no "$@" 2>&1; }
 like "$(refused --max-ticket-lifetime 100h || true)" 'max_ticket_lifetime must not be shorter' "a limit below the usual lifetime is refused at start"
-like "$(refused --heartbeat 30s || true)" 'away_after must be longer than heartbeat' "so is a heartbeat longer than the grace"
-like "$(refused --heartbeat 0 || true)" 'heartbeat must be more than 0' "or none"
+like "$(refused --heartbeat 12s || true)" 'away_after must be twice heartbeat or more' "so is a heartbeat that is nearly the grace"
+like "$(refused --heartbeat 0 || true)" 'heartbeat=0 is not a time' "or none"
+like "$(refused --heartbeat 3 || true)" 'heartbeat=3 is not a time with its unit' "or one without a unit"
+like "$(refused --admins root,nobody-has-this-name || true)" 'admins: there is no user nobody-has-this-name' "an administrator whom nobody knows"
+like "$(refused --schedulers slrum || true)" 'schedulers: there is no user slrum' "and a scheduler"
 start_broker --anonymous-read=yes
 is "$(status_of none GET /v1/boxes)" 200 "where the administrator says so, anybody may look"
 is "$(status_of none POST /v1/boxes/box1/drain '{}')" 401 "at most"

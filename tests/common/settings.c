@@ -11,7 +11,7 @@
 struct sample {
     bool on;
     int64_t number;
-    uint64_t size, part, time;
+    uint64_t size, part, time, pause;
     char *text;
     int word;
     char **list;
@@ -25,6 +25,7 @@ static const struct config_option table[] = {
     CONFIG_SIZE("one", "part", struct sample, part, "64K", "a part", .word = "auto",
                 .min = 16 << 10, .max = 1 << 20, .step = 4 << 10),
     CONFIG_DURATION("two", "time", struct sample, time, "5s", "a time"),
+    CONFIG_DURATION("two", "pause", struct sample, pause, "0", "a time", .zero = true),
     CONFIG_STRING("two", "text", struct sample, text, "", "a text", .reloadable = true),
     CONFIG_ENUM("two", "word", struct sample, word, "low", words, "a word"),
     CONFIG_LIST("two", "list", struct sample, list, "a, b", "a list", .reloadable = true),
@@ -88,6 +89,7 @@ static void defaults_and_values(void)
     is_int(sample.part, 64 << 10, "a size within limits");
     is_int(load("[one]\npart = auto\n"), 0, "or a word in its place");
     is_int(sample.part, 0, "which is kept as 0");
+    is_int(load("[two]\npause = 0\n"), 0, "no time where that means something");
     is_int(load("[one]\npart = 1M\n"), 0, "the largest size");
 }
 
@@ -114,7 +116,13 @@ static void mistakes(void)
     mistake("[one]\nsize_limit = auto\n", ":2: size_limit=auto is not a size such as");
     mistake("[one]\non = maybe\n", ":2: on=maybe is not yes or no");
     mistake("[two]\nword = middle\n", ":2: word=middle is not one of low high");
-    mistake("[two]\ntime = soon\n", ":2: time=soon is not a time such as");
+    mistake("[two]\ntime = soon\n", ":2: time=soon is not a time with its unit such as");
+    mistake("[two]\ntime = 5\n", ":2: time=5 is not a time with its unit such as");
+    mistake("[two]\ntime = 0\n", ":2: time=0 is not a time with its unit such as");
+    mistake("[two]\npause = 7\n", ":2: pause=7 is not 0 or a time with its unit such as");
+    mistake("[one]\nnumber = 3\n[two]\nword = low\n[one]\nnumber = 3\n",
+            ":6: number in section [one] was given before, on line 2");
+    mistake("[two]\nlist = a,\n  b\n", ":3: list in section [two] was given before, on line 2");
     mistake("[one\n", ":1: not understood");
     mistake("[two]\ntext = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
             "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"

@@ -69,6 +69,6 @@ scancel "$victim"
 ok "all end" await "no leases" no_leases
 chmod 600 "$TMP/old.ticket"
 fails "a ticket of a job that is over opens nothing" env LD_LIBRARY_PATH="$TMP/share/lib" RGPU_TICKET_FILE="$TMP/old.ticket" "$SAXPY"
-ok "no node is drained" nodes_idle
+ok "no node is drained" await "idle nodes" nodes_idle
 ok "the invariants hold" invariants --idle
 done_testing

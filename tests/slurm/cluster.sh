@@ -322,6 +322,17 @@ held = [hold for lease in json.load(sys.stdin)["leases"] for hold in lease["gpus
 print(sum(hold["mode"] == "exclusive" for hold in held),
       sum(hold["memory"] + (1 << 20) - 1 >> 20 for hold in held if hold["mode"] == "shared"))'; }
 counters_agree() { [ "$(leased)" = "$(license_field rgpu Used) $(license_field rgpu_mem Used)" ]; }
+# granted_in_order JOB...: these jobs in the order in which the broker gave them GPUs, the last time each;
+# Slurm's own times are whole seconds.
+granted_in_order() {
+    api GET "/v1/events?after=-200" | python3 -c '
+import json, sys
+granted = [event["detail"]["job"] for event in json.load(sys.stdin)["events"] if event["kind"] == "lease.granted"]
+place = {job: i for i, job in enumerate(granted)}
+print(*sorted(sys.argv[1:], key=lambda job: place["slurm job " + job]))' "$@"
+}
+# Tickets and their locks; a step that has just ended takes its own away.
+no_tickets() { [ -z "$(ls -A "$TMP/tickets")" ]; }
 pending_reason() { squeue -h -j "$1" -o %r; }
 pending_for() { [ "$(pending_reason "$1")" = "$2" ]; }
 license_field() { scontrol show license "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }

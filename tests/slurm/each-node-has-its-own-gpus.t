@@ -39,5 +39,5 @@ ok "a batch job whose ranks have a GPU each" as $ALICE sbatch --wait -o job.out 
 is "$(uuids <ranks.gpus | wc -l)" 4 "has four different ones"
 is "$(grep -c 'count=1 GPU-[^ ]*$' ranks.gpus)" 4 "one for each rank"
 ok "all end" await "no leases" no_leases
-is "$(ls "$TMP/tickets")" "" "no ticket and no lock is left"
+ok "no ticket and no lock is left" await "the end of the tickets" no_tickets
 done_testing

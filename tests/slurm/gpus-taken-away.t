@@ -31,14 +31,14 @@ begin --gres=rgpu:1 --no-requeue
 box=$(api GET "/v1/leases?state=granted" | at leases.0.gpus.0.box)
 "$ctl" drain --force "$box" >/dev/null
 ok "what must not be requeued is ended by drain --force" await "its end" job_is "$job" CANCELLED
-ok "the job's output says why" told "drained by force"
+ok "the job's output says why" await "the word" told "drained by force"
 "$ctl" undrain "$box" >/dev/null
 
 policy end
 begin --gres=rgpu:1
 "$ctl" revoke "$(lease)" >/dev/null
 ok "lost_gpus = end ends it" await "its end" job_is "$job" CANCELLED
-ok "and says so" told revoked
+ok "and says so" await "the word" told revoked
 as $ALICE srun --gres=rgpu:1 sh -c 'echo >ready2; exec cat <gate' >srun.out 2>&1 &
 await "an srun" test -e ready2
 "$ctl" revoke "$(lease)" >/dev/null

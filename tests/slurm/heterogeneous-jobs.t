@@ -32,6 +32,6 @@ is "$(cat first.gpus second.gpus | uuids)" "$(uuids <both.gpus)" "a step in the 
 is "$(grep -c 'count=1 GPU-[^ ]*$' second.gpus)" 2 "one on each of its nodes"
 ok "a program computes on all of them" as $ALICE srun -n1 --gres=rgpu:1 "$SAXPY" : -n1 --gres=rgpu:1 "$SAXPY"
 ok "all end" await "no leases" no_leases
-is "$(ls "$TMP/tickets")" "" "no ticket is left"
+ok "no ticket is left" await "the end of the tickets" no_tickets
 ok "the invariants hold" invariants --idle
 done_testing

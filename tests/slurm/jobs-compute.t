@@ -14,6 +14,6 @@ ok "sbatch" await "the job" job_is "$job" COMPLETED
 like "$(cat batch.out)" 'SKIP one device only' "a step with fewer GPUs than its job sees fewer"
 ok "salloc" as $ALICE salloc --gres=rgpu:1 srun "$SAXPY"
 ok "all GPUs are back" await "no leases" no_leases
-is "$(ls "$TMP/tickets")" "" "no ticket is left"
+ok "no ticket is left" await "the end of the tickets" no_tickets
 ok "the invariants hold" invariants --idle
 done_testing

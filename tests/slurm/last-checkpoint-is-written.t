@@ -2,7 +2,7 @@
 # Slurm tells a job's processes that they will be ended, and ends them KillWait later. Until then they
 # have their GPUs: at scancel, at the time limit, when another job takes their place, when the node of
 # the rest has ended already. The GPUs are back when the last of them has gone.
-KILL_WAIT=60
+KILL_WAIT=600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
     "PartitionName=urgent Nodes=ALL PriorityTier=10 State=UP"

@@ -96,7 +96,7 @@ ok "a small job behind a large one waits too" job_is "$small" PENDING
 scancel "$six"
 ok "the large one runs" await "its end" job_is "$large" COMPLETED
 ok "and the small one" await "its end" job_is "$small" COMPLETED
-ok "in this order" [ "$(job_field "$large" StartTime)" \< "$(job_field "$small" StartTime)" ]
+is "$(granted_in_order "$small" "$large")" "$large $small" "in this order"
 ok "all end" await "no leases" no_leases
 ok "the invariants hold" invariants --idle
 done_testing

@@ -61,5 +61,5 @@ is "$(sed -n '1p;3p' <<<"$out" | uuids | wc -l)" 1 "the first and the third rank
 is "$(uuids <<<"$out" | wc -l)" 2 "and all together two"
 ok "all end" await "no leases" no_leases
 ok "the invariants hold" invariants --idle
-is "$(ls "$TMP/tickets")" "" "no ticket and no lock is left"
+ok "no ticket and no lock is left" await "the end of the tickets" no_tickets
 done_testing

@@ -82,6 +82,6 @@ nothing_used() { [ "$(license_field rgpu Used)" = 0 ]; }
 ok "Slurm counts nothing as used" await "the correction" nothing_used
 ok "and as much as free as the broker" await "parking" free_licenses_are rgpu 4
 ok "a job still computes" as $ALICE srun --gres=rgpu:4 "$SAXPY"
-no_tickets() { ! ls "$TMP/tickets" | grep -q ticket; }
-ok "no ticket is left" await "the end of all tickets" no_tickets
+no_ticket() { ! ls "$TMP/tickets" | grep -q ticket; }
+ok "no ticket is left" await "the end of all tickets" no_ticket
 done_testing

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync
-READY_SECONDS=60
 await "the count" free_licenses_are rgpu 4
 outsider=$(api POST /v1/leases '{"request": {"gpus": [{"count": 4}]}}' | at lease.id)
 await "the count" free_licenses_are rgpu 0

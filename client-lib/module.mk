@@ -9,6 +9,8 @@ CLIENT_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--exclude-libs,ALL
 # OpenSSL as well. A shared libssl, linked or loaded, would take the name libssl.so.3 in the program for
 # good: what the program loads later, such as conda's Python with a newer OpenSSL of its own, would get
 # the system's and fail for want of newer symbols. It costs 5 MB of file and 0.3 ms at the start.
-CLIENT_LIBS := -l:libssl.a -l:libcrypto.a -l:libnettle.a -ldl
+# Debian 13's libcrypto.a needs others in its turn.
+CLIENT_LIBS := -l:libssl.a -l:libcrypto.a -l:libnettle.a -ldl \
+    $(if $(shell grep -sl -- -lzstd /usr/lib/*/pkgconfig/libcrypto.pc),-l:libzstd.a -l:libz.a)
 $(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,$(CLIENT_LIBS),$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
 INSTALL_FILES += $(B)/lib/libcuda.so.1:$(LIBDIR)/libcuda.so.1:0755

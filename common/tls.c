@@ -2,6 +2,8 @@
 #include "common/tls.h"
 
 #include <errno.h>
+// OpenSSL 3.5 calls what copies a method old, and has nothing for it.
+#define OPENSSL_API_COMPAT 30000
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>

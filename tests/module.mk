@@ -1,6 +1,7 @@
 # Running the tests.
 #   make check                 every test, TAP under prove
 #   make check-slurm           those with a real Slurm cluster
+#   make check-slurm RELEASE=trixie        the same with the Slurm of another release of Debian
 #   make check T=name          the tests whose name or path contains this
 #   make check-failed          those that failed the last time, one after the other
 #   make check VALGRIND=1      compiled tests under valgrind
@@ -23,12 +24,20 @@ test_scripts  = $(sort $(wildcard tests/*/*.t))
 
 .PHONY: check check-slurm check-built check-failed tests
 check:
-	@scripts/install-deps build test rdma
+	@scripts/install-deps build test slurm rdma
 	@scripts/slurm-headers --fetch >/dev/null || echo "the tests of its plugins are skipped" >&2
 	@+$(MAKE) $(jobs) --no-print-directory check-built
 
+# In another release Slurm is another version; T chooses among the tests here too.
+RELEASE ?=
+check-slurm: T := $(or $(T),slurm)
 check-slurm:
-	@+$(MAKE) --no-print-directory check T=slurm
+ifeq ($(RELEASE),)
+	@+$(MAKE) --no-print-directory check T=$(T)
+else
+	scripts/in-debian $(RELEASE) sh -c 'scripts/slurm-headers --fetch >/dev/null && \
+	    make -j$(TEST_JOBS) tests && make check-built T=$(T) TEST_JOBS=1'
+endif
 
 tests: all $$(TEST_PROGRAMS) $$(TEST_EXTRAS)
 

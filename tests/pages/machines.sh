@@ -15,11 +15,6 @@ declare -A machine_pid=() machine_root=()
 RELEASE=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 booted=0
 
-mirror() {
-    sed -n -e 's/^URIs: *\([^ ]*\).*/\1/p' -e 's/^deb \(\[[^]]*\] \)\?\([^ ]*\) .*/\2/p' \
-        /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1
-}
-
 # keep NAME COMMAND...: runs COMMAND DIRECTORY unless there is $MACHINES/NAME already.
 keep() {
     local name=$1
@@ -33,7 +28,7 @@ keep() {
     }
     mv "$MACHINES/$name.new" "$MACHINES/$name"
 }
-bootstrap() { debootstrap --variant=minbase --include=systemd "$RELEASE" "$1" "$(mirror)"; }
+bootstrap() { debootstrap --variant=minbase --include=systemd "$RELEASE" "$1" "$("$TOP/scripts/debian-mirror")"; }
 install_packages() {
     local root=${!#}
     cp -a "$MACHINES/base-$RELEASE" "$root"

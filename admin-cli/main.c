@@ -3,20 +3,26 @@
 #include <string.h>
 
 #include "admin-cli/command.h"
+#include "common/program.h"
 
 static const struct command *const groups[] = {run_commands, box_commands,
                                                pool_list_commands, pool_steer_commands,
                                                slurm_commands};
 enum { GROUPS = sizeof(groups) / sizeof(groups[0]) };
 
-static void print_help(void)
+static void print_commands(void)
 {
-    printf("usage: rgpuctl COMMAND [options] [arguments]\n\n");
     for (int g = 0; g < GROUPS; g++)
         for (const struct command *c = groups[g]; c->name; c++)
             printf("  %-12s %s\n", c->name, c->help);
     printf("\nrgpuctl COMMAND --help tells more. --version prints the version.\n");
 }
+
+static const struct program_about about = {
+    .name = "rgpuctl",
+    .usage = "usage: rgpuctl COMMAND [options] [arguments]\n\n",
+    .more = print_commands,
+};
 
 static void list_commands(void)
 {
@@ -36,23 +42,20 @@ static const struct command *find(const char *name)
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "--help";
-    const struct command *command = find(name);
+    const struct command *command = argc > 1 ? find(argv[1]) : NULL;
 
     if (command)
         return command->run(command, argc - 1, argv + 1);
-    if (!strcmp(name, "--help") || !strcmp(name, "help")) {
-        print_help();
+    if (argc == 1 || !strcmp(argv[1], "help")) {
+        program_print_help(&about);
         return argc > 1 ? 0 : EXIT_USAGE;
     }
-    if (!strcmp(name, "--version")) {
-        printf("rgpuctl %s\n", RGPU_VERSION);
+    if (program_answer(&about, 2, argv))
         return 0;
-    }
-    if (!strcmp(name, "--list-commands")) {
+    if (!strcmp(argv[1], "--list-commands")) {
         list_commands();
         return 0;
     }
-    fprintf(stderr, "rgpuctl: unknown command %s; see rgpuctl --help\n", name);
+    fprintf(stderr, "rgpuctl: unknown command %s; see rgpuctl --help\n", argv[1]);
     return EXIT_USAGE;
 }

@@ -14,6 +14,7 @@
 #include "broker/http.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/program.h"
 
 enum { OWN_FILES = 64 }; /* open beside connections */
 
@@ -233,35 +234,19 @@ static int make_key(const char *path)
     return 0;
 }
 
-static int usage(void)
-{
-    printf("usage: rgpu-brokerd [--config FILE] [--OPTION VALUE]...\n"
-           "       rgpu-brokerd --make-key FILE      a new cluster key\n"
-           "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
-           "       rgpu-brokerd --version\n\n");
-    config_print_help(settings_table, stdout);
-    return 0;
-}
-
-/* Takes `--name VALUE` out of the arguments. */
-static const char *take_argument(int *argc, char **argv, const char *name)
-{
-    for (int i = 1; i + 1 < *argc; i++) {
-        const char *value;
-
-        if (strcmp(argv[i], name))
-            continue;
-        value = argv[i + 1];
-        memmove(&argv[i], &argv[i + 2], (size_t)(*argc - i - 1) * sizeof(*argv));
-        *argc -= 2;
-        return value;
-    }
-    return NULL;
-}
+static const struct program_about about = {
+    .name = "rgpu-brokerd",
+    .usage = "usage: rgpu-brokerd [--config FILE] [--OPTION VALUE]...\n"
+             "       rgpu-brokerd --make-key FILE      a new cluster key\n"
+             "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
+             "       rgpu-brokerd --version\n\n",
+    .settings = settings_table,
+    .settings_are_options = true,
+};
 
 static int configure(int *argc, char **argv, struct settings *settings)
 {
-    const char *file = take_argument(argc, argv, "--config");
+    const char *file = program_take_value(argc, argv, "--config");
     enum log_level level;
     int parsed, error = config_defaults(settings_table, settings);
 
@@ -296,17 +281,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error to report, not a reason to die */
     umask(077);
-    if (argc == 2 && !strcmp(argv[1], "--help"))
-        return usage();
-    if (argc == 2 && !strcmp(argv[1], "--version")) {
-        printf("rgpu-brokerd %s\n", RGPU_VERSION);
+    if (program_answer(&about, argc, argv))
         return 0;
-    }
-    if (argc == 2 && !strcmp(argv[1], "--print-config")) {
-        config_print_sample(settings_table, "rgpu-brokerd", stdout);
-        return 0;
-    }
-    key_path = take_argument(&argc, argv, "--make-key");
+    key_path = program_take_value(&argc, argv, "--make-key");
     if (key_path)
         return make_key(key_path) < 0 ? 1 : 0;
     error = configure(&argc, argv, &settings);

@@ -11,6 +11,7 @@
 
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/program.h"
 #include "common/program_path.h"
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
@@ -22,7 +23,7 @@ struct options {
     const char *config;
     bool standalone;
     int argc; // what the settings table is to read
-    char *argv[256];
+    char **argv;
 };
 
 struct program {
@@ -31,47 +32,33 @@ struct program {
     struct event *signals[4];
 };
 
-static void print_help(void)
-{
-    printf("usage: rgpud --config FILE [options]\n"
-           "       rgpud --standalone --devices sim:2 --listen 127.0.0.1:0\n\n"
-           "Offers the GPUs of this machine to clients elsewhere.\n\n"
-           "  --config FILE                  read the settings from this file\n"
-           "  --standalone                   no authentication, no admin socket unless asked for,\n"
-           "                                 and an exit where workers do not start\n"
-           "  --print-config                 print a sample file with every setting\n"
-           "  --help, --version\n\n"
-           "Every setting of the file can be given here as well:\n");
-    config_print_help(settings_table, stdout);
-}
+static const struct program_about about = {
+    .name = "rgpud",
+    .protocol = CONTROL_VERSION,
+    .usage = "usage: rgpud --config FILE [options]\n"
+             "       rgpud --standalone --devices sim:2 --listen 127.0.0.1:0\n\n"
+             "Offers the GPUs of this machine to clients elsewhere.\n\n"
+             "  --config FILE                  read the settings from this file\n"
+             "  --standalone                   no authentication, no admin socket unless asked for,\n"
+             "                                 and an exit where workers do not start\n"
+             "  --print-config                 print a sample file with every setting\n"
+             "  --help, --version\n\n"
+             "Every setting of the file can be given here as well:\n",
+    .settings = settings_table,
+    .settings_are_options = true,
+};
 
-// Takes our own options out and leaves those of the settings table. >= 0: exit with that status.
-static int parse_options(int argc, char **argv, struct options *options)
+// Takes our own options out and leaves those of the settings table.
+static int take_options(int argc, char **argv, struct options *options)
 {
-    for (int i = 0; i < argc && options->argc < 255; i++) {
-        if (!strcmp(argv[i], "--help")) {
-            print_help();
-            return 0;
-        } else if (!strcmp(argv[i], "--version")) {
-            printf("rgpud %s protocol %u\n", RGPU_VERSION, CONTROL_VERSION);
-            return 0;
-        } else if (!strcmp(argv[i], "--print-config")) {
-            config_print_sample(settings_table, "rgpud", stdout);
-            return 0;
-        } else if (!strcmp(argv[i], "--standalone")) {
-            options->standalone = true;
-        } else if (!strcmp(argv[i], "--config") && i + 1 < argc) {
-            options->config = argv[++i];
-        } else if (!strncmp(argv[i], "--config=", 9)) {
-            options->config = argv[i] + 9;
-        } else {
-            options->argv[options->argc++] = argv[i];
-        }
-    }
+    options->config = program_take_value(&argc, argv, "--config");
+    options->standalone = program_take_flag(&argc, argv, "--standalone");
+    options->argc = argc;
+    options->argv = argv;
     if (options->config || options->standalone)
-        return -1;
+        return 0;
     log_error("either --config FILE or --standalone is needed; see --help");
-    return 2;
+    return -EINVAL;
 }
 
 // ---- paths ----
@@ -284,10 +271,12 @@ int main(int argc, char **argv)
 
     log_init("rgpud", LOG_LEVEL_INFO);
     fault_init();
-    int status = parse_options(argc, argv, &program.options);
-    if (status >= 0)
-        return status;
-    if (settings_read(program.options.argc, program.options.argv, program.options.config,
+    int status;
+
+    if (program_answer(&about, argc, argv))
+        return 0;
+    if (take_options(argc, argv, &program.options) ||
+        settings_read(program.options.argc, program.options.argv, program.options.config,
                       program.options.standalone, &box->settings))
         return 2;
     apply_log_level(&box->settings);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/program.h"
 #include "slurm-plugin/settings.h"
 #include "slurm-plugin/sync_lost.h"
 #include "slurm-plugin/sync_plan.h"
@@ -164,15 +165,15 @@ static int run(struct sync *sync)
     return 0;
 }
 
-static int usage(void)
-{
-    printf("usage: rgpu-slurm-sync\n"
-           "       rgpu-slurm-sync --print-config    the sample file: every option, its default\n"
-           "       rgpu-slurm-sync --version\n\n"
-           "Settings are read from %s, or from the file that RGPU_SLURM_CONF names.\n",
-           SLURM_SETTINGS_FILE);
-    return 0;
-}
+static const struct program_about about = {
+    .name = "rgpu-slurm-sync",
+    .usage = "usage: rgpu-slurm-sync\n"
+             "       rgpu-slurm-sync --print-config    the sample file: every option, its default\n"
+             "       rgpu-slurm-sync --version\n\n"
+             "Settings are read from " SLURM_SETTINGS_FILE ", or from the file that RGPU_SLURM_CONF "
+             "names.\n",
+    .settings = slurm_settings_table,
+};
 
 int main(int argc, char **argv)
 {
@@ -182,16 +183,8 @@ int main(int argc, char **argv)
     log_init("rgpu-slurm-sync", LOG_LEVEL_INFO);
     log_level_from_environment();
     signal(SIGPIPE, SIG_IGN);
-    if (argc == 2 && !strcmp(argv[1], "--help"))
-        return usage();
-    if (argc == 2 && !strcmp(argv[1], "--version")) {
-        printf("rgpu-slurm-sync %s\n", RGPU_VERSION);
+    if (program_answer(&about, argc, argv))
         return 0;
-    }
-    if (argc == 2 && !strcmp(argv[1], "--print-config")) {
-        config_print_sample(slurm_settings_table, "rgpu-slurm-sync", stdout);
-        return 0;
-    }
     if (argc > 1) {
         log_error("not understood: %s; see --help", argv[1]);
         return 2;

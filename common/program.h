@@ -1,0 +1,29 @@
+// What every program answers about itself: --help, --version and, where it has settings, --print-config;
+// and its own options beside those of the settings table.
+#ifndef RGPU_COMMON_PROGRAM_H
+#define RGPU_COMMON_PROGRAM_H
+
+#include <stdbool.h>
+
+#include "common/config.h"
+
+struct program_about {
+    const char *name;
+    unsigned protocol;   // whose version --version names as well, or 0
+    const char *usage;   // what --help says
+    void (*more)(void);  // says what follows it, or NULL
+    const struct config_option *settings; // for --print-config, or NULL
+    bool settings_are_options;            // --help lists them
+};
+
+// Looks for one of the three questions among the words, up to "--" if that is there, and answers it.
+// True: it was asked, and the program is done.
+bool program_answer(const struct program_about *about, int argc, char **argv);
+void program_print_help(const struct program_about *about);
+
+// Takes `--name VALUE` or `--name=VALUE` out of the words. NULL: it is not there, or nothing follows it.
+const char *program_take_value(int *argc, char **argv, const char *name);
+// Takes `--name` out of the words.
+bool program_take_flag(int *argc, char **argv, const char *name);
+
+#endif

@@ -76,8 +76,8 @@ static void say(const struct box *box)
 
     log_info("workers are confined users=%s landlock=%d filter=%s memory=%llu",
              box->first_user ? box->settings.worker_uids : "none", landlock,
-             box->settings.worker_filter ? "log" : "refuse",
-             (unsigned long long)box->settings.worker_memory);
+             box->settings.worker.worker_filter ? "log" : "refuse",
+             (unsigned long long)box->settings.worker.worker_memory);
     if (!box->first_user)
         log_warn("workers are not protected from each other, nor this box's files from them, by users of "
                  "their own: %s; %s", box->settings.worker_uids && geteuid() ?
@@ -86,7 +86,7 @@ static void say(const struct box *box)
                           : "only the filter of system calls keeps them apart");
     if (!landlock)
         log_warn("this kernel has no Landlock: workers open every file that their user may open");
-    if (box->settings.worker_filter)
+    if (box->settings.worker.worker_filter)
         log_warn("worker_filter=log: workers are not kept from files and system calls");
 }
 
@@ -138,10 +138,10 @@ int confinement_set_up(struct box *box)
 
 // ---- device nodes ----
 
-static void add(char nodes[NODES_MAX][NODE_BYTES], size_t *count, const char *name)
+static void add(struct control_device_node *nodes, size_t *count, const char *name)
 {
-    if (*count < NODES_MAX)
-        snprintf(nodes[(*count)++], NODE_BYTES, "/dev/%.48s", name);
+    if (*count < CONFINEMENT_NODES_MAX)
+        snprintf(nodes[(*count)++].path, sizeof(nodes->path), "/dev/%.48s", name);
 }
 
 // The N of /dev/nvidiaN; -1: the driver does not tell.
@@ -165,7 +165,7 @@ static bool is_gpu(const char *name)
            strspn(name + 6, "0123456789") == strlen(name + 6);
 }
 
-static void add_all(char nodes[NODES_MAX][NODE_BYTES], size_t *count)
+static void add_all(struct control_device_node *nodes, size_t *count)
 {
     DIR *directory = opendir("/dev");
 
@@ -176,8 +176,7 @@ static void add_all(char nodes[NODES_MAX][NODE_BYTES], size_t *count)
         closedir(directory);
 }
 
-static bool add_own(const struct box *box, device_set sees, char nodes[NODES_MAX][NODE_BYTES],
-                    size_t *count)
+static bool add_own(const struct box *box, device_set sees, struct control_device_node *nodes, size_t *count)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct device *device = &box->devices[i];
@@ -193,7 +192,7 @@ static bool add_own(const struct box *box, device_set sees, char nodes[NODES_MAX
     return true;
 }
 
-size_t confinement_nodes(const struct box *box, device_set sees, char nodes[NODES_MAX][NODE_BYTES])
+size_t confinement_nodes(const struct box *box, device_set sees, struct control_device_node *nodes)
 {
     static const char *const common[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
                                          "nvidia-caps", "nvidia-caps-imex-channels"};

@@ -4,7 +4,8 @@
 
 #include "daemon/box.h"
 
-enum { NODES_MAX = 80, NODE_BYTES = 64 };
+// As many as SETUP takes.
+enum { CONFINEMENT_NODES_MAX = sizeof((struct control_setup){0}.nodes) / sizeof(struct control_device_node) };
 
 // Reads the range of users, and logs once what protects this box's workers from each other and what does
 // not. -EINVAL after logging.
@@ -14,6 +15,6 @@ int confinement_set_up(struct box *box) __attribute__((warn_unused_result));
 uid_t confinement_user(struct box *box);
 
 // The device nodes that a worker with those devices may use; their number.
-size_t confinement_nodes(const struct box *box, device_set sees, char nodes[NODES_MAX][NODE_BYTES]);
+size_t confinement_nodes(const struct box *box, device_set sees, struct control_device_node *nodes);
 
 #endif

@@ -16,7 +16,6 @@
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
 #include "daemon/confinement.h"
-#include "daemon/fabric.h"
 #include "daemon/worker.h"
 
 struct options {
@@ -84,15 +83,16 @@ static void choose_paths(struct box *box)
 
 static int choose_environment(struct box *box)
 {
-    char count[16];
+    char count[16], state[16];
 
     // The workers of one box share its software GPUs, and no other box does. Another driver has no use
     // for it.
     box->driver_fd = memfd_create("rgpu-sim", MFD_CLOEXEC);
     if (box->driver_fd < 0)
         return -errno;
+    snprintf(state, sizeof(state), "fd:%d", CONTROL_WORKER_DRIVER_FD);
     // What one client's worker compiled is not to be executed for another one.
-    if (setenv("RGPU_SIM_STATE", WORKER_DRIVER_STATE, 1) || setenv("CUDA_CACHE_DISABLE", "1", 1))
+    if (setenv("RGPU_SIM_STATE", state, 1) || setenv("CUDA_CACHE_DISABLE", "1", 1))
         return -ENOMEM;
     snprintf(count, sizeof(count), "%u", box->choice.count);
     if (box->choice.software &&
@@ -201,7 +201,7 @@ static int check_transports(const struct settings *settings)
             return -EINVAL;
         }
     }
-    return fabric_check(settings);
+    return worker_setup_check(settings);
 }
 
 static int set_up(struct program *program)

@@ -1,4 +1,5 @@
-// The table of rgpud's settings and the order in which they are read.
+// The table of rgpud's settings and the order in which they are read. Those that workers take as they stand are
+// declared in proto/control.spec.
 #include "daemon/settings.h"
 
 #include <errno.h>
@@ -9,10 +10,7 @@
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
 static const char *const protections[] = {"authenticate", "privacy", NULL};
-static const char *const mtus[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
-static const char *const gpudirect_modes[] = {"auto", "dmabuf", "peermem", "no", NULL};
 const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
-static const char *const filters[] = {"refuse", "log", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
 const struct config_option settings_table[] = {
@@ -32,18 +30,9 @@ const struct config_option settings_table[] = {
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct settings, rdma_devices, "",
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
-    CONFIG_INT("box", "rdma_gid_index", struct settings, rdma_gid_index, "-1", -1, 254,
-               "entry of the GID table of the device's port; -1: that of the address"),
-    CONFIG_ENUM("box", "rdma_mtu", struct settings, rdma_mtu, "auto", mtus,
-                "largest packet over RDMA; auto: what the path takes"),
-    CONFIG_INT("box", "rdma_service_level", struct settings, rdma_service_level, "-1", -1, 15,
-               "service level of packets over RDMA; -1: what the fabric says"),
-    CONFIG_INT("box", "rdma_traffic_class", struct settings, rdma_traffic_class, "0", 0, 255,
-               "traffic class of packets over RDMA, of which the fabric makes a priority"),
     CONFIG_STRING("box", "rdma_ports", struct settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
-    CONFIG_DURATION("box", "rdma_dead_time", struct settings, rdma_dead_time, "10s",
-                    "a peer over RDMA that does not answer so long is gone"),
+    CONTROL_RDMA_SETTINGS_ROWS(struct settings, rdma),
     CONFIG_ENUM("box", "log_level", struct settings, log_level, "info", log_levels,
                 "least important log lines that are written", .reloadable = true),
 
@@ -51,31 +40,7 @@ const struct config_option settings_table[] = {
                   "program of the workers; empty: rgpu-worker beside rgpud or in ../libexec/rgpu"),
     CONFIG_STRING("workers", "worker_uids", struct settings, worker_uids, "2000000000-2000000999",
                   "users that workers become, each another one, where rgpud may do that; or none"),
-    CONFIG_SIZE("workers", "worker_memory", struct settings, worker_memory, "32G",
-                "memory of its own that a worker may allocate", .word = "none",
-                .min = 1 << 30),
-    CONFIG_ENUM("workers", "worker_filter", struct settings, worker_filter, "refuse", filters,
-                "whether system calls and files that workers do not need are refused, or told in the "
-                "log only"),
-    CONFIG_SIZE("workers", "block_size", struct settings, block_size, "512K",
-                "unit of a pipelined transfer; auto: measured over rdma, per direction",
-                .word = "auto", .min = 64 << 10, .max = 64 << 20, .step = 64 << 10),
-    CONFIG_INT("workers", "block_count", struct settings, block_count, "32", 2, 4096,
-               "staging blocks of a worker, pinned memory of block_size (auto: 512K) each"),
-    CONFIG_BOOL("workers", "pipeline", struct settings, pipeline, "yes",
-                "no: one block of a copy at a time over rdma and tcp, for comparison only"),
-    CONFIG_ENUM("workers", "gpudirect", struct settings, gpudirect, "auto", gpudirect_modes,
-                "whether RDMA devices read and write GPU memory themselves, and by what means"),
-    CONFIG_SIZE("workers", "gpudirect_to_min", struct settings, gpudirect_to_min, "64K",
-                "smallest copy to a GPU that does so; smaller ones go by staging blocks"),
-    CONFIG_SIZE("workers", "gpudirect_to_max", struct settings, gpudirect_to_max, "none",
-                "largest copy to a GPU that does so", .word = "none"),
-    CONFIG_SIZE("workers", "gpudirect_from_min", struct settings, gpudirect_from_min, "64K",
-                "smallest copy from a GPU that does so"),
-    CONFIG_SIZE("workers", "gpudirect_from_max", struct settings, gpudirect_from_max, "none",
-                "largest copy from a GPU that does so", .word = "none"),
-    CONFIG_INT("workers", "spin_us", struct settings, spin_us, "-1", -1, 1000000,
-               "microseconds that a worker polls before it sleeps; -1: what suits the machine"),
+    CONTROL_WORKER_SETTINGS_ROWS(struct settings, worker),
     CONFIG_INT("workers", "warm_workers", struct settings, warm_workers, "1", 0, 64,
                "workers kept ready per GPU, each with a context that takes GPU memory",
                .reloadable = true),
@@ -169,12 +134,13 @@ static int read_command_line(int argc, char *const *argv, struct settings *setti
 // Over a byte stream there is at least one block of the protocol's size in each direction.
 static int check_blocks(const struct settings *settings)
 {
-    uint64_t size = settings->block_size ? settings->block_size : WIRE_BLOCK_SIZE;
+    const struct control_worker_settings *worker = &settings->worker;
+    uint64_t size = worker->block_size ? worker->block_size : WIRE_BLOCK_SIZE;
 
-    if (size * (uint64_t)settings->block_count >= 2 * WIRE_BLOCK_SIZE)
+    if (size * (uint64_t)worker->block_count >= 2 * WIRE_BLOCK_SIZE)
         return 0;
     log_error("block_size=%lluK times block_count=%lld is less than the %dK that a worker needs",
-              (unsigned long long)size / 1024, (long long)settings->block_count,
+              (unsigned long long)size / 1024, (long long)worker->block_count,
               2 * WIRE_BLOCK_SIZE / 1024);
     return -EINVAL;
 }

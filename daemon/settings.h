@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/config.h"
+#include "control_messages.h"
 
 enum auth_method { AUTH_NONE, AUTH_TICKET }; // every client that reaches the port; who has a ticket
 
@@ -19,22 +20,10 @@ struct settings {
     char **transports;
     char **rdma_addresses;
     char **rdma_devices;
-    int64_t rdma_gid_index; // -1: that of the address
-    int rdma_mtu;           // 0 auto, 1 for 256 bytes, 2 for 512, ...
-    int64_t rdma_service_level; // -1: the fabric's
-    int64_t rdma_traffic_class;
     char *rdma_ports;
-    uint64_t rdma_dead_time;
+    struct control_rdma_settings rdma; // of workers
     char *worker_uids;
-    uint64_t worker_memory; // 0: no limit
-    int worker_filter;      // 0 refuse, 1 log
-    uint64_t block_size;
-    int64_t block_count;
-    bool pipeline;
-    int gpudirect; // enum gpudirect of the worker
-    uint64_t gpudirect_to_min, gpudirect_to_max; // 0: no limit
-    uint64_t gpudirect_from_min, gpudirect_from_max;
-    int64_t spin_us;
+    struct control_worker_settings worker;
     int64_t warm_workers;
     int64_t parallel_starts;
     uint64_t worker_start_timeout; // microseconds, as all times here

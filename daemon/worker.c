@@ -333,7 +333,7 @@ int worker_start(struct box *box, struct device *device, device_set sees)
     int err = worker_ends_make(&ours, &theirs);
     if (err)
         return fail_start(box, device, err);
-    err = worker_spawn(box, &part, &theirs, &pid);
+    err = worker_spawn(box, &part, &ours, &theirs, &pid);
     worker_ends_close(&theirs);
     if (err) {
         worker_ends_close(&ours);
@@ -349,7 +349,7 @@ int worker_start(struct box *box, struct device *device, device_set sees)
     worker->sees = sees;
     worker->user = part.user;
     // Without it refused calls fail all the same, unnamed.
-    worker->refusals = refusals_new(box->base, ours.refusals, pid, box->settings.worker_filter,
+    worker->refusals = refusals_new(box->base, ours.refusals, pid, box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
                                     misbehaves, worker);
     worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
     log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,

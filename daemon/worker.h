@@ -2,7 +2,7 @@
 #ifndef RGPU_DAEMON_WORKER_H
 #define RGPU_DAEMON_WORKER_H
 
-#include "daemon/box.h"
+#include "daemon/worker_setup.h"
 
 enum worker_state {
     WORKER_STARTING, // the process runs, its context is being made
@@ -24,9 +24,6 @@ struct session {
     bool ended; // the worker said why
     struct control_ended end;
 };
-
-// Where the driver of a software GPU finds what its processes share: a descriptor of each worker.
-#define WORKER_DRIVER_STATE "fd:5"
 
 struct worker {
     TAILQ_ENTRY(worker) link;
@@ -61,14 +58,9 @@ struct worker_ends {
 int worker_ends_make(struct worker_ends *ours, struct worker_ends *theirs)
     __attribute__((warn_unused_result));
 void worker_ends_close(const struct worker_ends *ends);
-// What a worker is to be.
-struct worker_part {
-    uint32_t ordinal; // of the device whose context it makes
-    device_set sees;
-    uid_t user;
-};
-int worker_spawn(struct box *box, const struct worker_part *part, const struct worker_ends *ends,
-                 pid_t *pid) __attribute__((warn_unused_result));
+// Starts the process with THEIRS, and with its SETUP in the socket. -errno: there is no process.
+int worker_spawn(const struct box *box, const struct worker_part *part, const struct worker_ends *ours,
+                 const struct worker_ends *theirs, pid_t *pid) __attribute__((warn_unused_result));
 
 // ---- its life (worker.c) ----
 

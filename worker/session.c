@@ -13,6 +13,7 @@
 
 #include "common/ledger.h"
 #include "common/log.h"
+#include "worker/setup.h"
 #include "worker/worker.h"
 
 enum {
@@ -449,7 +450,7 @@ void session_run(int control_fd, struct control_grant *grant, int client_fd)
     int err = take_grant(grant);
     if (err)
         session_end(CONTROL_END_REASON_INTERNAL, "the grant cannot be served: %s", strerror(-err));
-    offer.options = (struct link_options){.spin_us = session.spin_us,
+    offer.options = (struct link_options){.spin_us = setup_spin_us(),
                                           .block_size = pinned.staging->block_size,
                                           .block_count = pinned.staging->block_count};
     err = meet_client(&offer, grant);

@@ -18,44 +18,6 @@
 enum {
     DEVICES_MAX = WIRE_DEVICE_MAX,
     GATES = 1024,
-    NODES_MAX = DEVICES_MAX + 16,
-};
-
-// ---- settings of the process (main.c) ----
-
-// GPUDirect RDMA: whether, and for copies of which sizes; by move_kind.
-enum gpudirect { GPUDIRECT_AUTO, GPUDIRECT_DMABUF, GPUDIRECT_PEERMEM, GPUDIRECT_NO };
-struct gpudirect_options {
-    enum gpudirect mode;
-    uint64_t least[2], most[2]; // bytes; most 0: no limit
-};
-
-// The supervisor's number for a device, and the device.
-struct worker_gpu {
-    int ordinal;
-    uint8_t uuid[16];
-};
-
-struct worker_options {
-    const char *driver_path;
-    int device; // whose context is made before a client comes
-    int control_fd;
-    uint32_t block_size, block_count; // 0: 512 KiB; 32
-    bool block_size_auto;             // the size is measured over rdma
-    bool no_pipeline;
-    struct gpudirect_options gpudirect;
-    int64_t spin_us; // -1: what suits the machine
-    int64_t user;             // and group, of the process; -1: stay who we are
-    int64_t memory_limit;     // bytes of private memory; 0: none
-    struct worker_gpu gpus[DEVICES_MAX]; // the only ones to use
-    unsigned gpu_count;       // 0: all that the driver has
-    const char *nodes[NODES_MAX]; // device nodes to use
-    unsigned node_count;
-    int driver_fd, refusals_fd; // -1: none
-    bool filter_log;          // nothing is refused, only told
-    int64_t context_cost; // of the device, bytes, measured before; -1: to be measured
-    bool rdma;           // prepare for clients that come over verbs
-    struct rdma_options rdma_options;
 };
 
 // ---- clients over verbs (fabric.c) ----
@@ -63,7 +25,7 @@ struct worker_options {
 extern struct rdma_listener *rdma_listener; // NULL: none
 // Makes it, where there is a device. A box without one is none that fails: its clients come another
 // way.
-void fabric_prepare(const struct worker_options *options);
+void fabric_prepare(void);
 // When a client has come: where ports were down or all in use before, they may no longer be.
 void fabric_prepare_again(void);
 
@@ -93,7 +55,7 @@ struct devices {
 };
 extern struct devices devices;
 
-CUresult devices_discover(const struct worker_options *options);
+CUresult devices_discover(void);
 void devices_describe(struct control_device *out);
 // Makes the primary context of a device, or gives the one that is there, without making it current.
 CUresult device_primary(int ordinal, CUcontext *out);
@@ -179,10 +141,6 @@ struct session {
     int account_line;
     bool streams_bytes;        // the link neither shares nor reaches memory
     bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
-    uint32_t spin_us;
-    bool block_size_auto;      // the size of staging blocks is measured where memory is reached
-    bool no_pipeline;          // one block at a time there
-    struct gpudirect_options gpudirect;
     enum control_transport transport;
     char transport_reason[256];
     _Atomic uint64_t calls;

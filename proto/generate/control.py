@@ -1,9 +1,14 @@
-"""The model of control.spec: constants, enumerations, structures and messages."""
+"""The model of control.spec: constants, enumerations, structures, settings and messages."""
 import hashlib
 import re
 
 INTEGERS = {'u8': ('uint8_t', 1), 'u16': ('uint16_t', 2), 'u32': ('uint32_t', 4),
             'u64': ('uint64_t', 8), 'i32': ('int32_t', 4)}
+# A setting's field: its type in C, its bytes on the wire, and the macro of its row (common/config.h).
+SETTINGS = {'bool': ('bool', 1, 'CONFIG_BOOL'), 'choice': ('int', 1, 'CONFIG_ENUM'),
+            'int': ('int64_t', 8, 'CONFIG_INT'), 'size': ('uint64_t', 8, 'CONFIG_SIZE'),
+            'duration': ('uint64_t', 8, 'CONFIG_DURATION')}
+UNITS = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
 
 
 class Field:
@@ -19,8 +24,34 @@ class Field:
         return INTEGERS[self.kind][0]
 
 
+class Setting(Field):
+    """A field that is a setting, too: default, limits and, as its comment, the help."""
+
+    def __init__(self, name, kind, words, default, limits, help_text):
+        super().__init__(name, kind, words, help_text)
+        self.default, self.limits = default, limits
+
+    @property
+    def c_type(self):
+        return SETTINGS[self.kind][0]
+
+    def row(self, section):
+        """The row of the table, but for the structure and field that it is in."""
+        more, limits = [], dict(self.limits)
+        if self.kind == 'choice':
+            more.append('((const char *const[]){%s, NULL})' % ', '.join(f'"{w}"' for w in self.argument))
+        if self.kind == 'int':
+            more += [str(limits.pop('min')), str(limits.pop('max'))]
+        more.append(f'"{self.comment}"')
+        more += [f'.{n} = "{v}"' if n == 'word' else f'.{n} = {v}' for n, v in limits.items()]
+        return (f'{SETTINGS[self.kind][2]}("{section}", "{self.name}", type_, member_.{self.name}, '
+                f'"{self.default}", {", ".join(more)})')
+
+
 class Group:
-    """A struct or message: a named list of fields."""
+    """A struct, message or group of settings: a named list of fields."""
+
+    section = None  # of the settings, in the file
 
     def __init__(self, name, comment, number=None, is_open=False):
         self.name, self.comment, self.number, self.is_open = name, comment, number, is_open
@@ -30,14 +61,19 @@ class Group:
 class Spec:
     def __init__(self):
         self.consts, self.enums, self.structs, self.messages = [], {}, {}, []
+        self.settings = {}
 
     @property
     def groups(self):
-        return list(self.structs.values()) + self.messages
+        return list(self.structs.values()) + list(self.settings.values()) + self.messages
 
     def field_max(self, field):
         if field.is_integer:
             return INTEGERS[field.kind][1]
+        if isinstance(field, Setting):
+            return SETTINGS[field.kind][1]
+        if field.kind == 'settings':
+            return self.group_max(self.settings[field.argument])
         if field.kind == 'enum':
             return 1
         if field.kind == 'fixed':
@@ -62,6 +98,8 @@ def parse_field(spec, line):
         return Field(words[0], kind, None, line.comment)
     if kind in spec.enums and argument is None:
         return Field(words[0], 'enum', kind, line.comment)
+    if kind in spec.settings and argument is None:
+        return Field(words[0], 'settings', kind, line.comment)
     if kind in ('fixed', 'string', 'bytes') and argument and argument.isdigit():
         return Field(words[0], kind, int(argument), line.comment)
     if kind == 'array' and argument:
@@ -69,6 +107,34 @@ def parse_field(spec, line):
         if struct in spec.structs:
             return Field(words[0], kind, (struct, int(limit)), line.comment)
     return line.fail(f'unknown type {" ".join(words[1:])}')
+
+
+def number_of(line, text):
+    match = re.fullmatch(r'(-?\d+)([KMG]?)', text)
+    return int(match.group(1)) * UNITS.get(match.group(2), 1) if match else line.fail(f'{text} is no number')
+
+
+def parse_setting(line):
+    """NAME TYPE DEFAULT [MIN..MAX] [step=SIZE] [word=WORD] [reloadable]  # help"""
+    match = re.fullmatch(r'(\w+)(?:\(([\w,]+)\))?', line.words[1]) if len(line.words) > 2 else None
+    if not match or match.group(1) not in SETTINGS or not line.comment or '"' in line.comment:
+        line.fail('expected: name type default [limits]  # help')
+    kind, words, limits = match.group(1), (match.group(2) or '').split(','), {}
+    for word in line.words[3:]:
+        name, _, value = word.partition('=')
+        if '..' in word:
+            limits['min'], limits['max'] = [number_of(line, end) for end in word.split('..')]
+        elif word == 'reloadable':
+            limits[word] = 'true'
+        elif name == 'word' and value:
+            limits[name] = value
+        elif name in ('min', 'step'):
+            limits[name] = number_of(line, value)
+        else:
+            line.fail(f'not understood: {word}')
+    if (kind == 'choice') != bool(match.group(2)) or (kind == 'int' and 'max' not in limits):
+        line.fail('a choice has words, an int its limits MIN..MAX')
+    return Setting(line.words[0], kind, words, line.words[2], limits, line.comment)
 
 
 def parse_head(spec, line):
@@ -82,6 +148,10 @@ def parse_head(spec, line):
     elif words[0] == 'struct' and len(words) == 2:
         spec.structs[words[1]] = Group(words[1], line.comment)
         return spec.structs[words[1]]
+    elif words[0] == 'settings' and len(words) == 3:
+        spec.settings[words[1]] = Group(words[1], line.comment)
+        spec.settings[words[1]].section = words[2]
+        return spec.settings[words[1]]
     elif words[0] == 'message' and len(words) in (3, 4):
         message = Group(words[2].lower(), line.comment, int(words[1]), words[3:] == ['open'])
         if any(message.number == m.number or message.name == m.name for m in spec.messages):
@@ -101,7 +171,10 @@ def parse(lines):
         elif isinstance(current, list) and len(line.words) == 2:
             current.append((line.words[0], int(line.words[1]), line.comment))
         elif isinstance(current, Group):
-            current.fields.append(parse_field(spec, line))
+            setting = current.section is not None
+            current.fields.append(parse_setting(line) if setting else parse_field(spec, line))
+            # What a setting is by default, and may be, does not reach the wire.
+            line.words = line.words[:2] if setting else line.words
         else:
             line.fail('indented line without a head')
     return spec
@@ -116,4 +189,5 @@ def digest(protocol, lines):
 
 
 def read(path, protocol, lines):
-    return {'digest': digest(protocol, lines), 'spec': parse(lines)}
+    spec = parse(lines)
+    return {'digest': digest(protocol, lines), 'spec': spec}

@@ -18,9 +18,9 @@
 
 #include "common/control_stream.h"
 
-enum { CONTROL_FD = 3 };
+enum { CONTROL_FD = CONTROL_WORKER_SUPERVISOR_FD };
 
-static uint32_t ordinal;
+static struct control_setup setup;
 static struct control_grant grant;
 static struct control_stream stream;
 
@@ -28,6 +28,18 @@ static void say(enum control_message_type type, const void *message)
 {
     if (control_send_packet(CONTROL_FD, type, message, -1))
         _exit(9);
+}
+
+static void take_setup(void)
+{
+    struct control_frame frame = {0};
+    int passed;
+
+    if (control_receive_packet(CONTROL_FD, &frame, &passed))
+        _exit(0);
+    if (control_decode(&frame, CONTROL_SETUP, &setup))
+        _exit(5);
+    control_frame_free(&frame);
 }
 
 static void fail_if_asked(void)
@@ -74,7 +86,7 @@ static void say_ready(void)
         snprintf(device->pci, sizeof(device->pci), "0000:%02x:00.0", i + 1);
         device->memory = 1ull << 30;
         device->capability = 90;
-        device->context_cost = i == ordinal ? 64ull << 20 : 0;
+        device->context_cost = i == setup.device ? 64ull << 20 : 0;
     }
     say(CONTROL_READY, &ready);
 }
@@ -240,12 +252,10 @@ static void serve(void)
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (!strcmp(argv[i], "--device"))
-            ordinal = (uint32_t)atoi(argv[i + 1]);
+    take_setup();
     fail_if_asked();
     wait_at_gate();
     say_ready();

@@ -61,6 +61,14 @@ static void welcome(void)
 static void supervision(void)
 {
     static struct control_ready ready = {.pid = 4711, .driver_version = 13000, .devices_count = 2};
+    static struct control_setup setup = {
+        .version = 4, .driver = "libcuda.so.1", .device = 1, .user = 2000000007, .refusals = 1,
+        .worker = {.worker_filter = CONTROL_WORKER_FILTER_LOG, .block_size = 512 << 10, .block_count = 32,
+                   .pipeline = true, .gpudirect = CONTROL_GPUDIRECT_NO, .spin_us = -1},
+        .rdma = 1, .rdma_devices = "10.0.0.7,mlx5_0:1", .fabric = {.rdma_gid_index = -1, .rdma_mtu = 5},
+        .gpus_count = 1, .gpus = {{.ordinal = 1, .uuid = {0xa1}}},
+        .nodes_count = 2, .nodes = {{"/dev/nvidiactl"}, {"/dev/nvidia1"}},
+    };
     struct control_failed failed = {.result = 100, .text = "no driver"};
     static struct control_grant grant = {.session = 17, .version = 1, .transports = 6,
                                          .protection = CONTROL_PROTECTION_AUTHENTICATE,
@@ -74,6 +82,7 @@ static void supervision(void)
     snprintf(ready.devices[0].name, sizeof(ready.devices[0].name), "GPU");
     snprintf(ready.devices[1].pci, sizeof(ready.devices[1].pci), "0000:17:00.0");
     grant.devices[1].ordinal = 1;
+    write_frame(CONTROL_SETUP, &setup);
     write_frame(CONTROL_READY, &ready);
     write_frame(CONTROL_FAILED, &failed);
     write_frame(CONTROL_GRANT, &grant);

@@ -32,7 +32,7 @@ static void start(void)
     snprintf(books, sizeof(books), "/dev/shm/rgpu-sim-fuzz-%d", (int)getpid());
     setenv("RGPU_SIM_STATE", books, 1);
     snprintf(path, sizeof(path), "%s/lib/libcuda-sim.so", build ? build : "build");
-    if (driver_load(path, text, sizeof(text)) || devices_discover(&(struct worker_options){0}) ||
+    if (driver_load(path, text, sizeof(text)) || devices_discover() ||
         shm_memory_new(&options, &pinned.shm))
         abort();
     pinned.staging = shm_memory_staging(pinned.shm);

@@ -1,4 +1,5 @@
 // See peer.h.
+#include "common/config.h"
 #include "common/control_stream.h"
 #include "tests/worker/peer.h"
 
@@ -44,9 +45,26 @@ static void tcp_pair(int ends[2])
     close(listener);
 }
 
+static const struct config_option settings_table[] = {
+    CONTROL_WORKER_SETTINGS_ROWS(struct control_setup, worker), CONFIG_END};
+
+// What rgpud says by default, for a worker that nobody confines further.
+static void send_setup(int control)
+{
+    static struct control_setup setup = {.version = CONTROL_VERSION, .measures_context = 1};
+
+    if (config_defaults(settings_table, &setup))
+        bail("no default settings");
+    setup.worker.worker_memory = 0;
+    snprintf(setup.driver, sizeof(setup.driver), "%s", build_path("lib/libcuda-sim.so"));
+    if (control_send_packet(control, CONTROL_SETUP, &setup, -1))
+        bail("the setup is not taken");
+}
+
 static void spawn_worker(struct peer *peer, const struct peer_options *options)
 {
-    char count[16], driver[4096];
+    char count[16], name[] = "rgpu-worker";
+    char *arguments[] = {name, NULL};
     int control[2];
 
     snprintf(count, sizeof(count), "%u", options->devices ? options->devices : 1);
@@ -54,9 +72,6 @@ static void spawn_worker(struct peer *peer, const struct peer_options *options)
     setenv("RGPU_SIM_MEMORY", options->memory ? options->memory : "1G", 1);
     setenv("RGPU_SIM_STATE", "fd:4", 1);
     int state = memfd_create("rgpu-sim", MFD_CLOEXEC);
-    snprintf(driver, sizeof(driver), "%s", build_path("lib/libcuda-sim.so"));
-    char *arguments[] = {"rgpu-worker",  "--driver", driver, "--device", "0",
-                         "--control-fd", "3",         "--driver-fd", "4", NULL};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
         bail("no socket pair");
     struct spawn_request request = {
@@ -65,6 +80,7 @@ static void spawn_worker(struct peer *peer, const struct peer_options *options)
         .fds = (int[]){-1, STDERR_FILENO, STDERR_FILENO, control[1], state},
         .fd_count = 5,
     };
+    send_setup(control[0]);
     if (spawn_program(&request, &peer->pid))
         bail("%s does not start", request.program);
     close(control[1]);

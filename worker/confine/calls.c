@@ -162,18 +162,18 @@ static bool is_opened(const char *name)
     return !strcmp(name, "open") || !strcmp(name, "openat") || !strcmp(name, "openat2");
 }
 
-static int fill(scmp_filter_ctx filter, const struct worker_options *options)
+static int fill(scmp_filter_ctx filter)
 {
     int err = 0;
 
     // What learns what a driver needs sees the files, too.
     for (size_t i = 0; i < sizeof(free_calls) / sizeof(free_calls[0]) && !err; i++)
-        if (!options->filter_log || !is_opened(free_calls[i]))
+        if (!confine_only_logs() || !is_opened(free_calls[i]))
             err = add(filter, free_calls[i], 0, NULL);
     for (size_t i = 0; i < sizeof(conditional_calls) / sizeof(conditional_calls[0]) && !err; i++)
         err = add_conditional(filter, &conditional_calls[i]);
     for (size_t i = 0; i < sizeof(fabric_calls) / sizeof(fabric_calls[0]) && !err; i++)
-        if (options->rdma)
+        if (setup.rdma)
             err = add_conditional(filter, &fabric_calls[i]);
     if (!err)
         err = add_own(filter);
@@ -190,7 +190,7 @@ static int answer_alone(scmp_filter_ctx filter)
     return err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), SCMP_SYS(unlink), 0);
 }
 
-static int load(uint32_t otherwise, const struct worker_options *options, int *asks)
+static int load(uint32_t otherwise, int *asks)
 {
     scmp_filter_ctx filter = seccomp_init(otherwise);
     int err = filter ? 0 : -ENOMEM;
@@ -199,7 +199,7 @@ static int load(uint32_t otherwise, const struct worker_options *options, int *a
     if (!err)
         err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); // a tree, not a list
     if (!err)
-        err = fill(filter, options);
+        err = fill(filter);
     if (!err && otherwise != SCMP_ACT_NOTIFY)
         err = answer_alone(filter);
     if (!err)
@@ -211,23 +211,23 @@ static int load(uint32_t otherwise, const struct worker_options *options, int *a
     return err;
 }
 
-int confine_calls(const struct worker_options *options)
+int confine_calls(void)
 {
     int asks = -1, err = -EOPNOTSUPP;
 
-    if (options->refusals_fd >= 0)
-        err = load(SCMP_ACT_NOTIFY, options, &asks);
+    if (setup.refusals)
+        err = load(SCMP_ACT_NOTIFY, &asks);
     if (!err) {
         // Whoever holds it decides, so it must not stay here; the library does not close it.
-        err = fdpass_send(options->refusals_fd, "", 1, &asks, 1);
+        err = fdpass_send(CONTROL_WORKER_REFUSALS_FD, "", 1, &asks, 1);
         close(asks);
-        close(options->refusals_fd);
+        close(CONTROL_WORKER_REFUSALS_FD);
         return err;
     }
-    if (options->filter_log)
+    if (confine_only_logs())
         return err;
-    if (options->refusals_fd >= 0)
+    if (setup.refusals)
         log_warn("refused system calls are not named: this kernel does not tell of them error=\"%s\"",
                  strerror(-err));
-    return load(SCMP_ACT_ERRNO(EPERM), options, &asks);
+    return load(SCMP_ACT_ERRNO(EPERM), &asks);
 }

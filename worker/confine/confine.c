@@ -17,31 +17,31 @@
 
 enum { GROUPS_ROOM = 32, THREADS_MAX = 4096 };
 
-static int set_limits(const struct worker_options *options)
+static int set_limits(void)
 {
     const struct rlimit none = {0, 0}, unlimited = {RLIM_INFINITY, RLIM_INFINITY};
     const struct rlimit threads = {THREADS_MAX, THREADS_MAX};
-    rlim_t memory = options->memory_limit ? (rlim_t)options->memory_limit : RLIM_INFINITY;
+    rlim_t memory = setup.worker.worker_memory ? (rlim_t)setup.worker.worker_memory : RLIM_INFINITY;
     const struct rlimit bytes = {memory, memory};
 
     // Memory that devices reach is locked; where this is not allowed, registration says so.
     setrlimit(RLIMIT_MEMLOCK, &unlimited);
     // The kernel counts threads by user, and others' would count where we have none of our own.
-    if (options->user >= 0 && setrlimit(RLIMIT_NPROC, &threads))
+    if (setup.user && setrlimit(RLIMIT_NPROC, &threads))
         return -errno;
-    if (options->memory_limit &&
+    if (setup.worker.worker_memory &&
         (setrlimit(RLIMIT_DATA, &bytes) || setrlimit(RLIMIT_FSIZE, &bytes)))
         return -errno;
     return setrlimit(RLIMIT_CORE, &none) ? -errno : 0;
 }
 
-static int become(const struct worker_options *options)
+static int become(void)
 {
     unsigned groups[GROUPS_ROOM];
-    uid_t user = (uid_t)options->user;
-    gid_t group = (gid_t)options->user;
+    uid_t user = (uid_t)setup.user;
+    gid_t group = (gid_t)setup.user;
 
-    if (options->user < 0)
+    if (!setup.user)
         return 0;
     size_t count = confine_files_groups(groups, GROUPS_ROOM);
     if (setgroups(count, groups) || setresgid(group, group, group) ||
@@ -67,45 +67,42 @@ static int follow_supervisor(pid_t parent)
     return getppid() == parent ? 0 : -ESRCH;
 }
 
-static int forbid_more(const struct worker_options *options)
+static int forbid_more(void)
 {
     umask(0077);
     if (chdir("/") || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;
     // Who learns what the driver does has to read the names of files in our memory.
-    if (!options->filter_log && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+    if (!confine_only_logs() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return -errno;
     return 0;
 }
 
 // The driver may lie where our new user cannot look, as in a tree under somebody's home.
-static void keep_driver(struct worker_options *options, int fd)
+static void keep_driver(int fd)
 {
-    static char path[64];
-
     if (fd < 0)
         return;
-    if (!faccessat(AT_FDCWD, options->driver_path, R_OK, AT_EACCESS)) {
+    if (!faccessat(AT_FDCWD, setup.driver, R_OK, AT_EACCESS)) {
         close(fd);
         return;
     }
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    options->driver_path = path;
+    snprintf(setup.driver, sizeof(setup.driver), "/proc/self/fd/%d", fd);
 }
 
-int confine(struct worker_options *options, char *text, size_t room)
+int confine(char *text, size_t room)
 {
     pid_t parent = getppid();
-    int driver_file = strchr(options->driver_path, '/')
-                     ? open(options->driver_path, O_RDONLY | O_CLOEXEC)
+    int driver_file = strchr(setup.driver, '/')
+                     ? open(setup.driver, O_RDONLY | O_CLOEXEC)
                      : -1;
     const char *step = "set limits";
 
-    confine_files_open(options);
-    int err = set_limits(options);
+    confine_files_open();
+    int err = set_limits();
     if (!err) {
         step = "change user";
-        err = become(options);
+        err = become();
     }
     if (!err) {
         step = "drop capabilities";
@@ -115,18 +112,18 @@ int confine(struct worker_options *options, char *text, size_t room)
         step = "follow the supervisor";
         err = follow_supervisor(parent);
     }
-    keep_driver(options, driver_file);
+    keep_driver(driver_file);
     if (!err) {
         step = "forbid new privileges";
-        err = forbid_more(options);
+        err = forbid_more();
     }
     if (!err) {
         step = "restrict files";
-        err = confine_files(options->filter_log);
+        err = confine_files(confine_only_logs());
     }
     if (!err) {
         step = "filter system calls";
-        err = confine_calls(options);
+        err = confine_calls();
     }
     if (err)
         snprintf(text, room, "cannot %s: %s", step, strerror(-err));

@@ -106,17 +106,17 @@ static void add_library_path(void)
     free(copy);
 }
 
-void confine_files_open(const struct worker_options *options)
+void confine_files_open(void)
 {
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         add_place(usual[i].path, usual[i].access);
-    if (strchr(options->driver_path, '/'))
-        add_directory_of(options->driver_path);
+    if (strchr(setup.driver, '/'))
+        add_directory_of(setup.driver);
     add_library_path();
-    if (options->rdma)
+    if (setup.rdma)
         add_place("/dev/infiniband", USE);
-    for (unsigned i = 0; i < options->node_count; i++)
-        add_place(options->nodes[i], USE);
+    for (unsigned i = 0; i < setup.nodes_count; i++)
+        add_place(setup.nodes[i].path, USE);
 }
 
 static bool is_among(gid_t group, const unsigned *groups, size_t count)

@@ -4,26 +4,27 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "worker/setup.h"
 #include "worker/worker.h"
 
 struct devices devices;
 
 // Where the supervisor names no devices they are all ours, and numbered as the driver does.
-static int place_of(const struct worker_options *options, CUdevice device, int driver_ordinal)
+static int place_of(CUdevice device, int driver_ordinal)
 {
     CUuuid uuid = {{0}};
 
-    if (!options->gpu_count)
+    if (!setup.gpus_count)
         return driver_ordinal;
     if (!driver.cuDeviceGetUuid_v2 || driver.cuDeviceGetUuid_v2(&uuid, device) != CUDA_SUCCESS)
         return -1;
-    for (unsigned i = 0; i < options->gpu_count; i++)
-        if (!memcmp(options->gpus[i].uuid, uuid.bytes, sizeof(uuid.bytes)))
-            return options->gpus[i].ordinal;
+    for (unsigned i = 0; i < setup.gpus_count; i++)
+        if (!memcmp(setup.gpus[i].uuid, uuid.bytes, sizeof(uuid.bytes)))
+            return (int)setup.gpus[i].ordinal;
     return -1;
 }
 
-CUresult devices_discover(const struct worker_options *options)
+CUresult devices_discover(void)
 {
     int count = 0;
     CUresult result = driver.cuInit(0);
@@ -37,7 +38,7 @@ CUresult devices_discover(const struct worker_options *options)
     for (int i = 0; i < count && result == CUDA_SUCCESS; i++) {
         CUdevice device;
         result = driver.cuDeviceGet(&device, i);
-        int place = result == CUDA_SUCCESS ? place_of(options, device, i) : -1;
+        int place = result == CUDA_SUCCESS ? place_of(device, i) : -1;
         if (place < 0 || place >= DEVICES_MAX)
             continue;
         devices.list[place] = (struct device){.present = true, .handle = device};

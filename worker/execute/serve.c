@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "worker/execute/pools.h"
 #include "worker/intake/relief.h"
+#include "worker/setup.h"
 #include "worker/worker.h"
 #include "common/wait.h"
 #include "worker_serve.h"
@@ -300,9 +301,9 @@ static bool ask_again(uint64_t start)
 {
     uint64_t passed = clock_ns() - start;
 
-    if (passed >= patience_ns(&patience, session.spin_us) || link_pending(session.link))
+    if (passed >= patience_ns(&patience, setup_spin_us()) || link_pending(session.link))
         return false;
-    if (passed >= (uint64_t)session.spin_us * 1000)
+    if (passed >= (uint64_t)setup_spin_us() * 1000)
         sched_yield();
     return true;
 }

@@ -8,6 +8,7 @@
 #include "worker/intake/relief.h"
 #include "worker/move/staging.h"
 #include "common/wait.h"
+#include "worker/setup.h"
 #include "worker/worker.h"
 #include "worker_serve.h"
 
@@ -31,10 +32,10 @@ static bool take_turn(void)
 // Waking a thread takes longer than many a request does, so for a moment one looks for itself.
 static bool look_for_turn(void)
 {
-    uint64_t until = clock_us() + session.spin_us;
+    uint64_t until = clock_us() + setup_spin_us();
     bool taken = false;
 
-    if (!session.spin_us || atomic_load_explicit(&looking, memory_order_relaxed))
+    if (!setup_spin_us() || atomic_load_explicit(&looking, memory_order_relaxed))
         return take_turn();
     atomic_fetch_add(&looking, 1);
     for (unsigned spins = 0; !(taken = take_turn()); spins++) {

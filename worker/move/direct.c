@@ -14,6 +14,7 @@
 
 #include "common/log.h"
 #include "worker/execute/context.h"
+#include "worker/setup.h"
 #include "worker_driver.h"
 
 enum { REGIONS_MAX = 256, PAGE = 4096 };
@@ -103,7 +104,7 @@ CUresult direct_flush(void)
 
 static void register_memory(struct direct_region *region)
 {
-    enum gpudirect mode = session.gpudirect.mode;
+    enum control_gpudirect mode = (enum control_gpudirect)setup.worker.gpudirect;
     uint64_t size = region->end - region->start;
     const char *how = "dma-buf";
     int by_buffer = -EOPNOTSUPP, by_peer = -EOPNOTSUPP;
@@ -114,9 +115,9 @@ static void register_memory(struct direct_region *region)
         told_failure = true;
         return;
     }
-    if (mode == GPUDIRECT_AUTO || mode == GPUDIRECT_DMABUF)
+    if (mode == CONTROL_GPUDIRECT_AUTO || mode == CONTROL_GPUDIRECT_DMABUF)
         by_buffer = by_dmabuf(region->start, size, &region->registered);
-    if (by_buffer && (mode == GPUDIRECT_AUTO || mode == GPUDIRECT_PEERMEM)) {
+    if (by_buffer && (mode == CONTROL_GPUDIRECT_AUTO || mode == CONTROL_GPUDIRECT_PEERMEM)) {
         how = "peer memory";
         by_peer = by_address(region->start, size, &region->registered);
     }
@@ -187,10 +188,12 @@ static struct direct_region *insert(uint64_t address, uint64_t size, CUcontext c
 
 static bool suits(enum move_kind kind, uint64_t size)
 {
-    const struct gpudirect_options *options = &session.gpudirect;
+    const struct control_worker_settings *settings = &setup.worker;
+    bool to = kind == MOVE_TO_DEVICE;
+    uint64_t least = to ? settings->gpudirect_to_min : settings->gpudirect_from_min;
+    uint64_t most = to ? settings->gpudirect_to_max : settings->gpudirect_from_max;
 
-    return options->mode != GPUDIRECT_NO && size >= options->least[kind] &&
-           (!options->most[kind] || size <= options->most[kind]);
+    return settings->gpudirect != CONTROL_GPUDIRECT_NO && size >= least && (!most || size <= most);
 }
 
 struct direct_region *direct_hold(enum move_kind kind, CUdeviceptr address, uint64_t size,

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "common/log.h"
+#include "worker/setup.h"
 #include "worker/worker.h"
 
 struct rdma_listener *rdma_listener;
@@ -13,7 +14,7 @@ static bool try_again;
 
 static bool is_set(const struct rdma_options *options)
 {
-    return options->devices || options->gid_index >= 0 || options->first_port;
+    return *options->devices || options->gid_index >= 0 || options->first_port;
 }
 
 static void listen_now(void)
@@ -32,11 +33,25 @@ static void listen_now(void)
                  rdma_listener_address(rdma_listener), rdma_listener_port(rdma_listener));
 }
 
-void fabric_prepare(const struct worker_options *options)
+void fabric_prepare(void)
 {
-    wanted = options->rdma_options;
-    if (options->rdma)
-        listen_now();
+    const struct control_rdma_settings *settings = &setup.fabric;
+
+    if (!setup.rdma)
+        return;
+    wanted = (struct rdma_options){
+        .devices = setup.rdma_devices,
+        .turn = setup.rdma_turn,
+        .gid_index = (int)settings->rdma_gid_index,
+        .mtu = settings->rdma_mtu ? 128u << settings->rdma_mtu : 0,
+        .service_level = (int)settings->rdma_service_level,
+        .traffic_class = (uint8_t)settings->rdma_traffic_class,
+        .first_port = setup.rdma_first_port,
+        .last_port = setup.rdma_last_port,
+        .dead_ms = (uint32_t)(settings->rdma_dead_time / 1000),
+        .one_block = !setup.worker.pipeline,
+    };
+    listen_now();
 }
 
 void fabric_prepare_again(void)

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "common/wait.h"
+#include "worker/setup.h"
 #include "worker/worker.h"
 
 static void pause_for(struct mover *mover, uint32_t us)
@@ -31,7 +32,7 @@ static void *mover_main(void *arg)
         if (mover->advance())
             backoff_over(&backoff, mover->learns);
         else
-            pause_for(mover, backoff_next(&backoff, session.spin_us));
+            pause_for(mover, backoff_next(&backoff, setup_spin_us()));
     }
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "worker/move/direct.h"
 #include "worker/move/reach.h"
 #include "worker/move/reach_blocks.h"
+#include "worker/setup.h"
 #include "worker_serve.h"
 
 enum {
@@ -327,7 +328,7 @@ static bool issue_direct(struct move *move)
     // The first come of a row are the first served, so that none overtakes another for long.
     if (move->follows && move->follows->issued < move->follows->size)
         return false;
-    if (!idle_count || move->flying >= (session.no_pipeline ? 1 : DIRECT_FLYING))
+    if (!idle_count || move->flying >= (!setup.worker.pipeline ? 1 : DIRECT_FLYING))
         return false;
     struct flight *flight = begin(
         move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_STORING, move, NULL);

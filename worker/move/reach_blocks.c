@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "worker/move/block_tuner.h"
+#include "worker/setup.h"
 
 enum {
     LARGE = 4 << 20, // moves of which are measured
@@ -38,7 +39,7 @@ static bool is_trial(const struct direction *direction, const struct move *move)
 
 void reach_blocks_start(void)
 {
-    if (!session.block_size_auto)
+    if (!setup_block_size_is_auto())
         return;
     block_tuner_start(&directions[MOVE_TO_DEVICE].tuner, WIRE_BLOCK_SIZE,
                       staging_room(STAGING_PUSH));
@@ -50,7 +51,7 @@ bool reach_blocks_ready(const struct move *move)
 {
     struct direction *direction = &directions[move->kind];
 
-    if (!session.block_size_auto)
+    if (!setup_block_size_is_auto())
         return true;
     if (direction->flying || direction->running)
         return !direction->full;
@@ -63,7 +64,7 @@ uint32_t reach_block_size(const struct move *move)
 {
     uint64_t size = staging_block_size(use_of(move)), left = move->size - move->issued;
 
-    if (session.block_size_auto) {
+    if (setup_block_size_is_auto()) {
         uint64_t piece = (move->size / PIECES + TUNER_SIZE_MIN - 1) / TUNER_SIZE_MIN *
                          TUNER_SIZE_MIN;
         if (piece < PIECE_MIN)
@@ -78,7 +79,7 @@ void reach_block_began(const struct move *move, uint32_t size)
 {
     struct direction *direction = &directions[move->kind], *other = &directions[!move->kind];
 
-    if (!session.block_size_auto)
+    if (!setup_block_size_is_auto())
         return;
     if (!direction->flying++ && (!direction->running || !move->issued)) {
         direction->running = true;
@@ -109,7 +110,7 @@ void reach_block_ended(const struct move *move, uint32_t size)
 {
     struct direction *direction = &directions[move->kind];
 
-    if (!session.block_size_auto)
+    if (!setup_block_size_is_auto())
         return;
     direction->finished += size;
     bool failed = move->result != CUDA_SUCCESS;

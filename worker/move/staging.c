@@ -3,6 +3,7 @@
 #include "worker/move/staging.h"
 
 #include "worker/execute/context.h"
+#include "worker/setup.h"
 
 enum { SMALL_SHARE = 16 };
 
@@ -29,7 +30,7 @@ static void carve(enum staging_use use, uint32_t block_size)
 
     if (count > STAGING_POOL_MAX)
         count = STAGING_POOL_MAX;
-    if (count > 1 && session.no_pipeline && use != STAGING_SMALL)
+    if (count > 1 && !setup.worker.pipeline && use != STAGING_SMALL)
         count = 1;
     pool->block_size = block_size;
     pool->count = (uint32_t)count;

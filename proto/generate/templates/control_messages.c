@@ -52,6 +52,15 @@ static unsigned take_enum(struct cursor_reader *body, bool (*valid)(uint8_t))
     return value;
 }
 
+static unsigned take_below(struct cursor_reader *body, unsigned end)
+{
+    uint8_t value = cursor_u8(body);
+
+    if (value >= end)
+        cursor_fail(body);
+    return value;
+}
+
 % for name, values in spec.enums.items():
 const char *control_${name}_name(enum control_${name} value)
 {
@@ -85,7 +94,11 @@ static void encode_${group.name}(const struct control_${group.name} *m,
     cursor_put_u32(body, (uint32_t)m->${f.name});
 %       elif f.is_integer:
     cursor_put_${f.kind}(body, m->${f.name});
-%       elif f.kind == 'enum':
+%       elif f.kind in ('int', 'size', 'duration'):
+    cursor_put_u64(body, (uint64_t)m->${f.name});
+%       elif f.kind == 'settings':
+    encode_${f.argument}(&m->${f.name}, body);
+%       elif f.kind in ('enum', 'bool', 'choice'):
     cursor_put_u8(body, (uint8_t)m->${f.name});
 %       elif f.kind == 'fixed':
     cursor_put(body, m->${f.name}, ${f.argument});
@@ -111,6 +124,16 @@ static void decode_${group.name}(struct cursor_reader *body,
     m->${f.name} = (int32_t)cursor_u32(body);
 %       elif f.is_integer:
     m->${f.name} = cursor_${f.kind}(body);
+%       elif f.kind == 'int':
+    m->${f.name} = (int64_t)cursor_u64(body);
+%       elif f.kind in ('size', 'duration'):
+    m->${f.name} = cursor_u64(body);
+%       elif f.kind == 'settings':
+    decode_${f.argument}(body, &m->${f.name});
+%       elif f.kind == 'bool':
+    m->${f.name} = take_below(body, 2);
+%       elif f.kind == 'choice':
+    m->${f.name} = (int)take_below(body, ${len(f.argument)});
 %       elif f.kind == 'enum':
     m->${f.name} = (enum control_${f.argument})take_enum(body, ${f.argument}_valid);
 %       elif f.kind == 'fixed':

@@ -25,6 +25,18 @@ enum control_${name} {
 const char *control_${name}_name(enum control_${name} value);
 
 % end
+% for group in spec.settings.values():
+%   for f in group.fields:
+%       if f.kind == 'choice':
+enum control_${f.name} {
+%           for word in f.argument:
+    CONTROL_${f.name.upper()}_${word.upper()},
+%           end
+};
+
+%       end
+%   end
+% end
 % for group in spec.groups:
 %   if group.comment:
 // ${group.comment}
@@ -33,6 +45,10 @@ struct control_${group.name} {
 %   for f in group.fields:
 %       if f.is_integer:
     ${f.c_type} ${f.name};${said(f.comment)}
+%       elif group.section:
+    ${f.c_type} ${f.name};${said(f.comment)}
+%       elif f.kind == 'settings':
+    struct control_${f.argument} ${f.name};${said(f.comment)}
 %       elif f.kind == 'enum':
     enum control_${f.argument} ${f.name};${said(f.comment)}
 %       elif f.kind == 'fixed':
@@ -48,6 +64,15 @@ struct control_${group.name} {
 %       end
 %   end
 };
+
+% end
+% for group in spec.settings.values():
+// The rows of section [${group.section}] for a table of settings (common/config.h) whose structure TYPE_ has a
+// struct control_${group.name} MEMBER_; outside of functions.
+#define CONTROL_${group.name.upper()}_ROWS(type_, member_) ${chr(92)}
+%   for f in group.fields:
+    ${f.row(group.section)}${', ' + chr(92) if f is not group.fields[-1] else ''}
+%   end
 
 % end
 enum control_message_type {

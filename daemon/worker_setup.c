@@ -1,0 +1,140 @@
+// See worker_setup.h. What devices of the fabric there are is not looked at here, since the supervisor links no
+// verbs: a worker finds them by the names that it is told.
+#include "daemon/worker_setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon/confinement.h"
+
+// ---- over RDMA ----
+
+static bool parse_ports(const char *text, uint16_t *first, uint16_t *last)
+{
+    unsigned from, to;
+    char rest;
+
+    if (sscanf(text, "%5u-%5u%c", &from, &to, &rest) != 2) {
+        if (sscanf(text, "%5u%c", &from, &rest) != 1)
+            return false;
+        to = from;
+    }
+    if (!from || from > to || to > UINT16_MAX)
+        return false;
+    *first = (uint16_t)from;
+    *last = (uint16_t)to;
+    return true;
+}
+
+static bool append_list(char *out, size_t room, char *const *list)
+{
+    size_t used = strlen(out);
+
+    for (; list && *list; list++) {
+        int n = snprintf(out + used, room - used, "%s%s", used ? "," : "", *list);
+        if (n < 0 || (size_t)n >= room - used)
+            return false;
+        used += (size_t)n;
+    }
+    return true;
+}
+
+static bool join_devices(const struct settings *settings, char *out, size_t room)
+{
+    *out = '\0';
+    return append_list(out, room, settings->rdma_addresses) &&
+           append_list(out, room, settings->rdma_devices);
+}
+
+int worker_setup_check(const struct settings *settings)
+{
+    struct control_setup room;
+
+    if (settings->rdma_ports &&
+        !parse_ports(settings->rdma_ports, &room.rdma_first_port, &room.rdma_last_port)) {
+        log_error("rdma_ports: %s is not a port or a range such as 7400-7499",
+                  settings->rdma_ports);
+        return -EINVAL;
+    }
+    if (!join_devices(settings, room.rdma_devices, sizeof(room.rdma_devices))) {
+        log_error("rdma_addresses and rdma_devices together are too long");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static bool rdma_is_allowed(const struct settings *settings)
+{
+    for (char **name = settings->transports; *name; name++)
+        if (!strcmp(*name, "rdma"))
+            return true;
+    return false;
+}
+
+static void fill_rdma(const struct settings *settings, struct control_setup *out)
+{
+    static uint32_t turn;
+
+    if (!rdma_is_allowed(settings))
+        return;
+    out->rdma = 1;
+    out->rdma_turn = turn++;
+    out->fabric = settings->rdma;
+    join_devices(settings, out->rdma_devices, sizeof(out->rdma_devices));
+    if (settings->rdma_ports)
+        parse_ports(settings->rdma_ports, &out->rdma_first_port, &out->rdma_last_port);
+}
+
+// ---- devices ----
+
+static const struct device *measured_device(const struct box *box, uint32_t ordinal)
+{
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (box->devices[i].ordinal == ordinal && box->devices[i].measured)
+            return &box->devices[i];
+    return NULL;
+}
+
+// One worker measures it while nothing else happens on the device; others could not.
+static void fill_context_cost(const struct box *box, struct control_setup *out)
+{
+    const struct device *measured = measured_device(box, out->device);
+
+    out->measures_context = !measured;
+    out->context_cost = measured ? measured->info.context_cost : 0;
+}
+
+// The driver numbers the devices that it can reach; their identities tell which ones these are.
+static void fill_gpus(const struct box *box, device_set sees, struct control_setup *out)
+{
+    for (uint32_t i = 0; sees && i < box->device_count; i++) {
+        const struct device *device = &box->devices[i];
+        struct control_visible_gpu *gpu = &out->gpus[out->gpus_count];
+        if (!(sees >> device->ordinal & 1))
+            continue;
+        gpu->ordinal = device->ordinal;
+        memcpy(gpu->uuid, device->info.uuid, sizeof(gpu->uuid));
+        out->gpus_count++;
+    }
+}
+
+void worker_setup_fill(const struct box *box, const struct worker_part *part, struct control_setup *out)
+{
+    *out = (struct control_setup){
+        .version = CONTROL_VERSION,
+        .device = part->ordinal,
+        .user = part->user,
+        .refusals = 1,
+        .worker = box->settings.worker,
+    };
+    snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
+    // A software GPU's memory is its worker's own.
+    if (box->choice.software)
+        out->worker.worker_memory = 0;
+    fill_context_cost(box, out);
+    fill_rdma(&box->settings, out);
+    fill_gpus(box, part->sees, out);
+    out->nodes_count = (uint32_t)confinement_nodes(box, part->sees, out->nodes);
+}

@@ -1,0 +1,55 @@
+// See setup.h.
+#include "worker/setup.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/link.h"
+
+struct control_setup setup;
+
+static int option_of(int fd, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof(value);
+
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) ? -1 : value;
+}
+
+bool setup_is_offered(void)
+{
+    return option_of(CONTROL_WORKER_SUPERVISOR_FD, SO_DOMAIN) == AF_UNIX &&
+           option_of(CONTROL_WORKER_SUPERVISOR_FD, SO_TYPE) == SOCK_SEQPACKET;
+}
+
+static int receive(struct control_frame *frame)
+{
+    struct pollfd readable = {.fd = CONTROL_WORKER_SUPERVISOR_FD, .events = POLLIN};
+    int passed, err;
+
+    do {
+        while (poll(&readable, 1, -1) < 0 && errno == EINTR)
+            ;
+        err = control_receive_packet(CONTROL_WORKER_SUPERVISOR_FD, frame, &passed);
+    } while (err == -EAGAIN);
+    if (!err && passed >= 0)
+        close(passed);
+    return err;
+}
+
+int setup_receive(void)
+{
+    struct control_frame frame = {0};
+    int err = receive(&frame);
+
+    if (!err)
+        err = control_decode(&frame, CONTROL_SETUP, &setup);
+    if (!err && setup.version != CONTROL_VERSION)
+        err = -EPROTO;
+    control_frame_free(&frame);
+    if (!err && setup.worker.spin_us < 0)
+        setup.worker.spin_us = link_default_spin_us();
+    return err;
+}

@@ -29,6 +29,7 @@ static const struct table_column device_columns[] = {
     {"GPU", "ordinal", TABLE_TEXT},      {"UUID", "uuid", TABLE_TEXT},
     {"NAME", "name", TABLE_TEXT},        {"PCI", "pci", TABLE_TEXT},
     {"MEMORY", "memory", TABLE_BYTES},   {"CONTEXT", "context_cost", TABLE_BYTES},
+    {"DRIVER", "driver_bytes", TABLE_BYTES}, {"ACCOUNTS", "account_bytes", TABLE_BYTES},
     {"SESSIONS", "sessions", TABLE_TEXT}, {"WARM", "warm", TABLE_TEXT},
     {"LAST ERROR", "last_error", TABLE_TEXT}, {0},
 };

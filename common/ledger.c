@@ -139,6 +139,11 @@ void ledger_close_line(struct ledger *ledger, uint64_t session)
     atomic_store(&ledger->lines[line].session, 0);
 }
 
+uint64_t ledger_line_used(const struct ledger *ledger, int line, unsigned device)
+{
+    return atomic_load(&ledger->lines[line].used[device]);
+}
+
 // ---- the worker's side ----
 
 int ledger_find_line(const struct ledger *ledger, uint64_t session)

@@ -29,6 +29,9 @@ int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, 
 // Clears the line of a session whose worker has ended.
 void ledger_close_line(struct ledger *ledger, uint64_t session);
 
+// What a line holds of one device.
+uint64_t ledger_line_used(const struct ledger *ledger, int line, unsigned device);
+
 // ---- the worker's side ----
 
 // The line of SESSION, or -ENOENT.

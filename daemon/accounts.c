@@ -16,9 +16,10 @@ struct account {
     int fd;
     struct ledger *ledger;
     unsigned sessions;
+    uint64_t first; // session whose context the broker has counted
 };
 
-static struct account *find(struct box *box, const char *lease)
+static struct account *find(const struct box *box, const char *lease)
 {
     struct account *account;
 
@@ -109,7 +110,8 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
         ledger_close_line(account->ledger, session);
         return err;
     }
-    account->sessions++;
+    if (!account->sessions++)
+        account->first = session;
     return account->fd;
 }
 
@@ -122,4 +124,27 @@ void accounts_leave(struct box *box, const char *lease, uint64_t session)
     ledger_close_line(account->ledger, session);
     if (!--account->sessions)
         close_account(box, account);
+}
+
+bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
+                   uint64_t *bytes, bool *with_context)
+{
+    const struct account *account = *lease ? find(box, lease) : NULL;
+    int line = account ? ledger_find_line(account->ledger, session) : -ENOENT;
+
+    if (line < 0 || device >= LEDGER_DEVICES)
+        return false;
+    *bytes = ledger_line_used(account->ledger, line, device);
+    *with_context = account->first != session;
+    return true;
+}
+
+uint64_t accounts_sum(const struct box *box, unsigned device)
+{
+    const struct account *account;
+    uint64_t sum = 0;
+
+    TAILQ_FOREACH(account, &box->accounts, link)
+        sum += ledger_used(account->ledger, device);
+    return sum;
 }

@@ -11,5 +11,11 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     __attribute__((warn_unused_result));
 // The session's worker has ended: what it held is given back.
 void accounts_leave(struct box *box, const char *lease, uint64_t session);
+// The session's line of the account for one device, and whether the context of its process is counted in
+// it. False: it has no account.
+bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
+                   uint64_t *bytes, bool *with_context);
+// What all accounts hold of a device.
+uint64_t accounts_sum(const struct box *box, unsigned device);
 
 #endif

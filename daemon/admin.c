@@ -13,6 +13,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "daemon/accounts.h"
 #include "daemon/client.h"
 #include "daemon/worker.h"
 
@@ -79,9 +80,11 @@ static void put_devices(struct box *box, struct evbuffer *out)
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct device *d = &box->devices[i];
         put_line(out, json_pack(
-            "{s:i, s:s, s:o, s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:s}", "ordinal", (int)d->ordinal,
+            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s}", "ordinal", (int)d->ordinal,
             "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci, "memory",
             (json_int_t)d->info.memory, "context_cost", (json_int_t)d->info.context_cost,
+            "driver_bytes", (json_int_t)d->driver_bytes,
+            "account_bytes", (json_int_t)accounts_sum(box, d->ordinal),
             "capability", (int)d->info.capability, "sessions", (int)d->sessions,
             "warm", (int)d->pool.warm, "starting", (int)d->pool.starting,
             "last_error", d->pool.failures ? d->pool.last_error : ""));

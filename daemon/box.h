@@ -46,6 +46,10 @@ struct device {
     bool keep_warm;
     bool measured; // what a context takes is known
     unsigned sessions; // that use it
+    uint64_t driver_bytes; // taken by everybody, as the management library says; 0: not known
+    uint64_t taken_before; // that, before our first worker
+    uint64_t idle_bytes;   // the most that it says of a worker without a client
+    unsigned foreign_rounds, differing_rounds; // in a row in which it differs (comparison.c)
     struct pool pool;
 };
 
@@ -123,6 +127,7 @@ struct box {
     uint32_t device_count;
     struct pool probe; // the first worker's, before there are devices
     bool devices_known;
+    bool awaits_gauge; // no worker is started until it is known what was taken before
     unsigned description; // changes with what the broker is told of this box
 
     struct worker_list workers;
@@ -136,6 +141,7 @@ struct box {
     struct ticket_keyring keys; // none where tickets are not asked for
     struct listeners *listeners;
     struct admin *admin;
+    struct gauge *gauge; // NULL: accounts are not compared
     struct broker_agent *agent; // NULL where no broker is set
     int exit_status;
 };

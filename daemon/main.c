@@ -15,6 +15,7 @@
 #include "common/program_path.h"
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
+#include "daemon/comparison.h"
 #include "daemon/confinement.h"
 #include "daemon/worker.h"
 
@@ -81,6 +82,22 @@ static void choose_paths(struct box *box)
         snprintf(box->driver_path, sizeof(box->driver_path), "libcuda.so.1");
 }
 
+static void choose_gauge(const struct box *box, char *program, char *library, size_t size)
+{
+    static const char *const programs[] = {"rgpu-gauge", "../libexec/rgpu/rgpu-gauge", NULL};
+    static const char *const simulators[] = {"../lib/rgpu/libnvidia-ml-sim.so",
+                                             "../lib/libnvidia-ml-sim.so", NULL};
+    const struct settings *settings = &box->settings;
+
+    program_path_find(programs, program, size);
+    if (settings->management_library)
+        snprintf(library, size, "%s", settings->management_library);
+    else if (box->choice.software)
+        program_path_find(simulators, library, size);
+    else
+        snprintf(library, size, "libnvidia-ml.so.1");
+}
+
 static int choose_environment(struct box *box)
 {
     char count[16], state[16];
@@ -102,6 +119,36 @@ static int choose_environment(struct box *box)
     return 0;
 }
 
+// ---- the driver's own figures ----
+
+static void took_figures(void *opaque, const struct gauge_round *round)
+{
+    struct box *box = opaque;
+
+    if (round)
+        comparison_take(box, round);
+    if (!box->awaits_gauge)
+        return;
+    box->awaits_gauge = false;
+    box_review(box);
+}
+
+static int open_gauge(struct box *box)
+{
+    static char program[4096], library[4096];
+    struct gauge_settings settings = {.program = program, .library = library,
+                                      .environment = box->worker_environment,
+                                      .driver_fd = box->driver_fd,
+                                      .interval = box->settings.memory_check};
+
+    if (!settings.interval)
+        return 0;
+    choose_gauge(box, program, library, sizeof(program));
+    box->awaits_gauge = true;
+    box->gauge = gauge_open(box->base, &settings, took_figures, box);
+    return box->gauge ? 0 : -ENOMEM;
+}
+
 static void choose_name(struct box *box)
 {
     if (box->settings.name)
@@ -114,7 +161,10 @@ static void choose_name(struct box *box)
 
 static void child_ended(evutil_socket_t signal, short events, void *opaque)
 {
-    worker_reap_all(opaque);
+    struct box *box = opaque;
+
+    gauge_reap(box->gauge);
+    worker_reap_all(box);
 }
 
 static void asked_to_stop(evutil_socket_t signal, short events, void *opaque)
@@ -236,6 +286,8 @@ static int set_up(struct program *program)
         err = admin_open(box);
     if (!err)
         err = broker_agent_open(box);
+    if (!err)
+        err = open_gauge(box);
     return err;
 }
 
@@ -249,6 +301,7 @@ static void tear_down(struct program *program)
     listeners_close(box);
     client_close_all(box);
     worker_kill_all(box);
+    gauge_close(&box->gauge);
     for (uint32_t i = 0; i < box->device_count; i++)
         pool_free(&box->devices[i].pool);
     pool_free(&box->probe);

@@ -2,7 +2,7 @@
 RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c device.c pool.c worker.c client.c \
                    listener.c auth.c admin.c notify.c broker_agent.c broker_orders.c \
                    broker_report.c revocations.c history.c state_file.c \
-                   accounts.c exclusion.c worker_setup.c \
+                   accounts.c gauge.c comparison.c exclusion.c worker_setup.c \
                    worker_spawn.c worker_output.c confinement.c refusals.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd -lseccomp)

@@ -115,7 +115,8 @@ void pool_refill(struct box *box)
 {
     struct client *client;
 
-    if (box->state == BOX_LEAVING || box->state == BOX_STOPPING || box->state == BOX_DRAINING)
+    if (box->state == BOX_LEAVING || box->state == BOX_STOPPING || box->state == BOX_DRAINING ||
+        box->awaits_gauge)
         return;
     if (!box->devices_known) {
         start_missing(box, NULL, 0);

@@ -24,6 +24,9 @@ struct settings {
     struct control_rdma_settings rdma; // of workers
     char *worker_uids;
     struct control_worker_settings worker;
+    uint64_t memory_check; // 0: never
+    uint64_t memory_tolerance;
+    char *management_library;
     int64_t warm_workers;
     int64_t parallel_starts;
     uint64_t worker_start_timeout; // microseconds, as all times here

@@ -43,6 +43,7 @@ struct worker {
     bool asked_to_end;
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session session;
+    unsigned differs[BOX_DEVICES_MAX]; // rounds in a row in which its account does (comparison.c)
 };
 
 const char *worker_state_name(enum worker_state state);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "sim/device.h"
+#include "sim/uuid.h"
 
 static int parse_size(const char *text, size_t *out)
 {

@@ -53,8 +53,4 @@ size_t device_free_memory(const struct device *device);
 CUresult device_charge(struct device *device, size_t bytes);
 void device_uncharge(struct device *device, size_t bytes);
 
-/* The UUID of a simulated device, which is the same in every process; text without "GPU-". */
-void device_uuid(int ordinal, unsigned char out[16]);
-void device_uuid_text(int ordinal, char out[40]);
-
 #endif

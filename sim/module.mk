@@ -12,6 +12,11 @@ $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
 	ln -sf ../libcuda-sim.so $@
 EXTRAS += $(B)/lib/sim/libcuda.so.1
 
+# Its management library, which tells of the memory that the software GPUs of a box have given away.
+$(call shared_library,libnvidia-ml-sim.so,sim/nvml/nvml.c sim/shared_state.c sim/config.c sim/uuid.c,\
+    rgpucommon,,-Wl$(comma)-soname$(comma)libnvidia-ml.so.1)
+INSTALL_FILES += $(B)/lib/libnvidia-ml-sim.so:$(LIBDIR)/libnvidia-ml-sim.so:0755
+
 SIM_TESTS := $(wildcard tests/sim/*.c)
 SIM_TEST_LIBS := -L$(B)/lib/sim -l:libcuda.so.1 -Wl$(comma)-rpath$(comma)$(CURDIR)/$(B)/lib/sim
 $(foreach t,$(SIM_TESTS),\

@@ -214,3 +214,41 @@ void shared_state_close(void)
     memset(&state.file->slots[state.slot], 0, sizeof(struct state_slot));
     state_unlock();
 }
+
+/* ---- looking on ---- */
+
+/* The file may be empty until the first process has made it; whoever looks waits for nobody's lock. */
+static bool map_to_look(const char *path)
+{
+    int inherited = inherited_descriptor(path);
+    struct stat info;
+
+    if (state.file)
+        return true;
+    if (state.fd < 0)
+        state.fd = inherited >= 0 ? inherited : open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (state.fd < 0 || fstat(state.fd, &info) || (size_t)info.st_size < sizeof(struct state_file))
+        return false;
+    state.file = mmap(NULL, sizeof(struct state_file), PROT_READ, MAP_SHARED, state.fd, 0);
+    if (state.file == MAP_FAILED)
+        state.file = NULL;
+    return state.file != NULL;
+}
+
+size_t shared_state_look(const char *path, int ordinal, struct shared_use *list, size_t most)
+{
+    size_t count = 0;
+
+    if (!map_to_look(path))
+        return 0;
+    for (int i = 0; i < STATE_SLOTS; i++) {
+        const struct state_slot *slot = &state.file->slots[i];
+        uint64_t used = slot->used[ordinal];
+        if (!slot->taken || !used || !slot_alive(i))
+            continue;
+        if (count < most)
+            list[count] = (struct shared_use){slot->pid, used};
+        count++;
+    }
+    return count;
+}

@@ -18,6 +18,16 @@ void shared_state_release(int ordinal, uint64_t bytes);
 /* Bytes taken on a device by all living processes. */
 uint64_t shared_state_used(int ordinal);
 
+/* The use that one process makes of a device. */
+struct shared_use {
+    uint32_t pid;
+    uint64_t bytes;
+};
+
+/* For a process that only looks: uses nothing and takes no slot, however often it looks. The number of
+ * processes that hold memory of the device, of which `most` are listed. */
+size_t shared_state_look(const char *path, int ordinal, struct shared_use *list, size_t most);
+
 /* Gives the slot back; at exit. */
 void shared_state_close(void);
 

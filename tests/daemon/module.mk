@@ -12,3 +12,7 @@ $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/revocat
 TEST_EXTRAS += $(B)/tests/hostile-driver.so
 $(eval $(call link_rule,$(B)/tests/hostile-driver.so,tests/daemon/hostile_driver.c,,\
     -Wl$(comma)--no-as-needed -L$(B)/lib -l:libcuda-sim.so,-shared -Wl$(comma)-rpath$(comma)'$$$$ORIGIN',$(B)/lib/libcuda-sim.so))
+# And one that takes more memory than it was asked for.
+TEST_EXTRAS += $(B)/tests/leaky-driver.so
+$(eval $(call link_rule,$(B)/tests/leaky-driver.so,tests/daemon/leaky_driver.c,,\
+    -Wl$(comma)--no-as-needed -L$(B)/lib -l:libcuda-sim.so,-shared -Wl$(comma)-rpath$(comma)'$$$$ORIGIN',$(B)/lib/libcuda-sim.so))

@@ -1,0 +1,185 @@
+// See comparison.h. The account of a process is charged before it takes memory and relieved after it gave it
+// back, so that one that is honest never has less than the driver says, but for what accounts leave out
+// (memory_tolerance) and for a moment between our two readings, which is why two rounds have to agree.
+#include "daemon/comparison.h"
+
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon/accounts.h"
+#include "daemon/worker.h"
+
+// Said at the second round, the fourth, the eighth ...
+static bool is_due(unsigned rounds)
+{
+    return rounds >= 2 && !(rounds & (rounds - 1));
+}
+
+static bool exceeds(const struct box *box, uint64_t more, uint64_t less)
+{
+    return more > less && more - less > box->settings.memory_tolerance;
+}
+
+// What an idle worker has: measured, or seen where the driver says more.
+static uint64_t context_bytes(const struct device *device)
+{
+    return device->idle_bytes > device->info.context_cost ? device->idle_bytes
+                                                          : device->info.context_cost;
+}
+
+static struct worker *find_worker(const struct box *box, pid_t pid)
+{
+    struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->pid == pid)
+            return worker;
+    return NULL;
+}
+
+// ---- one process ----
+
+static void compare_session(struct worker *worker, const struct device *device, uint64_t driver)
+{
+    const struct session *session = &worker->session;
+    const struct box *box = worker->box;
+    unsigned *rounds = &worker->differs[device - box->devices];
+    bool counted;
+    uint64_t account;
+
+    if (!accounts_look(box, session->grant.lease, session->id, device->ordinal, &account, &counted))
+        return;
+    uint64_t allowed = account + (counted ? 0 : context_bytes(device));
+    bool more = exceeds(box, driver, allowed), less = exceeds(box, allowed, driver);
+    *rounds = more || less ? *rounds + 1 : 0;
+    if (is_due(*rounds))
+        log_at(more ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+               "session=%llu lease=%s pid=%d gpu=%u: %s driver=%llu account=%llu with_context=%llu rounds=%u",
+               (unsigned long long)session->id, session->grant.lease, (int)worker->pid,
+               device->ordinal,
+               more ? "the driver says that the process has more memory than its account"
+                    : "the account has more memory than the driver says",
+               (unsigned long long)driver, (unsigned long long)account,
+               (unsigned long long)allowed, *rounds);
+}
+
+static void take_process(struct worker *worker, struct device *device, uint64_t bytes)
+{
+    if (worker->state == WORKER_WARM && worker->device == device && bytes > device->idle_bytes)
+        device->idle_bytes = bytes;
+    if (worker->session.id)
+        compare_session(worker, device, bytes);
+}
+
+// ---- one GPU ----
+
+struct tally {
+    uint64_t processes, foreign; // bytes of all of them, and of those that are not ours
+    pid_t stranger;              // one of these
+    bool ours;                   // some are our workers
+};
+
+static void compare_foreign(struct device *device, const struct tally *tally)
+{
+    device->foreign_rounds =
+        exceeds(device->box, tally->foreign, 0) ? device->foreign_rounds + 1 : 0;
+    if (is_due(device->foreign_rounds))
+        log_warn("gpu=%u: memory is taken by processes that are not this box's bytes=%llu pid=%d; what the "
+                 "broker grants of this GPU may not be there",
+                 device->ordinal, (unsigned long long)tally->foreign, (int)tally->stranger);
+}
+
+// The most that our workers may have of the device; false where one of them has no account.
+static bool expected_of_workers(const struct device *device, uint64_t *sum)
+{
+    const struct box *box = device->box;
+    const struct worker *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        uint64_t account = 0;
+        bool counted = false, uses = worker->device == device;
+        const struct session_grant *grant = &worker->session.grant;
+        for (uint32_t i = 0; worker->session.id && i < grant->device_count; i++) {
+            if (grant->devices[i] != device)
+                continue;
+            uses = true;
+            if (!accounts_look(box, grant->lease, worker->session.id, device->ordinal, &account,
+                               &counted))
+                return false;
+        }
+        if (uses)
+            *sum += account + (counted ? 0 : context_bytes(device));
+    }
+    return true;
+}
+
+// What was taken before there was a worker stays taken by whoever did. Beyond that, memory belongs to the
+// processes that the driver names, or where it names none, to our workers.
+static void compare_gpu(struct device *device, const struct gauge_gpu *gpu, const struct tally *tally)
+{
+    uint64_t expected = device->taken_before + tally->processes;
+
+    if (tally->ours)
+        compare_foreign(device, tally);
+    else if (!expected_of_workers(device, &expected))
+        return;
+    device->differing_rounds =
+        exceeds(device->box, gpu->used, expected) ? device->differing_rounds + 1 : 0;
+    if (is_due(device->differing_rounds))
+        log_warn("gpu=%u: the driver says that more memory is taken than %s driver=%llu expected=%llu "
+                 "before=%llu rounds=%u",
+                 device->ordinal,
+                 tally->ours ? "its processes have" : "the accounts and contexts of all sessions",
+                 (unsigned long long)gpu->used, (unsigned long long)expected,
+                 (unsigned long long)device->taken_before, device->differing_rounds);
+}
+
+static void take_gpu(struct device *device, const struct gauge_round *round, unsigned index)
+{
+    const struct gauge_gpu *gpu = &round->gpus[index];
+    struct tally tally = {0};
+
+    for (unsigned i = 0; i < round->process_count; i++) {
+        const struct gauge_process *process = &round->processes[i];
+        if (process->gpu != index)
+            continue;
+        struct worker *worker = find_worker(device->box, process->pid);
+        tally.processes += process->used;
+        if (worker) {
+            tally.ours = true;
+            take_process(worker, device, process->used);
+        } else {
+            tally.foreign += process->used;
+            tally.stranger = process->pid;
+        }
+    }
+    device->driver_bytes = gpu->used;
+    compare_gpu(device, gpu, &tally);
+}
+
+// Before any worker has been started there are no devices yet: the figures are kept by identity.
+static struct gauge_round before;
+
+static uint64_t taken_before(const char *uuid)
+{
+    for (unsigned i = 0; i < before.gpu_count; i++)
+        if (!strcmp(before.gpus[i].uuid, uuid))
+            return before.gpus[i].used;
+    return 0;
+}
+
+void comparison_take(struct box *box, const struct gauge_round *round)
+{
+    if (!box->devices_known && TAILQ_EMPTY(&box->workers))
+        before = *round;
+    log_debug("the driver's figures gpus=%u processes=%u", round->gpu_count, round->process_count);
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct device *device = &box->devices[i];
+        for (unsigned j = 0; j < round->gpu_count; j++) {
+            if (strcmp(round->gpus[j].uuid, device->uuid) != 0)
+                continue;
+            device->taken_before = taken_before(device->uuid);
+            take_gpu(device, round, j);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+// See gauge.h. The process is started again when it ends, unless it said that there is nothing to tell.
+#include "daemon/gauge.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/control.h"
+#include "common/log.h"
+#include "common/spawn.h"
+
+enum {
+    PATIENCE_SECONDS = 10, // for the first round
+    PAUSE_SECONDS = 30,    // before it is started again
+    LINE_MAX_BYTES = 512,
+};
+
+struct gauge {
+    struct event_base *base;
+    struct gauge_settings settings;
+    struct bufferevent *output;
+    struct event *timer; // patience, then the pause
+    pid_t pid;           // 0: it does not run
+    bool told;           // a round came, or nobody waits for one any more
+    bool ended;          // it said why there is nothing
+    gauge_took *took;
+    void *opaque;
+    struct gauge_round round;
+};
+
+static void arm(struct gauge *gauge, int seconds)
+{
+    struct timeval delay = {.tv_sec = seconds};
+
+    evtimer_add(gauge->timer, &delay);
+}
+
+static void tell(struct gauge *gauge, const struct gauge_round *round)
+{
+    if (!gauge->told && gauge->pid)
+        evtimer_del(gauge->timer);
+    gauge->told = true;
+    gauge->took(gauge->opaque, round);
+}
+
+static void stop(struct gauge *gauge)
+{
+    int status;
+
+    if (gauge->output)
+        bufferevent_free(gauge->output);
+    gauge->output = NULL;
+    if (gauge->pid && waitpid(gauge->pid, &status, WNOHANG) == 0) {
+        kill(gauge->pid, SIGKILL);
+        waitpid(gauge->pid, &status, 0);
+    }
+    gauge->pid = 0;
+}
+
+// ---- what it says ----
+
+static void clear(struct gauge *gauge)
+{
+    gauge->round.gpu_count = gauge->round.process_count = 0;
+}
+
+static void take_gpu(struct gauge_round *round, const char *line)
+{
+    struct gauge_gpu *gpu = &round->gpus[round->gpu_count];
+    unsigned long long used, total;
+
+    if (round->gpu_count == GAUGE_GPUS_MAX ||
+        sscanf(line, "gpu %47s %llu %llu", gpu->uuid, &used, &total) != 3)
+        return;
+    gpu->used = used;
+    gpu->total = total;
+    gpu->hidden = false;
+    round->gpu_count++;
+}
+
+static void take_process(struct gauge_round *round, const char *line)
+{
+    struct gauge_process *process = &round->processes[round->process_count];
+    unsigned long long used;
+    int pid;
+
+    if (!round->gpu_count || round->process_count == GAUGE_PROCESSES_MAX ||
+        sscanf(line, "process %d %llu", &pid, &used) != 2)
+        return;
+    *process = (struct gauge_process){.gpu = round->gpu_count - 1, .pid = pid, .used = used};
+    round->process_count++;
+}
+
+static void take_line(struct gauge *gauge, const char *line)
+{
+    struct gauge_round *round = &gauge->round;
+
+    if (!strncmp(line, "gpu ", 4)) {
+        take_gpu(round, line);
+    } else if (!strncmp(line, "process ", 8)) {
+        take_process(round, line);
+    } else if (!strcmp(line, "hidden")) {
+        if (round->gpu_count)
+            round->gpus[round->gpu_count - 1].hidden = true;
+    } else if (!strcmp(line, "round")) {
+        tell(gauge, round);
+        clear(gauge);
+    } else if (!strncmp(line, "none ", 5)) {
+        log_info("accounts of memory are not compared with the driver's figures: library=%s reason=\"%s\"",
+                 gauge->settings.library, line + 5);
+        gauge->ended = true;
+        tell(gauge, NULL);
+    }
+}
+
+static void readable(struct bufferevent *output, void *opaque)
+{
+    struct gauge *gauge = opaque;
+    struct evbuffer *in = bufferevent_get_input(output);
+    char *line;
+
+    while ((line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF))) {
+        take_line(gauge, line);
+        free(line);
+    }
+    if (evbuffer_get_length(in) > LINE_MAX_BYTES)
+        evbuffer_drain(in, evbuffer_get_length(in));
+}
+
+// Its output ends when it does, which is seen by its death.
+static void closed(struct bufferevent *output, short events, void *opaque)
+{
+    bufferevent_disable(output, EV_READ);
+}
+
+// ---- starting ----
+
+static int spawn(struct gauge *gauge)
+{
+    char interval[24];
+    const struct gauge_settings *settings = &gauge->settings;
+    char *arguments[] = {"rgpu-gauge", (char *)settings->library, interval, NULL};
+    int ends[2];
+
+    snprintf(interval, sizeof(interval), "%llu", (unsigned long long)settings->interval / 1000);
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    const int fds[] = {-1, ends[1], STDERR_FILENO, -1,
+                       [CONTROL_WORKER_DRIVER_FD] = settings->driver_fd};
+    const struct spawn_request request = {
+        .program = settings->program, .arguments = arguments, .environment = settings->environment,
+        .fds = fds, .fd_count = sizeof(fds) / sizeof(fds[0]), .own_process_group = true};
+    int err = spawn_program(&request, &gauge->pid);
+    close(ends[1]);
+    if (!err) {
+        fcntl(ends[0], F_SETFL, O_NONBLOCK);
+        gauge->output = bufferevent_socket_new(gauge->base, ends[0], BEV_OPT_CLOSE_ON_FREE);
+        err = gauge->output ? 0 : -ENOMEM;
+    }
+    if (err) {
+        close(ends[0]);
+        return err;
+    }
+    bufferevent_setcb(gauge->output, readable, NULL, closed, gauge);
+    return bufferevent_enable(gauge->output, EV_READ) ? -ENOMEM : 0;
+}
+
+static void start(struct gauge *gauge)
+{
+    clear(gauge);
+    int err = spawn(gauge);
+    if (!err) {
+        if (!gauge->told)
+            arm(gauge, PATIENCE_SECONDS);
+        return;
+    }
+    log_warn("accounts of memory are not compared with the driver's figures: cannot start %s error=\"%s\"",
+             gauge->settings.program, strerror(-err));
+    stop(gauge);
+    gauge->ended = true;
+    arm(gauge, 0);
+}
+
+static void on_timer(evutil_socket_t fd, short events, void *opaque)
+{
+    struct gauge *gauge = opaque;
+
+    if (gauge->told && !gauge->pid && !gauge->ended) {
+        start(gauge);
+    } else if (!gauge->told) {
+        if (!gauge->ended)
+            log_warn("the management library does not answer library=%s; the box starts without its figures",
+                     gauge->settings.library);
+        tell(gauge, NULL);
+    }
+}
+
+struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *settings,
+                         gauge_took *took, void *opaque)
+{
+    struct gauge *gauge = calloc(1, sizeof(*gauge));
+
+    if (!gauge)
+        return NULL;
+    *gauge = (struct gauge){.base = base, .settings = *settings, .took = took, .opaque = opaque};
+    gauge->timer = evtimer_new(base, on_timer, gauge);
+    if (!gauge->timer) {
+        free(gauge);
+        return NULL;
+    }
+    start(gauge);
+    return gauge;
+}
+
+void gauge_reap(struct gauge *gauge)
+{
+    char how[128];
+    int status;
+
+    if (!gauge || !gauge->pid || waitpid(gauge->pid, &status, WNOHANG) != gauge->pid)
+        return;
+    gauge->pid = 0;
+    readable(gauge->output, gauge); // its last words
+    stop(gauge);
+    if (!gauge->ended) {
+        spawn_describe_status(status, how, sizeof(how));
+        log_warn("rgpu-gauge ended how=\"%s\"; it is started again", how);
+        arm(gauge, PAUSE_SECONDS);
+    }
+    tell(gauge, NULL);
+}
+
+void gauge_close(struct gauge **pointer)
+{
+    struct gauge *gauge = *pointer;
+
+    if (!gauge)
+        return;
+    stop(gauge);
+    event_free(gauge->timer);
+    free(gauge);
+    *pointer = NULL;
+}

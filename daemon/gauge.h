@@ -1,0 +1,48 @@
+// What the GPUs' management library says of their memory, by way of rgpu-gauge, a process of its own.
+#ifndef RGPU_DAEMON_GAUGE_H
+#define RGPU_DAEMON_GAUGE_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { GAUGE_GPUS_MAX = 64, GAUGE_PROCESSES_MAX = 4096 };
+
+struct gauge_gpu {
+    char uuid[48]; // "GPU-..."
+    uint64_t used, total;
+    bool hidden; // it is not told by which processes
+};
+
+struct gauge_process {
+    unsigned gpu; // index of the GPU
+    pid_t pid;
+    uint64_t used;
+};
+
+struct gauge_round {
+    unsigned gpu_count, process_count;
+    struct gauge_gpu gpus[GAUGE_GPUS_MAX];
+    struct gauge_process processes[GAUGE_PROCESSES_MAX];
+};
+
+struct gauge_settings {
+    const char *program, *library; // stay the caller's
+    char **environment;
+    int driver_fd;     // what software GPUs share
+    uint64_t interval; // microseconds between two rounds
+};
+
+struct gauge;
+
+// ROUND NULL: there are no figures, or not yet, although they were waited for.
+typedef void gauge_took(void *opaque, const struct gauge_round *round);
+
+// Starts the process. NULL: no memory; a process that does not start counts as one that ends.
+struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *settings,
+                         gauge_took *took, void *opaque);
+void gauge_reap(struct gauge *gauge); // a child has ended, perhaps it
+void gauge_close(struct gauge **gauge);
+
+#endif

@@ -1,0 +1,3 @@
+# rgpu-gauge loads the management library at run time; nothing of a GPU is linked or included.
+$(call program,rgpu-gauge,gauge/main.c,rgpucommon,$(COMMON_LIBS) -ldl)
+INSTALL_FILES += $(B)/bin/rgpu-gauge:$(LIBEXECDIR)/rgpu-gauge:0755

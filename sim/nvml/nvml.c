@@ -1,0 +1,108 @@
+/* The management library of the software GPUs, as far as rgpu-gauge asks it: how much memory of each
+ * device is taken, and by whom. The figures are those by which the devices themselves refuse. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/config.h"
+#include "sim/shared_state.h"
+#include "sim/uuid.h"
+
+#define NVML_API(name, ...)                                            \
+    __attribute__((visibility("default"))) int name(__VA_ARGS__); \
+    int name(__VA_ARGS__)
+
+enum { OK = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, TOO_SMALL = 7, UNKNOWN = 999 };
+enum { LISTED_MAX = 1024 };
+
+struct memory {
+    unsigned long long total, free, used;
+};
+
+struct process {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+
+static struct sim_config config;
+static int indices[SIM_MAX_DEVICES]; /* a device is the address of its index */
+
+NVML_API(nvmlInit_v2, void)
+{
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        indices[i] = i;
+    return config_load(&config) ? UNKNOWN : OK;
+}
+
+__attribute__((visibility("default"))) const char *nvmlErrorString(int result);
+const char *nvmlErrorString(int result)
+{
+    return result == NOT_SUPPORTED ? "not supported" : "the software GPUs' settings are not understood";
+}
+
+NVML_API(nvmlDeviceGetCount_v2, unsigned *count)
+{
+    *count = (unsigned)config.device_count;
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetHandleByIndex_v2, unsigned index, void **device)
+{
+    if (index >= (unsigned)config.device_count)
+        return INVALID_ARGUMENT;
+    *device = &indices[index];
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetUUID, void *device, char *text, unsigned size)
+{
+    char uuid[40];
+
+    device_uuid_text(config.ordinals[*(int *)device], uuid);
+    return (unsigned)snprintf(text, size, "GPU-%s", uuid) < size ? OK : TOO_SMALL;
+}
+
+static size_t look(void *device, struct shared_use *list)
+{
+    size_t count = shared_state_look(config.state_path, config.ordinals[*(int *)device], list, LISTED_MAX);
+
+    return count < LISTED_MAX ? count : LISTED_MAX;
+}
+
+NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct memory *memory)
+{
+    static struct shared_use list[LISTED_MAX];
+    size_t count = look(device, list);
+
+    *memory = (struct memory){.total = config.memory};
+    for (size_t i = 0; i < count; i++)
+        memory->used += list[i].bytes;
+    memory->free = memory->total - memory->used;
+    return OK;
+}
+
+/* As in a container, where the driver's process numbers are of no use. */
+static int hides_processes(void)
+{
+    const char *text = getenv("RGPU_SIM_HIDE_PROCESSES");
+
+    return text && !strcmp(text, "1");
+}
+
+NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count, struct process *out)
+{
+    static struct shared_use list[LISTED_MAX];
+    size_t found = look(device, list);
+    unsigned room = *count;
+
+    if (hides_processes())
+        return NOT_SUPPORTED;
+    *count = (unsigned)found;
+    if (found > room)
+        return TOO_SMALL;
+    for (size_t i = 0; i < found; i++)
+        out[i] = (struct process){.pid = list[i].pid, .used = list[i].bytes};
+    return OK;
+}

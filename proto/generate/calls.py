@@ -156,9 +156,9 @@ class Call:
         return 'served' in self.flags
 
     @property
-    def remote(self):
-        """The name of the generated client function."""
-        return self.symbol if self.is_cuda and 'wrapped' not in self.flags else f'remote_{self.symbol}'
+    def is_exported(self):
+        """The driver's call is the request and nothing else."""
+        return self.is_sent and self.is_cuda and 'wrapped' not in self.flags
 
     @property
     def stream(self):

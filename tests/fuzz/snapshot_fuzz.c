@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/snapshot.h"
+#include "client-lib/session/snapshot_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct session session;
+    static struct box_session session;
 
     session.devices = NULL;
     session.peers = NULL;

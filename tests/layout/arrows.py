@@ -39,22 +39,25 @@ def include_arrows(top, paths):
                     yield unit(path), unit(name)
 
 
-def objects(build, paths):
-    """Every object and the unit that it belongs to; generated code belongs to the program that it is of."""
+def objects(top, build, paths):
+    """Every object and the unit that it belongs to; generated code belongs to the folder that it is of."""
     for path in paths:
         made = os.path.join(build, 'obj', path[:-2] + '.o')
         if path.endswith('.c') and os.path.exists(made):
             yield made, unit(path)
     folder = os.path.join(build, 'obj', 'gen')
     for name in sorted(os.listdir(folder)):
-        owner = {'client': 'client-lib', 'worker': 'worker/execute', 'weak': 'sim'}
-        if name.endswith('.o'):
+        owner = {'api': 'client-lib/api', 'client': 'client-lib/objects', 'worker': 'worker/execute',
+                 'weak': 'sim'}
+        # Not what an earlier version has left there.
+        template = os.path.join(top, 'proto/generate/templates', name[:-2] + '.c')
+        if name.endswith('.o') and os.path.exists(template):
             yield os.path.join(folder, name), owner.get(name.split('_')[0], 'proto') + '/' + name[:-2]
 
 
-def symbol_arrows(build, paths):
+def symbol_arrows(top, build, paths):
     defined, wanted = collections.defaultdict(list), []
-    for made, file in objects(build, paths):
+    for made, file in objects(top, build, paths):
         text = subprocess.run(['nm', made], check=True, capture_output=True, text=True).stdout
         for line in text.splitlines():
             words = line.split()
@@ -110,7 +113,7 @@ def circles(arrows):
 def main(top, build, what):
     paths = sorted(sources(top))
     arrows = collections.defaultdict(set)
-    for a, b in list(include_arrows(top, paths)) + list(symbol_arrows(build, paths)):
+    for a, b in list(include_arrows(top, paths)) + list(symbol_arrows(top, build, paths)):
         if a != b:
             arrows[a].add(b)
     if what == 'folders':

@@ -1,16 +1,11 @@
 /* Generated from proto/cuda.spec. */
-#include "client-lib/exports.h"
-#include "client-lib/call.h"
+#include "client_calls.h"
+#include "client-lib/objects/call.h"
 #include <string.h>
 
 % for c in sent:
-%   variants = c.variants if c.remote == c.symbol else []
 %   bytes_in, bytes_out, text, made = c.tail('bytes'), c.tail('reply_bytes'), c.string, c.made
-%   if variants:
-static CUresult stub_${c.symbol}(${c.c_params}, bool per_thread)
-%   else:
-CUresult ${c.remote}(${c.c_params})
-%   end
+CUresult remote_${c.symbol}(${c.c_params})
 {
     struct call call;
     call_begin(&call, OP_${c.symbol});
@@ -36,7 +31,7 @@ CUresult ${c.remote}(${c.c_params})
 %       if p.bytes or not p.by_value:
 %           pass
 %       elif p.type == 'CUstream' and 'free' not in p.marks:
-    uint64_t wire_${p.name} = call_stream(&call, ${p.name}, ${'per_thread' if variants and p is c.stream else 'false'});
+    uint64_t wire_${p.name} = call_stream(&call, ${p.name});
 %       elif p.handle:
     uint64_t wire_${p.name} = call_handle(&call, HANDLE_${p.handle}, ${p.name});
 %       end
@@ -131,18 +126,4 @@ CUresult ${c.remote}(${c.c_params})
     return outcome;
 }
 
-%   if variants:
-CUresult ${c.symbol}(${c.c_params})
-{
-    return stub_${c.symbol}(${c.arguments}, false);
-}
-
-%   end
-%   for suffix, _ in variants:
-CUresult ${c.symbol}_${suffix}(${c.c_params})
-{
-    return stub_${c.symbol}(${c.arguments}, true);
-}
-
-%   end
 % end

@@ -1,0 +1,235 @@
+// Questions about devices, answered from what the boxes told when the session opened.
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "client-lib/api/exports.h"
+#include "client-lib/session/process.h"
+#include "client-lib/session/box_session.h"
+
+// Finds the device, or returns from the calling function with the error.
+#define FIND_DEVICE(device, number) \
+    CUresult ready_ = process_ready(); \
+    if (ready_ != CUDA_SUCCESS) \
+        return ready_; \
+    const struct wire_device *device = session_device(number); \
+    if (!(device)) \
+        return CUDA_ERROR_INVALID_DEVICE
+
+CUresult cuDeviceGetCount(int *count)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *count = session_device_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    FIND_DEVICE(found, ordinal);
+    if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_text(char *to, int room, const char *from)
+{
+    if (!to || room <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    snprintf(to, (size_t)room, "%s", from);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    return copy_text(name, len, device->name);
+}
+
+CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    return copy_text(pciBusId, len, device->pci_bus_id);
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!dev || !pciBusId)
+        return CUDA_ERROR_INVALID_VALUE;
+    // The domain may be left out or have another number of digits.
+    for (CUdevice i = 0; i < session_device_count; i++) {
+        const char *ours = session_device(i)->pci_bus_id;
+        size_t a = strlen(ours), b = strlen(pciBusId);
+        size_t n = b < a ? b : a;
+        if (n >= 7 && strcasecmp(ours + a - n, pciBusId + b - n) == 0) {
+            *dev = i;
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult uuid_of(CUuuid *uuid, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!uuid)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(uuid, device->uuid, sizeof(device->uuid));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
+{
+    return uuid_of(uuid, dev);
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+    return uuid_of(uuid, dev);
+}
+
+CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!luid || !deviceNodeMask)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(luid, device->luid, sizeof(device->luid));
+    *deviceNodeMask = device->luid_mask;
+    return (CUresult)device->luid_result;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    *bytes = device->total_memory;
+    return CUDA_SUCCESS;
+}
+
+// The 32-bit form, which says at most what fits.
+CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    *bytes = device->total_memory > UINT32_MAX ? UINT32_MAX : (unsigned int)device->total_memory;
+    return CUDA_SUCCESS;
+}
+
+// What a box can do is not always what can be done from here: these kinds of memory and handles
+// are not carried, so programs must not be led to rely on them.
+static bool attribute_denied(CUdevice_attribute attribute, const struct box_session *session)
+{
+    switch ((int)attribute) {
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
+    case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+        return true;
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // of a GPU in the same host only
+        return !session->staging || session->reached;
+    default:
+        return false;
+    }
+}
+
+CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!pi || (int)attrib <= 0 || (uint32_t)attrib >= device->attribute_count ||
+        (uint32_t)attrib >= WIRE_ATTRIBUTE_LIMIT)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (device->attribute_results[attrib] == CUDA_SUCCESS)
+        *pi = attribute_denied(attrib, session_of_device(dev)) ? 0 : device->attributes[attrib];
+    return (CUresult)device->attribute_results[attrib];
+}
+
+CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!prop)
+        return CUDA_ERROR_INVALID_VALUE;
+    *prop = device->properties;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!major || !minor)
+        return CUDA_ERROR_INVALID_VALUE;
+    *major = device->attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
+    *minor = device->attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    if (!pi || (int)type < 0 || type >= 4)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pi = device->affinity_supported[type];
+    return CUDA_SUCCESS;
+}
+
+// The row of two devices of one box; NULL where they are not, or where they are one device.
+static const struct wire_peer *peer_row(CUdevice a, CUdevice b)
+{
+    struct box_session *session = session_of_device(a);
+    if (a == b || !session || session != session_of_device(b))
+        return NULL;
+    return &session->peers[(uint32_t)(a - session->first_device) * session->device_count +
+                           (uint32_t)(b - session->first_device)];
+}
+
+CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
+{
+    FIND_DEVICE(device, dev);
+    if (!session_device(peerDev))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!canAccessPeer)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct wire_peer *row = peer_row(dev, peerDev);
+    *canAccessPeer = row && row->can_access;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
+                                 CUdevice dstDevice)
+{
+    FIND_DEVICE(device, srcDevice);
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!session_device(dstDevice) || srcDevice == dstDevice)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if ((int)attrib < 0 || attrib >= 8)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct wire_peer *row = peer_row(srcDevice, dstDevice);
+    *value = row ? row->attributes[attrib] : 0;
+    return row ? (CUresult)row->results[attrib] : CUDA_SUCCESS;
+}

@@ -1,0 +1,64 @@
+// Event management.
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/object.h"
+#include "client-lib/objects/stream_names.h"
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+
+CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
+{
+    unsigned int known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
+    if (Flags & CU_EVENT_INTERPROCESS)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (Flags & ~known)
+        return CUDA_ERROR_INVALID_VALUE;
+    return remote_cuEventCreate(phEvent, Flags);
+}
+
+CUresult cuEventDestroy_v2(CUevent hEvent)
+{
+    return remote_cuEventDestroy_v2(hEvent);
+}
+
+CUresult cuEventDestroy(CUevent hEvent)
+{
+    return remote_cuEventDestroy_v2(hEvent);
+}
+
+// An event can be recorded only in streams of its own context.
+static CUresult check_event_stream(CUevent event, CUstream stream)
+{
+    const struct object *recorded = object_find(HANDLE_EVENT, event);
+    const struct object *in = object_find(HANDLE_STREAM, stream);
+    uint64_t context = in ? in->context : thread_context();
+    return !recorded || recorded->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult record(CUevent event, CUstream stream, unsigned int flags)
+{
+    CUresult result = check_event_stream(event, stream);
+    if (result == CUDA_SUCCESS)
+        result = flags ? remote_cuEventRecordWithFlags(event, stream, flags)
+                       : remote_cuEventRecord(event, stream);
+    return result;
+}
+
+CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+    return record(hEvent, hStream, 0);
+}
+
+CUresult cuEventRecord_ptsz(CUevent hEvent, CUstream hStream)
+{
+    return record(hEvent, stream_per_thread(hStream), 0);
+}
+
+CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return record(hEvent, hStream, flags);
+}
+
+CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return record(hEvent, stream_per_thread(hStream), flags);
+}

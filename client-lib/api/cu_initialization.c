@@ -1,0 +1,43 @@
+// Initialization and version.
+#include "client-lib/api/exports.h"
+#include "client-lib/move/late_push.h"
+#include "client-lib/objects/crossing.h"
+#include "client-lib/objects/host_function.h"
+#include "client-lib/session/process.h"
+#include "common/log.h"
+
+enum { NEWEST_DRIVER = 13000 }; // what this library knows
+
+// By this name a worker recognises that it was given this library for a driver.
+RGPU_EXPORT extern const char rgpu_client_marker[];
+const char rgpu_client_marker[] = "rgpu client " RGPU_VERSION;
+
+__attribute__((constructor)) static void library_loaded(void)
+{
+    log_init("rgpu", LOG_LEVEL_OFF);
+    log_level_from_environment();
+}
+
+CUresult cuInit(unsigned int flags)
+{
+    static const struct session_listener listener = {
+        .data_wanted = late_push_due,
+        .event_reached = crossing_reached,
+        .host_function_due = host_function_due,
+        .lost = crossing_lost,
+    };
+    return flags ? CUDA_ERROR_INVALID_VALUE : process_start(&listener);
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    // Allowed before cuInit, when no box has been asked yet.
+    int lowest = NEWEST_DRIVER;
+    for (unsigned int i = 0; process_ready() == CUDA_SUCCESS && i < session_count; i++)
+        if (sessions[i]->driver_version < lowest)
+            lowest = sessions[i]->driver_version;
+    *version = lowest;
+    return CUDA_SUCCESS;
+}

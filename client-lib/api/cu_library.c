@@ -1,0 +1,118 @@
+// Library management: libraries and kernels.
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/image_send.h"
+#include "client-lib/objects/jit_options.h"
+#include "client-lib/objects/libraries.h"
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+#include "common/driver/image.h"
+#include "common/scope.h"
+
+struct options {
+    CUjit_option *jit;
+    void **jit_values;
+    unsigned int jit_count;
+    CUlibraryOption *library;
+    void **library_values;
+    unsigned int library_count;
+};
+
+static CUresult load(CUlibrary *library, const void *code, const struct options *options)
+{
+    struct image image;
+    if (!library || !code)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (image_locate(code, &image) != 0)
+        return CUDA_ERROR_INVALID_IMAGE;
+    SCOPED_FREE struct jit *jit = malloc(sizeof(*jit));
+    if (!jit)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = jit_read(jit, options->jit_count, options->jit, options->jit_values);
+    if (result == CUDA_SUCCESS)
+        result = jit_add_library_options(jit, options->library_count, options->library,
+                                         options->library_values);
+    return result == CUDA_SUCCESS ? library_load(&image, jit, library) : result;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+                           void **jitOptionsValues, unsigned int numJitOptions,
+                           CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                           unsigned int numLibraryOptions)
+{
+    struct options options = {jitOptions, jitOptionsValues, numJitOptions,
+                              libraryOptions, libraryOptionValues, numLibraryOptions};
+    return load(library, code, &options);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
+                               void **jitOptionsValues, unsigned int numJitOptions,
+                               CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                               unsigned int numLibraryOptions)
+{
+    struct options options = {jitOptions, jitOptionsValues, numJitOptions,
+                              libraryOptions, libraryOptionValues, numLibraryOptions};
+    SCOPED_FREE void *data = NULL;
+    size_t size;
+    CUresult result = image_read_file(fileName, &data, &size);
+    return result == CUDA_SUCCESS ? load(library, data, &options) : result;
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+    return library_unload(library);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
+{
+    return library_kernel(library, name, pKernel);
+}
+
+CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
+{
+    return remote_cuLibraryGetModule(pMod, library);
+}
+
+CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
+{
+    return remote_library_kernel_count(lib, count);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
+{
+    SCOPED_FREE char *names = malloc(WIRE_INLINE_MAX);
+    unsigned int done = 0;
+    CUresult result = !kernels && numKernels ? CUDA_ERROR_INVALID_VALUE
+                      : names                ? CUDA_SUCCESS
+                                             : CUDA_ERROR_OUT_OF_MEMORY;
+    while (result == CUDA_SUCCESS && done < numKernels) {
+        size_t used = 0;
+        result = remote_library_kernels(lib, done, names, WIRE_INLINE_MAX, &used);
+        if (result != CUDA_SUCCESS || !used || names[used - 1])
+            break;
+        for (size_t at = 0; at < used && done < numKernels && result == CUDA_SUCCESS;
+             at += strlen(names + at) + 1)
+            result = library_kernel(lib, names + at, &kernels[done++]);
+    }
+    return result;
+}
+
+CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
+{
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return pFunc ? kernel_function(kernel, context, pFunc) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
+{
+    struct object *object = object_find(HANDLE_KERNEL, kernel);
+    if (!pLib || !object)
+        return pLib ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    *pLib = (CUlibrary)(uintptr_t)object->function.owner;
+    return CUDA_SUCCESS;
+}

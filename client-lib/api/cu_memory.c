@@ -1,0 +1,136 @@
+// Memory management: allocations on devices and of page-locked host memory.
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/device_memory.h"
+#include "client-lib/objects/page_locked.h"
+#include "client-lib/objects/thread.h"
+
+CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+{
+    return device_memory_allocate(dptr, bytesize);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes)
+{
+    return pPitch ? device_memory_allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
+                  : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr dptr)
+{
+    struct object *context;
+    return dptr ? device_memory_free(dptr) : thread_context_object(&context);
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
+{
+    struct object *context;
+    struct allocation found;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!memory_find(dptr, &found))
+        return CUDA_ERROR_NOT_FOUND;
+    if (pbase)
+        *pbase = found.base;
+    if (psize)
+        *psize = found.size;
+    return CUDA_SUCCESS;
+}
+
+// ---- page-locked host memory ----
+
+static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
+{
+    unsigned int known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                         CU_MEMHOSTALLOC_WRITECOMBINED;
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pp || !bytesize || (flags & ~known))
+        return CUDA_ERROR_INVALID_VALUE;
+    return page_locked_allocate(context, bytesize, flags, pp);
+}
+
+CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
+{
+    return allocate_host(pp, bytesize, Flags);
+}
+
+CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
+{
+    return allocate_host(pp, bytesize, 0);
+}
+
+static CUresult release(void *p, bool registered)
+{
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    return result == CUDA_SUCCESS ? page_locked_release(p, registered) : result;
+}
+
+CUresult cuMemFreeHost(void *p)
+{
+    return release(p, false);
+}
+
+CUresult cuMemHostUnregister(void *p)
+{
+    return release(p, true);
+}
+
+static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
+{
+    unsigned int known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                         CU_MEMHOSTREGISTER_READ_ONLY;
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!p || !bytesize)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & ~known)
+        return (flags & CU_MEMHOSTREGISTER_IOMEMORY) ? CUDA_ERROR_NOT_SUPPORTED
+                                                     : CUDA_ERROR_INVALID_VALUE;
+    return page_locked_register(context, p, bytesize, flags);
+}
+
+CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
+{
+    return register_host(p, bytesize, Flags);
+}
+
+CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
+{
+    return register_host(p, bytesize, Flags);
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
+{
+    struct object *context;
+    struct allocation found;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pdptr || Flags || !memory_find((uintptr_t)p, &found) || !found.host)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!found.mapped || found.session != context->session)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    *pdptr = found.device_address + ((uintptr_t)p - found.base);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p)
+{
+    struct object *context;
+    struct allocation found;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!pFlags || !memory_find((uintptr_t)p, &found) || !found.host || found.registered)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pFlags = found.host_flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    return CUDA_SUCCESS;
+}

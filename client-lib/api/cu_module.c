@@ -1,0 +1,125 @@
+// Module management: modules, their functions and global variables.
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/image_send.h"
+#include "client-lib/objects/jit_options.h"
+#include "client-lib/objects/modules.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/process.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+static CUresult load(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+                     void **values)
+{
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!module || !image)
+        return CUDA_ERROR_INVALID_VALUE;
+    SCOPED_FREE struct jit *jit = malloc(sizeof(*jit));
+    if (!jit)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    result = jit_read(jit, count, options, values);
+    return result == CUDA_SUCCESS ? module_load(image, jit, module) : result;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+                            CUjit_option *options, void **optionValues)
+{
+    return load(module, image, numOptions, options, optionValues);
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return load(module, image, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
+{
+    return load(module, fatCubin, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoad(CUmodule *module, const char *fname)
+{
+    SCOPED_FREE void *data = NULL;
+    size_t size;
+    CUresult result = image_read_file(fname, &data, &size);
+    return result == CUDA_SUCCESS ? load(module, data, 0, NULL, NULL) : result;
+}
+
+CUresult cuModuleUnload(CUmodule hmod)
+{
+    return module_unload(hmod);
+}
+
+CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
+{
+    return module_function(hmod, name, hfunc);
+}
+
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
+{
+    return remote_module_function_count(mod, count);
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
+{
+    SCOPED_FREE char *names = malloc(WIRE_INLINE_MAX);
+    unsigned int done = 0;
+    CUresult result = !functions && numFunctions ? CUDA_ERROR_INVALID_VALUE
+                      : names                    ? CUDA_SUCCESS
+                                                 : CUDA_ERROR_OUT_OF_MEMORY;
+    while (result == CUDA_SUCCESS && done < numFunctions) {
+        size_t used = 0;
+        result = remote_module_functions(mod, done, names, WIRE_INLINE_MAX, &used);
+        if (result != CUDA_SUCCESS || !used || names[used - 1])
+            break;
+        for (size_t at = 0; at < used && done < numFunctions && result == CUDA_SUCCESS;
+             at += strlen(names + at) + 1)
+            result = module_function(mod, names + at, &functions[done++]);
+    }
+    return result;
+}
+
+static CUresult give_global(CUresult result, CUdeviceptr address, size_t size, CUdeviceptr *dptr,
+                            size_t *bytes)
+{
+    if (result == CUDA_SUCCESS && size)
+        result = global_enter(address, size);
+    if (result == CUDA_SUCCESS && dptr)
+        *dptr = address;
+    if (result == CUDA_SUCCESS && bytes)
+        *bytes = size;
+    return result;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
+{
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    CUresult result = remote_cuModuleGetGlobal_v2(&address, &size, hmod, name);
+    return give_global(result, address, size, dptr, bytes);
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
+{
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    CUresult result = remote_cuLibraryGetGlobal(&address, &size, library, name);
+    return give_global(result, address, size, dptr, bytes);
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!mode)
+        return CUDA_ERROR_INVALID_VALUE;
+    *mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}

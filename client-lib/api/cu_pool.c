@@ -1,0 +1,98 @@
+// The stream-ordered allocator: memory in the order of a stream, and the pools that it comes from.
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/device_memory.h"
+#include "client-lib/objects/memory_pools.h"
+#include "client-lib/objects/stream_names.h"
+
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+{
+    return device_memory_allocate_async(dptr, bytesize, NULL, hStream);
+}
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+{
+    return device_memory_allocate_async(dptr, bytesize, NULL, stream_per_thread(hStream));
+}
+
+static CUresult from_pool(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream stream)
+{
+    return pool ? device_memory_allocate_async(dptr, bytesize, pool, stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream)
+{
+    return from_pool(dptr, bytesize, pool, hStream);
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                      CUstream hStream)
+{
+    return from_pool(dptr, bytesize, pool, stream_per_thread(hStream));
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
+{
+    return device_memory_free_async(dptr, hStream);
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream)
+{
+    return device_memory_free_async(dptr, stream_per_thread(hStream));
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
+{
+    return pool_out ? pool_default(dev, pool_out) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+    return pool ? pool_current(dev, pool) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
+{
+    return pool_set_current(dev, pool);
+}
+
+static CUresult check_location(const CUmemLocation *location, CUmemAllocationType type)
+{
+    if (!location)
+        return CUDA_ERROR_INVALID_VALUE;
+    return location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED
+               ? CUDA_ERROR_NOT_SUPPORTED
+               : CUDA_SUCCESS;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                CUmemAllocationType type)
+{
+    CUresult result = check_location(location, type);
+    if (result == CUDA_SUCCESS && !pool_out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return result == CUDA_SUCCESS ? pool_default(location->id, pool_out) : result;
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = check_location(location, type);
+    if (result == CUDA_SUCCESS && !pool)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return result == CUDA_SUCCESS ? pool_current(location->id, pool) : result;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
+{
+    if (!pool || !poolProps)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return pool_create(poolProps, pool);
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool)
+{
+    return pool_destroy(pool);
+}

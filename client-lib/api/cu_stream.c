@@ -1,0 +1,258 @@
+// Stream management: what is known here of each stream, and the rest by requests.
+#include <stdatomic.h>
+
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/crossing.h"
+#include "client-lib/objects/host_function.h"
+#include "client-lib/objects/object.h"
+#include "client-lib/objects/stream_names.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/box_session.h"
+#include "client-lib/session/process.h"
+#include "client_calls.h"
+
+static _Atomic uint64_t next_id = 16; // ids of the default streams lie below
+
+static void describe(CUstream stream, unsigned int flags, int priority)
+{
+    struct object *object = object_find(HANDLE_STREAM, stream);
+    object->stream.flags = flags;
+    object->stream.priority = priority;
+    object->stream.id = atomic_fetch_add(&next_id, 1);
+}
+
+CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
+{
+    if (Flags & ~(unsigned int)CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = remote_cuStreamCreate(phStream, Flags);
+    if (result == CUDA_SUCCESS)
+        describe(*phStream, Flags, 0);
+    return result;
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
+{
+    struct object *context;
+    if (flags & ~(unsigned int)CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const struct wire_device *device = session_device(context->ctx.device);
+    if (priority > device->stream_priority_least)
+        priority = device->stream_priority_least;
+    if (priority < device->stream_priority_greatest)
+        priority = device->stream_priority_greatest;
+    result = remote_cuStreamCreateWithPriority(phStream, flags, priority);
+    if (result == CUDA_SUCCESS)
+        describe(*phStream, flags, priority);
+    return result;
+}
+
+static CUresult destroy(CUstream hStream)
+{
+    if (hStream == CU_STREAM_LEGACY || hStream == CU_STREAM_PER_THREAD)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return remote_cuStreamDestroy_v2(hStream);
+}
+
+CUresult cuStreamDestroy_v2(CUstream hStream)
+{
+    return destroy(hStream);
+}
+
+CUresult cuStreamDestroy(CUstream hStream)
+{
+    return destroy(hStream);
+}
+
+CUresult cuStreamSynchronize(CUstream hStream)
+{
+    return remote_cuStreamSynchronize(hStream);
+}
+
+CUresult cuStreamSynchronize_ptsz(CUstream hStream)
+{
+    return remote_cuStreamSynchronize(stream_per_thread(hStream));
+}
+
+// A stream and its context. Default streams belong to the current context and have no object.
+struct found_stream {
+    const struct object *stream;
+    const struct object *context;
+    uint64_t default_id; // 0: not a default stream
+};
+
+static CUresult find_stream(CUstream stream, bool per_thread, struct found_stream *out)
+{
+    struct object *context;
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) {
+        CUresult result = thread_context_object(&context);
+        bool own = stream == CU_STREAM_PER_THREAD || (!stream && per_thread);
+        *out = (struct found_stream){NULL, context, own ? 2 : 1};
+        return result;
+    }
+    const struct object *object = object_find(HANDLE_STREAM, stream);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
+    if (!context)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    *out = (struct found_stream){object, context, 0};
+    return CUDA_SUCCESS;
+}
+
+static CUresult wait_event(CUstream stream, CUevent event, unsigned int flags, bool per_thread)
+{
+    const struct object *recorded = object_find(HANDLE_EVENT, event);
+    struct found_stream found;
+    if (per_thread)
+        stream = stream_per_thread(stream);
+    if (!recorded || find_stream(stream, per_thread, &found) != CUDA_SUCCESS ||
+        found.context->session == recorded->session)
+        return remote_cuStreamWaitEvent(stream, event, flags);
+    return flags ? CUDA_ERROR_INVALID_VALUE : crossing_wait(stream, found.context, recorded);
+}
+
+CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    return wait_event(hStream, hEvent, Flags, false);
+}
+
+CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    return wait_event(hStream, hEvent, Flags, true);
+}
+
+static CUresult add_callback(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags,
+                             bool per_thread)
+{
+    return !callback || flags ? CUDA_ERROR_INVALID_VALUE
+                              : host_function_launch(stream, per_thread, NULL, callback, data);
+}
+
+CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
+                             unsigned int flags)
+{
+    return add_callback(hStream, callback, userData, flags, false);
+}
+
+CUresult cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, void *userData,
+                                  unsigned int flags)
+{
+    return add_callback(hStream, callback, userData, flags, true);
+}
+
+// Defines a question about a stream and its per-thread variant.
+#define STREAM_QUESTION(name, type, answer) \
+    static CUresult name##_answer(CUstream hStream, bool per_thread, type *value) \
+    { \
+        struct found_stream found; \
+        CUresult result = find_stream(hStream, per_thread, &found); \
+        if (result == CUDA_SUCCESS && !value) \
+            result = CUDA_ERROR_INVALID_VALUE; \
+        if (result == CUDA_SUCCESS) \
+            *value = (answer); \
+        return result; \
+    } \
+    CUresult name(CUstream hStream, type *value) { return name##_answer(hStream, false, value); } \
+    CUresult name##_ptsz(CUstream hStream, type *value) { return name##_answer(hStream, true, value); }
+
+STREAM_QUESTION(cuStreamGetPriority, int, found.stream ? found.stream->stream.priority : 0)
+STREAM_QUESTION(cuStreamGetFlags, unsigned int, found.stream ? found.stream->stream.flags : 0)
+STREAM_QUESTION(cuStreamGetId, unsigned long long,
+                found.stream ? found.stream->stream.id : found.default_id)
+STREAM_QUESTION(cuStreamGetDevice, CUdevice, found.context->ctx.device)
+STREAM_QUESTION(cuStreamGetCtx, CUcontext, (CUcontext)(uintptr_t)found.context->handle)
+// Nothing is ever captured: graphs are not carried.
+STREAM_QUESTION(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
+
+static CUresult get_ctx_v2(CUstream hStream, bool per_thread, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    CUresult result = cuStreamGetCtx_answer(hStream, per_thread, pCtx);
+    if (result == CUDA_SUCCESS && pGreenCtx)
+        *pGreenCtx = NULL;
+    return result;
+}
+
+CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    return get_ctx_v2(hStream, false, pCtx, pGreenCtx);
+}
+
+CUresult cuStreamGetCtx_v2_ptsz(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    return get_ctx_v2(hStream, true, pCtx, pGreenCtx);
+}
+
+static CUresult capture_info(CUstream hStream, bool per_thread, CUstreamCaptureStatus *status,
+                             cuuint64_t *id)
+{
+    CUresult result = cuStreamIsCapturing_answer(hStream, per_thread, status);
+    if (result == CUDA_SUCCESS && id)
+        *id = 0;
+    return result;
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                cuuint64_t *id_out)
+{
+    return capture_info(hStream, false, captureStatus_out, id_out);
+}
+
+CUresult cuStreamGetCaptureInfo_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                     cuuint64_t *id_out)
+{
+    return capture_info(hStream, true, captureStatus_out, id_out);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out,
+                                   size_t *numDependencies_out)
+{
+    return capture_info(hStream, false, captureStatus_out, id_out);
+}
+
+CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                        cuuint64_t *id_out, CUgraph *graph_out,
+                                        const CUgraphNode **dependencies_out,
+                                        size_t *numDependencies_out)
+{
+    return capture_info(hStream, true, captureStatus_out, id_out);
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out,
+                                   const CUgraphEdgeData **edgeData_out,
+                                   size_t *numDependencies_out)
+{
+    return capture_info(hStream, false, captureStatus_out, id_out);
+}
+
+CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                        cuuint64_t *id_out, CUgraph *graph_out,
+                                        const CUgraphNode **dependencies_out,
+                                        const CUgraphEdgeData **edgeData_out,
+                                        size_t *numDependencies_out)
+{
+    return capture_info(hStream, true, captureStatus_out, id_out);
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    struct thread_state *thread = thread_state();
+    if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!thread)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUstreamCaptureMode before = thread->capture_mode;
+    thread->capture_mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}

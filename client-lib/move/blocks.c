@@ -1,0 +1,36 @@
+// Staging blocks in use.
+#include "client-lib/move/blocks.h"
+
+#include <sched.h>
+
+#include "client-lib/move/flags.h"
+#include "client_calls.h"
+
+struct block *block_take(struct box_session *session, bool try, CUresult *result)
+{
+    *result = CUDA_SUCCESS;
+    for (;;) {
+        struct block oldest = {0};
+        int index;
+        struct block *block = block_find_free(session, &oldest, &index);
+        if (block || try)
+            return block;
+        if (index < 0) {
+            sched_yield(); // until another thread has filled its block
+            continue;
+        }
+        *result = wait_flag(session, (uint32_t)index, oldest.use, oldest.size, oldest.stream);
+        if (*result != CUDA_SUCCESS)
+            return NULL;
+        staging_deliver(session);
+    }
+}
+
+CUresult block_signal(struct box_session *session, struct block *block, size_t size,
+                      CUstream stream)
+{
+    block->use++;
+    block->size = (uint32_t)size;
+    block->stream = stream;
+    return remote_signal(block_index(session->blocks, block), block->use, stream);
+}

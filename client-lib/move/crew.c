@@ -1,0 +1,87 @@
+// The copy helpers: started at the first large copy, asleep between copies.
+#include "client-lib/move/crew.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "client-lib/objects/thread.h"
+
+enum { HELPERS_MAX = 3 };
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; // held for the time of one copy
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t start = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
+static struct {
+    void (*work)(void *);
+    void *argument;
+    CUcontext context;
+    unsigned int number;  // of the present copy
+    unsigned int working; // helpers that have not finished it
+} job;
+static int helpers = -1; // not counted yet
+
+static void *help(void *unused)
+{
+    unsigned int seen = 0;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (job.number == seen)
+            pthread_cond_wait(&start, &lock);
+        seen = job.number;
+        void (*work)(void *) = job.work;
+        void *argument = job.argument;
+        CUcontext context = job.context;
+        pthread_mutex_unlock(&lock);
+        if (thread_set_context(context) == CUDA_SUCCESS)
+            work(argument);
+        pthread_mutex_lock(&lock);
+        if (--job.working == 0)
+            pthread_cond_signal(&finished);
+    }
+    return NULL;
+}
+
+// A processor stays for the worker, which runs on the same machine.
+static int spare_processors(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    int spare = count / 2 - 1;
+    return spare < 0 ? 0 : spare > HELPERS_MAX ? HELPERS_MAX : spare;
+}
+
+static void start_helpers(void)
+{
+    int wanted = spare_processors();
+    for (helpers = 0; helpers < wanted && thread_start(help, NULL); helpers++)
+        ;
+}
+
+void crew_run(void (*work)(void *argument), void *argument, CUcontext context)
+{
+    if (pthread_mutex_trylock(&busy) != 0) {
+        work(argument);
+        return;
+    }
+    if (helpers < 0)
+        start_helpers();
+    if (helpers > 0) {
+        pthread_mutex_lock(&lock);
+        job.work = work;
+        job.argument = argument;
+        job.context = context;
+        job.working = (unsigned int)helpers;
+        job.number++;
+        pthread_cond_broadcast(&start);
+        pthread_mutex_unlock(&lock);
+    }
+    work(argument);
+    if (helpers > 0) {
+        pthread_mutex_lock(&lock);
+        while (job.working)
+            pthread_cond_wait(&finished, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_unlock(&busy);
+}

@@ -1,0 +1,93 @@
+// Waiting for flags.
+#include "client-lib/move/flags.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "client-lib/session/staging_blocks.h"
+#include "client_calls.h"
+#include "common/clock.h"
+
+enum {
+    DOZE_MIN_US = 50,
+    DOZE_LONGEST_US = 100000,
+    DOZE_MAX_US = 1000000, // for a mebibyte
+    DOZE_LIMIT_US = 2000,
+};
+
+// Where the box writes the flags over a network nothing wakes a waiter, and to ask the box would be to
+// wait for all that the stream has been given, with nothing on its way meanwhile. So this sleeps for
+// most of the time that SIZE bytes usually take, and then looks often. False: it takes far longer.
+static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size)
+{
+    _Atomic uint32_t *us_per_mib = &session->blocks->us_per_mib;
+    uint64_t usual = atomic_load(us_per_mib), expected = usual * size >> 20, waited = 0;
+    uint64_t began = clock_us(), sleep = expected * 7 / 8;
+    unsigned int sleeps = 0;
+    link_flush(session->link);
+    while (!flag_reached(session, index, value)) {
+        if (waited > 8 * expected + DOZE_LIMIT_US)
+            return false;
+        if (sleep < DOZE_MIN_US)
+            sleep = DOZE_MIN_US;
+        if (sleep > DOZE_LONGEST_US)
+            sleep = DOZE_LONGEST_US;
+        struct timespec pause = {.tv_nsec = (long)sleep * 1000};
+        nanosleep(&pause, NULL);
+        sleeps++;
+        waited = clock_us() - began;
+        sleep = waited / 8;
+    }
+    // A single sleep that was too long tells nothing of how much shorter the wait was.
+    uint64_t took = sleeps > 1 ? waited : waited / 2;
+    usual = (3 * usual + (took << 20) / size) / 4;
+    atomic_store(us_per_mib, usual < DOZE_MAX_US ? (uint32_t)usual : DOZE_MAX_US);
+    return true;
+}
+
+CUresult wait_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size,
+                          CUstream stream)
+{
+    uint64_t until = 0;
+    for (unsigned int spins = 0; !flag_reached(session, index, value); spins++) {
+        __builtin_ia32_pause();
+        if (spins % 64 != 63)
+            continue;
+        uint64_t now = clock_us();
+        if (!until)
+            until = now + session->spin_us;
+        if (now < until)
+            continue;
+        if (session->reached && size && doze_for_flag(session, index, value, size))
+            return CUDA_SUCCESS;
+        CUresult result = remote_cuStreamSynchronize(stream);
+        if (result == CUDA_ERROR_INVALID_HANDLE) // destroyed meanwhile; its work goes on
+            result = remote_cuCtxSynchronize();
+        if (result != CUDA_SUCCESS)
+            return result;
+        // The stream has come past the signal. Only a failed request leaves the flag unset, and
+        // its error has then been reported.
+        return flag_reached(session, index, value) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult copy_fence(struct box_session *session, CUstream stream)
+{
+    if (!session->staging)
+        return remote_cuStreamSynchronize(stream);
+    static _Atomic uint32_t next_fence;
+    static __thread uint32_t mine;
+    if (!mine)
+        mine = atomic_fetch_add(&next_fence, 1) % FENCE_FLAGS + 1;
+    uint32_t index = LINK_FLAGS - mine;
+    uint32_t value = atomic_fetch_add(&session->blocks->fences[mine - 1], 1) + 1;
+    CUresult result = remote_signal(index, value, stream);
+    if (result == CUDA_SUCCESS) {
+        link_flush(session->link);
+        result = wait_flag(session, index, value, 0, stream);
+    }
+    if (result == CUDA_SUCCESS)
+        staging_deliver(session);
+    return result;
+}

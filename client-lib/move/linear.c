@@ -1,0 +1,143 @@
+// Choosing the way of a linear copy.
+#include "client-lib/move/copies.h"
+
+#include "client-lib/move/flags.h"
+#include "client-lib/move/late_push.h"
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/call.h"
+#include "client-lib/session/staging_blocks.h"
+#include "client-lib/session/waiting.h"
+#include "client_calls.h"
+
+enum { REPLIED_MAX = 16 * 1024 };
+
+bool copy_shared_name(const struct box_session *session, const void *host, size_t size, uint64_t *name)
+{
+    struct allocation found;
+    uint64_t address = (uintptr_t)host;
+    if (!session->staging || !memory_find(address, &found) || !(found.mapped || found.reached) ||
+        found.session != session || size > found.base + found.size - address)
+        return false;
+    *name = WIRE_HOST(found.region, address - found.base);
+    return true;
+}
+
+// Whether work that is under way may still write to page-locked memory at HOST.
+static bool still_written(struct box_session *session, const void *host)
+{
+    struct allocation found;
+    return (session_expecting(session) || staging_owed(session)) &&
+           memory_find((uintptr_t)host, &found) && found.host;
+}
+
+// Of memory that the box does not know. The data leaves it before this returns. A small copy needs no more;
+// after a large one programs expect, as the driver has it, that streams which do not wait for the default
+// one see it too.
+static CUresult send_now(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
+                         CUstream stream, bool wait)
+{
+    if (size <= WIRE_INLINE_MAX)
+        return remote_write_rows(dst, size, size, 1, stream, src, size);
+    CUresult result = session->staging ? staged_to_device(session, dst, src, size, stream)
+                                       : streamed_to_device(session, dst, src, size, stream);
+    return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
+}
+
+CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
+                             CUstream stream, bool wait)
+{
+    uint64_t name;
+    CUresult result = CUDA_SUCCESS;
+    if (copy_shared_name(session, src, size, &name)) {
+        result = remote_copy_to_device(dst, name, size, stream);
+        return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
+    }
+    // Page-locked memory is read when the stream comes to the copy, if anything may write to it until then.
+    if (still_written(session, src)) {
+        if (!wait && !session->staging && late_push(session, dst, src, size, stream, &result))
+            return result;
+        result = copy_fence(session, stream);
+    }
+    return result == CUDA_SUCCESS ? send_now(session, dst, src, size, stream, wait) : result;
+}
+
+CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
+                             CUstream stream, bool wait)
+{
+    uint64_t name;
+    if (copy_shared_name(session, dst, size, &name)) {
+        CUresult result = remote_copy_from_device(name, src, size, stream);
+        return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
+    }
+    // Memory that is not page-locked may be gone when the data comes: such copies are waited for.
+    struct allocation found;
+    if (!wait && !(memory_find((uintptr_t)dst, &found) && found.host))
+        wait = true;
+    // Where the box would have to write to us in two steps, a small reply carries the data.
+    bool replied = wait && size <= (session->reached ? REPLIED_MAX : WIRE_INLINE_MAX);
+    if (session->staging && !(session->reached && replied))
+        return staged_from_device(session, dst, src, size, stream, wait);
+    if (replied)
+        return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
+    return streamed_from_device(session, dst, src, size, stream, wait);
+}
+
+CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *resolved)
+{
+    struct call call;
+    call_begin(&call, 0);
+    if (call.result == CUDA_SUCCESS && !call.session)
+        call.result = call.stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+    *resolved = (CUstream)(uintptr_t)call_stream(&call, stream);
+    *session = call.session;
+    return call.result;
+}
+
+static CUresult check_device_memory(CUdeviceptr address, size_t size, struct allocation *found)
+{
+    if (!memory_find(address, found) || size > found->base + found->size - address)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+// One direction of a copy between the program's memory and the GPU. Memory of another box than the
+// current context's is reached through its own context and that one's default stream; what the current
+// one's default stream has to do comes before it, and is waited for, since the two boxes do not wait for
+// each other.
+static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream stream, bool wait,
+                        bool to_gpu)
+{
+    struct box_session *session;
+    struct allocation memory;
+    bool entered = false;
+    CUresult result = copy_begin(stream, &session, &stream);
+    if (result != CUDA_SUCCESS || !size)
+        return result;
+    if (!host)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = check_device_memory(device, size, &memory);
+    if (result == CUDA_SUCCESS && memory.session != session) {
+        if (stream)
+            return CUDA_ERROR_INVALID_VALUE;
+        result = copy_fence(session, stream);
+        session = memory.session;
+        wait = true;
+        if (result == CUDA_SUCCESS)
+            result = memory_enter(&memory, &entered);
+    }
+    if (result == CUDA_SUCCESS)
+        result = to_gpu ? copy_host_to_device(session, device, host, size, stream, wait)
+                        : copy_device_to_host(session, host, device, size, stream, wait);
+    memory_leave(entered);
+    return result;
+}
+
+CUresult copy_to_device(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait)
+{
+    return between(dst, (void *)src, size, stream, wait, true);
+}
+
+CUresult copy_from_device(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
+{
+    return between(src, dst, size, stream, wait, false);
+}

@@ -1,0 +1,78 @@
+// Copies where no memory is shared: data to the GPU follows its request on the link, data from it
+// comes as events (docs/protocol.md, "Copies over a byte stream").
+#include <stdlib.h>
+
+#include "client-lib/move/copies.h"
+#include "client-lib/session/waiting.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+// One block of a push, once the box has room for it.
+static CUresult push_block(struct box_session *session, uint32_t job, const uint8_t *data,
+                           uint64_t offset, uint32_t size)
+{
+    struct {
+        struct wire_request head;
+        struct args_push_block args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_push_block},
+        .args = {.job = job, .size = size, .offset = offset},
+    };
+    if (!session_take_credit(session))
+        return session_lost(session);
+    if (link_send_bulk(session->link, &record, sizeof(record), data + offset, size) != 0) {
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
+        return session_lost(session);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *src, size_t size)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (uint64_t offset = 0; result == CUDA_SUCCESS && offset < size; offset += WIRE_BLOCK_SIZE) {
+        uint64_t left = size - offset;
+        uint32_t block = left < WIRE_BLOCK_SIZE ? (uint32_t)left : WIRE_BLOCK_SIZE;
+        result = push_block(session, job, src, offset, block);
+    }
+    return result;
+}
+
+CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
+                            CUstream stream)
+{
+    SCOPED_LOCK(&session->pushing);
+    uint32_t job = session_new_job(session);
+    CUresult result = remote_push_begin(job, dst, size, stream, false);
+    if (result == CUDA_SUCCESS)
+        result = streamed_blocks(session, job, src, size);
+    return result;
+}
+
+CUresult streamed_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
+                              CUstream stream, bool wait)
+{
+    struct waiter waiter = {0};
+    struct pull *pull = calloc(1, sizeof(*pull));
+    if (!pull)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pull = (struct pull){.destination = dst, .size = size, .waiter = wait ? &waiter : NULL};
+    session_add_pull(session, pull);
+    if (!wait)
+        session_expect(session, 1);
+    CUresult result = remote_pull(pull->job, src, size, stream);
+    if (result != CUDA_SUCCESS) {
+        session_drop_pull(session, pull);
+        if (!wait)
+            session_expect(session, -1);
+        free(pull);
+    } else if (wait) {
+        link_flush(session->link);
+        session_wait(session, &waiter);
+        result = waiter.result;
+        // A session that is lost keeps the pull: its data can no longer come.
+        if (waiter.done)
+            free(pull);
+    }
+    return result;
+}

@@ -1,0 +1,32 @@
+// Copies whose direction follows from the addresses.
+#include <string.h>
+
+#include "client-lib/move/copies.h"
+#include "client-lib/move/flags.h"
+#include "client-lib/objects/addresses.h"
+#include "client_calls.h"
+
+CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
+{
+    struct allocation to, from;
+    struct box_session *session;
+    CUstream resolved;
+    CUresult result = copy_begin(stream, &session, &resolved);
+    if (result != CUDA_SUCCESS || !size)
+        return result;
+    bool to_gpu = memory_find(dst, &to) && !to.host;
+    bool from_gpu = memory_find(src, &from) && !from.host;
+    if (to_gpu && from_gpu && to.session != from.session)
+        return copy_peer(dst, (CUcontext)(uintptr_t)to.context, src,
+                         (CUcontext)(uintptr_t)from.context, size, NULL, true);
+    if (to_gpu && from_gpu)
+        return remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
+    if (to_gpu)
+        return copy_to_device(dst, (const void *)(uintptr_t)src, size, stream, wait);
+    if (from_gpu)
+        return copy_from_device((void *)(uintptr_t)dst, src, size, stream, wait);
+    result = copy_fence(session, resolved);
+    if (result == CUDA_SUCCESS)
+        memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size);
+    return result;
+}

@@ -1,0 +1,124 @@
+// The address book: every address that the program may hold.
+#include "client-lib/objects/addresses.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "client-lib/objects/object.h"
+#include "client-lib/objects/ranges.h"
+#include "client-lib/objects/thread.h"
+
+enum { PAGE = 4096 };
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct ranges allocations; // value: struct allocation
+static struct ranges reserved;    // address space kept free of host memory; value: the session
+static uint64_t next_id = 1;
+
+// Keeps host memory of this process away from the device's addresses, page by page as they are
+// first seen. They stay reserved when the memory is freed: drivers use them again.
+static int reserve_addresses(uint64_t base, uint64_t size, struct box_session *session)
+{
+    uint64_t at = base & ~(uint64_t)(PAGE - 1);
+    uint64_t end = (base + size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    while (at < end) {
+        struct range *next = ranges_at_or_after(&reserved, at);
+        if (next && next->base <= at) {
+            if (next->value != session)
+                return -EEXIST;
+            at = next->base + next->size;
+            continue;
+        }
+        uint64_t until = next && next->base < end ? next->base : end;
+        void *got = mmap((void *)at, until - at, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == MAP_FAILED)
+            return errno == EEXIST ? -EEXIST : -ENOMEM;
+        if (got != (void *)at) {
+            munmap(got, until - at);
+            return -EEXIST;
+        }
+        int err = ranges_add(&reserved, at, until - at, session);
+        if (err) {
+            munmap(got, until - at);
+            return err;
+        }
+        at = until;
+    }
+    return 0;
+}
+
+int memory_add(const struct allocation *allocation)
+{
+    struct allocation *row = malloc(sizeof(*row));
+    if (!row)
+        return -ENOMEM;
+    *row = *allocation;
+    pthread_rwlock_wrlock(&lock);
+    row->id = next_id++;
+    int err = row->host ? 0 : reserve_addresses(row->base, row->size, row->session);
+    if (!err)
+        err = ranges_add(&allocations, row->base, row->size, row);
+    pthread_rwlock_unlock(&lock);
+    if (err)
+        free(row);
+    return err;
+}
+
+bool memory_remove(uint64_t base, struct allocation *out)
+{
+    void *row = NULL;
+    pthread_rwlock_wrlock(&lock);
+    bool found = ranges_remove(&allocations, base, &row);
+    pthread_rwlock_unlock(&lock);
+    if (found) {
+        *out = *(struct allocation *)row;
+        free(row);
+    }
+    return found;
+}
+
+bool memory_find(uint64_t address, struct allocation *out)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct range *range = ranges_find(&allocations, address);
+    if (range)
+        *out = *(const struct allocation *)range->value;
+    pthread_rwlock_unlock(&lock);
+    return range != NULL;
+}
+
+void memory_forget_context(uint64_t context)
+{
+    pthread_rwlock_wrlock(&lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < allocations.count; i++) {
+        struct allocation *row = allocations.rows[i].value;
+        if (!row->host && !row->pool && row->context == context)
+            free(row);
+        else
+            allocations.rows[kept++] = allocations.rows[i];
+    }
+    allocations.count = kept;
+    pthread_rwlock_unlock(&lock);
+}
+
+CUresult memory_enter(const struct allocation *allocation, bool *entered)
+{
+    struct object *current;
+    *entered = false;
+    if (thread_context_object(&current) == CUDA_SUCCESS && current->session == allocation->session)
+        return CUDA_SUCCESS;
+    CUresult result = thread_push_context((CUcontext)(uintptr_t)allocation->context);
+    *entered = result == CUDA_SUCCESS;
+    return result;
+}
+
+void memory_leave(bool entered)
+{
+    if (entered)
+        thread_pop_context(NULL);
+}

@@ -1,0 +1,44 @@
+// The address book: the memory that the program has from CUDA, allocations on devices and host memory that
+// is page-locked. Any thread may call.
+#ifndef RGPU_CLIENT_ADDRESSES_H
+#define RGPU_CLIENT_ADDRESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client-lib/session/box_session.h"
+#include "proto/cuda_abi.h"
+
+struct allocation {
+    uint64_t base;
+    uint64_t size;
+    bool host;       // page-locked host memory, else memory of a device
+    bool registered; // host memory that the program allocated itself
+    bool mapped;     // host memory that the box maps as well
+    bool reached;    // host memory that the box reads and writes one-sidedly
+    uint32_t region; // of the link, where mapped or reached
+    unsigned int host_flags;
+    uint64_t device_address; // of host memory; 0: none
+    struct box_session *session;
+    uint64_t context; // handle
+    CUdevice device;
+    CUmemoryPool pool; // NULL: not from a pool
+    uint64_t id;
+};
+
+// Enters an allocation. -EEXIST: its addresses are taken by another box or by this process's own
+// memory, so it cannot be used. -ENOMEM.
+int memory_add(const struct allocation *allocation);
+// Forgets the allocation at BASE and gives what was known of it.
+bool memory_remove(uint64_t base, struct allocation *out);
+// What holds ADDRESS.
+bool memory_find(uint64_t address, struct allocation *out);
+// Forgets all device memory of a context that has gone.
+void memory_forget_context(uint64_t context);
+
+// Makes the allocation's context current if another box's is; *ENTERED goes to memory_leave.
+CUresult memory_enter(const struct allocation *allocation, bool *entered);
+void memory_leave(bool entered);
+
+#endif

@@ -1,0 +1,261 @@
+// The steps of a driver call (see call.h).
+#include "client-lib/objects/call.h"
+
+#include <stdatomic.h>
+
+#include "client-lib/objects/libraries.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/objects/thread_stream.h"
+#include "client-lib/session/process.h"
+#include "client-lib/session/send.h"
+#include "client-lib/session/staging_blocks.h"
+#include "common/handle_table.h"
+#include "common/log.h"
+#include "cuda_ops.h"
+
+void call_begin(struct call *call, uint16_t op)
+{
+    *call = (struct call){.op = op};
+    call->result = process_ready();
+    if (call->result != CUDA_SUCCESS)
+        return;
+    uint64_t handle = thread_context();
+    if (!handle)
+        return;
+    struct object *context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)handle);
+    if (!context) {
+        call->stale = true;
+        return;
+    }
+    call->session = context->session;
+    call->context = context;
+}
+
+static CUresult no_session(const struct call *call)
+{
+    return call->stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+void call_fail(struct call *call, CUresult result)
+{
+    if (call->result == CUDA_SUCCESS)
+        call->result = result;
+}
+
+// One request can name objects of one box only. What programs may do across boxes has ways of its own.
+static void refuse_mixture(struct call *call)
+{
+    static atomic_flag named[CUDA_OP_LIMIT];
+    if (!atomic_flag_test_and_set(&named[call->op]))
+        log_warn("call refused that names objects of two boxes name=%s", cuda_op_name(call->op));
+    call->result = CUDA_ERROR_INVALID_HANDLE;
+}
+
+// The call goes to the session that its objects belong to, in their context where the thread has
+// none there. False: another argument belongs to another session.
+static bool adopt_session(struct call *call, struct box_session *session, struct object *context)
+{
+    if (call->session != session) {
+        if (call->bound) {
+            refuse_mixture(call);
+            return false;
+        }
+        call->session = session;
+        call->context = context;
+    }
+    call->bound = true;
+    return true;
+}
+
+static struct object *context_of(struct object *object)
+{
+    return object->kind == HANDLE_CONTEXT
+               ? object
+               : object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
+}
+
+uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handle)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    struct object *object = object_find(kind, handle);
+    if (!object) {
+        call->result = kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT
+                                              : CUDA_ERROR_INVALID_HANDLE;
+        return 0;
+    }
+    // Libraries and kernels are not tied to a context: each box gets its own when it is needed.
+    if ((object->kind == HANDLE_KERNEL || object->kind == HANDLE_LIBRARY) && call->session &&
+        call->session != object->session) {
+        object = library_twin(object, call->session, &call->result);
+        if (!object)
+            return 0;
+    }
+    if (!adopt_session(call, object->session, context_of(object)))
+        return 0;
+    if (kind != HANDLE_CONTEXT)
+        return object->handle;
+    uint64_t wire = object->ctx.wire;
+    if (!wire)
+        call->result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return wire;
+}
+
+// The default stream is the one of the thread's current context.
+static uint64_t default_stream(struct call *call, CUstream stream)
+{
+    struct object *context;
+    if (thread_context_object(&context) == CUDA_SUCCESS)
+        adopt_session(call, context->session, context);
+    return (uintptr_t)stream;
+}
+
+uint64_t call_stream(struct call *call, CUstream stream)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    if (stream == CU_STREAM_PER_THREAD) {
+        struct object *context;
+        call->result = thread_context_object(&context);
+        if (call->result != CUDA_SUCCESS)
+            return 0;
+        uint64_t mine = thread_default_stream(context);
+        if (!mine)
+            call->result = CUDA_ERROR_OUT_OF_MEMORY;
+        return mine && adopt_session(call, context->session, context) ? mine : 0;
+    }
+    if (!stream || stream == CU_STREAM_LEGACY)
+        return default_stream(call, stream);
+    return call_handle(call, HANDLE_STREAM, stream);
+}
+
+int32_t call_device(struct call *call, CUdevice device)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    struct box_session *session = session_of_device(device);
+    if (!session) {
+        call->result = CUDA_ERROR_INVALID_DEVICE;
+        return 0;
+    }
+    return adopt_session(call, session, NULL) ? device - session->first_device : 0;
+}
+
+uint64_t call_mint(struct call *call, enum handle_kind kind)
+{
+    if (call->result != CUDA_SUCCESS)
+        return 0;
+    if (!call->session) {
+        call->result = no_session(call);
+        return 0;
+    }
+    struct object *object = object_new(kind, call->session,
+                                       call->context ? call->context->handle : 0);
+    if (!object) {
+        call->result = CUDA_ERROR_OUT_OF_MEMORY;
+        return 0;
+    }
+    return object->handle;
+}
+
+CUresult call_unmint(struct call *call, uint64_t handle)
+{
+    if (handle)
+        handle_retire(handle);
+    return call->result;
+}
+
+void *call_reserve(struct call *call, size_t size)
+{
+    if (call->result != CUDA_SUCCESS)
+        return NULL;
+    if (!call->session) {
+        call->result = no_session(call);
+        return NULL;
+    }
+    call->record = session_reserve(call->session, call->op, call->context ? call->context->ctx.wire : 0,
+                                   size, &call->result);
+    return call->record ? call->record + 1 : NULL;
+}
+
+// Errors after which the context is of no more use, as the driver's manual lists them.
+static bool is_sticky(CUresult result)
+{
+    switch ((int)result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// What the context has failed with; CUDA_SUCCESS: it has not.
+static CUresult failure_of(const struct object *context)
+{
+    return context ? (CUresult)atomic_load_explicit(&((struct object *)context)->ctx.sticky,
+                                                    memory_order_relaxed)
+                   : CUDA_SUCCESS;
+}
+
+// Contexts that have failed can still go.
+static bool ends_context(uint16_t op)
+{
+    return op == OP_cuDevicePrimaryCtxReset_v2 || op == OP_cuDevicePrimaryCtxRelease_v2 ||
+           op == OP_cuCtxDestroy_v2 || op == OP_cuDevicePrimaryCtxRetain;
+}
+
+// A context may have failed here, and the box know nothing of it.
+static CUresult note_sticky(const struct call *call, CUresult result)
+{
+    if (__builtin_expect(is_sticky(result), 0) && call->context)
+        atomic_store_explicit(&call->context->ctx.sticky, (int)result, memory_order_relaxed);
+    return result == CUDA_SUCCESS && !ends_context(call->op) ? failure_of(call->context) : result;
+}
+
+CUresult call_post(struct call *call)
+{
+    // What is sent to a context that has failed is lost, and the caller is told so.
+    CUresult sticky = failure_of(call->context);
+    if (__builtin_expect(sticky != CUDA_SUCCESS, 0)) {
+        link_cancel(call->session->link);
+        return sticky;
+    }
+    link_commit(call->session->link);
+    return CUDA_SUCCESS;
+}
+
+CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *bytes, size_t room,
+                         size_t *used)
+{
+    struct box_session *session = call->session;
+    struct waiter waiter = {.reply = reply, .reply_size = size, .bytes = bytes,
+                            .bytes_room = room};
+    if (!session_ask(session, call->record, &waiter))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (used)
+        *used = waiter.bytes_used;
+    if (waiter.result == CUDA_SUCCESS)
+        staging_deliver(session);
+    return note_sticky(call, waiter.result != CUDA_SUCCESS ? waiter.result : waiter.deferred);
+}
+
+CUresult call_wait(struct call *call, void *reply, size_t size)
+{
+    return call_wait_bytes(call, reply, size, NULL, 0, NULL);
+}
+
+void handle_retire(uint64_t handle)
+{
+    object_retire((enum handle_kind)handle_type(handle), handle);
+}

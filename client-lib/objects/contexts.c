@@ -1,0 +1,231 @@
+// The contexts of the program: each device's primary one, and those that it makes.
+#include "client-lib/objects/contexts.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/libraries.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/process.h"
+#include "client_calls.h"
+#include "common/driver/context_storage.h"
+#include "common/scope.h"
+
+enum { API_VERSION_DEFAULT = 3020 };
+
+// One device's primary context and the program's references to it.
+struct primary {
+    struct object *context; // made on first sight, never retired
+    unsigned int references;
+    unsigned int flags;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct primary *primaries; // one per device, made on first use
+static _Atomic uint64_t next_id = 1;
+
+static struct object *find(CUcontext context)
+{
+    return object_find(HANDLE_CONTEXT, context);
+}
+
+static void adopt(struct object *object, CUdevice dev, unsigned int flags, bool primary)
+{
+    object->ctx.device = dev;
+    object->ctx.flags = flags;
+    object->ctx.primary = primary;
+    object->ctx.wire = primary ? 0 : object->handle;
+    object->ctx.api_version = API_VERSION_DEFAULT;
+    object->ctx.id = atomic_fetch_add(&next_id, 1);
+    object->context = object->handle;
+}
+
+static CUresult find_primary(CUdevice dev, struct primary **primary)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    struct box_session *session = session_of_device(dev);
+    if (!session)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (!primaries)
+        primaries = calloc((size_t)session_device_count, sizeof(*primaries));
+    if (!primaries)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!primaries[dev].context) {
+        primaries[dev].context = object_new(HANDLE_CONTEXT, session, 0);
+        if (!primaries[dev].context)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        adopt(primaries[dev].context, dev, 0, true);
+    }
+    *primary = &primaries[dev];
+    return CUDA_SUCCESS;
+}
+
+CUresult primary_context(CUdevice dev, CUcontext *context)
+{
+    struct primary *primary;
+    SCOPED_LOCK(&lock);
+    CUresult result = find_primary(dev, &primary);
+    if (result == CUDA_SUCCESS)
+        *context = (CUcontext)(uintptr_t)primary->context->handle;
+    return result;
+}
+
+static void retire_child(void *argument, struct object *object)
+{
+    if (object->context == *(const uint64_t *)argument)
+        object_retire(object->kind, object->handle);
+}
+
+// What a context owned has gone with it on the box.
+static void context_gone(CUcontext context)
+{
+    static const enum handle_kind owned[] = {HANDLE_STREAM, HANDLE_EVENT, HANDLE_MODULE,
+                                             HANDLE_LINK};
+    uint64_t handle = (uintptr_t)context;
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        object_each(owned[i], retire_child, &handle);
+    code_forget_context(handle);
+    context_storage_drop(context);
+    memory_forget_context((uintptr_t)context);
+}
+
+CUresult primary_retain(CUdevice dev, CUcontext *context)
+{
+    struct primary *primary;
+    SCOPED_LOCK(&lock);
+    CUresult result = find_primary(dev, &primary);
+    if (result == CUDA_SUCCESS && !primary->context->ctx.wire) {
+        CUcontext wire;
+        result = remote_cuDevicePrimaryCtxRetain(&wire, dev);
+        if (result == CUDA_SUCCESS)
+            primary->context->ctx.wire = (uintptr_t)wire;
+    }
+    if (result != CUDA_SUCCESS)
+        return result;
+    primary->references++;
+    *context = (CUcontext)(uintptr_t)primary->context->handle;
+    return CUDA_SUCCESS;
+}
+
+// The last release, and every reset, ends what the context holds. Its handle stays. *GONE: the context that
+// has ended, if one has.
+static CUresult drop_locked(CUdevice dev, bool reset, CUcontext *gone)
+{
+    struct primary *primary;
+    uint64_t wire = 0;
+    SCOPED_LOCK(&lock);
+    CUresult result = find_primary(dev, &primary);
+    if (result == CUDA_SUCCESS && !reset && !primary->references)
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_SUCCESS && (reset || primary->references == 1)) {
+        wire = primary->context->ctx.wire;
+        if (wire)
+            result = reset ? remote_cuDevicePrimaryCtxReset_v2(dev)
+                           : remote_cuDevicePrimaryCtxRelease_v2(dev);
+    }
+    if (result != CUDA_SUCCESS)
+        return result;
+    primary->references = reset ? 0 : primary->references - 1;
+    if (wire) {
+        primary->context->ctx.wire = 0;
+        primary->context->ctx.sticky = 0;
+        object_retire(HANDLE_CONTEXT, wire);
+        *gone = (CUcontext)(uintptr_t)primary->context->handle;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult primary_drop(CUdevice dev, bool reset)
+{
+    CUcontext gone = NULL;
+    CUresult result = drop_locked(dev, reset, &gone);
+    if (gone)
+        context_gone(gone);
+    return result;
+}
+
+CUresult primary_set_flags(CUdevice dev, unsigned int flags)
+{
+    struct primary *primary;
+    SCOPED_LOCK(&lock);
+    CUresult result = find_primary(dev, &primary);
+    if (result == CUDA_SUCCESS)
+        result = remote_cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+    if (result == CUDA_SUCCESS) {
+        primary->flags = flags;
+        primary->context->ctx.flags = flags;
+    }
+    return result;
+}
+
+CUresult primary_state(CUdevice dev, unsigned int *flags, int *active)
+{
+    struct primary *primary;
+    SCOPED_LOCK(&lock);
+    CUresult result = find_primary(dev, &primary);
+    if (result == CUDA_SUCCESS) {
+        *flags = primary->flags;
+        *active = primary->context->ctx.wire != 0;
+    }
+    return result;
+}
+
+CUresult context_create(CUdevice dev, unsigned int flags, CUcontext *context)
+{
+    struct thread_state *thread = thread_state();
+    CUcontext made;
+    if (!thread || thread->depth == CONTEXT_STACK)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = remote_cuCtxCreate_v4(&made, NULL, flags, dev);
+    if (result != CUDA_SUCCESS)
+        return result;
+    adopt(find(made), dev, flags, false);
+    thread->contexts[thread->depth++] = (uintptr_t)made;
+    *context = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult context_destroy(CUcontext context)
+{
+    struct object *object = find(context);
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!object || object->ctx.primary)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult result = remote_cuCtxDestroy_v2(context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct thread_state *thread = thread_state();
+    if (thread && thread->depth && thread->contexts[thread->depth - 1] == (uintptr_t)context)
+        thread->depth--;
+    context_gone(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult context_named_or_current(CUcontext context, struct object **object)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!context)
+        return thread_context_object(object);
+    *object = find(context);
+    return *object ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult context_synchronize(CUcontext context)
+{
+    if (!context)
+        return remote_cuCtxSynchronize();
+    CUresult result = thread_push_context(context);
+    if (result == CUDA_SUCCESS) {
+        result = remote_cuCtxSynchronize();
+        thread_pop_context(NULL);
+    }
+    return result;
+}

@@ -1,0 +1,150 @@
+// Allocating device memory, and freeing it.
+#include "client-lib/objects/device_memory.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+#include "common/log.h"
+
+enum { CLASH_RETRIES = 16 };
+
+static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool)
+{
+    struct allocation allocation = {.base = base, .size = size, .session = context->session,
+                                    .context = context->handle, .device = context->ctx.device,
+                                    .pool = pool};
+    return memory_add(&allocation);
+}
+
+// One way of allocating, with what it needs.
+struct request {
+    CUresult (*allocate)(struct request *request, CUdeviceptr *dptr);
+    CUresult (*release)(struct request *request, CUdeviceptr dptr);
+    size_t size; // in: bytes asked for; out: bytes that the allocation covers
+    size_t width, height;
+    unsigned int element;
+    size_t pitch;
+    CUmemoryPool pool;
+    CUstream stream;
+};
+
+// Allocates, and asks for other memory while the addresses that come are taken here. What is of
+// no use is held until the end, so that it does not come again.
+static CUresult allocate(struct request *request, CUdeviceptr *dptr)
+{
+    struct object *context;
+    CUdeviceptr clashing[CLASH_RETRIES];
+    int clashes = 0;
+    CUresult result = thread_context_object(&context);
+    if (result == CUDA_SUCCESS && !dptr)
+        result = CUDA_ERROR_INVALID_VALUE;
+    while (result == CUDA_SUCCESS) {
+        CUdeviceptr got;
+        result = request->allocate(request, &got);
+        if (result != CUDA_SUCCESS)
+            break;
+        int err = enter(got, request->size, context, request->pool);
+        if (!err) {
+            *dptr = got;
+            break;
+        }
+        if (err != -EEXIST || clashes == CLASH_RETRIES) {
+            log_error("no usable device address address=0x%llx size=%zu error=\"%s\"",
+                      (unsigned long long)got, request->size, strerror(-err));
+            request->release(request, got);
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        } else {
+            clashing[clashes++] = got;
+        }
+    }
+    while (clashes)
+        request->release(request, clashing[--clashes]);
+    return result;
+}
+
+static CUresult allocate_plain(struct request *request, CUdeviceptr *dptr)
+{
+    return remote_cuMemAlloc_v2(dptr, request->size);
+}
+
+static CUresult release_plain(struct request *request, CUdeviceptr dptr)
+{
+    return remote_cuMemFree_v2(dptr);
+}
+
+CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
+{
+    struct request request = {allocate_plain, release_plain, .size = size};
+    return allocate(&request, dptr);
+}
+
+static CUresult allocate_pitched(struct request *request, CUdeviceptr *dptr)
+{
+    CUresult result = remote_cuMemAllocPitch_v2(dptr, &request->pitch, request->width,
+                                                request->height, request->element);
+    request->size = request->pitch * request->height;
+    return result;
+}
+
+CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
+                                     unsigned int element)
+{
+    struct request request = {allocate_pitched, release_plain, .width = width, .height = height,
+                              .element = element};
+    CUresult result = allocate(&request, dptr);
+    if (result == CUDA_SUCCESS)
+        *pitch = request.pitch;
+    return result;
+}
+
+static CUresult allocate_async(struct request *request, CUdeviceptr *dptr)
+{
+    if (request->pool)
+        return remote_cuMemAllocFromPoolAsync(dptr, request->size, request->pool,
+                                              request->stream);
+    return remote_cuMemAllocAsync(dptr, request->size, request->stream);
+}
+
+static CUresult release_async(struct request *request, CUdeviceptr dptr)
+{
+    return remote_cuMemFreeAsync(dptr, request->stream);
+}
+
+CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream stream)
+{
+    struct request request = {allocate_async, release_async, .size = size, .pool = pool,
+                              .stream = stream};
+    return allocate(&request, dptr);
+}
+
+// Forgets the allocation before it is freed: once the box has freed it, another thread may be given the same
+// address.
+static bool forget(CUdeviceptr dptr, struct allocation *gone)
+{
+    return memory_find(dptr, gone) && !gone->host && gone->base == dptr && memory_remove(dptr, gone);
+}
+
+CUresult device_memory_free(CUdeviceptr dptr)
+{
+    struct allocation gone;
+    bool entered;
+    if (!forget(dptr, &gone))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = memory_enter(&gone, &entered);
+    if (result == CUDA_SUCCESS)
+        result = remote_cuMemFree_v2(dptr);
+    memory_leave(entered);
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        (void)memory_add(&gone);
+    return result;
+}
+
+CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
+{
+    struct allocation gone;
+    // Nobody is given this address again before the box has seen this request: they are in order.
+    return forget(dptr, &gone) ? remote_cuMemFreeAsync(dptr, stream) : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,18 @@
+// Device memory.
+#ifndef RGPU_CLIENT_DEVICE_MEMORY_H
+#define RGPU_CLIENT_DEVICE_MEMORY_H
+
+#include <stddef.h>
+
+#include "proto/cuda_abi.h"
+
+CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
+// HEIGHT rows of WIDTH bytes; *PITCH bytes from one to the next.
+CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
+                                     unsigned int element);
+// In the order of a stream. POOL: NULL for the device's current one.
+CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream stream);
+CUresult device_memory_free(CUdeviceptr dptr);
+CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream);
+
+#endif

@@ -1,0 +1,152 @@
+// Host functions and stream callbacks run in one thread, in the order in which streams come to
+// them. Each has a token of its own, so the same function with other data is another one.
+#include "client-lib/objects/host_function.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "client-lib/objects/call.h"
+#include "client-lib/objects/stream_names.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/staging_blocks.h"
+#include "client-lib/session/waiting.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+struct host_function {
+    uint64_t token;
+    CUhostFn function;
+    CUstreamCallback callback; // instead of function
+    void *data;
+    CUstream stream; // as the program named it
+    struct box_session *session;
+    int32_t status;
+    struct host_function *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t due_now = PTHREAD_COND_INITIALIZER;
+static struct host_function *waiting; // sent, not due yet
+static struct host_function *due, **due_end = &due;
+static uint64_t next_token = 1;
+static bool running;
+
+static void tell_done(const struct host_function *called)
+{
+    struct call call = {.session = called->session, .op = OP_host_function_done};
+    struct args_host_function_done *args = call_reserve(&call, sizeof(*args));
+    if (!args)
+        return; // the session is lost, and the stream with it
+    args->token = called->token;
+    call_post(&call);
+    link_flush(called->session->link);
+}
+
+static void *run_due(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!due)
+            pthread_cond_wait(&due_now, &lock);
+        struct host_function *called = due;
+        due = called->next;
+        if (!due)
+            due_end = &due;
+        pthread_mutex_unlock(&lock);
+
+        staging_deliver(called->session);
+        if (called->callback)
+            called->callback(called->stream, (CUresult)called->status, called->data);
+        else
+            called->function(called->data);
+        tell_done(called);
+        session_expect(called->session, -1);
+        free(called);
+        pthread_mutex_lock(&lock);
+    }
+    return NULL;
+}
+
+static struct host_function *take_waiting(uint64_t token)
+{
+    struct host_function **at = &waiting;
+    while (*at && (*at)->token != token)
+        at = &(*at)->next;
+    struct host_function *found = *at;
+    if (found)
+        *at = found->next;
+    return found;
+}
+
+static bool make_due(struct box_session *session, const struct wire_host_function *event)
+{
+    SCOPED_LOCK(&lock);
+    struct host_function *found = take_waiting(event->token);
+    // Looked at under the lock: once it is due, the other thread may be through with it and free it.
+    if (!found || found->session != session)
+        return false;
+    found->status = event->status;
+    found->next = NULL;
+    *due_end = found;
+    due_end = &found->next;
+    pthread_cond_signal(&due_now);
+    return true;
+}
+
+void host_function_due(struct box_session *session, const struct wire_host_function *event)
+{
+    if (!make_due(session, event))
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE,
+                     "a host function that was not asked for");
+}
+
+// Enters what a request will ask for. 0: no thread can be had that would call it.
+static uint64_t enter(struct host_function *asked)
+{
+    SCOPED_LOCK(&lock);
+    running = running || thread_start(run_due, NULL);
+    if (!running)
+        return 0;
+    asked->token = next_token++;
+    asked->next = waiting;
+    waiting = asked;
+    return asked->token;
+}
+
+static void forget(uint64_t token)
+{
+    SCOPED_LOCK(&lock);
+    free(take_waiting(token));
+}
+
+CUresult host_function_launch(CUstream stream, bool per_thread, CUhostFn function,
+                              CUstreamCallback callback, void *data)
+{
+    struct call call;
+    call_begin(&call, OP_host_function);
+    uint64_t wire = call_stream(&call, per_thread ? stream_per_thread(stream) : stream);
+    if (call.result != CUDA_SUCCESS)
+        return call.result;
+    if (!call.session)
+        return call.stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+    struct host_function *asked = malloc(sizeof(*asked));
+    if (!asked)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *asked = (struct host_function){.function = function, .callback = callback, .data = data,
+                                    .stream = stream, .session = call.session};
+    uint64_t token = enter(asked);
+    if (!token) {
+        free(asked);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    session_expect(call.session, 1);
+    struct args_host_function *args = call_reserve(&call, sizeof(*args));
+    if (!args) {
+        session_expect(call.session, -1);
+        forget(token);
+        return call.result;
+    }
+    *args = (struct args_host_function){.token = token, .stream = wire,
+                                        .is_callback = callback != NULL};
+    return call_post(&call);
+}

@@ -1,0 +1,17 @@
+// Sending images of device code to the box.
+#ifndef RGPU_CLIENT_IMAGE_SEND_H
+#define RGPU_CLIENT_IMAGE_SEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+
+// Sends SIZE bytes to the current context's box; *IMAGE is the number to load it by.
+CUresult image_send(const void *data, size_t size, uint32_t *image);
+// The same for what a program passed as an image (pointer without a size).
+CUresult image_send_program(const void *pointer, uint32_t *image);
+// Reads a whole file, with a NUL behind it; the caller frees *DATA. CUDA_ERROR_FILE_NOT_FOUND.
+CUresult image_read_file(const char *path, void **data, size_t *size);
+
+#endif

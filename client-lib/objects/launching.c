@@ -1,0 +1,250 @@
+// Launching kernels: checks that need no box, and packing the parameters into the request.
+#include "client-lib/objects/launching.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "client-lib/objects/call.h"
+#include "client-lib/objects/parameters.h"
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+
+// The packed parameters of the `extra` form; NULL where the form is wrong.
+static const void *extra_buffer(void **extra, size_t *size)
+{
+    const void *buffer = NULL;
+    bool sized = false;
+    while (*extra != CU_LAUNCH_PARAM_END) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+            buffer = extra[1];
+        } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1]) {
+            *size = *(const size_t *)extra[1];
+            sized = true;
+        } else {
+            return NULL;
+        }
+        extra += 2;
+    }
+    return sized ? buffer : NULL;
+}
+
+// What a GPU would refuse at once is refused here, so that the error comes from the right call.
+static CUresult check_shape(const struct launch *launch, const struct parameter_layout *layout)
+{
+    const CUlaunchConfig *c = launch->config;
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const int32_t *limit = session_device(context->ctx.device)->attributes;
+    if (!c->gridDimX || !c->gridDimY || !c->gridDimZ || !c->blockDimX || !c->blockDimY ||
+        !c->blockDimZ)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (c->gridDimX > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X] ||
+        c->gridDimY > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y] ||
+        c->gridDimZ > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] ||
+        c->blockDimX > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X] ||
+        c->blockDimY > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y] ||
+        c->blockDimZ > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z])
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t threads = (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
+    if (threads > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] ||
+        c->sharedMemBytes >
+            (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN])
+        return CUDA_ERROR_INVALID_VALUE;
+    return threads > (uint32_t)layout->max_threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+                                                   : CUDA_SUCCESS;
+}
+
+static void pack(uint8_t *to, const struct parameter_layout *layout, void **parameters)
+{
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct wire_parameter *parameter = &layout->parameters[i];
+        if (parameter->offset > end)
+            memset(to + end, 0, parameter->offset - end);
+        memcpy(to + parameter->offset, parameters[i], parameter->size);
+        end = parameter->offset + parameter->size;
+    }
+    if (layout->bytes > end)
+        memset(to + end, 0, layout->bytes - end);
+}
+
+static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
+                                 const void **buffer)
+{
+    size_t size = 0;
+    *buffer = NULL;
+    if (launch->parameters && launch->extra)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (launch->extra) {
+        *buffer = extra_buffer(launch->extra, &size);
+        return *buffer && size >= layout->bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (layout->count && !launch->parameters)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+// ---- attributes ----
+
+// How many bytes of an attribute's value mean something; events are looked up instead.
+static size_t attribute_size(CUlaunchAttributeID id)
+{
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        return 0;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        return sizeof(int);
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+        return 3 * sizeof(unsigned int);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        return sizeof(CUlaunchMemSyncDomainMap);
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+    case CU_LAUNCH_ATTRIBUTE_MAX:
+        break;
+    }
+    return sizeof(CUlaunchAttributeValue);
+}
+
+static uint64_t mix(uint64_t mark, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        mark = (mark ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return mark;
+}
+
+// A number that is the same for launches whose attributes the GPU judges alike; 0: it has none.
+static uint64_t attributes_mark(const CUlaunchConfig *c)
+{
+    uint64_t mark = c->numAttrs ? UINT64_C(0xcbf29ce484222325) : 0;
+    const uint32_t shape[] = {c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes};
+    if (!mark)
+        return 0;
+    mark = mix(mark, shape, sizeof(shape));
+    for (unsigned int i = 0; i < c->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &c->attrs[i];
+        mark = mix(mark, &attribute->id, sizeof(attribute->id));
+        mark = mix(mark, &attribute->value, attribute_size(attribute->id));
+    }
+    return mark ? mark : 1;
+}
+
+static bool divides(unsigned int part, unsigned int whole)
+{
+    return part && whole % part == 0;
+}
+
+// Whether the GPU's word on the attributes depends on the size of the grid.
+static bool grid_in_doubt(const CUlaunchConfig *c)
+{
+    for (unsigned int i = 0; i < c->numAttrs; i++) {
+        const CUlaunchAttributeValue *value = &c->attrs[i].value;
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value->cooperative)
+            return true;
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+            (!divides(value->clusterDim.x, c->gridDimX) ||
+             !divides(value->clusterDim.y, c->gridDimY) ||
+             !divides(value->clusterDim.z, c->gridDimZ)))
+            return true;
+    }
+    return false;
+}
+
+// An event that the launch records must be one of the same box.
+static CUresult check_attributes(const CUlaunchConfig *c, const struct box_session *session)
+{
+    if (c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX || (c->numAttrs && !c->attrs))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; i < c->numAttrs; i++) {
+        CUevent event;
+        if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            event = c->attrs[i].value.programmaticEvent.event;
+        else if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            event = c->attrs[i].value.launchCompletionEvent.event;
+        else
+            continue;
+        const struct object *found = object_find(HANDLE_EVENT, event);
+        if (!found || found->session != session)
+            return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult kernel_launch(const struct launch *launch)
+{
+    const CUlaunchConfig *c = launch->config;
+    struct call call;
+    const void *buffer;
+    call_begin(&call, OP_launch);
+    uint64_t function = call_handle(&call, HANDLE_FUNCTION, launch->function);
+    uint64_t stream = call_stream(&call, launch->stream);
+    if (call.result != CUDA_SUCCESS)
+        return call.result;
+    struct object *object = object_find(HANDLE_FUNCTION, (void *)(uintptr_t)function);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    // A kernel has a function in every context; other functions run in streams of their own.
+    const struct object *in = object_find(HANDLE_STREAM, launch->stream);
+    if (in && object->kind == HANDLE_FUNCTION && in->context != object->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    struct parameter_layout *layout = function_layout(object, &call.result);
+    if (!layout)
+        return call.result;
+    CUresult result = check_shape(launch, layout);
+    if (result == CUDA_SUCCESS)
+        result = check_parameters(launch, layout, &buffer);
+    if (result == CUDA_SUCCESS)
+        result = check_attributes(c, call.session);
+    if (result != CUDA_SUCCESS)
+        return result;
+
+    size_t attributes = c->numAttrs * sizeof(struct wire_launch_attribute);
+    struct args_launch *args = call_reserve(&call, sizeof(*args) + attributes + layout->bytes);
+    if (!args)
+        return call.result;
+    *args = (struct args_launch){
+        .function = function, .stream = stream,
+        .grid_x = c->gridDimX, .grid_y = c->gridDimY, .grid_z = c->gridDimZ,
+        .block_x = c->blockDimX, .block_y = c->blockDimY, .block_z = c->blockDimZ,
+        .shared_bytes = c->sharedMemBytes, .flags = launch->flags,
+        .attribute_count = c->numAttrs, .bytes = (uint32_t)(attributes + layout->bytes),
+    };
+    struct wire_launch_attribute *attribute = (void *)(args + 1);
+    for (unsigned int i = 0; i < c->numAttrs; i++, attribute++) {
+        attribute->id = (int32_t)c->attrs[i].id;
+        attribute->reserved = 0;
+        attribute->value = c->attrs[i].value;
+    }
+    if (buffer)
+        memcpy(attribute, buffer, layout->bytes);
+    else
+        pack((uint8_t *)attribute, layout, launch->parameters);
+
+    // What the GPU may well refuse is awaited, so that the error comes from this call.
+    uint64_t mark = attributes_mark(c);
+    bool much = c->sharedMemBytes >
+                atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
+    bool strange = mark && (mark != atomic_load_explicit(&layout->attributes_allowed,
+                                                         memory_order_relaxed) ||
+                            grid_in_doubt(c));
+    if (!much && !strange && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
+        return call_post(&call);
+    result = call_wait(&call, NULL, 0);
+    if (result == CUDA_SUCCESS && much)
+        atomic_store_explicit(&layout->shared_allowed, c->sharedMemBytes, memory_order_relaxed);
+    if (result == CUDA_SUCCESS && mark)
+        atomic_store_explicit(&layout->attributes_allowed, mark, memory_order_relaxed);
+    return result;
+}

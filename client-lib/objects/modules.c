@@ -1,0 +1,116 @@
+// Modules and their functions.
+#include "client-lib/objects/modules.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/image_send.h"
+#include "client-lib/objects/jit_options.h"
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // lists of functions
+
+CUresult module_load(const void *image, struct jit *jit, CUmodule *module)
+{
+    uint32_t number = 0;
+    CUresult result = image_send_program(image, &number);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = remote_module_load(module, number, jit->options, jit_options_size(jit), jit->outputs,
+                                sizeof(jit->outputs), &jit->outputs_size);
+    jit_answer(jit);
+    remote_image_free(number);
+    return result;
+}
+
+// Of a module: taken from it under the lock, and retired.
+static struct object *take_functions(struct object *module)
+{
+    SCOPED_LOCK(&lock);
+    struct object *functions = module->module.functions;
+    module->module.functions = NULL;
+    return functions;
+}
+
+CUresult module_unload(CUmodule hmod)
+{
+    struct object *module = object_find(HANDLE_MODULE, hmod);
+    struct object *function = module ? take_functions(module) : NULL;
+    while (function) {
+        struct object *next = function->function.sibling;
+        object_retire(HANDLE_FUNCTION, function->handle);
+        function = next;
+    }
+    return remote_cuModuleUnload(hmod);
+}
+
+// Under lock.
+static struct object *find_function(struct object *module, const char *name)
+{
+    struct object *function = module->module.functions;
+    while (function && (!function->function.name || strcmp(function->function.name, name) != 0))
+        function = function->function.sibling;
+    return function;
+}
+
+// Enters a function that the box has made; it stays there until its module goes. Where another thread
+// has entered it meanwhile, that one is given, and ours has no name.
+static CUresult enter_function(CUmodule hmod, CUfunction *made, const char *name)
+{
+    CUresult result = CUDA_SUCCESS;
+    SCOPED_LOCK(&lock);
+    struct object *module = object_find(HANDLE_MODULE, hmod);
+    struct object *function = object_find(HANDLE_FUNCTION, *made);
+    if (!module || !function)
+        return CUDA_ERROR_INVALID_HANDLE; // the module went away meanwhile
+    struct object *known = find_function(module, name);
+    function->context = module->context; // whatever context is current
+    function->function.owner = module->handle;
+    function->function.sibling = module->module.functions;
+    module->module.functions = function;
+    if (known)
+        *made = (CUfunction)(uintptr_t)known->handle;
+    else if (!(function->function.name = strdup(name)))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    return result;
+}
+
+static bool know_function(struct object *module, const char *name, CUfunction *function)
+{
+    SCOPED_LOCK(&lock);
+    struct object *known = find_function(module, name);
+    if (known)
+        *function = (CUfunction)(uintptr_t)known->handle;
+    return known != NULL;
+}
+
+CUresult module_function(CUmodule hmod, const char *name, CUfunction *function)
+{
+    struct object *module = object_find(HANDLE_MODULE, hmod);
+    if (function && module && name && know_function(module, name, function))
+        return CUDA_SUCCESS;
+    CUfunction made;
+    CUresult result = remote_cuModuleGetFunction(function ? &made : NULL, hmod, name);
+    if (result == CUDA_SUCCESS)
+        result = enter_function(hmod, &made, name);
+    if (result == CUDA_SUCCESS)
+        *function = made;
+    return result;
+}
+
+// Globals may be copied to and from as if they had been allocated.
+CUresult global_enter(CUdeviceptr address, size_t size)
+{
+    struct object *context;
+    struct allocation known;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS || memory_find(address, &known))
+        return result;
+    struct allocation global = {.base = address, .size = size, .session = context->session,
+                                .context = context->handle, .device = context->ctx.device};
+    return memory_add(&global) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}

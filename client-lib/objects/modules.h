@@ -1,0 +1,18 @@
+// Modules, their functions, and global variables.
+#ifndef RGPU_CLIENT_MODULES_H
+#define RGPU_CLIENT_MODULES_H
+
+#include <stddef.h>
+
+#include "proto/cuda_abi.h"
+
+struct jit;
+
+// Loads what the program passes as an image; jit has the box's answer.
+CUresult module_load(const void *image, struct jit *jit, CUmodule *module);
+CUresult module_unload(CUmodule module);
+CUresult module_function(CUmodule module, const char *name, CUfunction *function);
+// Enters a global variable of a module or library into the address book.
+CUresult global_enter(CUdeviceptr address, size_t size);
+
+#endif

@@ -1,0 +1,83 @@
+// What the library remembers of each handle that it gave to the program.
+//
+// Handles are values of common/handle_table.h, so a wrong one is recognised, never followed.
+// Objects are recycled but never unmapped: a program that uses a handle while another thread
+// destroys it gets an error or the old behaviour, not a crash.
+#ifndef RGPU_CLIENT_OBJECT_H
+#define RGPU_CLIENT_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct box_session;
+struct kept_image;
+
+struct parameter_layout {
+    uint32_t count;
+    uint32_t bytes; // of the packed parameters
+    int32_t max_threads;
+    int32_t static_shared;           // bytes
+    _Atomic uint32_t shared_allowed; // dynamic bytes that the GPU has accepted, or is known to
+    _Atomic uint64_t attributes_allowed; // mark of the launch attributes that it accepted last
+    struct wire_parameter parameters[];
+};
+
+struct object {
+    enum handle_kind kind;
+    uint64_t handle;
+    struct box_session *session;
+    uint64_t context; // handle of the context it was made in; 0 for libraries, kernels and links
+    struct object *next;
+    union {
+        struct {
+            CUdevice device; // as the program numbers it
+            unsigned int flags;
+            unsigned int api_version;
+            bool primary;
+            // Its handle on the wire. A primary context keeps its own handle for the life of the
+            // process, as programs expect, and gets another one here each time it is made; 0: it
+            // is not active.
+            _Atomic uint64_t wire;
+            uint64_t id;
+            _Atomic int sticky; // CUresult after which nothing can be done in it; 0: none
+        } ctx;
+        struct {
+            unsigned int flags;
+            int priority;
+            uint64_t id;
+        } stream;
+        struct {
+            uint64_t owner; // handle of its module, library or kernel
+            struct parameter_layout *layout;
+            char *name;
+            struct object *sibling;   // next of the same owner
+            struct object *functions; // of a kernel, one per context
+            struct object *twins;     // of a kernel: the same kernel in other sessions
+        } function;                   // functions and kernels
+        struct {
+            struct object *functions; // kernels of a library, functions of a module
+            struct object *twins;     // of a library: the same library in other sessions
+            struct kept_image *image; // of a library, where there are several sessions
+        } module;                     // modules and libraries
+        struct {
+            CUdevice device;
+        } pool;
+        struct {
+            void *image; // what link_complete gave the program
+        } link;
+    };
+};
+
+// The live object behind a handle, else NULL. HANDLE_FUNCTION finds kernels too.
+struct object *object_find(enum handle_kind kind, const void *handle);
+// A new object with a fresh handle; NULL where memory has run out.
+struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context);
+// Ends a handle; its object may be reused at once.
+void object_retire(enum handle_kind kind, uint64_t handle);
+void object_each(enum handle_kind kind, void (*visit)(void *argument, struct object *object),
+                 void *argument);
+
+#endif

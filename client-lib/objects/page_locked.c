@@ -1,0 +1,214 @@
+// Page-locked host memory. Where the link shares memory the worker maps the same pages at the same
+// address, and the GPU reads and writes them directly; elsewhere it is ordinary memory that copies
+// may treat as page-locked.
+#include "client-lib/objects/page_locked.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/object.h"
+#include "client_calls.h"
+#include "common/log.h"
+
+enum { PAGE = 4096, PLACE_RETRIES = 16 };
+
+static _Atomic uint32_t next_region = 1;
+
+static size_t page_round(size_t size)
+{
+    return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+static int sealed_memory(size_t size)
+{
+    int fd = memfd_create("rgpu-host-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    if (ftruncate(fd, (off_t)size) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+// Maps SIZE bytes in the middle of the address space, far from where kernels put libraries, heaps
+// and drivers' reservations, so that the worker finds the place free as well; anywhere, if that
+// fails.
+static void *map_apart(int fd, size_t size)
+{
+#ifndef __SANITIZE_THREAD__ // which has no shadow for such addresses
+    const uint64_t low = UINT64_C(0x200000000000), places = 0xc0000; // of 64 MiB, 48 TiB in all
+    uint64_t random = 0;
+    for (int tries = 0; tries < 4; tries++) {
+        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+            break;
+        void *place = (void *)(low + random % places * (UINT64_C(64) << 20));
+        void *at = mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd,
+                        0);
+        if (at == place)
+            return at;
+        if (at != MAP_FAILED) // a kernel that takes the address for a hint
+            munmap(at, size);
+    }
+#endif
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+// Maps the file where the worker can map it too. The worker says when it cannot; then another
+// place is tried while the refused ones are held.
+static CUresult map_shared(struct box_session *session, int fd, size_t size, unsigned int flags,
+                           uint32_t region, void **memory, uint64_t *device_address)
+{
+    void *refused[PLACE_RETRIES];
+    int refusals = 0;
+    CUresult result = CUDA_ERROR_ALREADY_MAPPED;
+    while (result == CUDA_ERROR_ALREADY_MAPPED && refusals < PLACE_RETRIES) {
+        void *at = map_apart(fd, size);
+        if (at == MAP_FAILED) {
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+            break;
+        }
+        // A child of a fork would share these pages with the GPU: it does not get them.
+        madvise(at, size, MADV_DONTFORK);
+        result = link_send_region(session->link, region, fd) == 0
+                     ? remote_host_map((uintptr_t)at, size, region, flags, device_address)
+                     : CUDA_ERROR_DEVICE_UNAVAILABLE;
+        if (result == CUDA_SUCCESS)
+            *memory = at;
+        else
+            refused[refusals++] = at;
+    }
+    while (refusals)
+        munmap(refused[--refusals], size);
+    return result;
+}
+
+static CUresult allocate_shared(struct allocation *allocation)
+{
+    size_t size = allocation->size;
+    uint32_t region = atomic_fetch_add(&next_region, 1);
+    if (region >= WIRE_REGION_LIMIT)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int fd = sealed_memory(size);
+    if (fd < 0) {
+        log_warn("no shared memory for page-locked memory size=%zu error=\"%s\"", size,
+                 strerror(-fd));
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    void *memory = NULL;
+    CUresult result = map_shared(allocation->session, fd, size, allocation->host_flags, region,
+                                 &memory, &allocation->device_address);
+    close(fd);
+    allocation->base = (uintptr_t)memory;
+    allocation->region = region;
+    allocation->mapped = true;
+    return result;
+}
+
+// Has the box read and write this memory by itself. Where it cannot be registered, copies go through
+// staging blocks, as those of ordinary memory do.
+static void let_reach(struct allocation *allocation)
+{
+    struct link *link = allocation->session->link;
+    void *base = (void *)(uintptr_t)allocation->base;
+    uint32_t key, region = atomic_fetch_add(&next_region, 1);
+    if (region >= WIRE_REGION_LIMIT || link_expose(link, base, allocation->size, &key) != 0)
+        return;
+    allocation->region = region;
+    allocation->reached =
+        remote_host_reach(allocation->base, allocation->size, region, key) == CUDA_SUCCESS;
+    if (!allocation->reached)
+        link_conceal(link, base, allocation->size);
+}
+
+// Ends the box's use of host memory: copies that still run are waited for.
+static CUresult stop_using(const struct allocation *allocation)
+{
+    CUresult result = CUDA_SUCCESS;
+    // Otherwise it went with its context.
+    if (object_find(HANDLE_CONTEXT, (void *)(uintptr_t)allocation->context)) {
+        bool entered;
+        result = memory_enter(allocation, &entered);
+        if (result == CUDA_SUCCESS)
+            result = allocation->mapped || allocation->reached
+                         ? remote_host_unmap(allocation->region)
+                         : remote_cuCtxSynchronize();
+        memory_leave(entered);
+    }
+    if (allocation->reached)
+        link_conceal(allocation->session->link, (void *)(uintptr_t)allocation->base,
+                     allocation->size);
+    return result;
+}
+
+// Ordinary pages, which the box reads and writes by itself where it can.
+static CUresult allocate_private(struct allocation *allocation)
+{
+    void *memory = mmap(NULL, allocation->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    allocation->base = (uintptr_t)memory;
+    if (allocation->session->reached) {
+        // As the pages of shared memory: a child of a fork does not get them.
+        madvise(memory, allocation->size, MADV_DONTFORK);
+        let_reach(allocation);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags, void **memory)
+{
+    struct box_session *session = context->session;
+    struct allocation allocation = {.size = page_round(bytes), .host = true, .host_flags = flags,
+                                    .session = session, .context = context->handle,
+                                    .device = context->ctx.device};
+    CUresult result = session->staging && !session->reached ? allocate_shared(&allocation)
+                                                            : allocate_private(&allocation);
+    if (result != CUDA_SUCCESS)
+        return result;
+    void *made = (void *)(uintptr_t)allocation.base;
+    if (memory_add(&allocation) == 0) {
+        *memory = made;
+        return CUDA_SUCCESS;
+    }
+    if (allocation.reached)
+        stop_using(&allocation);
+    munmap(made, allocation.size);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult page_locked_register(const struct object *context, void *memory, size_t bytes, unsigned int flags)
+{
+    struct allocation allocation = {.base = (uintptr_t)memory, .size = bytes, .host = true,
+                                    .registered = true, .host_flags = flags,
+                                    .session = context->session, .context = context->handle,
+                                    .device = context->ctx.device};
+    if (context->session->reached && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
+        let_reach(&allocation);
+    int err = memory_add(&allocation);
+    if (err && allocation.reached)
+        stop_using(&allocation);
+    return !err ? CUDA_SUCCESS
+           : err == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                            : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult page_locked_release(void *memory, bool registered)
+{
+    struct allocation gone;
+    if (!memory || !memory_find((uintptr_t)memory, &gone) || !gone.host ||
+        gone.base != (uintptr_t)memory || gone.registered != registered)
+        return registered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = stop_using(&gone);
+    if (memory_remove((uintptr_t)memory, &gone) && !registered)
+        munmap(memory, gone.size);
+    return result;
+}

@@ -1,0 +1,16 @@
+// Page-locked host memory.
+#ifndef RGPU_CLIENT_PAGE_LOCKED_H
+#define RGPU_CLIENT_PAGE_LOCKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "client-lib/objects/object.h"
+
+CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags, void **memory);
+// Memory of the program's own.
+CUresult page_locked_register(const struct object *context, void *memory, size_t bytes, unsigned int flags);
+// Ends the box's use of it. REGISTERED: it is the program's, else it is unmapped.
+CUresult page_locked_release(void *memory, bool registered);
+
+#endif

@@ -1,0 +1,10 @@
+// The layout of the parameters of functions and kernels.
+#ifndef RGPU_CLIENT_PARAMETERS_H
+#define RGPU_CLIENT_PARAMETERS_H
+
+#include "client-lib/objects/object.h"
+
+// Asked for once; NULL with *RESULT.
+struct parameter_layout *function_layout(struct object *function, CUresult *result);
+
+#endif

@@ -1,0 +1,13 @@
+// The names that a program may give to a default stream.
+#ifndef RGPU_CLIENT_STREAM_NAMES_H
+#define RGPU_CLIENT_STREAM_NAMES_H
+
+#include "proto/cuda_abi.h"
+
+// The stream that a per-thread variant (_ptsz, _ptds) of a call means.
+static inline CUstream stream_per_thread(CUstream stream)
+{
+    return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+#endif

@@ -1,0 +1,42 @@
+// What the library keeps for each thread of the program: the stack of current contexts and the
+// streams that stand for its per-thread default streams.
+#ifndef RGPU_CLIENT_THREAD_H
+#define RGPU_CLIENT_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client-lib/objects/object.h"
+
+enum { CONTEXT_STACK = 128 };
+
+struct thread_stream {
+    uint64_t context;
+    uint64_t stream;
+    void (*end)(struct thread_stream *stream); // called when the thread ends
+    struct thread_stream *next;
+};
+
+struct thread_state {
+    uint64_t contexts[CONTEXT_STACK]; // handles; [depth - 1] is the current one
+    unsigned int depth;
+    struct thread_stream *streams;
+    CUstreamCaptureMode capture_mode;
+};
+
+// This thread's state; NULL where memory, or the process's keys for thread-local data, have run out.
+struct thread_state *thread_state(void);
+// The handle of the current context; 0: none. It may have been destroyed meanwhile.
+uint64_t thread_context(void);
+// The object of the current context, or the CUresult that its absence means.
+CUresult thread_context_object(struct object **context);
+// The stack: as cuCtxPushCurrent, cuCtxPopCurrent and cuCtxSetCurrent have it.
+CUresult thread_push_context(CUcontext context);
+CUresult thread_pop_context(CUcontext *context);
+CUresult thread_set_context(CUcontext context);
+
+// Starts a thread of our own, to which none of the program's signals goes and which nobody joins.
+bool thread_start(void *(*routine)(void *argument), void *argument)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,32 @@
+// Per-thread default streams: each thread has an ordinary stream in each context where it uses its own.
+#include "client-lib/objects/thread_stream.h"
+
+#include <stdlib.h>
+
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+
+static void end_stream(struct thread_stream *stream)
+{
+    remote_cuStreamDestroy_v2((CUstream)(uintptr_t)stream->stream);
+}
+
+uint64_t thread_default_stream(const struct object *context)
+{
+    struct thread_state *mine = thread_state();
+    if (!mine)
+        return 0;
+    for (struct thread_stream *s = mine->streams; s; s = s->next)
+        if (s->context == context->handle)
+            return s->stream;
+
+    struct thread_stream *made = malloc(sizeof(*made));
+    CUstream stream;
+    if (!made || remote_cuStreamCreate(&stream, CU_STREAM_DEFAULT) != CUDA_SUCCESS) {
+        free(made);
+        return 0;
+    }
+    *made = (struct thread_stream){context->handle, (uintptr_t)stream, end_stream, mine->streams};
+    mine->streams = made;
+    return made->stream;
+}

@@ -1,0 +1,70 @@
+// The sessions of this process: which devices are whose, and the end of a session.
+#include "client-lib/session/box_session.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+
+struct box_session *sessions[SESSIONS_MAX];
+unsigned int session_count;
+int session_device_count;
+const struct session_listener *session_listener;
+
+struct box_session *session_of_device(CUdevice device)
+{
+    for (unsigned int i = 0; i < session_count; i++) {
+        struct box_session *session = sessions[i];
+        if (device >= session->first_device &&
+            device < session->first_device + (CUdevice)session->device_count)
+            return session;
+    }
+    return NULL;
+}
+
+const struct wire_device *session_device(CUdevice device)
+{
+    struct box_session *session = session_of_device(device);
+    return session ? &session->devices[device - session->first_device] : NULL;
+}
+
+static void wake_all(struct box_session *session)
+{
+    SCOPED_LOCK(&session->lock);
+    for (struct waiter *w = session->waiting; w; w = w->next)
+        pthread_cond_signal(&w->changed);
+    pthread_cond_signal(&session->service_needed);
+}
+
+void session_fail(struct box_session *session, CUresult result, const char *reason)
+{
+    int alive = 0;
+    if (!atomic_compare_exchange_strong(&session->lost, &alive, (int)result))
+        return;
+    log_error("session lost box=%s session=%llu reason=\"%s\"", session->box,
+              (unsigned long long)session->id, reason);
+    link_shutdown(session->link);
+    wake_all(session);
+    session_listener->lost(session);
+}
+
+void session_free(struct box_session *session)
+{
+    link_free(&session->link);
+    free(session->blocks);
+    session_stream_close(&session->stream);
+    free(session->devices);
+    free(session->peers);
+    free(session);
+}
+
+void sessions_abandon(void)
+{
+    for (unsigned int i = 0; i < session_count; i++) {
+        link_abandon(sessions[i]->link);
+        if (sessions[i]->stream.fd >= 0)
+            close(sessions[i]->stream.fd);
+        sessions[i]->stream.fd = -1;
+    }
+}

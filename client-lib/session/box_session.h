@@ -1,0 +1,115 @@
+// A session with a box: this process's connection to it, the devices that it gives, and who waits for
+// what its worker sends.
+#ifndef RGPU_CLIENT_BOX_SESSION_H
+#define RGPU_CLIENT_BOX_SESSION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/session_client.h"
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+
+struct staging;
+
+enum {
+    SESSIONS_MAX = 64,
+    SESSION_CALLS = 1024, // requests of one session that wait for a reply at one time
+};
+
+// A thread that waits for something that an event brings. It lies on that thread's stack.
+struct waiter {
+    bool done;
+    CUresult result;
+    CUresult deferred;
+    void *reply; // outputs, reply_size bytes exactly
+    size_t reply_size;
+    void *bytes; // outputs behind them
+    size_t bytes_room;
+    size_t bytes_used;
+    pthread_cond_t changed;
+    struct waiter *next; // in session->waiting
+};
+
+// A copy from the GPU whose data comes as events.
+struct pull {
+    uint32_t job;
+    uint8_t *destination;
+    uint64_t size;
+    struct waiter *waiter; // NULL: nobody waits for its end
+    struct pull *next;
+};
+
+struct box_session {
+    char box[160]; // name and address, for messages
+    uint64_t id;
+    struct control_stream stream; // the connection; the link's own where the transport is tcp
+    struct link *link;
+    const struct link_staging *staging; // NULL where memory is neither shared nor reached
+    bool reached;                       // the worker reads and writes our memory one-sidedly
+    struct staging *blocks;             // this side's account of the staging blocks
+    uint32_t spin_us;
+    CUdevice first_device;              // program's number of devices[0]
+    uint32_t device_count;
+    int driver_version;
+    struct wire_device *devices;
+    struct wire_peer *peers; // device_count squared
+
+    _Atomic int lost; // CUresult that every call gives from now on; 0 while the session lives
+
+    // Who reads the link, and who waits for what it brings. All below is under `lock`.
+    pthread_mutex_t lock;
+    bool receiving;         // a thread reads the link
+    bool service_receiving; // and it is the service thread
+    struct waiter *waiting; // all waiters
+    struct waiter *calls[SESSION_CALLS];
+    uint32_t next_call;
+    uint32_t credits; // blocks that may be pushed
+    // Held from a push's beginning to its last block: a push that overtook one it has to wait for on
+    // the GPU could use up all credits. Not under `lock`.
+    pthread_mutex_t pushing;
+    uint32_t next_job;
+    struct pull *pulls;
+    _Atomic unsigned int expecting; // events that may come while nobody waits; read without lock
+    bool service_started;
+    pthread_cond_t service_needed;
+    _Alignas(16) uint8_t record[WIRE_RECORD_MAX]; // of the thread that receives
+};
+
+// The sessions of this process, in the order of their devices. They are there from cuInit to the end.
+extern struct box_session *sessions[];
+extern unsigned int session_count;
+extern int session_device_count;
+// The session that owns the program's device; NULL for a wrong number.
+struct box_session *session_of_device(CUdevice device);
+const struct wire_device *session_device(CUdevice device);
+
+// What the layers above do about events that are theirs. Called by the thread that reads the link; none of
+// them blocks.
+struct session_listener {
+    void (*data_wanted)(struct box_session *session, uint32_t job);
+    void (*event_reached)(struct box_session *session, const struct wire_reached *reached);
+    void (*host_function_due)(struct box_session *session, const struct wire_host_function *due);
+    void (*lost)(struct box_session *session);
+};
+// Set before the first session is opened.
+extern const struct session_listener *session_listener;
+
+// Marks the session as lost, for a reason that is logged once, and wakes whoever waits.
+void session_fail(struct box_session *session, CUresult result, const char *reason);
+static inline CUresult session_lost(const struct box_session *session)
+{
+    return (CUresult)atomic_load_explicit(&((struct box_session *)session)->lost,
+                                          memory_order_relaxed);
+}
+
+// Closes the link and forgets the session, which nobody else uses any more.
+void session_free(struct box_session *session);
+// After fork, in the child: closes what it inherited without a word to the box.
+void sessions_abandon(void);
+
+#endif

@@ -1,0 +1,177 @@
+// Handing out what a worker sends. The worker is not trusted with this process's memory: every
+// size is checked against what the program asked for.
+#include "client-lib/session/incoming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/scope.h"
+
+static void malformed(struct box_session *session, const char *what)
+{
+    session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, what);
+}
+
+// False: it answers no call, or is of the wrong size.
+static bool take_reply(struct box_session *session, const struct wire_event *event, const uint8_t *body,
+                       uint32_t size)
+{
+    SCOPED_LOCK(&session->lock);
+    struct waiter *waiter = session->calls[event->call % SESSION_CALLS];
+    session->calls[event->call % SESSION_CALLS] = NULL;
+    if (!waiter)
+        return false;
+    waiter->result = (CUresult)event->result;
+    waiter->deferred = (CUresult)event->deferred;
+    size_t fixed = event->result == CUDA_SUCCESS ? waiter->reply_size : 0;
+    size_t bytes = event->bytes;
+    if (fixed > size || bytes > size - fixed || bytes > waiter->bytes_room)
+        return false;
+    if (fixed)
+        memcpy(waiter->reply, body, fixed);
+    if (bytes)
+        memcpy(waiter->bytes, body + fixed, bytes);
+    waiter->bytes_used = bytes;
+    waiter->done = true;
+    pthread_cond_signal(&waiter->changed);
+    return true;
+}
+
+static void handle_reply(struct box_session *session, const struct wire_event *event,
+                         const uint8_t *body, uint32_t size)
+{
+    if (!take_reply(session, event, body, size))
+        malformed(session, "a reply that answers no call, or of the wrong size");
+}
+
+static struct pull *find_pull(struct box_session *session, uint32_t job)
+{
+    SCOPED_LOCK(&session->lock);
+    struct pull *pull = session->pulls;
+    while (pull && pull->job != job)
+        pull = pull->next;
+    return pull;
+}
+
+static void handle_data(struct box_session *session, const struct wire_data *data)
+{
+    struct pull *pull = find_pull(session, data->job);
+    if (!pull || data->offset > pull->size || data->size > pull->size - data->offset) {
+        malformed(session, "data that was not asked for");
+        return;
+    }
+    if (link_receive_bulk(session->link, pull->destination + data->offset, data->size) < 0)
+        malformed(session, link_error(session->link));
+}
+
+// The pull that has ended, unless somebody waits for it, who has it from now on. False: there is none.
+static bool end_pull(struct box_session *session, const struct wire_job_end *end, struct pull **ours)
+{
+    SCOPED_LOCK(&session->lock);
+    struct pull **at = &session->pulls;
+    while (*at && (*at)->job != end->job)
+        at = &(*at)->next;
+    struct pull *pull = *at;
+    if (!pull)
+        return false;
+    *at = pull->next;
+    if (pull->waiter) {
+        pull->waiter->result = (CUresult)end->result;
+        pull->waiter->done = true;
+        pthread_cond_signal(&pull->waiter->changed);
+    } else {
+        session->expecting--;
+        *ours = pull;
+    }
+    return true;
+}
+
+static void handle_pulled(struct box_session *session, const struct wire_job_end *end)
+{
+    SCOPED_FREE struct pull *pull = NULL;
+    if (!end_pull(session, end, &pull))
+        malformed(session, "the end of a copy that was not asked for");
+}
+
+static void handle_credit(struct box_session *session, const struct wire_credit *credit)
+{
+    SCOPED_LOCK(&session->lock);
+    session->credits += credit->blocks;
+    for (struct waiter *w = session->waiting; w; w = w->next)
+        pthread_cond_signal(&w->changed);
+}
+
+void incoming_handle(struct box_session *session, uint32_t size)
+{
+    const struct wire_event *event = (const void *)session->record;
+    const uint8_t *body = session->record + sizeof(*event);
+    if (size < sizeof(*event)) {
+        malformed(session, "an event shorter than its header");
+        return;
+    }
+    size -= (uint32_t)sizeof(*event);
+
+    uint32_t needed = 0;
+    switch ((enum wire_event_kind)event->kind) {
+    case EVENT_REPLY:
+        handle_reply(session, event, body, size);
+        return;
+    case EVENT_PRINT:
+        if (event->bytes <= size) {
+            fwrite(body, 1, event->bytes, stdout);
+            fflush(stdout);
+            return;
+        }
+        break;
+    case EVENT_ENDING:
+        if (size && memchr(body, 0, size)) {
+            session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, (const char *)body);
+            return;
+        }
+        break;
+    case EVENT_DATA:
+        needed = sizeof(struct wire_data);
+        if (size >= needed) {
+            handle_data(session, (const void *)body);
+            return;
+        }
+        break;
+    case EVENT_CREDIT:
+        needed = sizeof(struct wire_credit);
+        if (size >= needed) {
+            handle_credit(session, (const void *)body);
+            return;
+        }
+        break;
+    case EVENT_PULLED:
+        needed = sizeof(struct wire_job_end);
+        if (size >= needed) {
+            handle_pulled(session, (const void *)body);
+            return;
+        }
+        break;
+    case EVENT_WANTED:
+        needed = sizeof(struct wire_wanted);
+        if (size >= needed) {
+            session_listener->data_wanted(session, ((const struct wire_wanted *)(const void *)body)->job);
+            return;
+        }
+        break;
+    case EVENT_REACHED:
+        needed = sizeof(struct wire_reached);
+        if (size >= needed) {
+            session_listener->event_reached(session, (const void *)body);
+            return;
+        }
+        break;
+    case EVENT_HOST_FUNCTION:
+        needed = sizeof(struct wire_host_function);
+        if (size >= needed) {
+            session_listener->host_function_due(session, (const void *)body);
+            return;
+        }
+        break;
+    }
+    malformed(session, "an event that makes no sense");
+}

@@ -1,0 +1,162 @@
+// Opening sessions: where the boxes are, how bytes will move, and one list of their devices.
+#include "client-lib/session/opening.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/session/choose_transport.h"
+#include "client-lib/session/snapshot_read.h"
+#include "client-lib/session/staging_blocks.h"
+#include "common/endpoint.h"
+#include "common/log.h"
+#include "common/ticket.h"
+
+// The one line that tells a user why there is no GPU, even where logging is off.
+static void tell(const char *text)
+{
+    fprintf(stderr, "rgpu: %s\n", text);
+}
+
+static struct box_session *session_try(const struct session_request *request,
+                                   struct session_error *error)
+{
+    struct session_welcome welcome;
+    // Aligned for the record of the thread that receives.
+    struct box_session *session = aligned_alloc(64, (sizeof(*session) + 63) & ~(size_t)63);
+    if (!session) {
+        error->result = CUDA_ERROR_OUT_OF_MEMORY;
+        snprintf(error->text, sizeof(error->text), "no memory for a session");
+        return NULL;
+    }
+    memset(session, 0, sizeof(*session));
+    session->stream.fd = -1;
+    pthread_mutex_init(&session->lock, NULL);
+    pthread_mutex_init(&session->pushing, NULL);
+    pthread_cond_init(&session->service_needed, NULL);
+    if (session_open(request, &welcome, &session->stream, error) != 0) {
+        session_free(session);
+        return NULL;
+    }
+    char address[ENDPOINT_TEXT_MAX];
+    endpoint_format(&request->endpoint, address);
+    snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, address);
+    session->id = welcome.session;
+    int err = snapshot_take(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
+    if (err) {
+        error->result = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+        snprintf(error->text, sizeof(error->text),
+                 "box %s describes its devices in a form that this library does not know: "
+                 "install the same version of rgpu on both sides", session->box);
+    } else {
+        err = session_choose_link(session, &welcome, request->transport, error);
+    }
+    session_welcome_free(&welcome);
+    if (!err)
+        err = staging_start(session, error);
+    if (err) {
+        session_free(session);
+        return NULL;
+    }
+    return session;
+}
+
+static CUresult open_box(const struct session_request *request)
+{
+    struct session_error error = {0};
+    struct box_session *session = session_try(request, &error);
+    if (!session && !error.result && request->transport == CONTROL_TRANSPORT_AUTOMATIC) {
+        struct session_request over_tcp = *request;
+        over_tcp.transport = CONTROL_TRANSPORT_TCP;
+        log_warn("falling back to tcp reason=\"%s\"", error.text);
+        session = session_try(&over_tcp, &error);
+    }
+    if (!session) {
+        tell(error.text);
+        return error.result ? (CUresult)error.result : CUDA_ERROR_SYSTEM_NOT_READY;
+    }
+    session->first_device = session_device_count;
+    session_device_count += (int)session->device_count;
+    sessions[session_count++] = session;
+    return CUDA_SUCCESS;
+}
+
+// REQUEST says what all boxes are asked.
+static CUresult open_listed(const char *list, struct session_request request)
+{
+    struct endpoint endpoints[SESSIONS_MAX];
+    int count = endpoint_parse_list(list, ENDPOINT_DEFAULT_PORT, endpoints, SESSIONS_MAX);
+    if (count <= 0) {
+        tell("RGPU_BOXES is not a list of host:port[,host:port...]");
+        return CUDA_ERROR_NO_DEVICE;
+    }
+    CUresult result = CUDA_SUCCESS;
+    for (int i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        request.endpoint = endpoints[i];
+        result = open_box(&request);
+    }
+    return result;
+}
+
+static CUresult open_ticketed(const struct ticket_bundle *bundle, struct session_request request)
+{
+    for (size_t i = 0; i < bundle->count; i++) {
+        struct endpoint endpoints[SESSIONS_MAX];
+        int count = session_count >= SESSIONS_MAX ? -E2BIG
+                    : endpoint_parse_list(bundle->entries[i].addresses, ENDPOINT_DEFAULT_PORT,
+                                          endpoints, SESSIONS_MAX);
+        if (count <= 0) {
+            tell("the ticket names no usable address of a box");
+            return CUDA_ERROR_NO_DEVICE;
+        }
+        CUresult result = CUDA_ERROR_NO_DEVICE;
+        request.token = bundle->entries[i].token;
+        request.box = bundle->entries[i].box;
+        for (int a = 0; a < count && result != CUDA_SUCCESS; a++) {
+            request.endpoint = endpoints[a];
+            result = open_box(&request);
+        }
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    return CUDA_SUCCESS;
+}
+
+static void close_all(void)
+{
+    while (session_count)
+        session_free(sessions[--session_count]);
+    session_device_count = 0;
+}
+
+CUresult sessions_open(void)
+{
+    struct session_request request = {0};
+    if (transport_choice(&request.transport) != 0 || protection_choice(&request.protection) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+
+    struct ticket_bundle bundle;
+    const char *boxes = getenv("RGPU_BOXES");
+    int err = ticket_bundle_load(&bundle);
+    CUresult result;
+    if (err == 0) {
+        result = open_ticketed(&bundle, request);
+        ticket_bundle_free(&bundle);
+    } else if (err != -ENOENT) {
+        tell(err == -EPERM ? "the file that RGPU_TICKET_FILE names can be read by others or is not "
+                             "yours: make it mode 0600"
+             : err == -EBADMSG ? "RGPU_TICKET or RGPU_TICKET_FILE does not hold a ticket"
+                               : "cannot read the ticket that RGPU_TICKET_FILE names");
+        result = CUDA_ERROR_NO_DEVICE;
+    } else if (boxes && *boxes) {
+        result = open_listed(boxes, request);
+    } else {
+        tell("no GPU box is named: set RGPU_BOXES=host:port, or run under a job that has a ticket "
+             "(RGPU_TICKET_FILE)");
+        result = CUDA_ERROR_NO_DEVICE;
+    }
+    if (result != CUDA_SUCCESS)
+        close_all();
+    return result;
+}

@@ -1,0 +1,57 @@
+// Connecting to the boxes, once; and what becomes of it in a forked child.
+#include "client-lib/session/process.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "client-lib/session/opening.h"
+#include "common/scope.h"
+
+enum { NOT_INITIALIZED, READY, FORKED };
+
+static _Atomic int state;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// In the child of a fork CUDA cannot be used, as with a local GPU; the parent's sessions go on.
+static void forget_in_child(void)
+{
+    if (atomic_load(&state) == READY) {
+        atomic_store(&state, FORKED);
+        sessions_abandon();
+    }
+    pthread_mutex_init(&lock, NULL);
+}
+
+CUresult process_ready(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_acquire);
+    return __builtin_expect(now == READY, 1) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+// The caller holds the lock.
+static CUresult open_all(const struct session_listener *listener)
+{
+    // Threads that are started here leave signals to those of the program.
+    sigset_t all, old;
+    session_listener = listener;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    CUresult result = sessions_open();
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return result;
+}
+
+CUresult process_start(const struct session_listener *listener)
+{
+    SCOPED_LOCK(&lock);
+    int now = atomic_load(&state);
+    if (now != NOT_INITIALIZED)
+        return now == READY ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+    CUresult result = open_all(listener);
+    if (result == CUDA_SUCCESS) {
+        pthread_atfork(NULL, NULL, forget_in_child);
+        atomic_store_explicit(&state, READY, memory_order_release);
+    }
+    return result;
+}

@@ -1,0 +1,15 @@
+// How a client uses the RDMA fabric.
+#ifndef RGPU_CLIENT_RDMA_SETTINGS_H
+#define RGPU_CLIENT_RDMA_SETTINGS_H
+
+#include "transport/rdma.h"
+
+struct rdma_settings {
+    struct rdma_options options;
+    char devices[1024];
+};
+// From the environment (RGPU_RDMA_...); what makes no sense is ignored with a message. The numbers
+// that a box gives its sessions follow one another, and so spread them over the devices.
+void rdma_settings_read(struct rdma_settings *out, uint64_t session);
+
+#endif

@@ -1,0 +1,43 @@
+// Requests on a session's link.
+#include "client-lib/session/send.h"
+
+#include <string.h>
+
+#include "client-lib/session/waiting.h"
+
+struct wire_request *session_reserve(struct box_session *session, uint16_t op, uint64_t context,
+                                     size_t size, CUresult *result)
+{
+    size_t whole = (sizeof(struct wire_request) + size + 7) & ~(size_t)7;
+    if (whole > WIRE_RECORD_MAX) {
+        *result = CUDA_ERROR_INVALID_VALUE;
+        return NULL;
+    }
+    *result = session_lost(session);
+    if (*result != CUDA_SUCCESS)
+        return NULL;
+    struct wire_request *record = link_reserve(session->link, (uint32_t)whole);
+    if (!record) {
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
+        *result = session_lost(session);
+        return NULL;
+    }
+    *record = (struct wire_request){.size = (uint32_t)whole, .op = op, .context = context};
+    // What pads the record must not tell the box anything of this process's memory.
+    if (whole != sizeof(*record) + size)
+        memset((uint8_t *)record + whole - 8, 0, 8);
+    return record;
+}
+
+bool session_ask(struct box_session *session, struct wire_request *record, struct waiter *waiter)
+{
+    uint32_t number = session_prepare(session, waiter);
+    record->call = number; // the record may be the peer's memory too: not read back
+    if (!number) {
+        link_cancel(session->link);
+        return false;
+    }
+    link_commit_flush(session->link);
+    session_wait(session, waiter);
+    return true;
+}

@@ -1,0 +1,14 @@
+// What a box says of its devices when a session begins.
+#ifndef RGPU_CLIENT_SNAPSHOT_READ_H
+#define RGPU_CLIENT_SNAPSHOT_READ_H
+
+#include <stddef.h>
+
+#include "client-lib/session/box_session.h"
+
+// Fills the session's devices and peers, which are freed with it. -EPROTO: not the form that this
+// library knows; -ENOMEM.
+int snapshot_take(struct box_session *session, const void *bytes, size_t size)
+    __attribute__((warn_unused_result));
+
+#endif

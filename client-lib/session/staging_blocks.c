@@ -1,0 +1,175 @@
+// The account of the staging blocks.
+#include "client-lib/session/staging_blocks.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/scope.h"
+#include "cuda_ops.h"
+
+static int make_blocks(struct box_session *session)
+{
+    const struct link_staging *shared = session->staging;
+    if (shared->block_count == 0 || shared->block_count > LINK_FLAGS - FENCE_FLAGS)
+        return -1;
+    struct staging *staging =
+        calloc(1, sizeof(*staging) + shared->block_count * sizeof(staging->blocks[0]));
+    if (!staging)
+        return -1;
+    pthread_mutex_init(&staging->lock, NULL);
+    staging->count = shared->block_count;
+    staging->size = shared->block_size;
+    staging->owed_end = &staging->owed;
+    session->blocks = staging;
+    return 0;
+}
+
+// Tells the box where our staging blocks are.
+static int reach_staging(struct box_session *session)
+{
+    struct {
+        struct wire_request head;
+        struct args_host_reach args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_host_reach},
+        .args = {.address = (uintptr_t)session->staging->base, .size = session->staging->size,
+                 .region = WIRE_REGION_STAGING},
+    };
+    int err = link_expose_staging(session->link, &record.args.key);
+    void *room = err ? NULL : link_reserve(session->link, sizeof(record));
+    if (!room)
+        return -EPIPE;
+    memcpy(room, &record, sizeof(record));
+    link_commit(session->link);
+    return 0;
+}
+
+int staging_start(struct box_session *session, struct session_error *error)
+{
+    session->staging = link_staging(session->link);
+    session->reached = session->staging && !link_shares_memory(session->link);
+    if (session->reached && reach_staging(session) != 0) {
+        error->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+        strcpy(error->text, "the link went down before the first call");
+        return -1;
+    }
+    if (session->staging && make_blocks(session) != 0) {
+        error->result = CUDA_ERROR_OUT_OF_MEMORY;
+        strcpy(error->text, "no memory for the session's staging blocks");
+        return -1;
+    }
+    return 0;
+}
+
+uint32_t block_index(const struct staging *staging, const struct block *block)
+{
+    return (uint32_t)(block - staging->blocks);
+}
+
+void *block_memory(const struct box_session *session, const struct block *block)
+{
+    const struct link_staging *shared = session->staging;
+    return (uint8_t *)shared->base + shared->blocks_offset +
+           (uint64_t)block_index(session->blocks, block) * shared->block_size;
+}
+
+uint64_t block_name(const struct box_session *session, const struct block *block)
+{
+    const struct link_staging *shared = session->staging;
+    return WIRE_HOST(WIRE_REGION_STAGING,
+                     shared->blocks_offset +
+                         (uint64_t)block_index(session->blocks, block) * shared->block_size);
+}
+
+bool flag_reached(const struct box_session *session, uint32_t index, uint32_t value)
+{
+    uint32_t now = atomic_load_explicit((_Atomic uint32_t *)&session->staging->flags[index],
+                                        memory_order_acquire);
+    return (int32_t)(now - value) >= 0;
+}
+
+static bool block_done(const struct box_session *session, const struct block *block)
+{
+    return flag_reached(session, block_index(session->blocks, block), block->use);
+}
+
+struct block *block_find_free(struct box_session *session, struct block *oldest, int *index)
+{
+    struct staging *staging = session->blocks;
+    *index = -1;
+    SCOPED_LOCK(&staging->lock);
+    for (uint32_t i = 0; i < staging->count; i++) {
+        struct block *block = &staging->blocks[(staging->next + i) % staging->count];
+        if (block->state == BLOCK_SENT && block_done(session, block))
+            block->state = BLOCK_FREE;
+        if (block->state == BLOCK_FREE) {
+            block->state = BLOCK_FILLING;
+            staging->next = block_index(staging, block) + 1;
+            return block;
+        }
+        if (*index < 0 && block->state != BLOCK_FILLING) {
+            *oldest = *block;
+            *index = (int)block_index(staging, block);
+        }
+    }
+    return NULL;
+}
+
+void block_set(struct box_session *session, struct block *block, int state)
+{
+    SCOPED_LOCK(&session->blocks->lock);
+    block->state = state;
+}
+
+void block_abandon(struct box_session *session, struct block *block)
+{
+    session->staging->flags[block_index(session->blocks, block)] = block->use;
+    block_set(session, block, BLOCK_FREE);
+}
+
+void block_owe(struct box_session *session, struct block *block, void *to)
+{
+    struct staging *staging = session->blocks;
+    SCOPED_LOCK(&staging->lock);
+    block->owed_to = to;
+    block->next = NULL;
+    block->state = BLOCK_OWED;
+    *staging->owed_end = block;
+    staging->owed_end = &block->next;
+    staging->owed_count++;
+}
+
+// Moves the data of an owed block to where it belongs. The staging lock is held.
+static void settle(struct box_session *session, struct block *block)
+{
+    memcpy(block->owed_to, block_memory(session, block), block->size);
+    block->state = BLOCK_FREE;
+}
+
+bool staging_owed(const struct box_session *session)
+{
+    return session->blocks &&
+           atomic_load_explicit(&session->blocks->owed_count, memory_order_relaxed);
+}
+
+void staging_deliver(struct box_session *session)
+{
+    struct staging *staging = session->blocks;
+    if (!staging_owed(session))
+        return;
+    SCOPED_LOCK(&staging->lock);
+    struct block **at = &staging->owed;
+    while (*at) {
+        struct block *block = *at;
+        if (block_done(session, block)) {
+            *at = block->next;
+            staging->owed_count--;
+            settle(session, block);
+        } else {
+            at = &block->next;
+        }
+    }
+    staging->owed_end = at;
+}

@@ -1,0 +1,185 @@
+// Waiting for what a worker sends: one thread at a time reads the link and hands out the events.
+#include "client-lib/session/waiting.h"
+
+#include "client-lib/session/incoming.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+uint32_t session_prepare(struct box_session *session, struct waiter *waiter)
+{
+    uint32_t call = 0;
+    pthread_cond_init(&waiter->changed, NULL);
+    SCOPED_LOCK(&session->lock);
+    for (int i = 0; i < SESSION_CALLS && !call; i++) {
+        uint32_t next = ++session->next_call;
+        if (next && !session->calls[next % SESSION_CALLS])
+            call = next;
+    }
+    if (call) {
+        session->calls[call % SESSION_CALLS] = waiter;
+        waiter->next = session->waiting;
+        session->waiting = waiter;
+    }
+    return call;
+}
+
+static void unlink_waiter(struct box_session *session, struct waiter *waiter)
+{
+    for (struct waiter **at = &session->waiting; *at; at = &(*at)->next) {
+        if (*at == waiter) {
+            *at = waiter->next;
+            break;
+        }
+    }
+}
+
+// Receives one event with the lock released. The caller has set `receiving`.
+static void receive_one(struct box_session *session)
+{
+    pthread_mutex_unlock(&session->lock);
+    int size = link_receive(session->link, session->record, sizeof(session->record), -1);
+    if (size > 0)
+        incoming_handle(session, (uint32_t)size);
+    else if (size < 0)
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
+    pthread_mutex_lock(&session->lock);
+}
+
+// Some thread must go on reading when the one that did so has what it wanted.
+static void pass_on(struct box_session *session)
+{
+    if (session->waiting)
+        pthread_cond_signal(&session->waiting->changed);
+    else if (session->expecting)
+        pthread_cond_signal(&session->service_needed);
+}
+
+void session_wait(struct box_session *session, struct waiter *waiter)
+{
+    pthread_mutex_lock(&session->lock);
+    while (!waiter->done && !session_lost(session)) {
+        if (!session->receiving) {
+            session->receiving = true;
+            while (!waiter->done && !session_lost(session))
+                receive_one(session);
+            session->receiving = false;
+        } else {
+            if (session->service_receiving)
+                link_kick(session->link);
+            pthread_cond_wait(&waiter->changed, &session->lock);
+        }
+    }
+    if (!waiter->done)
+        waiter->result = session_lost(session);
+    unlink_waiter(session, waiter);
+    for (int i = 0; !waiter->done && i < SESSION_CALLS; i++)
+        if (session->calls[i] == waiter)
+            session->calls[i] = NULL;
+    if (!session->receiving)
+        pass_on(session);
+    pthread_mutex_unlock(&session->lock);
+    pthread_cond_destroy(&waiter->changed);
+}
+
+bool session_take_credit(struct box_session *session)
+{
+    struct waiter waiter = {0};
+    SCOPED_LOCK(&session->lock);
+    while (!session->credits && !session_lost(session)) {
+        if (!session->receiving) {
+            session->receiving = true;
+            while (!session->credits && !session_lost(session))
+                receive_one(session);
+            session->receiving = false;
+            pass_on(session);
+        } else {
+            pthread_cond_init(&waiter.changed, NULL);
+            waiter.next = session->waiting;
+            session->waiting = &waiter;
+            if (session->service_receiving)
+                link_kick(session->link);
+            pthread_cond_wait(&waiter.changed, &session->lock);
+            unlink_waiter(session, &waiter);
+            pthread_cond_destroy(&waiter.changed);
+        }
+    }
+    bool taken = session->credits > 0 && !session_lost(session);
+    if (taken)
+        session->credits--;
+    return taken;
+}
+
+void session_add_pull(struct box_session *session, struct pull *pull)
+{
+    SCOPED_LOCK(&session->lock);
+    pull->job = ++session->next_job;
+    pull->next = session->pulls;
+    session->pulls = pull;
+    if (pull->waiter) {
+        pthread_cond_init(&pull->waiter->changed, NULL);
+        pull->waiter->next = session->waiting;
+        session->waiting = pull->waiter;
+    }
+}
+
+uint32_t session_new_job(struct box_session *session)
+{
+    SCOPED_LOCK(&session->lock);
+    return ++session->next_job;
+}
+
+bool session_expecting(struct box_session *session)
+{
+    return atomic_load_explicit(&session->expecting, memory_order_relaxed) != 0;
+}
+
+void session_drop_pull(struct box_session *session, struct pull *pull)
+{
+    SCOPED_LOCK(&session->lock);
+    for (struct pull **at = &session->pulls; *at; at = &(*at)->next) {
+        if (*at == pull) {
+            *at = pull->next;
+            break;
+        }
+    }
+    if (pull->waiter) {
+        unlink_waiter(session, pull->waiter);
+        pthread_cond_destroy(&pull->waiter->changed);
+    }
+}
+
+// Reads events while no thread of the program does and some are expected.
+static void *serve_events(void *argument)
+{
+    struct box_session *session = argument;
+    SCOPED_LOCK(&session->lock);
+    while (!session_lost(session)) {
+        if (session->expecting && !session->receiving && !session->waiting) {
+            session->receiving = session->service_receiving = true;
+            receive_one(session);
+            session->receiving = session->service_receiving = false;
+            if (session->waiting)
+                pass_on(session);
+        } else {
+            pthread_cond_wait(&session->service_needed, &session->lock);
+        }
+    }
+    return NULL;
+}
+
+void session_expect(struct box_session *session, int change)
+{
+    SCOPED_LOCK(&session->lock);
+    session->expecting += (unsigned int)change;
+    if (change > 0 && !session->service_started) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, serve_events, session) == 0) {
+            pthread_detach(thread);
+            session->service_started = true;
+        } else {
+            log_error("cannot start a thread box=%s", session->box);
+        }
+    }
+    if (change > 0)
+        pthread_cond_signal(&session->service_needed);
+}

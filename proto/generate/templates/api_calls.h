@@ -1,0 +1,13 @@
+/* Generated from proto/cuda.spec: the calls of the driver that the client library carries. */
+#ifndef GEN_API_CALLS_H
+#define GEN_API_CALLS_H
+#include "cuda_ops.h"
+
+% for c in cuda:
+%   if not c.is_unsupported:
+%       for symbol, _, _ in c.symbols():
+RGPU_EXPORT CUresult ${symbol}(${c.c_params if c.is_sent else c.prototype});
+%       end
+%   end
+% end
+#endif

@@ -1,9 +1,0 @@
-/* Generated from proto/cuda.spec. */
-#include "client-lib/unsupported.h"
-
-/* Calls that the client library does not carry: refused, and named once in the log. */
-% for c in calls:
-%   for symbol, _, _ in c.symbols() if c.is_unsupported else ():
-UNSUPPORTED(${symbol})
-%   end
-% end

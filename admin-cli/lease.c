@@ -87,17 +87,32 @@ static bool was_interrupted(void)
 
 // ---- waiting for the lease ----
 
+// In time for the lease to live, and no oftener: thousands may wait.
+static int renew_in_time(struct broker_client *client, const char *id, struct timespec *next)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec < next->tv_sec)
+        return 0;
+    next->tv_sec = now.tv_sec + RENEW_EVERY;
+    return broker_client_renew(client, id, LIFETIME);
+}
+
 static int await_grant(struct broker_client *client, struct broker_lease *lease)
 {
+    struct timespec next;
     int error = 0;
 
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    next.tv_sec += RENEW_EVERY;
     fprintf(stderr, "rgpuctl run: lease %s waits for GPUs\n", lease->id);
     while (!error && !strcmp(lease->state, "queued")) {
         char id[sizeof(lease->id)];
         if (was_interrupted())
             return -EINTR;
         strcpy(id, lease->id);
-        error = broker_client_renew(client, id, LIFETIME);
+        error = renew_in_time(client, id, &next);
         broker_lease_clear(lease);
         strcpy(lease->id, id);
         if (!error)

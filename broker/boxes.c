@@ -425,6 +425,7 @@ int broker_hear(struct broker *broker, struct pool_box *box, const char *instanc
         return -ESTALE;
     box->heard = broker_steady();
     box->seen = broker_wall();
+    broker->queue_dirty |= box->hung_up;
     box->hung_up = false;
     if (box->known_lost || (box->recheck && has_lost_lease(broker, box)))
         error = find_box(broker, box, actor);

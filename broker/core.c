@@ -51,6 +51,8 @@ int broker_open(const char *path, bool full_sync, struct broker *broker)
     }
     broker->wall_minus_steady = broker_wall() - (int64_t)broker_steady();
     TAILQ_FOREACH(lease, &broker->pool->leases, all) {
+        if (lease->expires && lease->state == LEASE_QUEUED) /* renewals of those are not written */
+            lease->expires = broker_wall() + lease->lifetime;
         if (lease->expires)
             lease->deadline = broker_steady() + (double)(lease->expires - broker_wall());
         if (lease->state == LEASE_QUEUED && queue_join(broker->pool->queue, lease) < 0)

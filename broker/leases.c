@@ -266,7 +266,8 @@ static int serve_class(struct broker *broker, struct queue_class *entry, bool *g
 
     *granted = error == 0;
     if (error && entry->generation != broker->pool->generation + 1) {
-        entry->impossible = !plan_is_possible(broker->pool, &entry->request);
+        queue_set_possible(broker->pool->queue, entry,
+                           plan_is_possible(broker->pool, &entry->request));
         entry->generation = broker->pool->generation + 1;
     }
     if (error) {
@@ -406,6 +407,8 @@ int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifeti
     if (lease->state == LEASE_ENDING)
         return -ESTALE;
     start_lifetime(lease, lifetime);
+    if (lease->state == LEASE_QUEUED)
+        return 0; /* it holds nothing, and a restart gives it its time anew: not worth a write */
     change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);
     error = broker_begin(broker);
     if (error)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/queue.h"
+#include "broker/claims.h"
 
 /* One attempt. `ideal` asks what would be possible in an empty pool with everything in service. */
 struct attempt {
@@ -49,58 +49,27 @@ bool gpu_usable(const struct pool_gpu *gpu)
 {
     const struct pool_box *box = gpu->box;
 
-    return gpu->present && gpu->ready && !gpu->drained && box->connected && box->settled &&
-           box->accepting && !box->drained;
+    return gpu->present && gpu->ready && !gpu->drained && box->connected && !box->hung_up &&
+           box->settled && box->accepting && !box->drained;
 }
 
-static bool matches(const char *pattern, const char *text)
+bool pattern_matches(const char *pattern, const char *text)
 {
     return !*pattern || fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 }
 
 static bool box_matches(const struct request *request, const struct pool_box *box)
 {
-    return matches(request->box, box->name) && matches(request->locality, box->locality);
+    return pattern_matches(request->box, box->name) && pattern_matches(request->locality, box->locality);
 }
 
 static bool gpu_matches(struct attempt *attempt, const struct pool_gpu *gpu)
 {
     if (attempt->model_seen != gpu->model) {
         attempt->model_seen = gpu->model;
-        attempt->model_match = matches(attempt->request->model, gpu->model);
+        attempt->model_match = pattern_matches(attempt->request->model, gpu->model);
     }
     return attempt->model_match && gpu->memory >= attempt->request->min_memory;
-}
-
-static bool wants_mode(const struct request *request, enum gpu_mode mode)
-{
-    for (uint32_t i = 0; i < request->part_count; i++)
-        if (request->parts[i].mode == mode)
-            return true;
-    return false;
-}
-
-static bool wants_mode_of(const struct request *request, const struct pool_gpu *gpu)
-{
-    return (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && wants_mode(request, GPU_EXCLUSIVE)) ||
-           (gpu_takes_mode(gpu, GPU_SHARED) && wants_mode(request, GPU_SHARED));
-}
-
-/* Whether somebody who waits longer could use this GPU. */
-static bool claimed(const struct attempt *attempt, const struct pool_gpu *gpu)
-{
-    const struct queue_class *entry;
-
-    TAILQ_FOREACH(entry, &attempt->pool->queue->classes, all) {
-        const struct request *other = &entry->request;
-        if (TAILQ_FIRST(&entry->waiting)->sequence >= attempt->sequence)
-            return false;
-        if (!entry->impossible && wants_mode_of(other, gpu) &&
-            gpu->memory >= other->min_memory && matches(other->model, gpu->model) &&
-            box_matches(other, gpu->box))
-            return true;
-    }
-    return false;
 }
 
 static bool already_planned(const struct attempt *attempt, const struct pool_gpu *gpu)
@@ -127,13 +96,13 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
     return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
 }
 
-static bool fits(struct attempt *attempt, const struct pool_gpu *gpu,
+static bool fits(struct attempt *attempt, struct pool_gpu *gpu,
                  const struct request_part *part)
 {
     /* What is cheap and mostly says no comes first. */
     return has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
            (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
-           (attempt->ideal || !claimed(attempt, gpu));
+           (attempt->ideal || !claims_bar(attempt->pool, gpu, attempt->sequence));
 }
 
 /* Whether it is worth looking at the GPUs of a box. */

@@ -51,6 +51,17 @@ struct request {
     char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
 };
 
+#define NO_CLAIM UINT64_MAX
+
+/* Who of those that wait has a claim on a GPU, as it was found out last (claims.c). */
+struct gpu_claim {
+    uint64_t lowest;   /* sequence, or NO_CLAIM */
+    uint64_t newest;   /* highest head of a class that was looked at */
+    uint64_t found_in; /* state of queue and pool, 0: never */
+    uint64_t gone;     /* count of heads that had left the queue */
+    uint8_t modes;     /* that the GPU took */
+};
+
 /* What placement looks at fills one cache line, for it looks at every GPU of the pool. */
 struct pool_gpu {
     struct pool_box *box;
@@ -66,6 +77,7 @@ struct pool_gpu {
     bool drained, present;
     bool ready; /* the box has measured what a context takes: it may be granted */
     char uuid[POOL_NAME_MAX];
+    struct gpu_claim claim;
 } __attribute__((aligned(64)));
 
 struct pool_box {
@@ -83,7 +95,7 @@ struct pool_box {
     bool known_lost; /* its leases are marked lost */
     bool recheck;    /* a lease may have been marked lost before the broker was started */
     bool has_orders; /* there is something to tell it at once; then it is in pool->orders */
-    bool hung_up;    /* its last connection is closed */
+    bool hung_up;    /* its last connection is closed: perhaps it has just died, so it gets nothing */
     bool impostor;   /* somebody has been refused who said that it is elsewhere */
     void *peer;      /* of the HTTP side: the call with which the box waits for orders */
     int64_t epoch;  /* in which it has registered */

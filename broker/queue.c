@@ -56,6 +56,12 @@ int queue_join(struct queue *queue, struct pool_lease *lease)
     return 0;
 }
 
+void queue_set_possible(struct queue *queue, struct queue_class *entry, bool possible)
+{
+    queue->changes += entry->impossible == possible;
+    entry->impossible = !possible;
+}
+
 /* Puts a class whose head has changed back where its new head belongs. */
 static void sort_in(struct queue *queue, struct queue_class *entry)
 {
@@ -80,6 +86,7 @@ void queue_leave(struct queue *queue, struct pool_lease *lease)
     if (!entry)
         return;
     was_head = TAILQ_FIRST(&entry->waiting) == lease;
+    queue->gone += was_head;
     TAILQ_REMOVE(&entry->waiting, lease, waiting);
     lease->queue_class = NULL;
     queue->length--;

@@ -23,12 +23,16 @@ struct queue {
     struct class_list classes; /* by rising sequence of their heads */
     size_t length;
     uint64_t pass;
+    uint64_t gone;    /* grows when a class loses its head */
+    uint64_t changes; /* grows when a class begins or ceases to be impossible */
 };
 
 struct queue *queue_new(void);
 void queue_free(struct queue **queue);
 /* The lease's sequence must be higher than that of all that wait. */
 int queue_join(struct queue *queue, struct pool_lease *lease) __attribute__((warn_unused_result));
+/* Whether a class can be served at all, by the pool as it is. */
+void queue_set_possible(struct queue *queue, struct queue_class *entry, bool possible);
 /* Does nothing for a lease that does not wait. */
 void queue_leave(struct queue *queue, struct pool_lease *lease);
 

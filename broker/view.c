@@ -7,6 +7,8 @@ static const char *box_state(const struct pool_box *box)
 {
     if (!box->connected)
         return "away";
+    if (box->hung_up)
+        return "silent";
     if (box->drained)
         return box->holders ? "draining" : "drained";
     if (!box->accepting)
@@ -37,6 +39,8 @@ static const char *gpu_state(const struct pool_gpu *gpu)
         return "missing";
     if (!gpu->box->connected)
         return "away";
+    if (gpu->box->hung_up)
+        return "silent";
     if (gpu->drained || gpu->box->drained)
         return gpu->holders ? "draining" : "drained";
     if (!gpu->box->accepting)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "broker/claims.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "tests/tap.h"

@@ -68,15 +68,114 @@ static void test_fairness(void)
     is_int(place(pool, &elsewhere, sequence + 1), 0, "another model is not");
     is_int(place(pool, &share, sequence + 1), 0, "nor are shares");
     is_int(place(pool, &small, waiting->sequence), 0, "who came before takes it");
-    waiting->queue_class->impossible = true;
+    queue_set_possible(pool->queue, waiting->queue_class, false);
     is_int(place(pool, &small, sequence + 1), 0, "who can never be served holds up nobody");
     queue_leave(pool->queue, waiting);
     is_int(place(pool, &small, sequence + 1), 0, "nor who has gone");
     pool_free(&pool);
 }
 
+enum { KINDS = 12, STEPS = 4000 };
+
+static struct request kind(unsigned number)
+{
+    struct request request = sample_request(1 + number % 3, number % 2 ? GPU_SHARED : GPU_EXCLUSIVE,
+                                            number % 2 ? GB : 0);
+
+    strcpy(request.model, number % 4 < 2 ? "H200" : "A100");
+    if (number % 3 == 0)
+        strcpy(request.box, "a");
+    return request;
+}
+
+/* What is remembered of a GPU's claims against looking through the whole queue. */
+static bool as_if_forgotten(struct pool *pool, uint64_t newcomer)
+{
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
+            struct pool_gpu fresh = *pool->boxes[i]->gpus[j];
+            uint64_t as = (uint64_t)random() % 2 ? newcomer : (uint64_t)random() % newcomer;
+
+            fresh.claim.found_in = 0;
+            if (claims_bar(pool, pool->boxes[i]->gpus[j], as) != claims_bar(pool, &fresh, as))
+                return false;
+        }
+    return true;
+}
+
+static void test_memory_of_claims(void)
+{
+    struct pool *pool = pool_new();
+    struct pool_lease *waiting[64] = {0};
+    struct pool_hold hold[64] = {0};
+    struct pool_box *boxes[] = {sample_box(pool, "a", 3, "H200", 100 * GB, GPU_EXCLUSIVE),
+                                sample_box(pool, "b", 3, "A100", 80 * GB, GPU_SHARED)};
+    bool same = true;
+
+    srandom(7);
+    boxes[0]->gpus[0]->automatic = boxes[1]->gpus[0]->automatic = true;
+    for (int step = 0; same && step < STEPS; step++) {
+        unsigned place = (unsigned)random() % 64;
+        struct pool_gpu *gpu = boxes[place % 2]->gpus[place % 3];
+        struct request request = kind((unsigned)random() % KINDS);
+
+        if (random() % 8 == 0 && waiting[place]) {
+            queue_set_possible(pool->queue, waiting[place]->queue_class, random() % 2);
+        } else if (random() % 3 == 0) {
+            hold[place].gpu = gpu;
+            hold[place].box = gpu->box;
+            hold[place].mode = (enum gpu_mode)gpu->mode;
+            if (hold[place].held)
+                pool_give_back(&hold[place]);
+            else
+                pool_take(&hold[place]);
+        } else if (waiting[place]) {
+            pool_remove_lease(pool, waiting[place]);
+            waiting[place] = NULL;
+        } else {
+            waiting[place] = wait_for(pool, &request);
+        }
+        same = as_if_forgotten(pool, sequence + 1);
+    }
+    ok(same, "what is remembered of claims is what the queue says, after any change");
+    for (int i = 0; i < 64; i++)
+        if (hold[i].held)
+            pool_give_back(&hold[i]);
+    pool_free(&pool);
+}
+
+static void test_reasons(void)
+{
+    struct pool *pool = pool_new();
+    struct request two = sample_request(2, GPU_EXCLUSIVE, 0), four = sample_request(4, 0, 0);
+    struct pool_lease *first, *second, *third;
+    struct pool_hold hold[4];
+    char text[160];
+
+    sample_box(pool, "a", 4, "H200", 100 * GB, GPU_EXCLUSIVE);
+    is_int(sample_take(pool, &two, hold), 0, "two of four are taken");
+    first = wait_for(pool, &four);
+    second = wait_for(pool, &two);
+    third = wait_for(pool, &two);
+    claims_explain(pool, first, text, sizeof(text));
+    is_str(text, "2 of 4 GPUs of its kind are free, it wants 4", "too few are free");
+    claims_explain(pool, second, text, sizeof(text));
+    is_str(text, "2 GPUs are free, 2 of them are left to those who came before", "they are not left");
+    claims_explain(pool, third, text, sizeof(text));
+    is_str(text, "others who want the same came before", "or others are in front");
+    pool->boxes[0]->drained = true;
+    claims_explain(pool, first, text, sizeof(text));
+    is_str(text, "0 of 4 GPUs of its kind are in service, it wants 4", "or the box is drained");
+    queue_set_possible(pool->queue, first->queue_class, false);
+    claims_explain(pool, first, text, sizeof(text));
+    is_str(text, "the pool has no longer what it asks for", "or it can never be");
+    pool_free(&pool);
+}
+
 int main(void)
 {
+    test_memory_of_claims();
+    test_reasons();
     test_order();
     test_fairness();
     return done();

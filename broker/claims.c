@@ -1,0 +1,163 @@
+/* Claims of those who wait on GPUs, and why they wait. */
+#include "broker/claims.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/plan.h"
+#include "broker/queue.h"
+
+static bool wants_mode(const struct request *request, enum gpu_mode mode)
+{
+    for (uint32_t i = 0; i < request->part_count; i++)
+        if (request->parts[i].mode == mode)
+            return true;
+    return false;
+}
+
+bool request_wants(const struct request *request, const struct pool_gpu *gpu)
+{
+    bool mode = (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && wants_mode(request, GPU_EXCLUSIVE)) ||
+                (gpu_takes_mode(gpu, GPU_SHARED) && wants_mode(request, GPU_SHARED));
+
+    return mode && gpu->memory >= request->min_memory && pattern_matches(request->model, gpu->model) &&
+           pattern_matches(request->box, gpu->box->name) &&
+           pattern_matches(request->locality, gpu->box->locality);
+}
+
+static uint64_t head_of(const struct queue_class *entry)
+{
+    return TAILQ_FIRST(&entry->waiting)->sequence;
+}
+
+static bool claims(const struct queue_class *entry, const struct pool_gpu *gpu)
+{
+    return !entry->impossible && request_wants(&entry->request, gpu);
+}
+
+/* The lowest claim among all classes, which are sorted by their heads. */
+static uint64_t find_claim(const struct queue *queue, const struct pool_gpu *gpu)
+{
+    const struct queue_class *entry;
+
+    TAILQ_FOREACH(entry, &queue->classes, all)
+        if (claims(entry, gpu))
+            return head_of(entry);
+    return NO_CLAIM;
+}
+
+/* The same among those that have come since the GPU was looked at. */
+static uint64_t find_new_claim(const struct queue *queue, const struct pool_gpu *gpu)
+{
+    const struct queue_class *entry;
+    uint64_t claim = NO_CLAIM;
+
+    TAILQ_FOREACH_REVERSE(entry, &queue->classes, class_list, all) {
+        if (head_of(entry) <= gpu->claim.newest)
+            break;
+        if (claims(entry, gpu))
+            claim = head_of(entry);
+    }
+    return claim;
+}
+
+/*
+ * A class that comes is behind all others, so it adds a claim only where there is none; one that goes, or
+ * whose head goes, takes away no claim but its own.
+ */
+static uint64_t claim_on(const struct pool *pool, struct pool_gpu *gpu)
+{
+    const struct queue *queue = pool->queue;
+    struct gpu_claim *claim = &gpu->claim;
+    uint64_t now = queue->changes + pool->generation + 1;
+    uint8_t modes = (uint8_t)(gpu_takes_mode(gpu, GPU_EXCLUSIVE) | gpu_takes_mode(gpu, GPU_SHARED) << 1);
+
+    if (claim->found_in != now || claim->modes != modes ||
+        (claim->lowest != NO_CLAIM && claim->gone != queue->gone))
+        claim->lowest = find_claim(queue, gpu);
+    else if (claim->lowest == NO_CLAIM && !TAILQ_EMPTY(&queue->classes))
+        claim->lowest = find_new_claim(queue, gpu);
+    claim->found_in = now;
+    claim->modes = modes;
+    claim->gone = queue->gone;
+    if (!TAILQ_EMPTY(&queue->classes))
+        claim->newest = head_of(TAILQ_LAST(&queue->classes, class_list));
+    return claim->lowest;
+}
+
+bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence)
+{
+    return claim_on(pool, gpu) < sequence;
+}
+
+/* ---- why somebody waits ---- */
+
+struct census {
+    uint32_t fitting, in_service, roomy, left; /* each within the one before */
+};
+
+static bool has_room_for(const struct request *request, const struct pool_gpu *gpu)
+{
+    for (uint32_t i = 0; i < request->part_count; i++) {
+        const struct request_part *part = &request->parts[i];
+        if (part->mode == GPU_EXCLUSIVE ? gpu->holders == 0
+                                        : gpu_free_bytes(gpu) >= part->memory + gpu->context)
+            return true;
+    }
+    return false;
+}
+
+static void count_gpu(const struct pool *pool, const struct pool_lease *lease, struct pool_gpu *gpu,
+                      struct census *census)
+{
+    if (!request_wants(&lease->request, gpu))
+        return;
+    census->fitting++;
+    if (!gpu_usable(gpu))
+        return;
+    census->in_service++;
+    if (!has_room_for(&lease->request, gpu))
+        return;
+    census->roomy++;
+    census->left += !claims_bar(pool, gpu, lease->sequence);
+}
+
+static uint32_t wanted_gpus(const struct request *request)
+{
+    uint32_t total = 0;
+
+    for (uint32_t i = 0; i < request->part_count; i++)
+        total += request->parts[i].count;
+    return total;
+}
+
+void claims_explain(const struct pool *pool, const struct pool_lease *lease, char *text, size_t size)
+{
+    const struct queue_class *entry = lease->queue_class;
+    uint32_t wanted = wanted_gpus(&lease->request);
+    struct census census = {0};
+
+    *text = '\0';
+    if (!entry)
+        return;
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
+            count_gpu(pool, lease, pool->boxes[i]->gpus[j], &census);
+    if (entry->impossible)
+        snprintf(text, size, "the pool has no longer what it asks for");
+    else if (TAILQ_FIRST(&entry->waiting) != lease)
+        snprintf(text, size, "others who want the same came before");
+    else if (census.in_service < wanted)
+        snprintf(text, size, "%u of %u GPUs of its kind are in service, it wants %u",
+                 census.in_service, census.fitting, wanted);
+    else if (census.roomy < wanted)
+        snprintf(text, size, "%u of %u GPUs of its kind are free, it wants %u", census.roomy,
+                 census.in_service, wanted);
+    else if (census.left < wanted)
+        snprintf(text, size, "%u GPUs are free, %u of them are left to those who came before",
+                 census.roomy, census.roomy - census.left);
+    else
+        snprintf(text, size, "%u GPUs are free, but not on the boxes that it wants them on",
+                 census.left);
+}

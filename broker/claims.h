@@ -1,0 +1,19 @@
+/*
+ * Which GPUs are left to those who wait. What was found out about a GPU is kept with it until the queue
+ * or the GPU changes, since newcomers ask for every free GPU of the pool and the queue may be long.
+ */
+#ifndef RGPU_BROKER_CLAIMS_H
+#define RGPU_BROKER_CLAIMS_H
+
+#include "broker/pool.h"
+
+/* Whether the GPU is of a kind that the request could use, apart from who holds what of it. */
+bool request_wants(const struct request *request, const struct pool_gpu *gpu);
+
+/* Whether somebody of a lower sequence waits who could use this GPU. */
+bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence);
+
+/* Why a lease waits, as a sentence for people. Looks at all GPUs. */
+void claims_explain(const struct pool *pool, const struct pool_lease *lease, char *text, size_t size);
+
+#endif

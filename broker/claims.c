@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "broker/plan.h"
 #include "broker/queue.h"
+
+bool pattern_matches(const char *pattern, const char *text)
+{
+    return !*pattern || fnmatch(pattern, text, FNM_CASEFOLD) == 0;
+}
 
 static bool wants_mode(const struct request *request, enum gpu_mode mode)
 {

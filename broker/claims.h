@@ -7,6 +7,9 @@
 
 #include "broker/pool.h"
 
+/* A glob of a request, whatever the case; an empty one matches everything. */
+bool pattern_matches(const char *pattern, const char *text);
+
 /* Whether the GPU is of a kind that the request could use, apart from who holds what of it. */
 bool request_wants(const struct request *request, const struct pool_gpu *gpu);
 

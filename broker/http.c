@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "broker/listeners.h"
+#include "broker/overview.h"
 #include "common/api_auth.h"
 #include "common/log_limit.h"
 
@@ -265,9 +266,10 @@ int server_start(struct server *server)
     TAILQ_INIT(&server->held);
     server->started = broker_steady();
     server->sessions = json_object();
+    server->overview = overview_new();
     server->connections = connections_new(server->base, &handler, server, &limits);
     server->tick = event_new(server->base, -1, EV_PERSIST, on_tick, server);
-    if (!server->connections || !server->tick ||
+    if (!server->connections || !server->tick || !server->overview ||
         event_priority_set(server->tick, PRIORITY_TIME) < 0 || event_add(server->tick, &second) < 0)
         return -ENOMEM;
     if (store_durable_fd(server->broker->store) >= 0) {
@@ -293,5 +295,6 @@ void server_stop(struct server *server)
         event_free(server->durable);
     listeners_close(&server->listeners);
     connections_free(&server->connections);
+    overview_free(&server->overview);
     json_decref(server->sessions);
 }

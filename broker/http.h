@@ -77,6 +77,7 @@ struct server {
     struct call_list calls, box_calls; /* that wait */
     struct call_list held;             /* with answers to be given once a commit is durable */
     struct event *durable;
+    struct overview *overview;
     json_t *sessions;       /* by box: what it reported last */
     uint64_t requests, unauthorized;
     double started;

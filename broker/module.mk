@@ -24,6 +24,7 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
 
 BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c \
     broker/http_head.c broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \
-    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/metrics.c
+    broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/overview.c \
+    broker/names.c broker/metrics.c
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),\
     rgpubroker rgpucommon,$(BROKER_LIBS))

@@ -2,7 +2,6 @@
 #include "broker/plan.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,19 +42,6 @@ int request_check(const struct request *request, const char **why)
     else if (request->same_box && request->different_boxes && total > 1)
         *why = "same box and different boxes exclude each other";
     return *why ? -EINVAL : 0;
-}
-
-bool gpu_usable(const struct pool_gpu *gpu)
-{
-    const struct pool_box *box = gpu->box;
-
-    return gpu->present && gpu->ready && !gpu->drained && box->connected && !box->hung_up &&
-           box->settled && box->accepting && !box->drained;
-}
-
-bool pattern_matches(const char *pattern, const char *text)
-{
-    return !*pattern || fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 }
 
 static bool box_matches(const struct request *request, const struct pool_box *box)

@@ -33,12 +33,6 @@ uint32_t plan_count(struct pool *pool, const struct request *request, uint64_t s
 /* What a lease of `request` would hold at a place of its plan. */
 struct pool_hold plan_hold(const struct request *request, const struct plan *plan, size_t place);
 
-/* Whether a GPU may be granted at all just now. */
-bool gpu_usable(const struct pool_gpu *gpu);
-
-/* A glob of a request, whatever the case; an empty one matches everything. */
-bool pattern_matches(const char *pattern, const char *text);
-
 /* -EINVAL with a sentence in *why when a request makes no sense. */
 int request_check(const struct request *request, const char **why)
     __attribute__((warn_unused_result));

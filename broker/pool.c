@@ -370,6 +370,14 @@ int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
     return 0;
 }
 
+bool gpu_usable(const struct pool_gpu *gpu)
+{
+    const struct pool_box *box = gpu->box;
+
+    return gpu->present && gpu->ready && !gpu->drained && box->connected && !box->hung_up &&
+           box->settled && box->accepting && !box->drained;
+}
+
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu)
 {
     uint64_t taken = gpu->reserved + gpu->used;

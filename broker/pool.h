@@ -194,6 +194,8 @@ void pool_give_back(struct pool_hold *hold);
 /* Counts what is free on a box, where something has changed; placement skips full boxes by it. */
 void box_count_free(struct pool_box *box);
 
+/* Whether it may be granted at all just now. */
+bool gpu_usable(const struct pool_gpu *gpu);
 /* Whether it could be held in this mode, as far as others that hold it are concerned. */
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
 /* Bytes that a new share may still take, its context included. */

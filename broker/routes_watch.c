@@ -5,6 +5,7 @@
 #include "broker/capacity.h"
 #include "broker/http.h"
 #include "broker/metrics.h"
+#include "broker/overview.h"
 #include "broker/status_page.h"
 
 enum { EVENTS_MAX = 200 }; /* in one answer, which others wait for */
@@ -36,6 +37,37 @@ static void get_events(struct call *call)
                           (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX), -1);
     call_answer(call, 200, json_pack("{s:o, s:I}", "events", events, "last",
                                      (json_int_t)broker->last_event));
+}
+
+static size_t row_number(const struct call *call, const char *name, int64_t standard, int64_t most)
+{
+    int64_t number = call_query_number(call, name, standard);
+
+    return (size_t)(number < 0 ? 0 : number > most ? most : number);
+}
+
+/* ?find=TEXT&limit=ROWS&boxes=FIRST&leases=FIRST..., and &after=EVENT&wait=SECONDS for what is new. */
+static void get_overview(struct call *call)
+{
+    enum { ROWS = 25, ROWS_MAX = 100, FIRST_MAX = 1000000 };
+    const char *find = call_query(call, "find");
+    int64_t wait = call_query_number(call, "wait", 0);
+    struct overview_query query = {
+        .find = find ? find : "",
+        .limit = row_number(call, "limit", ROWS, ROWS_MAX),
+        .boxes = row_number(call, "boxes", 0, FIRST_MAX),
+        .leases = row_number(call, "leases", 0, FIRST_MAX),
+        .waiting = row_number(call, "waiting", 0, FIRST_MAX),
+        .sessions = row_number(call, "sessions", 0, FIRST_MAX),
+    };
+
+    call->mark = call_query_number(call, "after", -1);
+    if (wait > 0 && !has_news(call) && !call_expired(call)) {
+        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
+        return;
+    }
+    call_answer(call, 200, overview_answer(call->server->overview, call->server->broker,
+                                           call->server->sessions, &query));
 }
 
 /* For schedulers: keys of leases are shown, and requests are tried. */
@@ -119,6 +151,7 @@ static void get_page(struct call *call)
 
 const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/events", ALLOW_READERS, get_events},
+    {EVHTTP_REQ_GET, "/v1/overview", ALLOW_READERS, get_overview},
     {EVHTTP_REQ_POST, "/v1/capacity", ALLOW_SCHEDULERS, post_capacity},
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},

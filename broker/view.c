@@ -3,7 +3,7 @@
 
 #include "broker/columns.h"
 
-static const char *box_state(const struct pool_box *box)
+const char *view_box_state(const struct pool_box *box)
 {
     if (!box->connected)
         return "away";
@@ -26,14 +26,14 @@ json_t *view_box(const struct pool_box *box)
 
     for (uint32_t i = 0; i < box->gpu_count; i++)
         used += box->gpus[i]->holders > 0;
-    object = json_pack("{s:s, s:b, s:I, s:I, s:I}", "state", box_state(box), "connected",
+    object = json_pack("{s:s, s:b, s:I, s:I, s:I}", "state", view_box_state(box), "connected",
                        box->connected, "gpus", (json_int_t)box->gpu_count, "gpus_used",
                        (json_int_t)used, "holds", (json_int_t)box->holders);
     columns_show(box_columns, COLUMN_SHOWN, box, object);
     return object;
 }
 
-static const char *gpu_state(const struct pool_gpu *gpu)
+const char *view_gpu_state(const struct pool_gpu *gpu)
 {
     if (!gpu->present)
         return "missing";
@@ -60,7 +60,7 @@ json_t *view_gpu(const struct pool_gpu *gpu)
     if (gpu->mode == GPU_EXCLUSIVE && gpu->holders > 0)
         free_bytes = 0;
     object = json_pack("{s:I, s:s, s:b, s:I, s:I}", "index", (json_int_t)gpu->index, "state",
-                       gpu_state(gpu), "auto", gpu->automatic, "free", (json_int_t)free_bytes,
+                       view_gpu_state(gpu), "auto", gpu->automatic, "free", (json_int_t)free_bytes,
                        "leases", (json_int_t)gpu->holders);
     columns_show(gpu_columns, COLUMN_SHOWN, gpu, object);
     return object;

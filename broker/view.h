@@ -6,6 +6,10 @@
 
 #include "broker/pool.h"
 
+/* One word, see docs/broker-api.md. */
+const char *view_box_state(const struct pool_box *box);
+const char *view_gpu_state(const struct pool_gpu *gpu);
+
 json_t *view_box(const struct pool_box *box);
 json_t *view_gpu(const struct pool_gpu *gpu);
 /* `full`: with the caller's key, which is for those who may end the lease. */

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Opens a page in headless Chromium and waits for texts in it, one after the other:
 
-    browse.py PROFILE-DIRECTORY URL TEXT...
+    browse.py PROFILE-DIRECTORY URL STEP...
 
-Says "seen TEXT" for each, and at the end prints the page. Status 1 where one does not appear;
+A step is a text, or `js:EXPRESSION` that must become true in the page, or `width:PIXELS` of the window,
+or `shot:FILE` for a picture of the page. Says "seen STEP" for each, and at the end prints the page. Status 1 where one does not appear;
 what the browser itself complained of is then on standard error. A browser that does not come up
 (a first start from a cold disk may take long, and now and then one dies) is started once more.
 """
+import base64
 import json
 import os
 import select
@@ -98,6 +100,28 @@ class Browser:
             return ""
         return answer["result"].get("value", "").partition("<script>")[0]
 
+    def holds(self, expression):
+        try:
+            answer = self.call("Runtime.evaluate", {"expression": expression})
+        except Refused:
+            return False
+        return answer["result"].get("value") is True
+
+    def take(self, step):
+        """Whether what the step waits for is there."""
+        kind, colon, value = step.partition(":")
+        if kind == "js" and colon:
+            return self.holds(value)
+        if kind == "width" and colon:
+            self.call("Emulation.setDeviceMetricsOverride", {
+                "width": int(value), "height": 900, "deviceScaleFactor": 1, "mobile": False})
+            return True
+        if kind == "shot" and colon:
+            with open(value, "wb") as file:
+                file.write(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+            return True
+        return step in self.page()
+
     def complain(self):
         self.complaints.seek(0)
         sys.stderr.write(self.complaints.read().decode(errors="replace"))
@@ -122,7 +146,7 @@ def main():
     try:
         for text in sys.argv[3:]:
             deadline = time.monotonic() + PATIENCE
-            while text not in browser.page():
+            while not browser.take(text):
                 if time.monotonic() > deadline:
                     print("missing " + text, browser.page(), sep="\n", file=sys.stderr)
                     browser.complain()

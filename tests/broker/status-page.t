@@ -12,17 +12,19 @@ command -v chromium >/dev/null || { skip "chromium is not there"; done_testing; 
 
 start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROKER/" \
     '>live</span>' '2 GPUs (1 free), 1 leases, 0 waiting' '<td>box1</td><td>up</td>' \
-    'gpu exclusive used' "<code>$lease</code></td><td>granted</td>" \
-    '&lt;b&gt;bold&lt;/b&gt;' '<td>lease.granted</td>' '1 leases, 1 waiting'
+    'gpu exclusive used' "<code>$lease</code></td><td>granted</td><td>$(id -un)</td>" \
+    '&lt;b&gt;bold&lt;/b&gt;' '<td>lease.granted</td>' '1 leases, 1 waiting' \
+    '1 of 2 GPUs of its kind are free, it wants 2'
 READY_SECONDS=130 # a browser that starts from a cold disk, twice
 seen() { await_line browser "^seen .*$1"; }
 ok "the page follows the broker" seen live
 ok "figures" seen 'GPUs'
 ok "boxes" seen 'box1'
 ok "GPUs" seen 'gpu exclusive used'
-ok "leases" seen "$lease"
+ok "leases, and whose" seen "$lease"
 ok "names are text, whatever they contain" seen 'bold'
 ok "events" seen 'lease.granted'
 api POST /v1/leases '{"request": {"gpus": [{"count": 2}]}, "queue": true}' >/dev/null
 ok "what happens is shown at once" seen '1 waiting'
+ok "and why somebody waits" seen 'it wants 2'
 done_testing

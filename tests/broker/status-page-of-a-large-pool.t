@@ -1,0 +1,57 @@
+#!/bin/bash
+# The status page with a thousand boxes: problems first, as long as a page may be, at the width of a phone
+# too, and found by what one looks for.
+. "$(dirname "$0")/broker.sh"
+
+command -v chromium >/dev/null || skip_all "chromium is not there"
+start_broker --anonymous-read=yes --away-after 60min
+python3 - "$BROKER_SOCKET" "$TOP/tests/broker" <<'END' || bail "no pool"
+import sys
+sys.path.insert(0, sys.argv[2])
+import pool
+api = pool.Api(sys.argv[1])
+def register(name, gpus):
+    api.call("PUT", "/v1/boxes/" + name, {
+        "instance": "i", "addresses": "10.0.0.1:7300,10.1.0.1:7300", "transports": "rdma,tcp",
+        "gpus": [{"uuid": "GPU-%s-%d" % (name, i), "index": i, "memory": 140 << 30,
+                  "model": "NVIDIA H200", "mode": "shared" if i > 5 else "exclusive"} for i in range(gpus)]})
+def report(names):
+    """All at once, since the broker answers a report when the next one is due."""
+    lines = []
+    for name in names:
+        line = pool.UnixConnection(sys.argv[1])
+        line.request("POST", "/v1/boxes/%s/sync" % name, '{"instance": "i", "sessions": [], "ended": []}')
+        lines.append(line)
+    for line in lines:
+        assert line.getresponse().status == 200
+boxes = ["gpubox%04d" % number for number in range(1000)]
+for name in boxes:
+    register(name, 8)
+register("gpubox0617", 7) # it has lost one
+for first in range(0, 1000, 100):
+    report(boxes[first:first + 100])
+END
+# Every list within the window, and nothing wider than it.
+fits='document.documentElement.scrollWidth <= innerWidth && document.querySelectorAll("#boxes .gpu").length === 200'
+last='[...document.querySelectorAll("#boxes .gpus")].every(g => g.lastChild.getBoundingClientRect().right <= innerWidth)'
+start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROKER/" \
+    '>live</span>' '1000 boxes, 8000 GPUs' 'GPU 7 is missing' '1–25 of 1000' \
+    'js:document.querySelector("#lists section:not([hidden])").id === "problems"' \
+    width:1400 "js:$fits" "js:$last" ${SHOTS:+"shot:$SHOTS/page-1400.png"} \
+    width:800 "js:innerWidth === 800 && $fits" "js:$last" ${SHOTS:+"shot:$SHOTS/page-800.png"} \
+    width:390 "js:innerWidth === 390 && $fits" "js:$last" ${SHOTS:+"shot:$SHOTS/page-390.png"} \
+    'js:document.documentElement.scrollHeight < 9000' \
+    'js:document.querySelector("#boxes button:last-of-type").click() === undefined' '26–50 of 1000' \
+    'js:(find => { find.value = "box061"; find.dispatchEvent(new Event("input")); return true; })(document.getElementById("find"))' \
+    '<td>gpubox0617</td>' 'js:document.querySelectorAll("#boxes tbody tr").length === 10'
+READY_SECONDS=130
+seen() { await_line browser "^seen .*$1"; }
+ok "figures" seen '8000 GPUs'
+ok "a problem" seen 'is missing'
+ok "a page of boxes at a time" seen '1–25 of 1000'
+ok "the problem stands first" seen '"problems"'
+ok "all fits on a wide window" seen 'innerWidth === 800'
+ok "and on the window of a phone, eight GPUs beside each other" seen 'scrollHeight < 9000'
+ok "the next page" seen '26–50'
+ok "what is looked for is found" seen 'tr.*length === 10'
+done_testing

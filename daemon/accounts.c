@@ -70,7 +70,7 @@ static int count_contexts(struct account *account, const struct session_grant *g
                           uint64_t session)
 {
     for (uint32_t i = 0; account->sessions && i < grant->device_count; i++) {
-        const struct device *device = grant->devices[i];
+        const struct box_device *device = grant->devices[i];
         int err = grant->budgets[i]
                       ? ledger_take_first(account->ledger, session, device->ordinal,
                                           device->info.context_cost, grant->budgets[i])

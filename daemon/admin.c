@@ -1,5 +1,7 @@
 // The administrator's socket: one command per connection, answered in JSON lines, the last of which
 // is {"status": "ok"} or {"error": ...}.
+#include "daemon/admin.h"
+
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -14,8 +16,11 @@
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "daemon/accounts.h"
-#include "daemon/client.h"
-#include "daemon/worker.h"
+#include "daemon/lifecycle.h"
+#include "daemon/listeners.h"
+#include "daemon/waiting.h"
+#include "daemon/warm_pool.h"
+#include "daemon/worker_process.h"
 
 enum { COMMAND_MAX = 256, TIMEOUT_SECONDS = 5, ASKERS_MAX = 32 };
 
@@ -44,7 +49,7 @@ static json_t *text_value(const char *text)
     return value ? value : json_string("(not UTF-8)");
 }
 
-static json_t *session_devices(const struct session *session)
+static json_t *session_devices(const struct session_record *session)
 {
     json_t *list = json_array();
 
@@ -55,10 +60,10 @@ static json_t *session_devices(const struct session *session)
 
 static void put_sessions(struct box *box, struct evbuffer *out)
 {
-    const struct worker *worker;
+    const struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link) {
-        const struct session *s = &worker->session;
+        const struct session_record *s = &worker->session;
         if (!s->id)
             continue;
         put_line(out, json_pack(
@@ -78,7 +83,7 @@ static void put_sessions(struct box *box, struct evbuffer *out)
 static void put_devices(struct box *box, struct evbuffer *out)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
-        const struct device *d = &box->devices[i];
+        const struct box_device *d = &box->devices[i];
         put_line(out, json_pack(
             "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s}", "ordinal", (int)d->ordinal,
             "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci, "memory",
@@ -93,10 +98,10 @@ static void put_devices(struct box *box, struct evbuffer *out)
 
 static bool is_healthy(const struct box *box)
 {
-    if (!box->devices_known || pool_is_broken(&box->probe))
+    if (!box->devices_known || warm_pool_is_broken(&box->probe))
         return false;
     for (uint32_t i = 0; i < box->device_count; i++)
-        if (pool_is_broken(&box->devices[i].pool))
+        if (warm_pool_is_broken(&box->devices[i].pool))
             return false;
     return true;
 }
@@ -111,22 +116,22 @@ static void put_health(struct box *box, struct evbuffer *out)
         RGPU_VERSION, "state", box_state_name(box->state), "healthy", is_healthy(box), "listen",
         listen, "devices", (int)box->device_count, "sessions", (int)box->session_count,
         "sessions_total", (json_int_t)box->sessions_total, "handshakes", (int)box->handshakes,
-        "queued", (int)client_count_queued(box),
+        "queued", (int)waiting_count(box),
         "last_error", box->probe.failures ? box->probe.last_error : ""));
 }
 
 static void drain(struct box *box, struct evbuffer *out)
 {
     if (box->state == BOX_SERVING || box->state == BOX_STARTING)
-        box_move(box, BOX_DRAINING);
+        lifecycle_move(box, BOX_DRAINING);
     put_health(box, out);
 }
 
 static void undrain(struct box *box, struct evbuffer *out)
 {
     if (box->state == BOX_DRAINING)
-        box_move(box, box->devices_known ? BOX_SERVING : BOX_STARTING);
-    box_review(box);
+        lifecycle_move(box, box->devices_known ? BOX_SERVING : BOX_STARTING);
+    lifecycle_review(box);
     put_health(box, out);
 }
 

@@ -1,12 +1,10 @@
-// The box as a whole: its state, and what follows when something changed.
+// See box.h.
 #include "daemon/box.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "common/log.h"
-#include "daemon/broker_agent.h"
-#include "daemon/client.h"
-#include "daemon/worker.h"
 
 static const char *const state_names[] = {
     [BOX_STARTING] = "starting", [BOX_SERVING] = "serving",   [BOX_DRAINING] = "draining",
@@ -23,70 +21,62 @@ bool box_accepts_sessions(const struct box *box)
     return box->state == BOX_STARTING || box->state == BOX_SERVING;
 }
 
-static void stop_all_workers(struct box *box)
+void box_changed(struct box *box)
 {
-    struct worker *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        worker_end(worker, CONTROL_END_REASON_SHUTDOWN, "the box stops");
+    event_active(box->changed, EV_TIMEOUT, 0);
 }
 
-void box_move(struct box *box, enum box_state state)
+// ---- devices ----
+
+static void adopt(struct box *box, struct box_device *device, const struct control_ready *ready,
+                  uint32_t ordinal)
 {
-    if (box->state == state)
-        return;
-    log_info("box state=%s was=%s sessions=%u", state_names[state], state_names[box->state],
-             box->session_count);
-    box->state = state;
-    notify_state(box);
-    switch (state) {
-    case BOX_STARTING:
-    case BOX_SERVING:
-        return;
-    case BOX_DRAINING:
-    case BOX_LEAVING:
-        client_refuse_all(box, CONTROL_REFUSAL_DRAINING,
-                          "the box takes no new sessions (it is being drained); use another one");
-        pool_stop_warm(box);
-        return;
-    case BOX_STOPPING:
-        client_refuse_all(box, CONTROL_REFUSAL_DRAINING, "the box stops; use another one");
-        stop_all_workers(box);
-        return;
+    device->box = box;
+    device->ordinal = ordinal;
+    device->info = ready->devices[ordinal];
+    device_uuid_text(device->info.uuid, device->uuid);
+    log_info("device ordinal=%u uuid=%s name=\"%s\" memory=%llu pci=%s", ordinal, device->uuid,
+             device->info.name, (unsigned long long)device->info.memory, device->info.pci);
+}
+
+int box_adopt_inventory(struct box *box, const struct control_ready *ready)
+{
+    const struct device_choice *choice = &box->choice;
+    uint32_t count = choice->all ? ready->devices_count : choice->count;
+
+    if (!count || (choice->software && count != choice->count)) {
+        log_error("driver=%s has devices=%u", box->driver_path, ready->devices_count);
+        return -ENODEV;
     }
-}
-
-static void announce_ready(struct box *box)
-{
-    char listen[1024];
-
-    listeners_text(box, listen, sizeof(listen));
-    printf("rgpud: ready listen=%s devices=%u box=%s auth=%s\n", listen, box->device_count,
-           box->name, box->settings.auth == AUTH_TICKET ? "ticket" : "none");
-    fflush(stdout);
-    log_info("ready listen=%s devices=%u box=%s", listen, box->device_count, box->name);
-}
-
-// Run by hand, a box whose workers do not start should say so and end rather than keep trying.
-static bool must_give_up(const struct box *box)
-{
-    return box->standalone && !box->devices_known && pool_is_broken(&box->probe);
-}
-
-void box_review(struct box *box)
-{
-    if (box->state == BOX_STARTING && box->devices_known) {
-        box_move(box, BOX_SERVING);
-        announce_ready(box);
+    for (uint32_t i = 0; !choice->all && i < count; i++) {
+        if (choice->ordinals[i] >= ready->devices_count) {
+            log_error("device ordinal=%u does not exist, driver=%s has devices=%u",
+                      choice->ordinals[i], box->driver_path, ready->devices_count);
+            return -ENODEV;
+        }
     }
-    client_serve_queue(box);
-    broker_agent_review(box);
-    if (must_give_up(box)) {
-        log_error("giving up: workers do not start, reason=\"%s\"", box->probe.last_error);
-        box->exit_status = 1;
-        event_base_loopbreak(box->base);
-    }
-    bool leaving = box->state == BOX_LEAVING || box->state == BOX_STOPPING;
-    if (leaving && TAILQ_EMPTY(&box->workers))
-        event_base_loopbreak(box->base);
+    box->devices = calloc(count, sizeof(*box->devices));
+    if (!box->devices)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        adopt(box, &box->devices[i], ready, choice->all ? i : choice->ordinals[i]);
+    box->device_count = count;
+    box->devices_known = true;
+    return 0;
+}
+
+device_set box_device_set_all(const struct box *box)
+{
+    device_set set = 0;
+
+    for (uint32_t i = 0; i < box->device_count; i++)
+        set |= UINT64_C(1) << box->devices[i].ordinal;
+    return set;
+}
+
+device_set box_device_set_usual(const struct box *box, const struct box_device *device)
+{
+    if (box->settings.auth == AUTH_NONE)
+        return box_device_set_all(box);
+    return UINT64_C(1) << device->ordinal;
 }

@@ -11,7 +11,7 @@
 int broker_agent_open(struct box *box) __attribute__((warn_unused_result));
 void broker_agent_close(struct box *box);
 
-// Called from box_review: devices became known, a worker has ended, the state has changed.
+// Called in the review of the box: devices became known, a worker has ended, the state has changed.
 void broker_agent_review(struct box *box);
 
 // Why sessions of a lease are refused for good, or NULL.

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "daemon/history.h"
 #include "daemon/revocations.h"
-#include "daemon/worker.h"
+#include "daemon/worker_process.h"
 
 enum {
     ENDINGS_MAX = 4096,
@@ -26,7 +26,7 @@ struct ending {
 
 static bool runs(const struct box *box, const char *lease)
 {
-    const struct worker *worker;
+    const struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->session.id && !strcmp(worker->session.grant.lease, lease))
@@ -36,7 +36,7 @@ static bool runs(const struct box *box, const char *lease)
 
 static void end_sessions(struct box *box, const char *lease)
 {
-    struct worker *worker;
+    struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->session.id && worker->state != WORKER_ENDING &&
@@ -215,7 +215,7 @@ int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
 // Sessions of leases from a part of the history that is lost.
 void broker_orders_end_unknown(struct broker_orders *orders)
 {
-    struct worker *worker;
+    struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &orders->box->workers, link) {
         const struct session_grant *grant = &worker->session.grant;

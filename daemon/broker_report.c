@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "common/control.h"
-#include "daemon/worker.h"
+#include "daemon/listeners.h"
+#include "daemon/worker_process.h"
 
-static json_t *describe_gpu(const struct box *box, const struct device *device)
+static json_t *describe_gpu(const struct box *box, const struct box_device *device)
 {
     uint64_t context = device->info.context_cost;
     json_t *name = json_string(device->info.name);
@@ -55,10 +56,10 @@ json_t *broker_report_box(const struct box *box, const char *instance)
 json_t *broker_report_sessions(const struct box *box)
 {
     json_t *list = json_array();
-    const struct worker *worker;
+    const struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link) {
-        const struct session *session = &worker->session;
+        const struct session_record *session = &worker->session;
         json_t *client;
         if (!session->id)
             continue;

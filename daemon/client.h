@@ -1,7 +1,11 @@
-// A client from its connection to the hand-over of its socket to a worker.
+// A connection from a client, until its socket is handed to a worker. Who connects passes through arrival.c
+// (accepted, watched, closed where there are too many), login.c (TLS and HELLO) and waiting.c (the queue for a
+// worker); here is what these have in common.
 #ifndef RGPU_DAEMON_CLIENT_H
 #define RGPU_DAEMON_CLIENT_H
 
+#include "common/endpoint.h"
+#include "common/tls.h"
 #include "daemon/box.h"
 
 enum client_state {
@@ -13,17 +17,44 @@ enum client_state {
     CLIENT_GONE,     // handed over or closed; about to be freed
 };
 
-const char *client_state_name(enum client_state state);
+struct client {
+    TAILQ_ENTRY(client) link;
+    struct box *box;
+    enum client_state state;
+    int fd;
+    struct tls *tls; // NULL: plain
+    uint8_t origin[ENDPOINT_ORIGIN_BYTES]; // whom the connection is counted to
+    char peer[128];
+    struct event *readable;
+    struct event *timer;
+    uint8_t head[CONTROL_HEADER_BYTES];
+    struct control_frame frame;
+    size_t received; // of head and body together
+    uint16_t version;
+    struct control_hello hello;
+    struct ticket *ticket; // believed once TLS stands
+    int ticket_problem;    // why there is no secret for what it shows
+    bool resolved;
+    struct session_grant grant;
+    int64_t queued_ms;
+    size_t discarded;
+};
 
-// Takes over a fresh connection. Where too many are in the handshake, the oldest of them is closed.
-void client_accept(struct box *box, int fd);
-// Gives waiting clients the workers that are warm, refuses those that wait in vain.
-void client_serve_queue(struct box *box);
-// Iterates over the clients that wait for a worker, oldest first; NULL begins and ends.
-struct client *client_next_queued(struct box *box, struct client *after);
-unsigned client_count_queued(struct box *box);
-const struct device *client_first_device(const struct client *client);
-device_set client_device_set(const struct client *client); // 0: not known yet
+const char *client_state_name(const struct client *client);
+void client_move(struct client *client, enum client_state state);
+// Whether an unauthenticated peer can hold on to the client's state; the number of such clients is limited.
+bool client_counts_as_handshake(const struct client *client);
+void client_set_timer(struct client *client, uint64_t milliseconds);
+// -errno: the peer does not take it, and is not worth waiting for.
+int client_reply(struct client *client, enum control_message_type type, const void *message)
+    __attribute__((warn_unused_result));
+// Sends the reason, which the client then has a moment to read; it may be freed at once where it cannot.
+void client_refuse(struct client *client, enum control_refusal code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Reads what a refused client still says, until it closes; it may be freed.
+void client_discard(struct client *client);
+void client_free(struct client *client);
+
 void client_close_all(struct box *box);
 void client_refuse_all(struct box *box, enum control_refusal code, const char *text);
 

@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "daemon/accounts.h"
-#include "daemon/worker.h"
+#include "daemon/worker_process.h"
 
 // Said at the second round, the fourth, the eighth ...
 static bool is_due(unsigned rounds)
@@ -21,15 +21,15 @@ static bool exceeds(const struct box *box, uint64_t more, uint64_t less)
 }
 
 // What an idle worker has: measured, or seen where the driver says more.
-static uint64_t context_bytes(const struct device *device)
+static uint64_t context_bytes(const struct box_device *device)
 {
     return device->idle_bytes > device->info.context_cost ? device->idle_bytes
                                                           : device->info.context_cost;
 }
 
-static struct worker *find_worker(const struct box *box, pid_t pid)
+static struct worker_process *find_worker(const struct box *box, pid_t pid)
 {
-    struct worker *worker;
+    struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->pid == pid)
@@ -39,9 +39,9 @@ static struct worker *find_worker(const struct box *box, pid_t pid)
 
 // ---- one process ----
 
-static void compare_session(struct worker *worker, const struct device *device, uint64_t driver)
+static void compare_session(struct worker_process *worker, const struct box_device *device, uint64_t driver)
 {
-    const struct session *session = &worker->session;
+    const struct session_record *session = &worker->session;
     const struct box *box = worker->box;
     unsigned *rounds = &worker->differs[device - box->devices];
     bool counted;
@@ -63,7 +63,7 @@ static void compare_session(struct worker *worker, const struct device *device, 
                (unsigned long long)allowed, *rounds);
 }
 
-static void take_process(struct worker *worker, struct device *device, uint64_t bytes)
+static void take_process(struct worker_process *worker, struct box_device *device, uint64_t bytes)
 {
     if (worker->state == WORKER_WARM && worker->device == device && bytes > device->idle_bytes)
         device->idle_bytes = bytes;
@@ -79,7 +79,7 @@ struct tally {
     bool ours;                   // some are our workers
 };
 
-static void compare_foreign(struct device *device, const struct tally *tally)
+static void compare_foreign(struct box_device *device, const struct tally *tally)
 {
     device->foreign_rounds =
         exceeds(device->box, tally->foreign, 0) ? device->foreign_rounds + 1 : 0;
@@ -90,10 +90,10 @@ static void compare_foreign(struct device *device, const struct tally *tally)
 }
 
 // The most that our workers may have of the device; false where one of them has no account.
-static bool expected_of_workers(const struct device *device, uint64_t *sum)
+static bool expected_of_workers(const struct box_device *device, uint64_t *sum)
 {
     const struct box *box = device->box;
-    const struct worker *worker;
+    const struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link) {
         uint64_t account = 0;
@@ -115,7 +115,7 @@ static bool expected_of_workers(const struct device *device, uint64_t *sum)
 
 // What was taken before there was a worker stays taken by whoever did. Beyond that, memory belongs to the
 // processes that the driver names, or where it names none, to our workers.
-static void compare_gpu(struct device *device, const struct gauge_gpu *gpu, const struct tally *tally)
+static void compare_gpu(struct box_device *device, const struct gauge_gpu *gpu, const struct tally *tally)
 {
     uint64_t expected = device->taken_before + tally->processes;
 
@@ -134,7 +134,7 @@ static void compare_gpu(struct device *device, const struct gauge_gpu *gpu, cons
                  (unsigned long long)device->taken_before, device->differing_rounds);
 }
 
-static void take_gpu(struct device *device, const struct gauge_round *round, unsigned index)
+static void take_gpu(struct box_device *device, const struct gauge_round *round, unsigned index)
 {
     const struct gauge_gpu *gpu = &round->gpus[index];
     struct tally tally = {0};
@@ -143,7 +143,7 @@ static void take_gpu(struct device *device, const struct gauge_round *round, uns
         const struct gauge_process *process = &round->processes[i];
         if (process->gpu != index)
             continue;
-        struct worker *worker = find_worker(device->box, process->pid);
+        struct worker_process *worker = find_worker(device->box, process->pid);
         tally.processes += process->used;
         if (worker) {
             tally.ours = true;
@@ -174,7 +174,7 @@ void comparison_take(struct box *box, const struct gauge_round *round)
         before = *round;
     log_debug("the driver's figures gpus=%u processes=%u", round->gpu_count, round->process_count);
     for (uint32_t i = 0; i < box->device_count; i++) {
-        struct device *device = &box->devices[i];
+        struct box_device *device = &box->devices[i];
         for (unsigned j = 0; j < round->gpu_count; j++) {
             if (strcmp(round->gpus[j].uuid, device->uuid) != 0)
                 continue;

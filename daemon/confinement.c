@@ -15,7 +15,6 @@
 #include "common/landlock.h"
 #include "common/log.h"
 #include "common/spawn.h"
-#include "daemon/worker.h"
 
 // ---- users ----
 
@@ -43,31 +42,6 @@ static int parse_users(const char *text, uid_t *first, uid_t *last)
     *first = a;
     *last = b;
     return 0;
-}
-
-static bool is_used(const struct box *box, uid_t user)
-{
-    const struct worker *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->user == user)
-            return true;
-    return false;
-}
-
-uid_t confinement_user(struct box *box)
-{
-    uid_t range = box->last_user - box->first_user + 1;
-
-    if (!box->first_user)
-        return 0;
-    // Each one's turn comes late, so that what a worker left behind, if ever it could, is nobody's.
-    for (uid_t i = 0; i < range; i++) {
-        uid_t user = box->first_user + box->next_user++ % range;
-        if (!is_used(box, user))
-            return user;
-    }
-    return box->first_user + box->next_user++ % range;
 }
 
 static void say(const struct box *box)
@@ -145,7 +119,7 @@ static void add(struct control_device_node *nodes, size_t *count, const char *na
 }
 
 // The N of /dev/nvidiaN; -1: the driver does not tell.
-static int minor_of(const struct device *device)
+static int minor_of(const struct box_device *device)
 {
     char path[96], line[128];
     int number = -1;
@@ -179,7 +153,7 @@ static void add_all(struct control_device_node *nodes, size_t *count)
 static bool add_own(const struct box *box, device_set sees, struct control_device_node *nodes, size_t *count)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
-        const struct device *device = &box->devices[i];
+        const struct box_device *device = &box->devices[i];
         char name[32];
         if (!(sees >> device->ordinal & 1))
             continue;

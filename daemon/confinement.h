@@ -11,9 +11,6 @@ enum { CONFINEMENT_NODES_MAX = sizeof((struct control_setup){0}.nodes) / sizeof(
 // not. -EINVAL after logging.
 int confinement_set_up(struct box *box) __attribute__((warn_unused_result));
 
-// A user that no living worker has; 0: workers stay who we are.
-uid_t confinement_user(struct box *box);
-
 // The device nodes that a worker with those devices may use; their number.
 size_t confinement_nodes(const struct box *box, device_set sees, struct control_device_node *nodes);
 

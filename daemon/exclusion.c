@@ -14,9 +14,9 @@ static bool exclude_each_other(const struct session_grant *a, const struct sessi
     return false;
 }
 
-const struct worker *exclusion_find(const struct box *box, const struct session_grant *grant)
+const struct worker_process *exclusion_find(const struct box *box, const struct session_grant *grant)
 {
-    const struct worker *worker, *ending = NULL;
+    const struct worker_process *worker, *ending = NULL;
 
     TAILQ_FOREACH(worker, &box->workers, link) {
         if (!worker->session.id || !exclude_each_other(grant, &worker->session.grant))

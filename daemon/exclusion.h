@@ -3,10 +3,10 @@
 #ifndef RGPU_DAEMON_EXCLUSION_H
 #define RGPU_DAEMON_EXCLUSION_H
 
-#include "daemon/worker.h"
+#include "daemon/worker_process.h"
 
 // The worker of a session that cannot be beside one of GRANT, or NULL; one that is ending only where
 // there is no other.
-const struct worker *exclusion_find(const struct box *box, const struct session_grant *grant);
+const struct worker_process *exclusion_find(const struct box *box, const struct session_grant *grant);
 
 #endif

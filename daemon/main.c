@@ -13,11 +13,19 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "common/program_path.h"
+#include "daemon/admin.h"
+#include "daemon/admission.h"
+#include "daemon/arrival.h"
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
 #include "daemon/comparison.h"
 #include "daemon/confinement.h"
-#include "daemon/worker.h"
+#include "daemon/lifecycle.h"
+#include "daemon/listeners.h"
+#include "daemon/notify.h"
+#include "daemon/warm_pool.h"
+#include "daemon/worker_process.h"
+#include "daemon/worker_setup.h"
 
 struct options {
     const char *config;
@@ -130,7 +138,7 @@ static void took_figures(void *opaque, const struct gauge_round *round)
     if (!box->awaits_gauge)
         return;
     box->awaits_gauge = false;
-    box_review(box);
+    box_changed(box);
 }
 
 static int open_gauge(struct box *box)
@@ -172,10 +180,10 @@ static void asked_to_stop(evutil_socket_t signal, short events, void *opaque)
     struct box *box = opaque;
 
     if (box->state == BOX_LEAVING || box->state == BOX_STOPPING)
-        box_move(box, BOX_STOPPING);
+        lifecycle_move(box, BOX_STOPPING);
     else
-        box_move(box, BOX_LEAVING);
-    box_review(box);
+        lifecycle_move(box, BOX_LEAVING);
+    box_changed(box);
 }
 
 static void apply_log_level(const struct settings *settings)
@@ -201,7 +209,7 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *opaque)
     if (settings_read(program->options.argc, program->options.argv, program->options.config,
                       program->options.standalone, &fresh)) {
         log_error("reload failed, the old settings stay");
-    } else if (auth_load_keys(box, &fresh)) {
+    } else if (admission_load_keys(box, &fresh)) {
         log_error("reload failed, the old settings stay");
         config_clear(settings_table, &fresh);
     } else {
@@ -212,7 +220,7 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *opaque)
                  program->options.config ? program->options.config : "none");
     }
     notify_state(box);
-    box_review(box);
+    box_changed(box);
 }
 
 static int watch_signals(struct program *program)
@@ -254,6 +262,21 @@ static int check_transports(const struct settings *settings)
     return worker_setup_check(settings);
 }
 
+static void review(evutil_socket_t fd, short events, void *opaque)
+{
+    lifecycle_review(opaque);
+}
+
+// What follows from a change comes before whatever else has happened meanwhile.
+static int make_loop(struct box *box)
+{
+    box->base = event_base_new();
+    if (!box->base || event_base_priority_init(box->base, 2))
+        return -ENOMEM;
+    box->changed = event_new(box->base, -1, 0, review, box);
+    return box->changed ? event_priority_set(box->changed, 0) : -ENOMEM;
+}
+
 static int set_up(struct program *program)
 {
     struct box *box = &program->box;
@@ -265,11 +288,11 @@ static int set_up(struct program *program)
     TAILQ_INIT(&box->accounts);
     box->next_session = 1;
     box->standalone = program->options.standalone;
-    box->base = event_base_new();
-    if (!box->base)
-        return -ENOMEM;
+    err = make_loop(box);
+    if (err)
+        return err;
     err = device_choice_parse(settings->devices ? settings->devices : "", &box->choice);
-    if (err || (err = check_transports(settings)) || (err = auth_load_keys(box, settings)))
+    if (err || (err = check_transports(settings)) || (err = admission_load_keys(box, settings)))
         return err;
     choose_name(box);
     choose_paths(box);
@@ -281,7 +304,7 @@ static int set_up(struct program *program)
     if (!err)
         err = watch_signals(program);
     if (!err)
-        err = listeners_open(box);
+        err = listeners_open(box, arrival_accept);
     if (!err)
         err = admin_open(box);
     if (!err)
@@ -303,12 +326,14 @@ static void tear_down(struct program *program)
     worker_kill_all(box);
     gauge_close(&box->gauge);
     for (uint32_t i = 0; i < box->device_count; i++)
-        pool_free(&box->devices[i].pool);
-    pool_free(&box->probe);
+        warm_pool_free(&box->devices[i].pool);
+    warm_pool_free(&box->probe);
     free(box->devices);
     for (int i = 0; i < 4; i++)
         if (program->signals[i])
             event_free(program->signals[i]);
+    if (box->changed)
+        event_free(box->changed);
     if (box->base)
         event_base_free(box->base);
     config_clear(settings_table, &box->settings);
@@ -337,7 +362,7 @@ int main(int argc, char **argv)
     if (!err) {
         notify_state(box);
         notify_start_watchdog(box);
-        box_review(box);
+        box_changed(box);
         event_base_dispatch(box->base);
         status = box->exit_status;
         log_info("ends sessions_total=%llu", (unsigned long long)box->sessions_total);

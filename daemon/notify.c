@@ -1,11 +1,12 @@
 // What the service manager is told: readiness, reloads, draining, the watchdog.
+#include "daemon/notify.h"
+
 #include <event2/event.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
-#include "daemon/box.h"
+#include "common/clock.h"
 
 static struct event *watchdog;
 
@@ -32,11 +33,7 @@ void notify_state(const struct box *box)
 
 void notify_reloading(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
-               (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)clock_us());
 }
 
 static void feed_watchdog(evutil_socket_t fd, short events, void *opaque)

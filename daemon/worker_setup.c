@@ -89,7 +89,7 @@ static void fill_rdma(const struct settings *settings, struct control_setup *out
 
 // ---- devices ----
 
-static const struct device *measured_device(const struct box *box, uint32_t ordinal)
+static const struct box_device *measured_device(const struct box *box, uint32_t ordinal)
 {
     for (uint32_t i = 0; i < box->device_count; i++)
         if (box->devices[i].ordinal == ordinal && box->devices[i].measured)
@@ -100,7 +100,7 @@ static const struct device *measured_device(const struct box *box, uint32_t ordi
 // One worker measures it while nothing else happens on the device; others could not.
 static void fill_context_cost(const struct box *box, struct control_setup *out)
 {
-    const struct device *measured = measured_device(box, out->device);
+    const struct box_device *measured = measured_device(box, out->device);
 
     out->measures_context = !measured;
     out->context_cost = measured ? measured->info.context_cost : 0;
@@ -110,7 +110,7 @@ static void fill_context_cost(const struct box *box, struct control_setup *out)
 static void fill_gpus(const struct box *box, device_set sees, struct control_setup *out)
 {
     for (uint32_t i = 0; sees && i < box->device_count; i++) {
-        const struct device *device = &box->devices[i];
+        const struct box_device *device = &box->devices[i];
         struct control_visible_gpu *gpu = &out->gpus[out->gpus_count];
         if (!(sees >> device->ordinal & 1))
             continue;

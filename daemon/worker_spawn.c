@@ -1,11 +1,12 @@
-// Starting a worker process: its sockets, what it is told, its environment.
+// See worker_spawn.h.
+#include "daemon/worker_spawn.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/spawn.h"
-#include "daemon/worker.h"
 
 int worker_spawn(const struct box *box, const struct worker_part *part, const struct worker_ends *ours,
                  const struct worker_ends *theirs, pid_t *pid)

@@ -1,11 +1,12 @@
-// The devices of the box: the administrator's choice out of what the driver has.
+// See devices.h.
+#include "daemon/devices.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
-#include "daemon/box.h"
 
 static int parse_number(const char **text, uint32_t max, uint32_t *out)
 {
@@ -68,45 +69,6 @@ void device_uuid_text(const uint8_t u[16], char text[48])
              u[15]);
 }
 
-static void adopt(struct box *box, struct device *device, const struct control_ready *ready,
-                  uint32_t ordinal)
-{
-    device->box = box;
-    device->ordinal = ordinal;
-    device->info = ready->devices[ordinal];
-    device_uuid_text(device->info.uuid, device->uuid);
-    log_info("device ordinal=%u uuid=%s name=\"%s\" memory=%llu pci=%s", ordinal, device->uuid,
-             device->info.name, (unsigned long long)device->info.memory, device->info.pci);
-}
-
-int device_adopt_inventory(struct box *box, const struct control_ready *ready)
-{
-    const struct device_choice *choice = &box->choice;
-    uint32_t count = choice->all ? ready->devices_count : choice->count;
-
-    if (!count || (choice->software && count != choice->count)) {
-        log_error("driver=%s has devices=%u", box->driver_path, ready->devices_count);
-        return -ENODEV;
-    }
-    for (uint32_t i = 0; !choice->all && i < count; i++) {
-        if (choice->ordinals[i] >= ready->devices_count) {
-            log_error("device ordinal=%u does not exist, driver=%s has devices=%u",
-                      choice->ordinals[i], box->driver_path, ready->devices_count);
-            return -ENODEV;
-        }
-    }
-    box->devices = calloc(count, sizeof(*box->devices));
-    if (!box->devices)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < count; i++)
-        adopt(box, &box->devices[i], ready, choice->all ? i : choice->ordinals[i]);
-    box->device_count = count;
-    box->devices_known = true;
-    return 0;
-}
-
-// ---- sets ----
-
 device_set device_set_of(const struct session_grant *grant)
 {
     device_set set = 0;
@@ -114,20 +76,4 @@ device_set device_set_of(const struct session_grant *grant)
     for (uint32_t i = 0; i < grant->device_count; i++)
         set |= UINT64_C(1) << grant->devices[i]->ordinal;
     return set;
-}
-
-device_set device_set_all(const struct box *box)
-{
-    device_set set = 0;
-
-    for (uint32_t i = 0; i < box->device_count; i++)
-        set |= UINT64_C(1) << box->devices[i].ordinal;
-    return set;
-}
-
-device_set device_set_usual(const struct box *box, const struct device *device)
-{
-    if (box->settings.auth == AUTH_NONE)
-        return device_set_all(box);
-    return UINT64_C(1) << device->ordinal;
 }

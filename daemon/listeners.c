@@ -1,4 +1,6 @@
-// Listening sockets of the box.
+// See listeners.h.
+#include "daemon/listeners.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
-#include "daemon/client.h"
 
 enum {
     LISTENERS_MAX = 16,
@@ -24,6 +25,7 @@ struct listener {
 };
 
 struct listeners {
+    void (*arrived)(struct box *box, int fd);
     struct listener all[LISTENERS_MAX];
     size_t count;
     struct event *resume;
@@ -63,7 +65,7 @@ static void acceptable(evutil_socket_t fd, short events, void *opaque)
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (client >= 0) {
-            client_accept(box, client);
+            box->listeners->arrived(box, client);
         } else if (is_out_of_resources(errno)) {
             struct timeval pause = {.tv_usec = PAUSE_US};
             log_error("cannot accept clients error=\"%s\"", strerror(errno));
@@ -100,11 +102,12 @@ static int open_one(struct box *box, const char *text)
     return 0;
 }
 
-int listeners_open(struct box *box)
+int listeners_open(struct box *box, void (*arrived)(struct box *box, int fd))
 {
     box->listeners = calloc(1, sizeof(*box->listeners));
     if (!box->listeners)
         return -ENOMEM;
+    box->listeners->arrived = arrived;
     box->listeners->resume = evtimer_new(box->base, resume, box);
     int err = box->listeners->resume ? 0 : -ENOMEM;
     for (char **text = box->settings.listen; !err && *text; text++)

@@ -1,4 +1,6 @@
-// Authentication of clients by ticket, and what a ticket entitles to on this box.
+// See admission.h.
+#include "daemon/admission.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +9,8 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "daemon/box.h"
 
-int auth_load_keys(struct box *box, const struct settings *settings)
+int admission_load_keys(struct box *box, const struct settings *settings)
 {
     struct ticket_keyring ring = {0};
 
@@ -37,7 +38,7 @@ static struct ticket_check circumstances(const struct box *box)
     };
 }
 
-int auth_recompute(const struct box *box, const void *public_part, size_t size,
+int admission_recompute(const struct box *box, const void *public_part, size_t size,
                    uint8_t secret[SHA256_SIZE], struct ticket *ticket)
 {
     struct ticket_check check = circumstances(box);
@@ -45,7 +46,7 @@ int auth_recompute(const struct box *box, const void *public_part, size_t size,
     return ticket_recompute(&check, public_part, size, secret, ticket);
 }
 
-int auth_check_use(const struct box *box, const struct ticket *ticket)
+int admission_check_use(const struct box *box, const struct ticket *ticket)
 {
     struct ticket_check check = circumstances(box);
 
@@ -53,10 +54,10 @@ int auth_check_use(const struct box *box, const struct ticket *ticket)
 }
 
 // The uuid decides; the box's own number only stands in where a ticket has none.
-static struct device *find_device(struct box *box, const struct ticket_gpu *gpu)
+static struct box_device *find_device(struct box *box, const struct ticket_gpu *gpu)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
-        struct device *device = &box->devices[i];
+        struct box_device *device = &box->devices[i];
         if (*gpu->uuid ? !strcasecmp(gpu->uuid, device->uuid) : gpu->index == device->ordinal)
             return device;
     }
@@ -81,7 +82,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
         order[i] = &ticket->gpus[i];
     qsort(order, ticket->gpu_count, sizeof(order[0]), compare_ordinals);
     for (size_t i = 0; i < ticket->gpu_count && i < BOX_DEVICES_MAX; i++) {
-        struct device *device = find_device(box, order[i]);
+        struct box_device *device = find_device(box, order[i]);
         if (!device) {
             snprintf(text, size, "GPU %.127s of the ticket is not offered by this box",
                      order[i]->uuid);
@@ -94,7 +95,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
     return 0;
 }
 
-int auth_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
+int admission_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
                  char *text, size_t size)
 {
     memset(out, 0, sizeof(*out));

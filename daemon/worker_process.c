@@ -1,6 +1,5 @@
 // Worker processes: started with one socket to us, followed until they are reaped.
-#include "daemon/accounts.h"
-#include "daemon/worker.h"
+#include "daemon/worker_process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,10 +12,11 @@
 
 #include "common/log.h"
 #include "common/spawn.h"
-#include "daemon/client.h"
-#include "daemon/confinement.h"
+#include "daemon/accounts.h"
 #include "daemon/refusals.h"
+#include "daemon/warm_pool.h"
 #include "daemon/worker_output.h"
+#include "daemon/worker_spawn.h"
 
 enum {
     LASTING_MS = 60000,
@@ -35,9 +35,9 @@ const char *worker_state_name(enum worker_state state)
     return state_names[state];
 }
 
-static void count(struct worker *worker, int direction)
+static void count(struct worker_process *worker, int direction)
 {
-    struct pool *pool = pool_of(worker->box, worker->device);
+    struct warm_pool *pool = warm_pool_of(worker->box, worker->device);
 
     switch (worker->state) {
     case WORKER_STARTING:
@@ -57,7 +57,7 @@ static void count(struct worker *worker, int direction)
     }
 }
 
-static void worker_move(struct worker *worker, enum worker_state state)
+static void worker_move(struct worker_process *worker, enum worker_state state)
 {
     log_debug("worker pid=%d state=%s was=%s", (int)worker->pid, state_names[state],
               state_names[worker->state]);
@@ -66,7 +66,7 @@ static void worker_move(struct worker *worker, enum worker_state state)
     count(worker, +1);
 }
 
-static void start_timer(struct worker *worker, uint64_t microseconds)
+static void start_timer(struct worker_process *worker, uint64_t microseconds)
 {
     struct timeval delay = {.tv_sec = (time_t)(microseconds / 1000000),
                             .tv_usec = (suseconds_t)(microseconds % 1000000)};
@@ -75,7 +75,7 @@ static void start_timer(struct worker *worker, uint64_t microseconds)
         evtimer_add(worker->deadline, &delay);
 }
 
-void worker_end(struct worker *worker, enum control_end_reason reason, const char *text)
+void worker_end(struct worker_process *worker, enum control_end_reason reason, const char *text)
 {
     struct control_end end = {.reason = reason};
 
@@ -91,7 +91,7 @@ void worker_end(struct worker *worker, enum control_end_reason reason, const cha
     start_timer(worker, worker->box->settings.worker_stop_grace);
 }
 
-static void kill_now(struct worker *worker, const char *reason)
+static void kill_now(struct worker_process *worker, const char *reason)
 {
     if (!*worker->reason)
         snprintf(worker->reason, sizeof(worker->reason), "%s", reason);
@@ -102,7 +102,7 @@ static void kill_now(struct worker *worker, const char *reason)
 
 static void deadline_passed(evutil_socket_t fd, short events, void *opaque)
 {
-    struct worker *worker = opaque;
+    struct worker_process *worker = opaque;
 
     if (worker->state == WORKER_STARTING)
         kill_now(worker, "not ready within worker_start_timeout");
@@ -112,12 +112,12 @@ static void deadline_passed(evutil_socket_t fd, short events, void *opaque)
 
 // ---- what a worker says ----
 
-static int adopt_devices(struct worker *worker, const struct control_ready *ready)
+static int adopt_devices(struct worker_process *worker, const struct control_ready *ready)
 {
     struct box *box = worker->box;
     uint32_t ordinal = box->choice.all ? 0 : box->choice.ordinals[0];
 
-    if (!box->devices_known && device_adopt_inventory(box, ready))
+    if (!box->devices_known && box_adopt_inventory(box, ready))
         return -ENODEV;
     if (!worker->device) {
         count(worker, -1);
@@ -127,12 +127,12 @@ static int adopt_devices(struct worker *worker, const struct control_ready *read
         count(worker, +1);
         // It reaches everything; that is right only where all of it is offered.
         if (box->device_count == ready->devices_count)
-            worker->sees = device_set_all(box);
+            worker->sees = box_device_set_all(box);
     }
     return worker->device ? 0 : -ENODEV;
 }
 
-static int take_ready(struct worker *worker, const struct control_ready *ready)
+static int take_ready(struct worker_process *worker, const struct control_ready *ready)
 {
     struct box *box = worker->box;
 
@@ -142,7 +142,7 @@ static int take_ready(struct worker *worker, const struct control_ready *ready)
         kill_now(worker, "the chosen devices are not there");
         return 0;
     }
-    struct device *device = worker->device;
+    struct box_device *device = worker->device;
     uint64_t cost = device->ordinal < ready->devices_count
                         ? ready->devices[device->ordinal].context_cost
                         : 0;
@@ -162,9 +162,9 @@ static int take_ready(struct worker *worker, const struct control_ready *ready)
     return 0;
 }
 
-static int take_stats(struct worker *worker, const struct control_stats *stats)
+static int take_stats(struct worker_process *worker, const struct control_stats *stats)
 {
-    struct session *session = &worker->session;
+    struct session_record *session = &worker->session;
 
     if (!session->id)
         return -EPROTO;
@@ -175,7 +175,7 @@ static int take_stats(struct worker *worker, const struct control_stats *stats)
     return 0;
 }
 
-static int take_message(struct worker *worker, const struct control_frame *frame)
+static int take_message(struct worker_process *worker, const struct control_frame *frame)
 {
     union control_message *message = malloc(sizeof(*message));
     int err = -ENOMEM;
@@ -215,7 +215,7 @@ static int take_message(struct worker *worker, const struct control_frame *frame
 // A worker says what changed once a second, and a few words at its beginning and end. One that says more is
 // broken or hostile, and must not keep us from the others: there is a bound on what is taken in one turn, and
 // what comes faster than it may for long enough ends the worker.
-static bool floods(struct worker *worker)
+static bool floods(struct worker_process *worker)
 {
     int64_t now = control_now_ms();
     int64_t earned = (now - worker->allowance_ms) * MESSAGES_PER_SECOND / 1000;
@@ -231,7 +231,7 @@ static bool floods(struct worker *worker)
 
 // Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
 // is over.
-static int take_messages(struct worker *worker, int most)
+static int take_messages(struct worker_process *worker, int most)
 {
     struct control_frame frame = {0};
     int err = 0, passed;
@@ -249,12 +249,12 @@ static int take_messages(struct worker *worker, int most)
 
 static void control_readable(evutil_socket_t fd, short events, void *opaque)
 {
-    struct worker *worker = opaque;
+    struct worker_process *worker = opaque;
     struct box *box = worker->box;
     int err = take_messages(worker, MESSAGES_PER_TURN);
 
     if (!err || err == -EAGAIN) {
-        box_review(box);
+        box_changed(box);
         return;
     }
     event_del(worker->readable);
@@ -272,14 +272,14 @@ static void control_readable(evutil_socket_t fd, short events, void *opaque)
                   strerror(-err));
         kill_now(worker, "broke the protocol with rgpud");
     }
-    box_review(box);
+    box_changed(box);
 }
 
 // ---- starting ----
 
-static struct worker *worker_new(struct box *box, struct device *device, int control_fd, pid_t pid)
+static struct worker_process *worker_new(struct box *box, struct box_device *device, int control_fd, pid_t pid)
 {
-    struct worker *worker = calloc(1, sizeof(*worker));
+    struct worker_process *worker = calloc(1, sizeof(*worker));
 
     if (!worker)
         return NULL;
@@ -306,12 +306,12 @@ static struct worker *worker_new(struct box *box, struct device *device, int con
     return worker;
 }
 
-static int fail_start(struct box *box, struct device *device, int err)
+static int fail_start(struct box *box, struct box_device *device, int err)
 {
     char reason[512];
 
     snprintf(reason, sizeof(reason), "cannot start %.400s: %s", box->worker_path, strerror(-err));
-    pool_start_failed(box, device, reason);
+    warm_pool_start_failed(box, device, reason);
     return err;
 }
 
@@ -320,12 +320,38 @@ static void misbehaves(void *opaque, const char *reason)
     kill_now(opaque, reason);
 }
 
-int worker_start(struct box *box, struct device *device, device_set sees)
+static bool is_used(const struct box *box, uid_t user)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->user == user)
+            return true;
+    return false;
+}
+
+// A user that no living worker has; 0: workers stay who we are.
+static uid_t choose_user(struct box *box)
+{
+    uid_t range = box->last_user - box->first_user + 1;
+
+    if (!box->first_user)
+        return 0;
+    // Each one's turn comes late, so that what a worker left behind, if ever it could, is nobody's.
+    for (uid_t i = 0; i < range; i++) {
+        uid_t user = box->first_user + box->next_user++ % range;
+        if (!is_used(box, user))
+            return user;
+    }
+    return box->first_user + box->next_user++ % range;
+}
+
+int worker_start(struct box *box, struct box_device *device, device_set sees)
 {
     const struct worker_part part = {
         .ordinal = device ? device->ordinal : box->choice.all ? 0 : box->choice.ordinals[0],
         .sees = sees,
-        .user = confinement_user(box),
+        .user = choose_user(box),
     };
     struct worker_ends ours = {-1, -1, -1}, theirs = {-1, -1, -1};
     pid_t pid;
@@ -339,7 +365,7 @@ int worker_start(struct box *box, struct device *device, device_set sees)
         worker_ends_close(&ours);
         return fail_start(box, device, err);
     }
-    struct worker *worker = worker_new(box, device, ours.control, pid);
+    struct worker_process *worker = worker_new(box, device, ours.control, pid);
     if (!worker) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
@@ -359,9 +385,9 @@ int worker_start(struct box *box, struct device *device, device_set sees)
 
 // ---- sessions ----
 
-struct worker *worker_find_warm(struct box *box, const struct device *device, device_set sees)
+struct worker_process *worker_find_warm(struct box *box, const struct box_device *device, device_set sees)
 {
-    struct worker *worker;
+    struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->state == WORKER_WARM && worker->device == device && worker->sees == sees)
@@ -369,7 +395,7 @@ struct worker *worker_find_warm(struct box *box, const struct device *device, de
     return NULL;
 }
 
-int worker_grant(struct worker *worker, const struct control_grant *grant, int client_fd,
+int worker_grant(struct worker_process *worker, const struct control_grant *grant, int client_fd,
                  int account_fd)
 {
     int fds[] = {client_fd, account_fd};
@@ -393,9 +419,9 @@ int worker_grant(struct worker *worker, const struct control_grant *grant, int c
 
 // ---- the end ----
 
-static void write_obituary(const struct worker *worker, int status)
+static void write_obituary(const struct worker_process *worker, int status)
 {
-    const struct session *session = &worker->session;
+    const struct session_record *session = &worker->session;
     const char *why = *worker->reason ? worker->reason : "no reason given";
     bool expected = WIFEXITED(status) && !WEXITSTATUS(status);
     char how[128];
@@ -424,17 +450,17 @@ static void write_obituary(const struct worker *worker, int status)
 
 // Workers that end before they serve anyone are started again more and more slowly. One that had
 // lasted begins a new count.
-static void count_failure(struct worker *worker, int status)
+static void count_failure(struct worker_process *worker, int status)
 {
     char how[128];
 
     if (control_now_ms() - worker->started_ms > LASTING_MS && worker->state != WORKER_STARTING)
-        pool_of(worker->box, worker->device)->failures = 0;
+        warm_pool_of(worker->box, worker->device)->failures = 0;
     spawn_describe_status(status, how, sizeof(how));
-    pool_start_failed(worker->box, worker->device, *worker->reason ? worker->reason : how);
+    warm_pool_start_failed(worker->box, worker->device, *worker->reason ? worker->reason : how);
 }
 
-static void bury(struct worker *worker, int status)
+static void bury(struct worker_process *worker, int status)
 {
     struct box *box = worker->box;
 
@@ -465,7 +491,7 @@ void worker_kill_all(struct box *box)
 {
     box->state = BOX_STOPPING;
     while (!TAILQ_EMPTY(&box->workers)) {
-        struct worker *worker = TAILQ_FIRST(&box->workers);
+        struct worker_process *worker = TAILQ_FIRST(&box->workers);
         int status = 0;
         worker->asked_to_end = true;
         kill(worker->pid, SIGKILL);
@@ -476,7 +502,7 @@ void worker_kill_all(struct box *box)
 
 void worker_reap_all(struct box *box)
 {
-    struct worker *worker, *next;
+    struct worker_process *worker, *next;
 
     for (worker = TAILQ_FIRST(&box->workers); worker; worker = next) {
         int status;
@@ -484,5 +510,5 @@ void worker_reap_all(struct box *box)
         if (waitpid(worker->pid, &status, WNOHANG) == worker->pid)
             bury(worker, status);
     }
-    box_review(box);
+    box_changed(box);
 }

@@ -1,0 +1,11 @@
+// The administrator's socket.
+#ifndef RGPU_DAEMON_ADMIN_H
+#define RGPU_DAEMON_ADMIN_H
+
+#include "daemon/box.h"
+
+// Does nothing where no path is set. -errno after logging.
+int admin_open(struct box *box) __attribute__((warn_unused_result));
+void admin_close(struct box *box);
+
+#endif

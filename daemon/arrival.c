@@ -1,0 +1,179 @@
+// See arrival.h.
+#include "daemon/arrival.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/login.h"
+#include "daemon/waiting.h"
+
+enum {
+    TELL_INTERVAL_MS = 1000,
+    HEARD_FIRST = 8,
+};
+
+static void client_readable(evutil_socket_t fd, short events, void *opaque)
+{
+    struct client *client = opaque;
+
+    switch (client->state) {
+    case CLIENT_ARRIVED:
+        login_begin(client);
+        return;
+    case CLIENT_PROVING:
+        login_prove(client);
+        return;
+    case CLIENT_GREETING:
+        login_hear(client);
+        return;
+    case CLIENT_QUEUED:
+        waiting_watch(client);
+        return;
+    case CLIENT_REFUSED:
+        client_discard(client);
+        return;
+    case CLIENT_GONE:
+        return;
+    }
+}
+
+static void timer_passed(evutil_socket_t fd, short events, void *opaque)
+{
+    struct client *client = opaque;
+
+    switch (client->state) {
+    case CLIENT_ARRIVED:
+    case CLIENT_PROVING:
+    case CLIENT_GREETING:
+        client_refuse(client, CONTROL_REFUSAL_TIMEOUT,
+               "the handshake took longer than handshake_timeout of the box");
+        return;
+    case CLIENT_QUEUED:
+        waiting_tell(client);
+        return;
+    case CLIENT_REFUSED:
+        client_free(client);
+        return;
+    case CLIENT_GONE:
+        return;
+    }
+}
+
+// ---- crowds ----
+
+// Of those in the handshake, or of those of ORIGIN, the one that came first.
+static struct client *oldest_handshake(struct box *box, const uint8_t *origin)
+{
+    struct client *client;
+
+    TAILQ_FOREACH(client, &box->clients, link)
+        if (client_counts_as_handshake(client) &&
+            (!origin || !memcmp(origin, client->origin, sizeof(client->origin))))
+            return client;
+    return NULL;
+}
+
+static unsigned count_handshakes(struct box *box, const uint8_t *origin)
+{
+    struct client *client;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(client, &box->clients, link)
+        count += client_counts_as_handshake(client) &&
+                 !memcmp(origin, client->origin, sizeof(client->origin));
+    return count;
+}
+
+static void close_for_others(struct client *client)
+{
+    struct box *box = client->box;
+    static int64_t told_ms;
+    static unsigned closed;
+
+    closed++;
+    if (!told_ms || control_now_ms() - told_ms >= TELL_INTERVAL_MS) {
+        log_warn("too many connections in the handshake closed=%u now=%u last_peer=%s", closed,
+                 box->handshakes, client->peer);
+        told_ms = control_now_ms();
+        closed = 0;
+    }
+    client_free(client);
+}
+
+static bool has_spoken(const struct client *client)
+{
+    uint8_t byte;
+
+    return client->state != CLIENT_REFUSED &&
+           recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
+}
+
+// What the oldest have said and what we have not come to yet is attended to first.
+static void give_way(struct box *box, const uint8_t *origin)
+{
+    struct client *client = oldest_handshake(box, origin);
+
+    for (int i = 0; i < HEARD_FIRST && client && has_spoken(client); i++) {
+        client_readable(client->fd, EV_READ, client);
+        client = oldest_handshake(box, origin);
+    }
+    if (client)
+        close_for_others(client);
+}
+
+// OpenSSH's MaxStartups turns newcomers away, by chance and more and more of them, so that a crowd of
+// silent connections lets few others in. Here it is the crowd that gives way: whoever has taken longest.
+// A client is through within milliseconds, and would have to be overtaken by a whole crowd meanwhile.
+static void thin_out(struct box *box, const uint8_t origin[ENDPOINT_ORIGIN_BYTES])
+{
+    if (count_handshakes(box, origin) > (unsigned)box->settings.max_handshakes_per_address)
+        give_way(box, origin);
+    else if (box->handshakes > (unsigned)box->settings.max_handshakes)
+        give_way(box, NULL);
+}
+
+// ---- the newcomer ----
+
+static void tune(int fd)
+{
+    int on = 1;
+
+    // A unix socket has no such options, and needs none.
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+void arrival_accept(struct box *box, int fd)
+{
+    uint8_t origin[ENDPOINT_ORIGIN_BYTES];
+    struct client *client = calloc(1, sizeof(*client));
+
+    if (!client) {
+        close(fd);
+        return;
+    }
+    tune(fd);
+    client->box = box;
+    client->fd = fd;
+    client->state = CLIENT_GONE;
+    endpoint_peer_text(fd, client->peer, sizeof(client->peer));
+    endpoint_origin(fd, client->origin);
+    TAILQ_INSERT_TAIL(&box->clients, client, link);
+    client->readable = event_new(box->base, fd, EV_READ | EV_PERSIST, client_readable, client);
+    client->timer = evtimer_new(box->base, timer_passed, client);
+    if (!client->readable || !client->timer || event_add(client->readable, NULL)) {
+        client_free(client);
+        return;
+    }
+    client_move(client, CLIENT_ARRIVED);
+    client_set_timer(client, box->settings.handshake_timeout / 1000);
+    // The newcomer itself may go.
+    memcpy(origin, client->origin, sizeof(origin));
+    thin_out(box, origin);
+}

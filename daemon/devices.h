@@ -1,0 +1,67 @@
+// The devices of a box: the administrator's choice, what is known of each, and sets of them.
+#ifndef RGPU_DAEMON_DEVICES_H
+#define RGPU_DAEMON_DEVICES_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/control.h"
+
+enum { BOX_DEVICES_MAX = CONTROL_DEVICES_MAX };
+
+// Which devices the administrator chose, before the driver has said which there are.
+struct device_choice {
+    bool software; // sim:COUNT, else cuda:...
+    bool all;
+    uint32_t count;                      // of ordinals, or of software devices
+    uint32_t ordinals[BOX_DEVICES_MAX];
+};
+
+// The workers that wait, warm, for clients of one device.
+struct warm_pool {
+    unsigned starting, warm; // counted by worker_process.c
+    unsigned dying;          // ended by themselves before they served, and not reaped yet
+    unsigned failures;       // starts in a row that failed
+    struct event *retry;     // pending while a failing worker is not started again
+    char last_error[512];    // why the last start failed
+};
+
+struct box;
+struct box_device {
+    struct box *box;
+    struct control_device info; // from the driver; ordinal is the place in the driver's list
+    uint32_t ordinal;
+    char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+    bool keep_warm;
+    bool measured; // what a context takes is known
+    unsigned sessions; // that use it
+    uint64_t driver_bytes; // taken by everybody, as the management library says; 0: not known
+    uint64_t taken_before; // that, before our first worker
+    uint64_t idle_bytes;   // the most that it says of a worker without a client
+    unsigned foreign_rounds, differing_rounds; // in a row in which it differs (comparison.c)
+    struct warm_pool pool;
+};
+
+// "sim:2", "cuda:all", "cuda:0,2"; -EINVAL after logging.
+int device_choice_parse(const char *text, struct device_choice *out)
+    __attribute__((warn_unused_result));
+void device_uuid_text(const uint8_t uuid[16], char text[48]);
+
+// What a session may use.
+struct session_grant {
+    char lease[128];
+    int64_t epoch; // of the ticket
+    uint32_t device_count;
+    struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
+    uint64_t budgets[BOX_DEVICES_MAX];       // bytes over all sessions of the lease; 0: no limit
+    bool exclusive[BOX_DEVICES_MAX];         // no session of another lease beside it
+};
+
+// Devices that one worker can reach, by their ordinals; 0: whatever the driver has, which is for the first
+// worker alone. A worker reaches the devices of its client and no others.
+typedef uint64_t device_set;
+_Static_assert(BOX_DEVICES_MAX <= 64, "a set has a bit for each");
+device_set device_set_of(const struct session_grant *grant);
+
+#endif

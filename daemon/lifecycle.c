@@ -1,0 +1,84 @@
+// See lifecycle.h.
+#include "daemon/lifecycle.h"
+
+#include <stdio.h>
+
+#include "common/log.h"
+#include "daemon/broker_agent.h"
+#include "daemon/client.h"
+#include "daemon/listeners.h"
+#include "daemon/notify.h"
+#include "daemon/refill.h"
+#include "daemon/waiting.h"
+#include "daemon/warm_pool.h"
+#include "daemon/worker_process.h"
+
+static void stop_all_workers(struct box *box)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        worker_end(worker, CONTROL_END_REASON_SHUTDOWN, "the box stops");
+}
+
+void lifecycle_move(struct box *box, enum box_state state)
+{
+    if (box->state == state)
+        return;
+    log_info("box state=%s was=%s sessions=%u", box_state_name(state),
+             box_state_name(box->state),
+             box->session_count);
+    box->state = state;
+    notify_state(box);
+    switch (state) {
+    case BOX_STARTING:
+    case BOX_SERVING:
+        return;
+    case BOX_DRAINING:
+    case BOX_LEAVING:
+        client_refuse_all(box, CONTROL_REFUSAL_DRAINING,
+                          "the box takes no new sessions (it is being drained); use another one");
+        refill_stop_warm(box);
+        return;
+    case BOX_STOPPING:
+        client_refuse_all(box, CONTROL_REFUSAL_DRAINING, "the box stops; use another one");
+        stop_all_workers(box);
+        return;
+    }
+}
+
+static void announce_ready(struct box *box)
+{
+    char listen[1024];
+
+    listeners_text(box, listen, sizeof(listen));
+    printf("rgpud: ready listen=%s devices=%u box=%s auth=%s\n", listen, box->device_count,
+           box->name, box->settings.auth == AUTH_TICKET ? "ticket" : "none");
+    fflush(stdout);
+    log_info("ready listen=%s devices=%u box=%s", listen, box->device_count, box->name);
+}
+
+// Run by hand, a box whose workers do not start should say so and end rather than keep trying.
+static bool must_give_up(const struct box *box)
+{
+    return box->standalone && !box->devices_known && warm_pool_is_broken(&box->probe);
+}
+
+void lifecycle_review(struct box *box)
+{
+    if (box->state == BOX_STARTING && box->devices_known) {
+        lifecycle_move(box, BOX_SERVING);
+        announce_ready(box);
+    }
+    waiting_serve(box);
+    refill_pools(box);
+    broker_agent_review(box);
+    if (must_give_up(box)) {
+        log_error("giving up: workers do not start, reason=\"%s\"", box->probe.last_error);
+        box->exit_status = 1;
+        event_base_loopbreak(box->base);
+    }
+    bool leaving = box->state == BOX_LEAVING || box->state == BOX_STOPPING;
+    if (leaving && TAILQ_EMPTY(&box->workers))
+        event_base_loopbreak(box->base);
+}

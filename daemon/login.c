@@ -1,0 +1,259 @@
+// See login.h. Nothing is done before a message has arrived whole and is valid, and never a byte more is read
+// than that message, since the socket is handed on afterwards.
+#include "daemon/login.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/log.h"
+#include "daemon/admission.h"
+#include "daemon/waiting.h"
+#include "daemon/worker_process.h"
+
+// Over a unix socket the kernel tells who connects, so a ticket that got into other hands is no use.
+static bool is_stolen(const struct client *client)
+{
+    struct sockaddr_storage address;
+    struct ucred peer;
+    socklen_t size = sizeof(address), peer_size = sizeof(peer);
+
+    if (!client->ticket || getsockname(client->fd, (struct sockaddr *)&address, &size) ||
+        address.ss_family != AF_UNIX)
+        return false;
+    return getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) ||
+           (peer.uid != client->ticket->owner && peer.uid != 0);
+}
+
+// From HELLO until the grant it is the box that speaks.
+static bool speaks_out_of_turn(const struct client *client)
+{
+    uint8_t byte;
+
+    return recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0 ||
+           (client->tls && tls_pending(client->tls));
+}
+
+// Sessions of the client's lease, those that still wait for their worker included.
+static unsigned sessions_of_lease(const struct client *client)
+{
+    const struct worker_process *worker;
+    struct client *other = NULL;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &client->box->workers, link)
+        count += worker->session.id &&
+                 !strcmp(worker->session.grant.lease, client->ticket->lease);
+    while ((other = waiting_next(client->box, other)))
+        count += other->ticket && !strcmp(other->ticket->lease, client->ticket->lease);
+    return count;
+}
+
+static bool lease_is_full(const struct client *client)
+{
+    unsigned most = (unsigned)client->box->settings.max_sessions_per_lease;
+
+    return most && client->ticket && sessions_of_lease(client) >= most;
+}
+
+static void admit(struct client *client)
+{
+    struct box *box = client->box;
+    int problem = client->ticket ? admission_check_use(box, client->ticket) : 0;
+
+    if (speaks_out_of_turn(client))
+        client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "a message out of order, right after HELLO");
+    else if (problem)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
+               ticket_error(problem));
+    else if (!client->tls && box->settings.auth == AUTH_TICKET)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+               "this box asks for a ticket: set RGPU_TICKET_FILE, or take a lease with rgpuctl run");
+    else if (!client->tls && client->hello.protection > CONTROL_PROTECTION_NONE)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+               "RGPU_PROTECTION=%s needs a ticket, and this box (--standalone) knows none",
+               control_protection_name(client->hello.protection));
+    else if (lease_is_full(client))
+        client_refuse(client, CONTROL_REFUSAL_BUSY,
+               "lease %.100s has as many sessions on this box as max_sessions_per_lease allows (%lld)",
+               client->ticket->lease, (long long)box->settings.max_sessions_per_lease);
+    else if (waiting_count(box) >= (unsigned)box->settings.max_queued)
+        client_refuse(client, CONTROL_REFUSAL_BUSY, "%u clients already wait for this box",
+               waiting_count(box));
+    else if (is_stolen(client))
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
+    else if (!box_accepts_sessions(box))
+        client_refuse(client, CONTROL_REFUSAL_DRAINING,
+               "the box takes no new sessions (it is being drained); use another one");
+    else
+        waiting_join(client);
+}
+
+static void take_hello(struct client *client)
+{
+    struct box *box = client->box;
+    struct control_hello *hello = &client->hello;
+    struct control_hello_reply answer = {.magic = CONTROL_MAGIC};
+
+    if (control_decode(&client->frame, CONTROL_HELLO, hello) || hello->magic != CONTROL_MAGIC ||
+        hello->version_oldest > hello->version_newest) {
+        client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed HELLO");
+        return;
+    }
+    client->version =
+        hello->version_newest < CONTROL_VERSION ? hello->version_newest : CONTROL_VERSION;
+    if (client->version < hello->version_oldest || client->version < CONTROL_VERSION_OLDEST) {
+        client_refuse(client, CONTROL_REFUSAL_VERSION,
+               "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
+               "install the same release on both", hello->library, hello->version_oldest,
+               hello->version_newest, RGPU_VERSION, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+        return;
+    }
+    answer.version = client->version;
+    memcpy(answer.boot_id, box->boot_id, sizeof(answer.boot_id));
+    snprintf(answer.box, sizeof(answer.box), "%s", box->name);
+    if (client_reply(client, CONTROL_HELLO_REPLY, &answer))
+        client_free(client);
+    else
+        admit(client);
+}
+
+// ---- reading ----
+
+static ssize_t receive_part(struct client *client, uint8_t *data, size_t size)
+{
+    ssize_t n = client->tls ? tls_receive(client->tls, data, size)
+                            : recv(client->fd, data, size, MSG_DONTWAIT);
+
+    if (n < 0)
+        return client->tls ? n : errno == EINTR ? -EAGAIN : -errno;
+    if (!n)
+        return -ECONNRESET;
+    client->received += (size_t)n;
+    return n;
+}
+
+static int take_header(struct client *client)
+{
+    struct control_frame *frame = &client->frame;
+
+    if (control_parse_header(client->head, &frame->header))
+        return -EBADMSG;
+    if (frame->header.type != CONTROL_HELLO)
+        return -EPROTO;
+    if (frame->header.size > frame->capacity) {
+        uint8_t *body = realloc(frame->body, frame->header.size);
+        if (!body)
+            return -ENOMEM;
+        frame->body = body;
+        frame->capacity = frame->header.size;
+    }
+    return 0;
+}
+
+// 0 when a whole frame is there, -EAGAIN when more must come, else the end.
+static int receive_frame(struct client *client)
+{
+    while (client->received < CONTROL_HEADER_BYTES) {
+        ssize_t n = receive_part(client, client->head + client->received,
+                                 CONTROL_HEADER_BYTES - client->received);
+        if (n < 0)
+            return (int)n;
+        if (client->received == CONTROL_HEADER_BYTES) {
+            int err = take_header(client);
+            if (err)
+                return err;
+        }
+    }
+    size_t whole = CONTROL_HEADER_BYTES + client->frame.header.size;
+    while (client->received < whole) {
+        size_t have = client->received - CONTROL_HEADER_BYTES;
+        ssize_t n = receive_part(client, client->frame.body + have, whole - client->received);
+        if (n < 0)
+            return (int)n;
+    }
+    client->received = 0;
+    return 0;
+}
+
+void login_hear(struct client *client)
+{
+    int err = receive_frame(client);
+
+    if (err == -EAGAIN)
+        return;
+    if (err == -EBADMSG || err == -EPROTO) {
+        client_refuse(client, CONTROL_REFUSAL_PROTOCOL,
+               "this is not the rgpu protocol, or a message out of order (HELLO expected)");
+    } else if (err) {
+        log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
+                  client_state_name(client), strerror(-err));
+        client_free(client);
+    } else {
+        take_hello(client);
+    }
+}
+
+// ---- TLS ----
+
+static int find_secret(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+{
+    struct client *client = opaque;
+
+    free(client->ticket);
+    client->ticket = calloc(1, sizeof(*client->ticket));
+    client->ticket_problem =
+        client->ticket ? admission_recompute(client->box, identity, size, key, client->ticket) : -ENOMEM;
+    return client->ticket_problem;
+}
+
+void login_prove(struct client *client)
+{
+    int err = tls_handshake(client->tls);
+
+    if (err == -EAGAIN)
+        return;
+    if (!err)
+        client_move(client, CLIENT_GREETING);
+    else if (client->ticket_problem)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
+               ticket_error(client->ticket_problem));
+    else if (err == -EPROTO)
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
+               "the client does not prove that it has the ticket%s%.200s: %s",
+               client->ticket ? " of lease " : "", client->ticket ? client->ticket->lease : "",
+               tls_problem(client->tls));
+    else
+        client_free(client);
+}
+
+// A record of TLS begins with 0x16 0x03. What else can begin so is told apart by what follows.
+static bool begins_tls(int fd, ssize_t *seen)
+{
+    uint8_t first[2];
+
+    *seen = recv(fd, first, sizeof(first), MSG_DONTWAIT | MSG_PEEK);
+    return *seen > 0 && first[0] == 0x16 && (*seen == 1 || first[1] == 0x03);
+}
+
+void login_begin(struct client *client)
+{
+    ssize_t seen;
+    bool tls = begins_tls(client->fd, &seen);
+
+    if (seen < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (seen <= 0) {
+        client_free(client);
+    } else if (!tls || client->box->settings.auth != AUTH_TICKET) {
+        client_move(client, CLIENT_GREETING);
+        login_hear(client);
+    } else if (tls_server(client->fd, find_secret, client, false, &client->tls)) {
+        client_free(client);
+    } else {
+        client_move(client, CLIENT_PROVING);
+        login_prove(client);
+    }
+}

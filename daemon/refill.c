@@ -1,0 +1,119 @@
+// See refill.h.
+#include "daemon/refill.h"
+
+#include "daemon/waiting.h"
+#include "daemon/warm_pool.h"
+#include "daemon/worker_process.h"
+
+// Without tickets every client sees all devices in the box's order, so its first is the first.
+static bool wants_warm_workers(const struct box *box, const struct box_device *device)
+{
+    return box->settings.auth != AUTH_NONE || device == &box->devices[0];
+}
+
+static bool waits_for(const struct client *client, const struct box_device *device, device_set sees)
+{
+    return waiting_first_device(client) == device && waiting_device_set(client) == sees;
+}
+
+static unsigned clients_waiting_for(struct box *box, const struct box_device *device, device_set sees)
+{
+    unsigned count = 0;
+    struct client *client;
+
+    for (client = waiting_next(box, NULL); client; client = waiting_next(box, client))
+        count += waits_for(client, device, sees);
+    return count;
+}
+
+static unsigned target(struct box *box, struct box_device *device, device_set sees)
+{
+    unsigned waiting = clients_waiting_for(box, device, sees);
+    unsigned most = (unsigned)box->settings.parallel_starts;
+    bool kept = wants_warm_workers(box, device) && sees == box_device_set_usual(box, device);
+    unsigned warm = kept ? (unsigned)box->settings.warm_workers : 0;
+
+    // Whoever waits gets a worker even where none is kept warm, but a crowd of clients must not
+    // start a crowd of drivers at once.
+    if (waiting > most)
+        waiting = most;
+    unsigned wanted = waiting > warm ? waiting : warm;
+    // The first measures, undisturbed by others, what the broker is to know of the device.
+    if (!device->measured && (wanted || box->agent))
+        return 1;
+    return wanted;
+}
+
+// Workers that take one of the places, or will: also those that end by themselves, until it is known how.
+static unsigned count_workers(const struct box *box, const struct box_device *device, device_set sees)
+{
+    const struct worker_process *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        bool dying = worker->state == WORKER_ENDING && !worker->session.id && !worker->asked_to_end;
+        count += worker->device == device && worker->sees == sees &&
+                 (worker->state == WORKER_STARTING || worker->state == WORKER_WARM || dying);
+    }
+    return count;
+}
+
+static void start_missing(struct box *box, struct box_device *device, device_set sees)
+{
+    struct warm_pool *pool = warm_pool_of(box, device);
+    unsigned wanted = device ? target(box, device, sees) : 1;
+
+    // Who measures is not disturbed by another one with other devices either.
+    if (device && !device->measured && pool->starting)
+        return;
+    while (!warm_pool_pauses(pool) && count_workers(box, device, sees) < wanted)
+        if (worker_start(box, device, sees))
+            return;
+}
+
+// Left over from clients that left, or from a larger setting, or able to reach what no client may.
+static void end_surplus(struct box *box)
+{
+    struct worker_process *worker, *other;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        if (worker->state != WORKER_WARM)
+            continue;
+        unsigned warm = 0;
+        TAILQ_FOREACH(other, &box->workers, link)
+            warm += other->state == WORKER_WARM && other->device == worker->device &&
+                    other->sees == worker->sees;
+        if (warm > target(box, worker->device, worker->sees))
+            worker_end(worker, CONTROL_END_REASON_SHUTDOWN,
+                       "more warm workers with its devices than are wanted");
+    }
+}
+
+void refill_pools(struct box *box)
+{
+    struct client *client;
+
+    if (box->state == BOX_LEAVING || box->state == BOX_STOPPING || box->state == BOX_DRAINING ||
+        box->awaits_gauge)
+        return;
+    if (!box->devices_known) {
+        start_missing(box, NULL, 0);
+        return;
+    }
+    end_surplus(box);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        start_missing(box, &box->devices[i], box_device_set_usual(box, &box->devices[i]));
+    for (client = waiting_next(box, NULL); client; client = waiting_next(box, client))
+        if (waiting_device_set(client))
+            start_missing(box, (struct box_device *)waiting_first_device(client),
+                          waiting_device_set(client));
+}
+
+void refill_stop_warm(struct box *box)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->state == WORKER_WARM || worker->state == WORKER_STARTING)
+            worker_end(worker, CONTROL_END_REASON_SHUTDOWN, "the box takes no new sessions");
+}

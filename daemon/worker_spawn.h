@@ -1,0 +1,20 @@
+// Starting a worker process: its sockets, what it is told, its environment.
+#ifndef RGPU_DAEMON_WORKER_SPAWN_H
+#define RGPU_DAEMON_WORKER_SPAWN_H
+
+#include "daemon/worker_setup.h"
+
+// What leads from it to us: messages, questions about system calls that are refused, output.
+struct worker_ends {
+    int control, refusals, output;
+};
+
+// Pairs of them, ours non-blocking. -errno.
+int worker_ends_make(struct worker_ends *ours, struct worker_ends *theirs)
+    __attribute__((warn_unused_result));
+void worker_ends_close(const struct worker_ends *ends);
+// Starts the process with THEIRS, and with its SETUP in the socket. -errno: there is no process.
+int worker_spawn(const struct box *box, const struct worker_part *part, const struct worker_ends *ours,
+                 const struct worker_ends *theirs, pid_t *pid) __attribute__((warn_unused_result));
+
+#endif

@@ -3,7 +3,7 @@
 ENDURE=$BUILD/tests/programs/endure
 
 # workers: the worker processes of the box.
-workers() { pgrep -P "$BOX_PID" || true; }
+workers() { pgrep -P "$BOX_PID" rgpu-worker || true; }
 
 free_mib() { on_box "$ENDURE" --free; }
 

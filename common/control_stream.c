@@ -131,6 +131,6 @@ int control_end_tls(struct control_stream *stream, int64_t deadline_ms)
         if (err)
             break;
     }
-    tls_free(&stream->tls);
+    tls_discard(&stream->tls);
     return err;
 }

@@ -135,7 +135,7 @@ static int64_t step_deadline(const struct opening *o)
 // TLS with a secret that both ends know, in place of what the connection had before.
 static int secure(struct opening *o, const struct tls_secret *secret, bool for_data)
 {
-    tls_free(&o->stream.tls);
+    tls_discard(&o->stream.tls);
     int err = tls_client(o->stream.fd, secret, for_data, &o->stream.tls);
     if (err)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY, "TLS cannot be used: %s",
@@ -319,7 +319,7 @@ int session_open(const struct session_request *request, struct session_welcome *
 
 void session_stream_close(struct control_stream *stream)
 {
-    tls_free(&stream->tls);
+    tls_discard(&stream->tls);
     if (stream->fd >= 0)
         close(stream->fd);
     stream->fd = -1;

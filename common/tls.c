@@ -216,7 +216,7 @@ int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tl
         return err;
     tls->identity = malloc(secret->identity_size);
     if (!tls->identity) {
-        tls_free(&tls);
+        tls_discard(&tls);
         return -ENOMEM;
     }
     memcpy(tls->identity, secret->identity, secret->identity_size);
@@ -243,7 +243,7 @@ int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **
     return 0;
 }
 
-void tls_free(struct tls **tls)
+void tls_discard(struct tls **tls)
 {
     struct tls *old = *tls;
 

@@ -73,7 +73,7 @@ int tls_export(struct tls *tls, uint8_t secret[TLS_SECRET_BYTES])
 bool tls_in_kernel(const struct tls *tls); // sending
 void tls_renew_after(struct tls *tls, uint64_t bytes);
 
-// Sends nothing and leaves the socket open.
-void tls_free(struct tls **tls);
+// Sends nothing and leaves the socket open. Not tls_free: newer archives of OpenSSL have that.
+void tls_discard(struct tls **tls);
 
 #endif

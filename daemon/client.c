@@ -90,7 +90,7 @@ void client_free(struct client *client)
         event_free(client->readable);
     if (client->timer)
         event_free(client->timer);
-    tls_free(&client->tls);
+    tls_discard(&client->tls);
     close(client->fd);
     control_frame_free(&client->frame);
     free(client->ticket);

@@ -40,7 +40,7 @@ __attribute__((unused)) static void tls_pair_handshake(struct tls_pair *pair)
 __attribute__((unused)) static void tls_pair_close(struct tls_pair *pair)
 {
     for (int i = 0; i < 2; i++) {
-        tls_free(&pair->ends[i]);
+        tls_discard(&pair->ends[i]);
         close(pair->fds[i]);
     }
 }

@@ -496,7 +496,7 @@ static void tcp_free(struct link *link)
         pthread_join(tcp->flusher, NULL);
     }
     tcp_close(link);
-    tls_free(&tcp->tls);
+    tls_discard(&tcp->tls);
     // Locks and the condition hold nothing to give back, and in a forked child destroying them
     // could wait for threads that are not there.
     free(tcp->gathering);

@@ -390,7 +390,7 @@ static int choose_transport(struct offer *offer)
         if (opened)
             break;
     }
-    tls_free(&offer->stream.tls);
+    tls_discard(&offer->stream.tls);
     withdraw_shm();
     rdma_listener_free(&rdma_listener);
     return 0;

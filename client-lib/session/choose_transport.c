@@ -214,7 +214,7 @@ static int use_tcp(struct choice *choice)
     if (!err)
         err = link_tcp_open(session->stream.fd, tls, &choice->options, &session->link);
     if (err) {
-        tls_free(&tls);
+        tls_discard(&tls);
         choice->error->result = CUDA_ERROR_SYSTEM_NOT_READY;
         snprintf(choice->error->text, sizeof(choice->error->text),
                  "cannot use the connection to box %s: %s", choice->session->box, strerror(-err));
@@ -265,7 +265,7 @@ int session_choose_link(struct box_session *session, const struct session_welcom
     if (take(&choice) != 0)
         return -1;
     // What is still said on the connection is its end.
-    tls_free(&session->stream.tls);
+    tls_discard(&session->stream.tls);
     log_info("session opened box=%s session=%llu protection=%s transport=%s reason=\"%s\"",
              session->box, (unsigned long long)session->id,
              control_protection_name(welcome->protection), link_name(session->link), choice.reason);

@@ -76,9 +76,39 @@ static int run_gpus(const struct command *command, int argc, char **argv)
     return list(command, argc, argv, "/v1/gpus", "gpus", gpu_columns);
 }
 
+// What is shown of a box that does not answer is as it was when it did.
+static void name_stale(const json_t *sessions)
+{
+    const char *named = "";
+    json_t *session;
+    size_t i;
+
+    json_array_foreach(sessions, i, session) {
+        const char *box = json_string_value(json_object_get(session, "box"));
+        if (!box || !json_is_true(json_object_get(session, "stale")) || !strcmp(box, named))
+            continue;
+        fprintf(stderr, "rgpuctl: box %s does not answer; its sessions are those of its last report\n",
+                box);
+        named = box;
+    }
+}
+
 int pool_sessions(const struct command *command, int argc, char **argv)
 {
-    return list(command, argc, argv, "/v1/sessions", "sessions", session_columns);
+    struct pool pool;
+    json_t *answer;
+    int status = pool_open(&pool, command, argc, argv, 0, 0);
+
+    if (status >= 0)
+        return status;
+    status = pool_call(&pool, "GET", "/v1/sessions", NULL, &answer);
+    if (!status) {
+        status = pool_print(&pool, answer, "sessions", session_columns);
+        name_stale(json_object_get(answer, "sessions"));
+        json_decref(answer);
+    }
+    pool_close(&pool);
+    return status;
 }
 
 // ---- leases ----

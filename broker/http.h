@@ -79,6 +79,7 @@ struct server {
     struct event *durable;
     struct overview *overview;
     json_t *sessions;       /* by box: what it reported last */
+    int64_t look;           /* how often somebody has asked for sessions */
     uint64_t requests, unauthorized;
     double started;
 };

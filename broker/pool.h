@@ -98,6 +98,8 @@ struct pool_box {
     bool hung_up;    /* its last connection is closed: perhaps it has just died, so it gets nothing */
     bool impostor;   /* somebody has been refused who said that it is elsewhere */
     void *peer;      /* of the HTTP side: the call with which the box waits for orders */
+    int64_t look;   /* of the HTTP side: the last question for sessions that its report came after */
+    int64_t look_told; /* and the last that had been asked when it was answered */
     int64_t epoch;  /* in which it has registered */
     double heard;   /* monotonic seconds */
     int64_t seen, registered; /* seconds since 1970, for people */

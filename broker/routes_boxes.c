@@ -89,18 +89,64 @@ static void get_gpu(struct call *call)
         call_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
 }
 
-static void list_sessions(struct call *call)
+/* ---- sessions ---- */
+
+/* Who asks for sessions wants those of now, and boxes report once in a heartbeat: so each is made to
+ * report, by an answer to the report that waits here. Those that do not for so long are stale. */
+enum { LOOK_SECONDS = 5 };
+
+static bool all_have_looked(const struct call *call)
 {
-    json_t *list = json_array(), *sessions, *session;
-    const char *box;
+    const struct pool *pool = call->server->broker->pool;
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        if (pool->boxes[i]->connected && pool->boxes[i]->look < call->mark)
+            return false;
+    return true;
+}
+
+static void ask_boxes(struct call *call)
+{
+    const struct pool *pool = call->server->broker->pool;
+
+    call->mark = ++call->server->look;
+    for (size_t i = 0; i < pool->box_count; i++) {
+        struct call *report = pool->boxes[i]->peer;
+        if (report)
+            report->route->handle(report);
+    }
+}
+
+static void add_sessions(const struct call *call, const char *name, const json_t *sessions,
+                         json_t *list)
+{
+    const struct pool_box *box = pool_find_box(call->server->broker->pool, name);
+    bool stale = !box || !box->connected || box->look < call->mark;
+    json_t *session;
     size_t i;
 
+    json_array_foreach(sessions, i, session) {
+        json_t *copy = json_copy(session);
+        json_object_set_new(copy, "box", json_string(name));
+        json_object_set_new(copy, "stale", json_boolean(stale));
+        json_array_append_new(list, copy);
+    }
+}
+
+static void list_sessions(struct call *call)
+{
+    json_t *list, *sessions;
+    const char *box;
+
+    if (!call->mark)
+        ask_boxes(call);
+    if (!call_expired(call) && !all_have_looked(call)) {
+        call_wait(call, LOOK_SECONDS, all_have_looked);
+        return;
+    }
+    list = json_array();
     json_object_foreach(call->server->sessions, box, sessions)
-        json_array_foreach(sessions, i, session) {
-            json_t *copy = json_copy(session);
-            json_object_set_new(copy, "box", json_string(box));
-            json_array_append_new(list, copy);
-        }
+        add_sessions(call, box, sessions, list);
     call_answer(call, 200, json_pack("{s:o}", "sessions", list));
 }
 
@@ -185,6 +231,8 @@ static int take_report(struct call *call, struct pool_box *box, const json_t *ru
     const char *instance = json_string_value(json_object_get(call->body, "instance"));
     int error = history_check_sessions(server->broker, box, sessions, call->actor);
 
+    /* It was made after our last answer. */
+    box->look = box->look_told;
     if (!error)
         error = broker_hear(server->broker, box, instance ? instance : "", running,
                             json_object_get(call->body, "ended"),
@@ -226,13 +274,15 @@ static void sync_box(struct call *call)
     }
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
-    if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !call_expired(call)) {
+    if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !call_expired(call) &&
+        box->look == server->look) {
         json_decref(revoke);
         json_decref(restored);
         if (call_wait(call, (double)server->settings->heartbeat * 1e-6, NULL))
             box->peer = call;
         return;
     }
+    box->look_told = server->look;
     answer = json_pack("{s:o, s:o, s:b}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained);
     history_put_point(server->broker, answer);

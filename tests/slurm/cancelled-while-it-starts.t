@@ -1,5 +1,5 @@
 #!/bin/bash
-# A job that is cancelled while it waits for its GPUs, with its nodes, is cancelled once and for all.
+# A job that is cancelled while it waits for its GPUs, with its nodes, is cancelled once and for all. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 # The licences do not follow the pool here, so jobs start that the broker has nothing for.
 RGPU_JOBS=('count = no' 'acquire_wait = 200s' 'interactive_wait = 200s')

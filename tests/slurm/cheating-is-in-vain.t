@@ -1,6 +1,6 @@
 #!/bin/bash
 # What users might try: forged job numbers, licences of their own, tickets of others, licences
-# dropped from a running job, counts without GPUs.
+# dropped from a running job, counts without GPUs. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

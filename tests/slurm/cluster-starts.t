@@ -1,5 +1,5 @@
 #!/bin/bash
-# The cluster that the other tests of this folder stand on: it starts, runs jobs, and goes.
+# The cluster that the other tests of this folder stand on: it starts, runs jobs, and goes. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 require_slurm
 

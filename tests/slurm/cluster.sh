@@ -14,8 +14,8 @@ SLURM_NODES=(n1 n2 n3)
 PLUGINS=$TMP/share/slurm
 # Two ordinary users, whom every Debian has.
 ALICE=daemon BOB=games
-# Without our hands the scheduler looks only now and then.
-READY_SECONDS=${SLURM_READY_SECONDS:-90}
+# A node that does not answer for so long is down; a loaded machine may keep it from answering.
+DOWN_SECONDS=${DOWN_SECONDS:-300}
 
 require_slurm() {
     requires munged slurmctld slurmdbd mariadbd slurmd sbatch srun salloc scancel setpriv
@@ -69,7 +69,7 @@ SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=${ports[0]}
 SlurmUser=slurm
 AuthType=auth/munge
-AuthInfo=socket=$MUNGE_SOCKET,cred_expire=5
+AuthInfo=socket=$MUNGE_SOCKET,cred_expire=15
 CredType=cred/munge
 StateSaveLocation=$SLURM_DIR/state
 SlurmdSpoolDir=$SLURM_DIR/spool-%n
@@ -95,7 +95,8 @@ SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 SchedulerParameters=bf_licenses,allow_zero_lic
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=$DOWN_SECONDS
+MessageTimeout=60
 KillWait=${KILL_WAIT:-3}
 MailProg=/bin/true
 END
@@ -144,8 +145,11 @@ start_accounting() {
     local database=(mariadbd --no-defaults --datadir="$SLURM_DIR/database" --tmpdir="$SLURM_DIR/database"
         --skip-grant-tables
         --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=32M --innodb-log-file-size=16M)
+    # MariaDB's own files, which newer versions name after it.
+    local tables=/usr/share/mariadb/mariadb_system_tables
+    [ -e "$tables.sql" ] || tables=/usr/share/mysql/mysql_system_tables
     install -d -o slurm "$SLURM_DIR/database"
-    { printf '%s\n' 'create database mysql;' 'use mysql;'; cat /usr/share/mysql/mysql_system_tables{,_data}.sql; } |
+    { printf '%s\n' 'create database mysql;' 'use mysql;'; cat "$tables".sql "$tables"_data.sql; } |
         setpriv --reuid slurm --regid slurm --clear-groups "${database[@]}" --bootstrap \
             2>"$TMP/bootstrap.log" || bail "the database was not made: $(tail -n 5 "$TMP/bootstrap.log")"
     as_slurm mariadbd "${database[@]}" --socket="$SLURM_DIR/database/socket" \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Jobs that not every GPU suits wait in Slurm's queue, in their order, until one that suits them is
-# free: none is started in vain, and none keeps others from GPUs that it cannot use.
+# free: none is started in vain, and none keeps others from GPUs that it cannot use. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=60,bf_interval=1"
 start_sync

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A job of several nodes has other GPUs on each of them, however its steps are started: by srun alone,
-# from a batch script, on some of the nodes, rank by rank, or with a false environment.
+# from a batch script, on some of the nodes, rank by rank, or with a false environment. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

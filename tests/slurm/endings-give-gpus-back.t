@@ -1,6 +1,7 @@
 #!/bin/bash
 # However a job ends, its GPUs come back: by itself, failing, cancelled, out of time, requeued, with
-# processes that linger, before it has started, with its node, or with slurmctld's memory of it.
+# processes that linger, before it has started, with its node, or with slurmctld's memory of it. seconds: 600
+DOWN_SECONDS=10
 . "$(dirname "$0")/cluster.sh"
 # Slurm's count does not follow the pool here, so that a job can be started for which there is nothing.
 RGPU_JOBS=('count = no')

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A heterogeneous job has GPUs in each of its parts, and a step over several parts has those of each.
+# A heterogeneous job has GPUs in each of its parts, and a step over several parts has those of each. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

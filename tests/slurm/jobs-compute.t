@@ -1,6 +1,6 @@
 #!/bin/bash
 # What users write: sbatch, srun and salloc with --gres=rgpu:N run unmodified CUDA programs, and
-# when a job is over its GPUs are back.
+# when a job is over its GPUs are back. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 

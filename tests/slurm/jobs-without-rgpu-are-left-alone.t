@@ -1,6 +1,6 @@
 #!/bin/bash
 # Slurm gives the whole node to some jobs, with all that is counted on it. Those that did not ask for
-# remote GPUs run as they would without us, also while the pool is broken; those that did have what
+# remote GPUs run as they would without us, also while the pool is broken; those that did have what seconds: 600
 # they asked for and no more.
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE State=UP"

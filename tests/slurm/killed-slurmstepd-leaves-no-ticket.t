@@ -1,6 +1,6 @@
 #!/bin/bash
 # The ticket of a step whose slurmstepd was killed is removed by the next step on that node; those of
-# steps that run are not.
+# steps that run are not. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

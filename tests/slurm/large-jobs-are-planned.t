@@ -1,6 +1,6 @@
 #!/bin/bash
 # A large job that waits for GPUs has a time at which it will start, also where the pool has fewer
-# than slurm.conf counts: small jobs go in front of it only where they end before that.
+# than slurm.conf counts: small jobs go in front of it only where they end before that. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=60,bf_interval=1,bf_resolution=60"
 start_sync

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Slurm tells a job's processes that they will be ended, and ends them KillWait later. Until then they
-# have their GPUs: at scancel, at the time limit, when another job takes their place, when the node of
+# have their GPUs: at scancel, at the time limit, when another job takes their place, when the node of seconds: 600
 # the rest has ended already. The GPUs are back when the last of them has gone.
 KILL_WAIT=600
 . "$(dirname "$0")/cluster.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Slurm counts what the pool can give: jobs wait for GPUs that are not there, and the count follows
-# boxes that drain, die and come back, and GPUs that are shared out.
+# boxes that drain, die and come back, and GPUs that are shared out. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

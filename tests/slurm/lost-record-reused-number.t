@@ -1,6 +1,6 @@
 #!/bin/bash
 # slurmctld loses all its records and gives a job's number to another job: the new job gets its own
-# GPUs and ticket, and those of the lost one come back.
+# GPUs and ticket, and those of the lost one come back. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

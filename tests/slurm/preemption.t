@@ -1,6 +1,6 @@
 #!/bin/bash
 # A job of higher priority that lacks only GPUs preempts jobs that it may preempt, by Slurm's own rules, and
-# of those only such whose GPUs it can use.
+# of those only such whose GPUs it can use. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
     "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=60,bf_interval=1" \

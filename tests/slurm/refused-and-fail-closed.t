@@ -1,6 +1,6 @@
 #!/bin/bash
 # GPUs that the broker refuses send a job back into the queue, no node is drained, and the user sees
-# why; a node whose slurmd has no plugin, or one of another version, gives no GPU and says so.
+# why; a node whose slurmd has no plugin, or one of another version, gives no GPU and says so. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 # Slurm's count does not follow the pool here, so that Slurm starts jobs that the broker has nothing for.
 RGPU_JOBS=('count = no')

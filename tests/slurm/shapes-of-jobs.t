@@ -1,5 +1,5 @@
 #!/bin/bash
-# Arrays, several nodes, steps with fewer GPUs side by side, ranks, constraints, modes.
+# Arrays, several nodes, steps with fewer GPUs side by side, ranks, constraints, modes. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

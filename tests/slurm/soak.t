@@ -1,7 +1,8 @@
 #!/bin/bash
 # Five hundred random events - short jobs, cancels, requeues, kills of every daemon - and afterwards
-# no lease without a job, no job without a lease, and Slurm's counters equal to the broker's.
+# no lease without a job, no job without a lease, and Slurm's counters equal to the broker's. seconds: 600
 # SOAK_SEED repeats a run; SOAK_EVENTS and SOAK_SECONDS make it longer, as make check-kill does.
+DOWN_SECONDS=10
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

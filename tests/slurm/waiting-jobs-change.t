@@ -1,6 +1,6 @@
 #!/bin/bash
 # A job that waits for GPUs may be changed, also while the pool has fewer than it asks for: its nodes, its
-# GPUs, and what has nothing to do with them.
+# GPUs, and what has nothing to do with them. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

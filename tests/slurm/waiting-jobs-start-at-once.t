@@ -1,6 +1,6 @@
 #!/bin/bash
 # What waits for GPUs starts when they are there, by itself: the scheduler's own periods are so long
-# here that whatever starts was started by the end of a job or by a change of the pool.
+# here that whatever starts was started by the end of a job or by a change of the pool. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=36000,bf_interval=3600"
 start_sync

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What users and administrators see of a job's GPUs: which they are, in which mode, for how long; and
-# what they are told of requests that ask for nothing or for more than they seem to.
+# what they are told of requests that ask for nothing or for more than they seem to. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster
 start_sync

@@ -1,6 +1,6 @@
 #!/bin/bash
 # GPUs of mode auto are given whole or in shares as jobs ask, by turns and without an administrator; Slurm
-# counts each free one as both, and starts no job in vain.
+# counts each free one as both, and starts no job in vain. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster "SchedulerParameters=bf_licenses,allow_zero_lic,sched_interval=36000,bf_interval=3600"
 start_sync

@@ -51,6 +51,7 @@ static void destroy_object(struct object *object)
 {
     struct context *context = (struct context *)object;
     pthread_mutex_destroy(&context->lock);
+    pthread_mutex_destroy(&context->quiet);
     pthread_mutex_destroy(&context->print_lock);
     free(context->print_text);
     free(context);
@@ -65,6 +66,7 @@ CUresult context_create(struct device *device, unsigned flags, bool primary, str
     context->primary = primary;
     context->api_version = 3020;
     pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->quiet, NULL);
     pthread_mutex_init(&context->print_lock, NULL);
     CUresult result = start_life(context, flags);
     if (!result) {
@@ -161,6 +163,14 @@ CUresult context_synchronize(struct context *context)
     SIM_TRY(drain_streams(context, false));
     context_flush_print(context);
     return context_status(context);
+}
+
+CUresult context_quiesce(struct context *context)
+{
+    pthread_mutex_lock(&context->quiet);
+    CUresult result = context_synchronize(context);
+    pthread_mutex_unlock(&context->quiet);
+    return result;
 }
 
 size_t context_limit(struct context *context, CUlimit limit)

@@ -34,6 +34,7 @@ struct context {
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
 
+    pthread_mutex_t quiet;          /* held by who waits for all work and lets nobody add any */
     pthread_mutex_t print_lock;     /* guards the text that kernels have printed */
     char *print_text;
     atomic_size_t print_used;
@@ -65,6 +66,9 @@ void context_teardown(struct context *context);
 
 /* Waits for all work in the context and shows what kernels printed; its fault, if any. */
 CUresult context_synchronize(struct context *context);
+/* The same, and nobody may queue work meanwhile. This is how a GPU's driver frees memory and loads
+ * code: what would let a held stream go on cannot be queued until the wait is over. */
+CUresult context_quiesce(struct context *context);
 
 size_t context_limit(struct context *context, CUlimit limit);
 

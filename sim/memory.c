@@ -303,7 +303,7 @@ CUresult memory_synchronize_owner(const struct memory_range *range)
     struct context *context = handle_get(OBJECT_CONTEXT, (void *)(uintptr_t)range->owner);
     if (!context)
         return CUDA_SUCCESS; /* gone meanwhile, and its work with it */
-    CUresult result = context_synchronize(context);
+    CUresult result = context_quiesce(context);
     object_put(&context->object);
     return result;
 }

@@ -103,6 +103,8 @@ CUresult module_load(struct context *context, struct jit *jit, const char *text,
     module->context = context;
     CUresult result = jit_compile(jit, text, size, &module->code);
     if (!result)
+        result = context_quiesce(context);
+    if (!result)
         result = add_variables(module);
     if (!result)
         result = add_functions(module);
@@ -121,7 +123,7 @@ CUresult module_load(struct context *context, struct jit *jit, const char *text,
 /* Only the thread that takes the handle away goes on to free. */
 CUresult module_unload(struct module *module)
 {
-    CUresult result = context_synchronize(module->context);
+    CUresult result = context_quiesce(module->context);
     if (!handle_revoke(&module->object))
         return CUDA_ERROR_INVALID_HANDLE;
     revoke_functions(module);

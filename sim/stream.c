@@ -188,8 +188,15 @@ static void run_here(struct stream *stream, struct operation *operation)
         pthread_cond_signal(&stream->work);
 }
 
+static void await_quiet(struct context *context)
+{
+    pthread_mutex_lock(&context->quiet);
+    pthread_mutex_unlock(&context->quiet);
+}
+
 CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence)
 {
+    await_quiet(stream->context);
     CUresult result = default_stream_order(stream, operation);
     if (result) {
         operation_discard(operation);

@@ -17,7 +17,6 @@
 
 enum {
     DEVICES_MAX = WIRE_DEVICE_MAX,
-    GATES = 1024,
 };
 
 // ---- clients over verbs (fabric.c) ----
@@ -80,14 +79,6 @@ extern struct pinned pinned;
 
 CUresult pinned_register(void); // the current context is the worker's first
 void pinned_unregister(void);
-
-// A gate holds a stream until it is opened. -1: all are in use.
-int gate_take(uint32_t *ticket);
-void gate_release(int gate);
-CUresult gate_hold(CUstream stream, int gate, uint32_t ticket);
-CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket); // by the GPU, in stream order
-void gate_open(int gate, uint32_t ticket);                           // by us
-bool gate_is_open(int gate, uint32_t ticket);
 
 // ---- allocations (allocation.c) ----
 
@@ -208,6 +199,9 @@ bool serve_record(struct serve *serve, uint32_t size);
 const struct serve_entry *serve_check(struct serve *serve, uint32_t size);
 // Lets another thread read the link from here on; for a request that goes on to wait.
 void serve_let_others_read(struct serve *serve);
+// Around a call of the driver that drains the GPU (gates.h), where the request's trait does not say so.
+void serve_drain(struct serve *serve);
+void serve_drained(void);
 // Waits for all work of STREAM: for a moment while reading stops, then with others reading.
 CUresult serve_wait_stream(struct serve *serve, CUstream stream);
 // How many reply bytes there is room for.

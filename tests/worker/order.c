@@ -189,28 +189,50 @@ static void full_queue_waits_for_host_function(struct peer *peer)
     is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS, "all goes on after it");
 }
 
-// Freeing is taken for quick; where it is not, it holds up nobody for long.
-static void freeing_holds_up_nobody(struct peer *peer, struct brake *brake)
+// Freeing is taken for quick; where it is not, it holds up nobody for long. What lets the stream go on
+// may not need the driver, which lets nobody queue work in a context while it frees memory there.
+static void freeing_holds_up_nobody(struct peer *peer)
 {
     uint64_t stream = peer_stream(peer), other = peer_stream(peer);
     CUdeviceptr memory = peer_alloc(peer, 4096);
-    struct args_cuMemFree_v2 args = {.dptr = peer_alloc(peer, 4096)};
     bool early = true;
 
-    brake_make(peer, brake);
-    for (int round = 0; round < 3; round++) {
-        brake_hold(peer, brake, stream);
+    for (unsigned round = 0; round < 3; round++) {
+        struct args_cuMemFree_v2 args = {.dptr = peer_alloc(peer, 4096)};
+        peer->host_call_count = 0;
+        POST(peer, host_function, .token = 60 + round, .stream = stream);
         POST(peer, cuMemsetD32Async, .dstDevice = memory, .ui = 1, .N = 1, .hStream = stream);
-        args.dptr = round ? peer_alloc(peer, 4096) : args.dptr;
         uint32_t call = peer_send(peer, OP_cuMemFree_v2, &args, sizeof(args), NULL, 0);
         early &= ASK(peer, cuStreamSynchronize, .hStream = other) == CUDA_SUCCESS;
-        brake_release(peer, brake);
+        while (!peer->host_call_count)
+            peer_take_event(peer, 10000);
+        POST(peer, host_function_done, .token = 60 + round);
         early &= peer_await(peer, call, NULL, 0, NULL, 0, NULL) == CUDA_SUCCESS;
         early &= ASK(peer, cuStreamSynchronize, .hStream = stream) == CUDA_SUCCESS;
-        POST(peer, cuStreamWriteValue32_v2, .stream = brake->stream, .addr = brake->word);
-        ASK(peer, cuStreamSynchronize, .hStream = brake->stream);
     }
     ok(early, "while memory that is in use is being freed others are answered");
+}
+
+// A driver that frees memory waits for all work of the context and lets nobody queue more, so the copies
+// that a held stream waits for have to be over before it is asked.
+static void freeing_waits_for_data_first(struct peer *peer)
+{
+    uint64_t stream = peer_stream(peer);
+    uint8_t *data = malloc(SIZE), *got = calloc(1, SIZE);
+    CUdeviceptr memory = peer_alloc(peer, SIZE);
+    struct args_cuMemFree_v2 args = {.dptr = peer_alloc(peer, 4096)};
+
+    fill(data, SIZE, 11);
+    POST(peer, push_begin, .job = 30, .dst = memory, .size = SIZE, .stream = stream);
+    uint32_t call = peer_send(peer, OP_cuMemFree_v2, &args, sizeof(args), NULL, 0);
+    peer_push_blocks(peer, 30, data, SIZE);
+    is_int(peer_await(peer, call, NULL, 0, NULL, 0, NULL), CUDA_SUCCESS,
+           "memory is freed behind a push whose data came later");
+    peer_pull(peer, 31, got, memory, SIZE, stream);
+    is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "the stream goes on");
+    ok(!memcmp(got, data, SIZE), "with the data");
+    free(data);
+    free(got);
 }
 
 int main(void)
@@ -226,7 +248,8 @@ int main(void)
     pull_waits_without_blocking(&peer, &brake);
     events_wait_for_data(&peer);
     host_functions(&peer);
-    freeing_holds_up_nobody(&peer, &brake);
+    freeing_holds_up_nobody(&peer);
+    freeing_waits_for_data_first(&peer);
     full_queue_waits_for_push(&peer);
     full_queue_waits_for_host_function(&peer);
     peer_stop(&peer);

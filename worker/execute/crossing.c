@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "worker/execute/context.h"
 #include "worker/intake/relief.h"
+#include "worker/move/gates.h"
 #include "worker/move/mover.h"
 #include "worker_serve.h"
 
@@ -267,6 +268,7 @@ static CUcontext stream_context(const struct serve *serve, uint64_t stream)
 void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    GATE_PASS(pass);
     struct held *entry = calloc(1, sizeof(*entry));
 
     if (!entry)
@@ -276,7 +278,7 @@ void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
         return;
     }
     *entry = (struct held){.number = args->gate, .context = stream_context(serve, args->stream)};
-    entry->gate = gate_take(&entry->ticket);
+    entry->gate = gate_take(&pass, GATE_OF_CLIENT, &entry->ticket);
     if (entry->gate < 0) {
         log_warn("all gates are in use: a stream cannot wait for another box gates=%d", GATES);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

@@ -49,13 +49,20 @@ static bool enter(uint64_t address, uint64_t size, int device, CUcontext context
     return true;
 }
 
+static void free_now(struct serve *serve, CUdeviceptr address)
+{
+    serve_drain(serve);
+    driver.cuMemFree_v2(address);
+    serve_drained();
+}
+
 static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr address,
                    uint64_t counted)
 {
     if (serve_failed(serve)) {
         budget_give(device, counted);
     } else if (!enter(address, size, device, serve->current, counted)) {
-        driver.cuMemFree_v2(address);
+        free_now(serve, address);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
 }
@@ -115,7 +122,7 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
         return;
     size = (uint64_t)pitch * args->Height;
     if (!take(serve, size, &device, &counted)) {
-        driver.cuMemFree_v2(address);
+        free_now(serve, address);
         return;
     }
     settle(serve, device, size, address, counted);

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "worker/execute/pools.h"
 #include "worker/intake/relief.h"
+#include "worker/move/gates.h"
 #include "worker/setup.h"
 #include "worker/worker.h"
 #include "common/wait.h"
@@ -347,6 +348,22 @@ static void prepare_to_block(struct serve *serve, const struct serve_entry *entr
         serve_let_others_read(serve);
 }
 
+void serve_drain(struct serve *serve)
+{
+    struct gate_drain drain;
+
+    // Asked for first, so that what is read later comes later.
+    if (gates_ask_drain(&drain))
+        return;
+    serve_let_others_read(serve);
+    gates_await_drain(&drain);
+}
+
+void serve_drained(void)
+{
+    gates_drained();
+}
+
 static bool learned_of_completion(const struct serve *serve, const struct serve_entry *entry)
 {
     return entry->kind == SERVE_BLOCKING ||
@@ -382,15 +399,20 @@ const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
 static void execute(struct serve *serve, const struct serve_entry *entry)
 {
     uint64_t start = entry->query ? clock_ns() : 0;
+    bool drains = entry->traits & TRAIT_DRAINS;
 
     if (!(entry->traits & TRAIT_ROW))
         reach_break_row();
+    if (drains) // before the context is looked up, which may go meanwhile
+        serve_drain(serve);
     if (!(entry->traits & TRAIT_CONTEXTLESS))
         enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
         prepare_to_block(serve, entry);
     if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
         entry->handle(serve, serve->request + 1);
+    if (drains)
+        serve_drained();
     if (start)
         patience_note(&patience, clock_ns() - start);
 }

@@ -3,7 +3,9 @@
 // A driver takes about a thousand operations per stream; a call that finds the queue full waits for the
 // GPU. That must not keep us from reading what the GPU itself may be waiting for: the data of a push and
 // the end of a host function. These are acted on at once; all other requests are kept, in their order,
-// for the thread that is stuck.
+// for the thread that is stuck. Blocks of a push that is still to begin are kept as well. Once it has
+// begun they come before everything else: a request that stands in front of them may have to wait for
+// them.
 //
 // The same watch serves requests that hardly ever wait, though they may, such as freeing memory: the
 // thread lingers over them without handing the link to another beforehand, which costs more than they
@@ -17,6 +19,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "worker_serve.h"
 
 enum {
@@ -37,7 +40,7 @@ static _Atomic int caution;
 struct entry {
     struct entry *next;
     uint32_t size;
-    uint8_t *payload; // of a push block; NULL: none
+    uint8_t *payload; // of a push block; NULL: it is another request
     uint8_t record[];
 };
 
@@ -47,6 +50,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; // the backlog grew, o
 static _Atomic unsigned expected; // what the GPU waits for and the link will bring
 static struct entry *first, **last = &first;
 static size_t backlog_bytes;
+static unsigned kept_blocks;
 static bool reading, stop_wanted;
 
 static void wake_watch(void)
@@ -108,15 +112,35 @@ bool relief_executed(struct serve *serve)
 
 // ---- the thread that was relieved ----
 
-static uint32_t take_first(struct serve *serve)
+static uint32_t job_of(const void *record)
 {
-    struct entry *entry = first;
+    const struct args_push_block *args = (const void *)((const struct wire_request *)record + 1);
+
+    return args->job;
+}
+
+// What is to be served next: blocks whose push has begun before all else.
+static struct entry **find_next(void)
+{
+    struct entry **at = &first;
+
+    if (!kept_blocks)
+        return at;
+    while (*at && !((*at)->payload && push_has_begun(job_of((*at)->record))))
+        at = &(*at)->next;
+    return *at ? at : &first;
+}
+
+static uint32_t take_next(struct serve *serve)
+{
+    struct entry **at = find_next(), *entry = *at;
     uint32_t size = entry->size;
 
-    first = entry->next;
-    if (!first)
-        last = &first;
+    *at = entry->next;
+    if (!*at)
+        last = at;
     backlog_bytes -= size;
+    kept_blocks -= entry->payload != NULL;
     memcpy(serve->record, entry->record, size);
     serve->payload = entry->payload;
     free(entry);
@@ -137,7 +161,7 @@ uint32_t relief_take(struct serve *serve)
         pthread_cond_wait(&changed, &lock);
     }
     if (first) {
-        size = take_first(serve);
+        size = take_next(serve);
     } else {
         stop_wanted = false;
         atomic_store(&state, TAKING);
@@ -148,7 +172,8 @@ uint32_t relief_take(struct serve *serve)
 
 // ---- the thread that relieves ----
 
-static void keep(const struct serve *serve, uint32_t size, uint8_t *payload)
+// False: it is a block whose push has begun meanwhile.
+static bool keep(const struct serve *serve, uint32_t size, uint8_t *payload)
 {
     struct entry *entry = malloc(sizeof(*entry) + size);
 
@@ -156,18 +181,23 @@ static void keep(const struct serve *serve, uint32_t size, uint8_t *payload)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
     *entry = (struct entry){.size = size, .payload = payload};
     memcpy(entry->record, serve->record, size);
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     // More than this is a client that does not wait for anything; what is kept must have an end.
     while (backlog_bytes > BACKLOG_MAX)
         pthread_cond_wait(&needed, &lock);
+    if (payload && push_has_begun(job_of(entry->record))) {
+        free(entry);
+        return false;
+    }
     *last = entry;
     last = &entry->next;
     backlog_bytes += size;
+    kept_blocks += payload != NULL;
     pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    return true;
 }
 
-static void keep_block(const struct serve *serve, uint32_t size)
+static void keep_block(struct serve *serve, uint32_t size)
 {
     const struct args_push_block *args = (const void *)(serve->request + 1);
     uint8_t *payload = malloc(args->size ? args->size : 1);
@@ -176,8 +206,10 @@ static void keep_block(const struct serve *serve, uint32_t size)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
     if (link_receive_bulk(session.link, payload, args->size))
         free(payload); // the next receive tells why
-    else
-        keep(serve, size, payload);
+    else if (!keep(serve, size, payload)) {
+        serve->payload = payload;
+        serve_record(serve, size);
+    }
 }
 
 static void take_over(struct serve *serve, uint32_t size)
@@ -188,7 +220,7 @@ static void take_over(struct serve *serve, uint32_t size)
         dispatch_malformed(serve, (int)size);
     if (!(entry->traits & TRAIT_URGENT))
         keep(serve, size, NULL);
-    else if ((entry->traits & TRAIT_READS_ON) && !push_has_begun(serve))
+    else if ((entry->traits & TRAIT_READS_ON) && !push_has_begun(job_of(serve->record)))
         keep_block(serve, size); // the push itself is in the backlog, and so must its blocks be
     else
         serve_record(serve, size);

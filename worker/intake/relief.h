@@ -19,7 +19,7 @@ bool relief_linger(struct serve *serve);
 // The next request of those that were read for that thread; 0: the link is its to read.
 uint32_t relief_take(struct serve *serve);
 
-// Of push.c: whether the push of the block in SERVE's request has begun.
-bool push_has_begun(const struct serve *serve);
+// Of push.c: whether that push has begun, so that its blocks can be served.
+bool push_has_begun(uint32_t job);
 
 #endif

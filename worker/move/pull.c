@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "worker/execute/context.h"
+#include "worker/move/gates.h"
 #include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker_serve.h"
@@ -215,14 +216,14 @@ int pull_start(void)
 
 // ---- requests ----
 
-static CUresult place(struct pull *job, CUstream stream)
+static CUresult place(const struct gate_pass *pass, struct pull *job, CUstream stream)
 {
     CUresult result = driver.cuEventCreate(&job->start, CU_EVENT_DISABLE_TIMING);
 
     if (result != CUDA_SUCCESS)
         return result;
     result = driver.cuEventRecord(job->start, stream);
-    if (result == CUDA_SUCCESS && (job->gate = gate_take(&job->ticket)) < 0)
+    if (result == CUDA_SUCCESS && (job->gate = gate_take(pass, GATE_OF_COPY, &job->ticket)) < 0)
         result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result == CUDA_SUCCESS)
         result = gate_hold(stream, job->gate, job->ticket);
@@ -257,6 +258,7 @@ static void refuse(uint32_t id, CUresult result)
 void serve_pull(struct serve *serve, const struct args_pull *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    GATE_PASS(pass);
 
     if (!session.streams_bytes || !args->size)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -266,7 +268,7 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
     if (!serve_failed(serve) && serve_device_range(serve, args->src, args->size)) {
         *job = (struct pull){.id = args->job, .src = args->src, .size = args->size,
                              .context = serve->current, .gate = -1};
-        serve_fail(serve, place(job, stream));
+        serve_fail(serve, place(&pass, job, stream));
     }
     if (serve_failed(serve)) {
         free(job);

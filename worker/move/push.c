@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "worker/execute/context.h"
 #include "worker/intake/relief.h"
+#include "worker/move/gates.h"
 #include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker_serve.h"
@@ -190,11 +192,6 @@ static bool add_job(const struct push *job)
     return false;
 }
 
-static const struct args_push_block *block_args(const struct serve *serve)
-{
-    return (const void *)(serve->request + 1);
-}
-
 bool check_push_block(const void *raw)
 {
     const struct args_push_block *args = raw;
@@ -202,16 +199,15 @@ bool check_push_block(const void *raw)
     return session.streams_bytes && args->size && args->size <= staging_block_size(STAGING_PUSH);
 }
 
-bool push_has_begun(const struct serve *serve)
+bool push_has_begun(uint32_t job)
 {
-    pthread_mutex_lock(&jobs_lock);
-    bool begun = find_job(block_args(serve)->job);
-    pthread_mutex_unlock(&jobs_lock);
-    return begun;
+    SCOPED_LOCK(&jobs_lock);
+    return find_job(job);
 }
 
 // The lane starts where the client's stream is now, and the client's stream stops behind that.
-static CUresult place(struct push *job, CUcontext context, CUstream stream)
+static CUresult place(const struct gate_pass *pass, struct push *job, CUcontext context,
+                      CUstream stream)
 {
     CUresult result = take_lane(context, &job->lane);
 
@@ -219,7 +215,7 @@ static CUresult place(struct push *job, CUcontext context, CUstream stream)
         result = driver.cuEventRecord(job->lane->start, stream);
     if (result == CUDA_SUCCESS)
         result = driver.cuStreamWaitEvent(job->lane->stream, job->lane->start, 0);
-    if (result == CUDA_SUCCESS && (job->gate = gate_take(&job->ticket)) < 0)
+    if (result == CUDA_SUCCESS && (job->gate = gate_take(pass, GATE_OF_COPY, &job->ticket)) < 0)
         result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result == CUDA_SUCCESS)
         result = gate_hold(stream, job->gate, job->ticket);
@@ -273,6 +269,7 @@ static CUresult ask_when_due(const struct push *job)
 void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    GATE_PASS(pass);
     struct push job = {
         .used = true, .id = args->job, .dst = args->dst, .size = args->size, .gate = -1};
 
@@ -286,7 +283,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
     relief_expect();
     // A push that fails from the start still has to swallow its blocks.
     if (!serve_failed(serve) && serve_device_range(serve, args->dst, args->size))
-        serve_fail(serve, place(&job, serve->current, stream));
+        serve_fail(serve, place(&pass, &job, serve->current, stream));
     pthread_mutex_lock(&jobs_lock);
     bool added_job = add_job(&job);
     pthread_mutex_unlock(&jobs_lock);

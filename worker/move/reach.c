@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "worker/execute/context.h"
 #include "worker/move/direct.h"
+#include "worker/move/gates.h"
 #include "worker/move/reach.h"
 #include "worker/move/reach_blocks.h"
 #include "worker/setup.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "worker/move/direct.h"
+#include "worker/move/gates.h"
 #include "worker/move/reach.h"
 #include "worker_serve.h"
 
@@ -89,12 +90,13 @@ static CUresult mark_start(struct move *move, CUstream stream)
 }
 
 // The client's stream stops where it is now until the move is over.
-static CUresult place(struct move *move, CUstream stream)
+static CUresult place(const struct gate_pass *pass, struct move *move, CUstream stream)
 {
     CUresult result = move->follows ? CUDA_SUCCESS : mark_start(move, stream);
 
     pthread_mutex_lock(&reach.mover.lock);
-    while (result == CUDA_SUCCESS && (move->gate = gate_take(&move->ticket)) < 0)
+    while (result == CUDA_SUCCESS &&
+           (move->gate = gate_take(pass, GATE_OF_COPY, &move->ticket)) < 0)
         pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
     pthread_mutex_unlock(&reach.mover.lock);
     if (result == CUDA_SUCCESS)
@@ -146,6 +148,7 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
                      uint64_t size, const struct box *box, CUstream stream)
 {
     uint32_t region = WIRE_HOST_REGION(host);
+    GATE_PASS(pass);
     struct move *move = calloc(1, sizeof(*move));
     if (!move) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
@@ -171,7 +174,7 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
     unsigned failures = reach.unready_failures;
     pthread_mutex_unlock(&reach.mover.lock);
     row.intact = false;
-    CUresult result = place(move, stream);
+    CUresult result = place(&pass, move, stream);
     serve_fail(serve, result);
     if (result != CUDA_SUCCESS) {
         if (move->direct)

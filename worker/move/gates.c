@@ -1,0 +1,172 @@
+// Gates, and the exclusion of those who hold streams by those who drain the GPU.
+#include "worker/move/gates.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "common/scope.h"
+#include "worker/intake/relief.h"
+#include "worker/worker.h"
+
+// One that the client opens has a number, by the order in which they were taken; else 0.
+static struct gate {
+    bool taken;
+    uint32_t ticket; // the value that its last user waits for
+    uint64_t number;
+} gates[GATES];      // under lock
+static unsigned next_gate;
+static uint64_t last_number;
+
+// Requests that may take gates, and gates that are taken; calls that drain, or wait to as soon as nobody
+// is inside. Each side adds itself before it looks for the other, so one of them sees the other.
+static _Atomic unsigned inside, drains;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t left = PTHREAD_COND_INITIALIZER;    // somebody is no longer inside
+static pthread_cond_t drained = PTHREAD_COND_INITIALIZER; // nobody drains any more
+
+// ---- who holds and who drains ----
+
+static void leave(void)
+{
+    if (atomic_fetch_sub(&inside, 1) > 1 || !atomic_load(&drains))
+        return;
+    SCOPED_LOCK(&lock);
+    pthread_cond_broadcast(&left);
+}
+
+// This thread may be the one that reads the link, and what opens the gates that are waited for may come
+// over it, or the news that the client is gone: so another reads on meanwhile.
+static void await_end_of_drains(void)
+{
+    relief_expect();
+    pthread_mutex_lock(&lock);
+    while (atomic_load(&drains))
+        pthread_cond_wait(&drained, &lock);
+    atomic_fetch_add(&inside, 1);
+    pthread_mutex_unlock(&lock);
+    relief_came();
+}
+
+struct gate_pass gates_enter(void)
+{
+    atomic_fetch_add(&inside, 1);
+    if (atomic_load(&drains)) {
+        leave();
+        await_end_of_drains();
+    }
+    return (struct gate_pass){.inside = true};
+}
+
+void gates_leave(const struct gate_pass *pass)
+{
+    leave();
+}
+
+static bool client_holds(uint64_t most)
+{
+    for (unsigned i = 0; i < GATES; i++)
+        if (gates[i].taken && gates[i].number && gates[i].number <= most)
+            return true;
+    return false;
+}
+
+// A gate that the client opens may stay closed until its program does something, and that may need a copy
+// to this GPU: so those of them that are there first are waited for while everybody else goes on. A GPU's
+// own driver would block all threads that queue work in that time. Those that come later are waited for
+// with everybody kept out, else a program that always has one would never free anything; what they wait
+// for was queued before they were taken, so it needs nobody who is kept out.
+bool gates_ask_drain(struct gate_drain *drain)
+{
+    SCOPED_LOCK(&lock);
+    drain->most = last_number;
+    drain->asked = !client_holds(drain->most);
+    if (drain->asked)
+        atomic_fetch_add(&drains, 1);
+    return drain->asked && !atomic_load(&inside);
+}
+
+// Here, too, what is waited for may come over the link, should nobody else be there to read it.
+void gates_await_drain(const struct gate_drain *drain)
+{
+    relief_expect();
+    pthread_mutex_lock(&lock);
+    while (!drain->asked && client_holds(drain->most))
+        pthread_cond_wait(&left, &lock);
+    if (!drain->asked)
+        atomic_fetch_add(&drains, 1);
+    while (atomic_load(&inside))
+        pthread_cond_wait(&left, &lock);
+    pthread_mutex_unlock(&lock);
+    relief_came();
+}
+
+void gates_drained(void)
+{
+    SCOPED_LOCK(&lock);
+    if (atomic_fetch_sub(&drains, 1) == 1)
+        pthread_cond_broadcast(&drained);
+}
+
+// ---- gates ----
+
+static int find_free(void)
+{
+    for (unsigned tries = 0; tries < GATES; tries++) {
+        unsigned candidate = next_gate++ % GATES;
+        if (!gates[candidate].taken)
+            return (int)candidate;
+    }
+    return -1;
+}
+
+int gate_take(const struct gate_pass *pass, enum gate_opener opener, uint32_t *ticket)
+{
+    SCOPED_LOCK(&lock);
+    int gate = find_free();
+
+    if (gate < 0)
+        return gate;
+    atomic_fetch_add(&inside, 1);
+    gates[gate].taken = true;
+    gates[gate].number = opener == GATE_OF_CLIENT ? ++last_number : 0;
+    *ticket = ++gates[gate].ticket;
+    return gate;
+}
+
+void gate_release(int gate)
+{
+    SCOPED_LOCK(&lock);
+    gates[gate].taken = false;
+    atomic_fetch_sub(&inside, 1);
+    pthread_cond_broadcast(&left);
+}
+
+CUresult gate_hold(CUstream stream, int gate, uint32_t ticket)
+{
+    if (!driver.cuStreamWaitValue32_v2)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    // "Greater or equal" counts around, and a gate that is used again has a higher ticket, so a
+    // stream that has not yet seen its gate open is not held up by the next user.
+    return driver.cuStreamWaitValue32_v2(stream, pinned.gates_device + (size_t)gate * 4, ticket,
+                                         CU_STREAM_WAIT_VALUE_GEQ);
+}
+
+CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket)
+{
+    if (!driver.cuStreamWriteValue32_v2)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuStreamWriteValue32_v2(stream, pinned.gates_device + (size_t)gate * 4, ticket,
+                                          CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+void gate_open(int gate, uint32_t ticket)
+{
+    atomic_store_explicit(&pinned.gates[gate], ticket, memory_order_release);
+}
+
+bool gate_is_open(int gate, uint32_t ticket)
+{
+    uint32_t now = atomic_load_explicit(&pinned.gates[gate], memory_order_acquire);
+
+    return (int32_t)(now - ticket) >= 0;
+}

@@ -1,0 +1,52 @@
+// Gates: words of memory at which streams of the GPU wait until data have moved. And what keeps them
+// apart from calls that drain the GPU.
+//
+// Some calls of a driver (freeing memory, loading and unloading code) wait inside for all work of the
+// context, and until then let no other thread queue any. Were a stream held at a gate meanwhile, the copy
+// behind which the GPU opens that gate could never be queued, and both would wait for ever. So holding
+// and draining exclude each other. Who is going to hold a stream enters first, and counts as inside until
+// the gates that it took are released. Who drains waits until nobody is inside, and keeps new ones out
+// from then on until it is through.
+#ifndef RGPU_WORKER_GATES_H
+#define RGPU_WORKER_GATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker_driver.h"
+
+enum { GATES = 1024 };
+
+// Who opens a gate: a copy of ours, or the client, by a request.
+enum gate_opener { GATE_OF_COPY, GATE_OF_CLIENT };
+
+// The right to take gates. It is asked for before any lock is taken, as it may have to wait for a call
+// that drains, and is given back where its scope ends:
+//     GATE_PASS(pass);
+struct gate_pass {
+    bool inside; // always: to have one is what counts
+};
+struct gate_pass gates_enter(void);
+void gates_leave(const struct gate_pass *pass);
+#define GATE_PASS(name) \
+    __attribute__((cleanup(gates_leave))) const struct gate_pass name = gates_enter()
+
+// A closed gate of the caller's, to be released when it is open; -1: all are in use.
+int gate_take(const struct gate_pass *pass, enum gate_opener opener, uint32_t *ticket);
+void gate_release(int gate);
+CUresult gate_hold(CUstream stream, int gate, uint32_t ticket);
+CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket); // by the GPU, in stream order
+void gate_open(int gate, uint32_t ticket);                           // by us
+bool gate_is_open(int gate, uint32_t ticket);
+
+// Around a call that drains: asking for it, which does not wait (true: the call can be made at once; else
+// it is to be waited for), and its end.
+struct gate_drain {
+    bool asked;
+    uint64_t most; // number of the last gate of the client's that there was
+};
+bool gates_ask_drain(struct gate_drain *drain) __attribute__((warn_unused_result));
+void gates_await_drain(const struct gate_drain *drain);
+void gates_drained(void);
+
+#endif

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rgpu: one non-recursive makefile. Each folder describes what it builds in its module.mk
 # with the macros of mk/rules.mk; nothing else starts a compiler.
 

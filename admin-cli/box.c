@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commands that ask the daemon of this machine through its administration socket.
 #include <errno.h>
 #include <jansson.h>

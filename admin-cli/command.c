@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Command lines of rgpuctl's commands, and the help that follows from their tables.
 #include "admin-cli/command.h"
 

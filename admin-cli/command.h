@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commands of rgpuctl: each is one row of a table with its options, from which come the dispatch,
 // --help and the completion of the shell.
 #ifndef RGPU_ADMIN_CLI_COMMAND_H

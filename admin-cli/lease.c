@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Takes a lease, runs a program under it, and gives it back whatever happens: the lease lives only as
 // long as it is renewed, so it ends even where this process is killed.
 #include "admin-cli/lease.h"

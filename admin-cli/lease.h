@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program run under a lease of its own.
 #ifndef RGPU_ADMIN_CLI_LEASE_H
 #define RGPU_ADMIN_CLI_LEASE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rgpuctl: one program for users and administrators of rgpu; the commands are in tables.
 #include <stdio.h>
 #include <string.h>

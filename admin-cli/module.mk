@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rgpuctl; each group of commands has a file of its own, entered in main.c.
 RGPUCTL_SOURCES := $(wildcard admin-cli/*.c)
 

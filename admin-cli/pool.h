@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the commands that ask the broker share.
 #ifndef RGPU_ADMIN_CLI_POOL_H
 #define RGPU_ADMIN_CLI_POOL_H

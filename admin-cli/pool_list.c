@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commands that show the pool.
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Commands with which administrators steer the pool.
 #include <errno.h>
 #include <stdio.h>

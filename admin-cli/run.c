@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rgpuctl run: an ordinary program with our libcuda.so.1 in place of the driver's, on the GPUs of a
 // lease or on given boxes.
 #include <errno.h>

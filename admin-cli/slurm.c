@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rgpuctl and Slurm: what its files must contain, and whether its daemons have loaded our plugins.
 #include <ctype.h>
 #include <dirent.h>

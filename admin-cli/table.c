@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tables through libsmartcols, which knows the width of the terminal.
 #include "admin-cli/table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JSON objects as a table for people.
 #ifndef RGPU_ADMIN_CLI_TABLE_H
 #define RGPU_ADMIN_CLI_TABLE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tickets in files of their own.
 #include "admin-cli/ticket_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A ticket handed to a program in a file: its environment would be copied by whatever the program
 // starts or reports to.
 #ifndef RGPU_ADMIN_CLI_TICKET_FILE_H

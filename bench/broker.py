@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """How fast the broker grants and takes back, over the size of the pool: broker.py BUILD [BOXES...]
 
 Boxes are simulated: each keeps a connection to the broker, as rgpud does, and confirms ends at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
  * through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.

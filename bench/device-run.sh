@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # On a machine with a real GPU: runs every program of tests/programs and the benchmark, from a
 # directory that scripts/bundle made. Goes on when something fails; never takes longer than
 # LIMIT seconds (480).

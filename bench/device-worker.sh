@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # On a machine with a real GPU, as root: what the driver needs of the confinement of workers, and whether
 # programs run under it. From a directory that scripts/bundle made; takes at most LIMIT seconds (190).
 # usage: BUNDLE/bench/device-worker.sh RESULTS [learn] [refuse]      (default: both)

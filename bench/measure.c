@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Measures what CUDA calls cost through whatever libcuda.so.1 it is started with, and prints one
  * JSON line per figure. It knows nothing of this project: the same program runs natively and

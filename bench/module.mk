@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # make bench: the same programs natively and through a box. BENCH_ARGS goes to bench/run.
 
 BENCH_PROGRAMS := $(B)/bench/measure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyTorch as an unmodified program: checks results and prints a few times, natively or on a box.
 
     python3 bench/pytorch.py                                            # the local GPU

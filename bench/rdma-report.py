@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the tables of bench/rdma from its figures, one JSON object per line.
 
 usage: rdma-report.py RDMA.JSONL BLOCKS.DAT

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SGEMM by cuBLAS as a program does it (memory, copies from and to pageable memory, product), and
 // how long cublasCreate takes; one JSON line per figure, as bench/measure.c prints them.
 #include <algorithm>

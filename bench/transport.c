@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the transports do on this machine, with the worker's end in a process of its own: the round
 // trip of an empty record, records one way, and payloads in both directions. A table on standard
 // error, JSON lines on standard output. Numbers mean something only beside each other in one run.

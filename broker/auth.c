@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Authentication of requests: peer credentials, munge, shared keys. */
 #include "broker/auth.h"
 

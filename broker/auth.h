@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Who is asking. On the unix socket the kernel says so. Over TCP either a munge credential whose
  * payload is the hash of the request, or an HMAC with a shared key over the request:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The life of boxes: registration, what they report, drain, absence. */
 #include <errno.h>
 #include <stdlib.h>

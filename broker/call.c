@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Calls: answering, now or when it is durable, waiting, and reading what was asked. */
 #include "broker/http.h"
 

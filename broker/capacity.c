@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What could be granted just now. */
 #include "broker/capacity.h"
 

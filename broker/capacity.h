@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What could be granted just now, for a scheduler that counts in its own way: how many GPUs and how
  * much memory are free, how often certain requests fit, and what its own leases hold, all at one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Claims of those who wait on GPUs, and why they wait. */
 #include "broker/claims.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Which GPUs are left to those who wait. What was found out about a GPU is kept with it until the queue
  * or the GPU changes, since newcomers ask for every free GPU of the pool and the queue may be long.

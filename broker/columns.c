@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The columns of the database, and their values. */
 #include "broker/columns.h"
 

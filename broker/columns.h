@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What is kept of boxes, GPUs, leases and what leases hold: a row for each column of the database.
  * The SQL, what is bound to it, how rows are read, and what the API shows of them follow from these

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Connections: reading heads and bodies, writing answers, deadlines, and how many there may be. */
 #include "broker/connection.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Connections to the broker, each with one request at a time: a head within seconds, then, once the
  * server knows who asks and wants it, a body, then an answer. What a stranger can make the broker

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's state as a whole: opening, transactions with their event, the passage of time. */
 #include "broker/core.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What the broker does, without HTTP: each operation decides on the pool, writes its change and
  * one event in one transaction, and only after the commit changes the pool. An operation that

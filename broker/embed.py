@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a file as a C array, so that the broker needs no file beside itself: embed.py NAME FILE"""
 import sys
 

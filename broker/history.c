@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Runs, epochs, and what boxes remember of them. */
 #include "broker/history.h"
 

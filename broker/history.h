@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * One history, and what tells that it was left: a database that was restored from an older copy.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The server: routes, a request's way from its head to its handler, and what happens in between. */
 #include "broker/http.h"
 

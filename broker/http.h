@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The HTTP side of the broker: one call is one request on its way to an answer. A handler either
  * answers, or leaves a waiter that is asked again after every change until it answers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Heads of HTTP requests. */
 #include "broker/http_head.h"
 

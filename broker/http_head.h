@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The head of an HTTP/1.1 request: everything before the body. It comes from whoever can connect,
  * before anybody knows who that is, so what is not understood is refused, never guessed.

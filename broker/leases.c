@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The life of leases: acquire, queue, grant, end, renew. */
 #include <errno.h>
 #include <stdlib.h>

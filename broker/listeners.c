@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Listening sockets. */
 #include "broker/listeners.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The sockets that the broker listens on: addresses, the unix socket, and rest when there are no
  * descriptors for new connections. */
 #ifndef RGPU_BROKER_LISTENERS_H

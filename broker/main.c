@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* rgpu-brokerd: keeps the pool of GPUs and grants leases out of it. */
 #include <errno.h>
 #include <fcntl.h>

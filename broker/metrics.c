@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's counters and the pool's figures in Prometheus' text format. */
 #include "broker/metrics.h"
 

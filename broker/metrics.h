@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's counters and the pool's figures in Prometheus' text format. */
 #ifndef RGPU_BROKER_METRICS_H
 #define RGPU_BROKER_METRICS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The database's schema as a list of steps, each run once and in order. Append only: a step that
  * any installation may have run is never changed. The file is part of store_open.c.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
 $(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/claims.c broker/queue.c broker/request.c \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Threads that ask munged. */
 #include "broker/munge_pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * munge beside the event loop: munged may be slow, or hang for many seconds, and each question to it
  * blocks. A few threads ask; what they hear comes back in the event loop's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A thread that asks the name service for users. */
 #include "broker/names.h"
 

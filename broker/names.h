@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Users' names for people. A name service may take seconds, so a thread asks it, and until it has
  * answered there is the number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The overview: what the status page shows. */
 #include "broker/overview.h"
 

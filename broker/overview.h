@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The pool at the size of a page: figures, problems first, and of each list the rows that somebody looks
  * at. What is the same for all who look is made at most once a second, however many they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Placement of requests: which GPUs fit, and which of those a policy prefers. */
 #include "broker/plan.h"
 

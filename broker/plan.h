@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Where a request is placed: pure decisions over the pool, which changes nothing. */
 #ifndef RGPU_BROKER_PLAN_H
 #define RGPU_BROKER_PLAN_H

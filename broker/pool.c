@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The in-memory index of boxes, GPUs and leases. */
 #include "broker/pool.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The pool as the broker holds it in memory: boxes, GPUs, leases and what each lease holds. It is
  * an index over the database, built from it at start and changed only after a commit. No SQL and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The queue of leases that wait. Requests of equal bytes form a class, and a class is served in
  * order, so when its head does not fit nobody behind it is tried: a pass over ten thousand waiting

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Requests as JSON. */
 #include "broker/request.h"
 

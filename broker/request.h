@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Requests as JSON: what the API takes and shows, and what the database keeps. */
 #ifndef RGPU_BROKER_REQUEST_H
 #define RGPU_BROKER_REQUEST_H

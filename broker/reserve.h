@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Room on the broker's disk that is kept for the day when there is no other: leases must end on a full
  * disk too, or their GPUs would stay taken until somebody makes room.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The API's part on boxes and GPUs: what boxes report, and what administrators steer. */
 #include <errno.h>
 #include <stdlib.h>

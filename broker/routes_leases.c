@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The API's part on leases and tickets. */
 #include <errno.h>
 #include <stdlib.h>

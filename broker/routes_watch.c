@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The API's part for watching: events, metrics, health, the status page. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's settings. */
 #include "broker/settings.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's settings, each declared once in settings.c. */
 #ifndef RGPU_BROKER_SETTINGS_H
 #define RGPU_BROKER_SETTINGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The statements, and the SQL that they stand for. */
 #include "broker/statements.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Every statement that the broker runs on its database. In those of a table of columns.h
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The state of the broker's storage: what is true of it now, and what it means for changes. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The store: transactions, loading the pool, and each change of it. */
 #include "broker/store.h"
 

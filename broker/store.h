@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The broker's database: beside the files of the store nothing knows SQL. Every change happens between store_begin
  * and store_commit and writes exactly one event; nothing counts before store_commit returns 0, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Makes the write-ahead log durable and moves it into the database, in a thread for each. */
 #include "broker/store_log.h"
 

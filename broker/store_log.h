@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The database's write-ahead log, beside the commits, which else would wait for the disk: it is made
  * durable, one sync for all commits that came since the last, and moved into the database. Part of

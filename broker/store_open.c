@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Opening the database: its soundness, its schema, its statements. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Reading what is no longer in memory: leases that have ended, and events. */
 #include "broker/store_private.h"
 

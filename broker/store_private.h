@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What the files of the store share: the connection and its prepared statements, which are bound, run
  * and read here. Beside store_log.c nothing else knows SQLite.

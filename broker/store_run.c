@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Statements: prepared once, bound, run, and their rows read. */
 #include <errno.h>
 #include <stdarg.h>

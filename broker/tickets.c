@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Tickets out of leases: one token for each box of the lease. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The pool as JSON. */
 #include "broker/view.h"
 

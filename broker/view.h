@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The pool as JSON, as the API shows it. */
 #ifndef RGPU_BROKER_VIEW_H
 #define RGPU_BROKER_VIEW_H

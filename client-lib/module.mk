@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # libcuda.so.1: the stand-in for the driver's library.
 CLIENT_SOURCES := $(wildcard client-lib/*/*.c) \
     $(addprefix $(B)/gen/,api_calls.c api_unsupported.c client_calls.c proc_table.c cuda_ops.c)

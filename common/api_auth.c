@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Signatures of requests to the broker. */
 #include "common/api_auth.h"
 

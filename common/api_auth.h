@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * How requests to the broker are signed with a shared key, for both sides; see docs/broker-api.md.
  * What is signed is the method, the path with its query, and the body, with a time and a nonce.

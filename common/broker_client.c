@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A blocking client of the broker: addresses, authentication, requests and refusals. */
 #include "common/broker_client.h"
 

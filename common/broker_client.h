@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * A blocking client of the broker's API (docs/broker-api.md), for rgpuctl, the scheduler's plugins
  * and tests. Programs that use it link -ljansson -lmunge.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's client: leases and tickets, on top of broker_client_call. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The clock that waits are measured by: it never jumps. Deadlines are points of it in nanoseconds.
 #ifndef RGPU_COMMON_CLOCK_H
 #define RGPU_COMMON_CLOCK_H

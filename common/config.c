@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings from ini files (through libinih) and command lines, checked against a table.
 #include "common/config.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings: each is one row of a table, from which come the ini file, the command line, --help,
 // the commented sample file, and the checks that manual and sample are complete.
 //

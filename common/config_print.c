@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings table as help text and as a sample file, and the comparison of two settings.
 #include <string.h>
 

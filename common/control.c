@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Control frames: their form, and packet sockets. Streams are in control_stream.c.
 #include "common/control.h"
 

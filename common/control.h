@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames of the control protocol: a header of eight bytes, then a message body.
 //
 //      0       4      6      8

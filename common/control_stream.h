@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Control frames on the stream between client and box: plain, or inside TLS.
 #ifndef RGPU_COMMON_CONTROL_STREAM_H
 #define RGPU_COMMON_CONTROL_STREAM_H

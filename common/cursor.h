@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bounds-checked reading and writing of little-endian records, with sticky failure.
 //
 // A decoder reads everything it wants and asks once, at the end, whether all of it was there: after

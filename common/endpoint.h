@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses of boxes as text ("host:port", "[ipv6]:port", "unix:/path") and as sockets.
 #ifndef RGPU_COMMON_ENDPOINT_H
 #define RGPU_COMMON_ENDPOINT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // File descriptors as ancillary data of a unix socket.
 #include "common/fdpass.h"
 

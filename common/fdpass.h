@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One message together with file descriptors over a unix socket (SCM_RIGHTS).
 #ifndef RGPU_COMMON_FDPASS_H
 #define RGPU_COMMON_FDPASS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handle slots in chunks that never move, so that lookups need no lock while the table grows.
 #include "common/handle_table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // 64-bit handles that are checked before they are believed.
 //
 //      63     56 55     48 47                    28 27                       0

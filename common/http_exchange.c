@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* One request over HTTP on a connection of its own. */
 #include "common/http_exchange.h"
 #include "common/api_auth.h"

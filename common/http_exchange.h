@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* One request to an HTTP server and its answer, within a deadline: all that the broker's client
  * needs, without the start-up time of a large library in every step of a cluster. */
 #ifndef RGPU_COMMON_HTTP_EXCHANGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which Landlock the kernel has.
 #include "common/landlock.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernel's Landlock, of which the C library knows nothing and older headers not all.
 #ifndef RGPU_COMMON_LANDLOCK_H
 #define RGPU_COMMON_LANDLOCK_H

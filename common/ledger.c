@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The account of a lease in shared memory. Each line is written by its worker alone; sums are taken
 // under a lock among workers, which heals itself where one of them dies with it.
 #include "common/ledger.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The account of a lease on one box: how much device memory each of its processes' workers holds. It
 // is shared memory that the supervisor makes, one per lease, so that a worker can spoil nothing but
 // the account of its own lease. What a worker held goes with it, however it ends: the supervisor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Log lines: formatted into a buffer on the stack and written with one system call.
 #include "common/log.h"
 

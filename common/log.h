@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Structured log lines: one write per line, lowercase text with name=value pairs.
 //
 // Lines go to standard error as "ident: level: text". Under systemd (JOURNAL_STREAM set) they carry

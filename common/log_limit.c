@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Bounds on how often a line is logged. */
 #include "common/log_limit.h"
 

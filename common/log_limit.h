@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Log lines that a peer can cause as often as it likes: some of them are written, the others only
  * counted. The next line that is written says how many were left out.

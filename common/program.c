@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What programs answer about themselves.
 #include "common/program.h"
 

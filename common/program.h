@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every program answers about itself: --help, --version and, where it has settings, --print-config;
 // and its own options beside those of the settings table.
 #ifndef RGPU_COMMON_PROGRAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Paths relative to the running program.
 #include "common/program_path.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files that belong to a program, found from where the program itself lies, so that a build tree and
 // an installation anywhere work without settings.
 #ifndef RGPU_COMMON_PROGRAM_PATH_H

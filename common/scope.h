@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a scope takes it gives back when it is left, on every way out: at its end, by return, break, continue or
 // goto. No exit can forget an unlock, a close or a free.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Secrets in answers of the broker over TCP: encrypted for whoever signed the request with a shared
  * key (ChaCha20-Poly1305 under a key of this request alone; requests are never answered twice).

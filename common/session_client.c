@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opens a session with a box, giving each way it can go wrong its own code and advice.
 //
 // With a ticket there are two TLS sessions on the connection, one after the other: with the supervisor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The client's side of opening a session: connect, versions, authentication, waiting for a worker.
 // Depends on nothing but libc, the control protocol and the client's half of tickets.
 #ifndef RGPU_COMMON_SESSION_CLIENT_H

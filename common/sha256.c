@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* SHA-256 and HMAC over nettle, and the small helpers that go with secrets. */
 #include "common/sha256.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * SHA-256 and HMAC-SHA256 (nettle's, linked statically because the client library that every CUDA
  * program loads must not pull a cryptography library of some version into that program), and the

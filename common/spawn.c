@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Child processes through posix_spawn, which reports a failed exec to its caller.
 #include "common/spawn.h"
 

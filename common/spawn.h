@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts a program with exactly the file descriptors it is meant to have.
 #ifndef RGPU_COMMON_SPAWN_H
 #define RGPU_COMMON_SPAWN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The client's half of tickets: finding the bundle, and the secret in it. */
 #include "common/ticket.h"
 #include "common/ticket_private.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Tickets: the signed form of a lease, which a client presents to boxes.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Key files, key rotation, and the derivation of a box's keys from those of the cluster. */
 #include "common/ticket.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What the two halves of the ticket code share. */
 #ifndef RGPU_COMMON_TICKET_PRIVATE_H
 #define RGPU_COMMON_TICKET_PRIVATE_H

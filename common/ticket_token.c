@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The broker's and the box's half of tickets: issuing and checking tokens, through libjwt. */
 #include "common/ticket.h"
 #include "common/ticket_private.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TLS 1.3 with a shared secret, by OpenSSL.
 #include "common/tls.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TLS 1.3 between two ends that share a secret, over a connected stream socket.
 //
 // There are no certificates: whoever finishes the handshake has proved that it knows the secret,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes and times as people write them: "512K", "4GiB", "20ms", "5s".
 #ifndef RGPU_COMMON_UNITS_H
 #define RGPU_COMMON_UNITS_H

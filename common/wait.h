@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The three ways to wait for what no event announces: `spin` for a bounded time, `patience` for as long
 // as such waits have taken of late, `backoff` ever more slowly.
 #ifndef RGPU_COMMON_WAIT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The accounts of leases with a budget: one ledger for each lease that has sessions on this box.
 #include "daemon/accounts.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The accounts of leases with a budget, which bound all sessions of a lease on this box together.
 #ifndef RGPU_DAEMON_ACCOUNTS_H
 #define RGPU_DAEMON_ACCOUNTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The administrator's socket: one command per connection, answered in JSON lines, the last of which
 // is {"status": "ok"} or {"error": ...}.
 #include "daemon/admin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The administrator's socket.
 #ifndef RGPU_DAEMON_ADMIN_H
 #define RGPU_DAEMON_ADMIN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See admission.h.
 #include "daemon/admission.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Authentication of clients by ticket, and what a ticket entitles to on this box.
 #ifndef RGPU_DAEMON_ADMISSION_H
 #define RGPU_DAEMON_ADMISSION_H

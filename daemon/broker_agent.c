@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One request at a time is out to the broker, which answers it when there is something to do or
 // when the next report is due:
 //

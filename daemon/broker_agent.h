@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The box's side of the pool: registers at the broker, reports sessions, and ends those of leases that
 // the broker takes back. Nothing here stops a session or refuses a client because the broker is away.
 #ifndef RGPU_DAEMON_BROKER_AGENT_H

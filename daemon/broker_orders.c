@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the broker has said of leases: those to be ended, those to be refused, those that live, and the
 // point of its history at which it said so.
 #include "daemon/broker_orders.h"

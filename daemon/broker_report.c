@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // This box and its sessions, as the broker is told of them.
 #include "daemon/broker_report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the broker is told of this box, as JSON (docs/broker-api.md).
 #ifndef RGPU_DAEMON_BROKER_REPORT_H
 #define RGPU_DAEMON_BROKER_REPORT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See client.h.
 #include "daemon/client.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection from a client, until its socket is handed to a worker. Who connects passes through arrival.c
 // (accepted, watched, closed where there are too many), login.c (TLS and HELLO) and waiting.c (the queue for a
 // worker); here is what these have in common.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See comparison.h. The account of a process is charged before it takes memory and relieved after it gave it
 // back, so that one that is honest never has less than the driver says, but for what accounts leave out
 // (memory_tolerance) and for a moment between our two readings, which is why two rounds have to agree.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The accounts of memory beside what the GPUs' management library says: where they differ for two rounds in
 // a row, the log says so.
 #ifndef RGPU_DAEMON_COMPARISON_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See confinement.h. The worker confines itself, before it loads the driver (worker/confine/).
 #include "daemon/confinement.h"
 

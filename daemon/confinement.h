@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the supervisor does for the confinement of its workers: users, device nodes, what it says about it.
 #ifndef RGPU_DAEMON_CONFINEMENT_H
 #define RGPU_DAEMON_CONFINEMENT_H

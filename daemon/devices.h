@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The devices of a box: the administrator's choice, what is known of each, and sets of them.
 #ifndef RGPU_DAEMON_DEVICES_H
 #define RGPU_DAEMON_DEVICES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which leases may have sessions on one GPU at the same time.
 #include "daemon/exclusion.h"
 

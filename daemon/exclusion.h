@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A GPU of an exclusive lease has no session of another lease beside it, whatever tickets there are: the
 // box's own check, should the broker ever grant a GPU twice.
 #ifndef RGPU_DAEMON_EXCLUSION_H

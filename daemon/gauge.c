@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See gauge.h. The process is started again when it ends, unless it said that there is nothing to tell.
 #include "daemon/gauge.h"
 

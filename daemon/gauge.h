@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the GPUs' management library says of their memory, by way of rgpu-gauge, a process of its own.
 #ifndef RGPU_DAEMON_GAUGE_H
 #define RGPU_DAEMON_GAUGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The point of the broker's history that this box has heard of, and the leases it has adopted: a text
 // file, replaced as a whole.
 #include "daemon/history.h"

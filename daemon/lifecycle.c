@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See lifecycle.h.
 #include "daemon/lifecycle.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The life of the box: its state, and what follows when something has changed.
 #ifndef RGPU_DAEMON_LIFECYCLE_H
 #define RGPU_DAEMON_LIFECYCLE_H

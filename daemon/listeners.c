@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See listeners.h.
 #include "daemon/listeners.h"
 

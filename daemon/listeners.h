@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Listening sockets of the box.
 #ifndef RGPU_DAEMON_LISTENERS_H
 #define RGPU_DAEMON_LISTENERS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See login.h. Nothing is done before a message has arrived whole and is valid, and never a byte more is read
 // than that message, since the socket is handed on afterwards.
 #include "daemon/login.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The login of a client: TLS by the secret of its ticket, then HELLO, until it is refused or waits for a worker.
 // Each may free the client.
 #ifndef RGPU_DAEMON_LOGIN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to a worker process
 // of its own; it touches neither CUDA nor the data.
 #include <errno.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The box daemon. It links neither CUDA nor verbs: what touches a GPU is the worker's.
 RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c devices.c lifecycle.c \
                    listeners.c arrival.c client.c login.c admission.c waiting.c admin.c notify.c broker_agent.c broker_orders.c \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the service manager is told: readiness, reloads, draining, the watchdog.
 #include "daemon/notify.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the service manager is told.
 #ifndef RGPU_DAEMON_NOTIFY_H
 #define RGPU_DAEMON_NOTIFY_H

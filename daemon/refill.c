@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See refill.h.
 #include "daemon/refill.h"
 

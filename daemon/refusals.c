@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See refusals.h. A worker that is hostile may make as many refused calls as it likes; so there is a bound
 // on what is answered in one turn of the event loop, on what is logged, and on how many there may be.
 #include "daemon/refusals.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // System calls that workers were refused: the kernel asks, the supervisor answers and says so in the log.
 #ifndef RGPU_DAEMON_REFUSALS_H
 #define RGPU_DAEMON_REFUSALS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The persistent list of revoked leases: a text file, replaced as a whole.
 #include "daemon/revocations.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Leases that have ended while tickets for them may still be valid. The list outlives the daemon: a
 // lease whose end was confirmed to the broker must be refused also after a restart.
 #ifndef RGPU_DAEMON_REVOCATIONS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of rgpud's settings and the order in which they are read. Those that workers take as they stand are
 // declared in proto/control.spec.
 #include "daemon/settings.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replacing a file so that a crash at any instant leaves the old one or the new one.
 #include "daemon/state_file.h"
 

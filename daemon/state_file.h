@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files of the state directory: small texts that are replaced as a whole and are on disk afterwards.
 #ifndef RGPU_DAEMON_STATE_FILE_H
 #define RGPU_DAEMON_STATE_FILE_H

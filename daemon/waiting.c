@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See waiting.h.
 #include "daemon/waiting.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The queue of clients that wait for a worker, and the hand-over to it.
 #ifndef RGPU_DAEMON_WAITING_H
 #define RGPU_DAEMON_WAITING_H

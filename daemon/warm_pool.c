@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See warm_pool.h.
 #include "daemon/warm_pool.h"
 

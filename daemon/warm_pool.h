@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the starts of a device's workers go: how many there are, how often in a row they failed, and when the next one
 // may be tried. refill.c starts them.
 #ifndef RGPU_DAEMON_WARM_POOL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See worker_output.h. A worker has a pipe and not our log, which it could otherwise cut off or fill. What
 // it writes is taken in small pieces, passed on in whole lines, and bounded.
 #include "daemon/worker_output.h"

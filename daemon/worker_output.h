@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a worker and its driver write to standard output and error, on its way into our log.
 #ifndef RGPU_DAEMON_WORKER_OUTPUT_H
 #define RGPU_DAEMON_WORKER_OUTPUT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Worker processes: started with one socket to us, followed until they are reaped.
 #include "daemon/worker_process.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The supervisor's view of one worker process, from its start to its obituary.
 #ifndef RGPU_DAEMON_WORKER_PROCESS_H
 #define RGPU_DAEMON_WORKER_PROCESS_H

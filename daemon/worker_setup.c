@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See worker_setup.h. What devices of the fabric there are is not looked at here, since the supervisor links no
 // verbs: a worker finds them by the names that it is told.
 #include "daemon/worker_setup.h"

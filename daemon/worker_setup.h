@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a worker is told: everything, in one message (SETUP of proto/control.spec), and nothing by arguments.
 #ifndef RGPU_DAEMON_WORKER_SETUP_H
 #define RGPU_DAEMON_WORKER_SETUP_H

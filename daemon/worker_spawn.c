@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See worker_spawn.h.
 #include "daemon/worker_spawn.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starting a worker process: its sockets, what it is told, its environment.
 #ifndef RGPU_DAEMON_WORKER_SPAWN_H
 #define RGPU_DAEMON_WORKER_SPAWN_H

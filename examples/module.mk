@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Ordinary CUDA programs, for `make demo` and for a first try of one's own.
 
 EXAMPLES := $(B)/examples/vector

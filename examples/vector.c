@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The same as vector.cu on the Driver API, with the kernel as PTX text, so that it needs no CUDA
  * toolkit to be built. */
 #include <stdio.h>

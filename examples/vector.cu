@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An ordinary CUDA program: it scales and adds two vectors, checks every number, and tells how
 // fast the copies were. Build it as any other:  nvcc -o vector vector.cu
 #include <chrono>

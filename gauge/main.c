@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rgpu-gauge: tells rgpud every few seconds how much memory of each GPU is taken, and by which processes,
 // as the GPU's management library (NVML) knows it. It is a process of its own, since that library may hang
 // together with its GPU, and rgpud waits for nobody and loads nothing of a driver. On standard output:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Settings that a user may override on the command line or in the environment.
 #   SAN=address,undefined | thread    sanitizers; objects live in a folder of their own
 #   WERROR=1                          warnings are errors (CI)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What `make install` puts where. Each module.mk says it with
 #   INSTALL_FILES += SOURCE:DESTINATION:MODE      MODE is e.g. 0755, or `config`: 0644, and an
 #                                                 existing file stays

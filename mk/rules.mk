@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Building blocks for module.mk files. Paths are relative to the repository root.
 #
 #   $(call static_library,NAME,SOURCES)                    -> $(B)/lib/NAME.a

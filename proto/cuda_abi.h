@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The types, values and layouts of the CUDA Driver ABI at the level of CUDA 13.0, declared for
  * building without a CUDA toolkit. Names and values are those of the ABI. A C program may include
  * this in place of cuda.h; the calls themselves are declared from proto/cuda.spec.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The code of both sides, from the two lists: what is made is named like its template.
 CALL_FILES    := cuda_ops.h cuda_ops.c client_calls.h client_calls.c api_calls.h api_calls.c api_unsupported.c \
                  weak_unsupported.c proc_table.c libcuda.map worker_driver.h worker_driver.c \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What travels on a session's link once its transport is chosen: requests to the worker, events to
 // the client, and the description of the box's devices. docs/protocol.md tells the whole story.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The address arena. Pieces are handed out next-fit, so that an address which was just freed comes
  * back late and a use after free is seen as one. Arenas lie at addresses picked by chance in a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Addresses of one device's memory: a reserved range of this process, handed out in pieces. */
 #ifndef SIM_ARENA_H
 #define SIM_ARENA_H

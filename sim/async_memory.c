@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Stream-ordered allocation: the address is known at once, the memory is given back when the
  * stream comes to the free. */
 #include "sim/memory.h"

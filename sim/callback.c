@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Host code in stream order: cuLaunchHostFunc and the older stream callbacks. */
 #include "sim/stream.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The settings of the software GPU, read from the environment once, by cuInit. */
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H

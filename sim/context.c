@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Life of a context: creation, loss to a fault, teardown, waiting for all of its work. */
 #include "sim/context.h"
 

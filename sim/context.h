@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Contexts: what belongs to one, which one is current for a thread, and how one is lost to a
  * fault. A context's handle stays valid after it was destroyed as long as a thread has it on its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The calls on contexts: creating, choosing the current one, limits and other settings. */
 #include "sim/context.h"
 #include "sim/event.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The stack of current contexts that each thread has. An entry holds a reference. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Copies. What may overlap with what follows CUDA's rules: a copy from pageable memory returns
  * when the source has been read, one to pageable memory when it is done, one between pinned and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The one copy that all copies are: a box of bytes from one place to another, in stream order. */
 #ifndef SIM_COPY_H
 #define SIM_COPY_H

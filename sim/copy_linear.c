@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The calls that copy a row of bytes. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The calls that copy rectangles and boxes between pitched memory. Arrays are not simulated. */
 #include "sim/copy.h"
 #include "sim/device.h"

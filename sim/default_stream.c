@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Default-stream rules, per-thread default streams, and the lookup of stream handles. */
 #include "sim/default_stream.h"
 

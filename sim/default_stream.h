@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The default streams: the legacy one of a context, and one for each thread and context. */
 #ifndef SIM_DEFAULT_STREAM_H
 #define SIM_DEFAULT_STREAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The simulated devices: identity, properties, peers, memory budget. Attributes are in
  * device_attributes.c. */
 #include "sim/device.h"

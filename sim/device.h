@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The simulated devices of this process. */
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H

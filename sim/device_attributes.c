@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What a simulated device says of itself: an sm_90 part with few multiprocessors. What the
  * simulator does not do (arrays, textures, managed memory, VMM, IPC) is reported as absent. */
 #include "sim/device_attributes.h"

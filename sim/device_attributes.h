@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Answers to cuDeviceGetAttribute. */
 #ifndef SIM_DEVICE_ATTRIBUTES_H
 #define SIM_DEVICE_ATTRIBUTES_H

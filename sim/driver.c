@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Start of the driver: cuInit, versions, error texts, the checks that calls begin with. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Events. Each record of an event is an object of its own, so that whoever waits for an earlier
  * record is not disturbed by a later one. */
 #include "sim/event.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Events: a point in a stream, and when it was reached. */
 #ifndef SIM_EVENT_H
 #define SIM_EVENT_H

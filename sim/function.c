@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Functions: lookup by handle, attributes, parameters. */
 #include "sim/module.h"
 

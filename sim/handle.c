@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The handle table: index and generation to object, one table for the process. */
 #include "sim/handle.h"
 

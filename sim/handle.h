@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Handles that programs hold: contexts, streams, events, modules and so on. A handle is an index
  * with a generation, never an address, so that stale and invented values are found out. Objects

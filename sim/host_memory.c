@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Pinned host memory: allocated here or registered by the program; kernels reach all of it. */
 #include <stdint.h>
 #include <sys/mman.h>

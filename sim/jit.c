@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Just-in-time compilation: options in, logs and times out, and the errors that it can end in. */
 #include "sim/jit.h"
 

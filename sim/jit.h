@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The options of the just-in-time compiler, its logs, and compiling an image to a PTX module. */
 #ifndef SIM_JIT_H
 #define SIM_JIT_H

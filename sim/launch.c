@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Kernel launches: checks, packed parameters, running the kernel, and what a fault means. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Libraries and their kernels. The text is compiled once when the library is loaded, which finds
  * its errors and names its kernels, and again for each context, since variables are per context.

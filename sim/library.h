@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Libraries: device code that belongs to no context and is loaded into each one at first use. */
 #ifndef SIM_LIBRARY_H
 #define SIM_LIBRARY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The linker. It gathers PTX texts; the image that comes out holds them one behind the other and
  * is linked when it is loaded. Completing compiles them once, so that errors show there.

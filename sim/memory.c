@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The table of memory ranges and the allocation of device memory. */
 #include "sim/memory.h"
 

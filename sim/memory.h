@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Every range of memory that the software GPU knows: device allocations, module variables, pool
  * allocations and pinned host memory, in one table ordered by address. Device memory is memory of

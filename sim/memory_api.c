@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The calls that allocate, free and describe plain device memory. */
 #include "sim/memory.h"
 

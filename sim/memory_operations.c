@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Streams that write words of memory and wait for them, which may be in device memory or in
  * pinned host memory and be changed by the CPU, a kernel or another stream. */
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Filling memory with a value of 8, 16 or 32 bits. */
 #include <string.h>
 

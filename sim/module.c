@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Loading PTX into a context: compile, give the variables memory, publish the functions. */
 #include "sim/module.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Modules (device code loaded into one context) and their functions. A function keeps its module
  * alive, so that a launch needs to hold the function only.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
 # directly from build/lib/sim, where it goes by the driver's own name.
 SIM_SOURCES := $(wildcard sim/*.c) \

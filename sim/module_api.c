@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The calls on modules. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Occupancy: what limits the blocks on a multiprocessor, by the rules of compute capability 9.0. */
 #include "sim/occupancy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* How many blocks of a function fit on a multiprocessor at once. */
 #ifndef SIM_OCCUPANCY_H
 #define SIM_OCCUPANCY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What a program can ask of an address: where it points, what holds it. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Memory pools: accounting, attributes, and the calls that create and configure them. */
 #include "sim/pool.h"
 

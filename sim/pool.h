@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Memory pools. A pool keeps what it has charged to the device until it is trimmed below its
  * release threshold. */
 #ifndef SIM_POOL_H

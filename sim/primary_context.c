@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Primary contexts: one for each device, counted, with a handle that stays the same for the
  * process however often the context behind it is released or reset. */
 #include "sim/context.h"

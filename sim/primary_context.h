@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What other files need of a device's primary context. */
 #ifndef SIM_PRIMARY_CONTEXT_H
 #define SIM_PRIMARY_CONTEXT_H

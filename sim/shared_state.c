@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The accounting file. Each process holds a POSIX record lock on the byte that stands for its
  * slot, and the kernel drops that lock however the process ends: so a slot is alive exactly while

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * How much memory of each simulated device is taken, over all processes of the machine: a small
  * file in shared memory with one slot per process. A slot whose process is gone does not count.

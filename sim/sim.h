@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Shared by every file of the software GPU: how API functions are exported, and the check that
  * each of them makes before anything else.

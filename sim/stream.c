@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The stream engine: queues, their threads, waiting, default-stream rules. */
 #include "sim/stream.h"
 

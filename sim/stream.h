@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Streams: queues of operations that run in order within a stream and at the same time across
  * streams. Each stream with work has a thread of its own; a short operation on an idle stream

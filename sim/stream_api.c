@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The calls on streams, but for memory operations, callbacks and events. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Attributes of streams. They tune caches and waiting on a GPU; here they are only kept. */
 #include <string.h>
 

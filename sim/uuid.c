@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The identities of simulated devices. */
 #include "sim/uuid.h"
 

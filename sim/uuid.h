@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #ifndef SIM_UUID_H
 #define SIM_UUID_H
 

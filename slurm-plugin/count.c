@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the broker says could be granted, as Slurm is to count it. */
 #include "slurm-plugin/count.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the broker says could be granted, as Slurm is to count it: whole GPUs, memory of shares, and
  * how many jobs of each class could start (gpu_request_class). Knows nothing of Slurm's headers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * gres/rgpu: tells a job's and a step's processes how many remote GPUs they have (RGPU_COUNT).
  * There is nothing on the node to configure or to bind to: which GPUs these are is the broker's

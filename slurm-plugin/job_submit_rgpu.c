@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * job_submit/rgpu: counts remote GPUs over the whole cluster. A node cannot count what is in no
  * node, so --gres=rgpu:N becomes licences here, at submission and at every change of the job, and

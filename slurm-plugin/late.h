@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Plugins of two halves: one that every daemon of Slurm can load, since it needs nothing, and beside
  * it one that is loaded where it has work to do. A plugin that cannot be loaded ends slurmd and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The leases of Slurm's jobs. */
 #include "slurm-plugin/lease.h"
 

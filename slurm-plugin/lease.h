@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The leases of Slurm's jobs: their names, taking and giving them back, and the tickets of steps.
  * The one client of the broker behind all plugins; knows nothing of Slurm's headers.

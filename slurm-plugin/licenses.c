@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The counts of rgpu's licences inside slurmctld. A reservation could take what is not there out of
  * Slurm's own count, but backfill plans no job that waits for a licence which is reserved; so the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The counts of rgpu's licences inside slurmctld: a thread keeps them at what the pool could give,
  * and has the scheduler look when there is more than before.

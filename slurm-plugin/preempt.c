@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Preemption for remote GPUs. */
 #include "slurm-plugin/preempt.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Preemption for remote GPUs inside slurmctld: Slurm frees nodes for a job of higher priority, but
  * a job that waits for licences preempts nobody. Here it does, by the rules that Slurm has for it

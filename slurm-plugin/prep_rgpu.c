@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * prep/rgpu: takes a job's GPUs from the broker when the job starts and gives them back when it
  * ends, however it ends. slurmctld calls with its job lock held, so the talking is done by threads

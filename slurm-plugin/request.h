@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a job asks for: the count of its --gres=rgpu:N with the --rgpu-... options of its submission,
  * and the licences that stand for it in Slurm's own counting. Knows nothing of Slurm's headers, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The settings of the plugins and of rgpu-slurm-sync. */
 #include "slurm-plugin/settings.h"
 

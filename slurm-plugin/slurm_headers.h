@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Slurm's own headers, and what differs between its versions 21.08 to 25.11. Included by the
  * plugins that run inside Slurm's daemons and nowhere else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The SPANK part: the --rgpu-... options of sbatch, srun and salloc, and in slurmstepd a ticket for
  * each step that has remote GPUs. A step's job is what slurmstepd says it is, and what that job asked

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A step's tickets on one node. */
 #include "slurm-plugin/step.h"
 

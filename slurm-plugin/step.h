@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A step's tickets on one node: which of the job's GPUs the step gets, and the files that hold the
  * tickets. Knows nothing of Slurm's headers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * rgpu-slurm-sync keeps broker and Slurm in agreement, from the host of slurmctld: leases whose job
  * is gone are released. It is the last word on the end of leases, for slurmctld may die without

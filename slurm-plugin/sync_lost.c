@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Jobs whose GPUs are gone while they run. */
 #include "slurm-plugin/sync_lost.h"
 

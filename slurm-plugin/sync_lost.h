@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Jobs whose GPUs are gone while they run: their lease was revoked, drained by force, or its box will
  * not come back. They are told, and sent back into the queue or ended, as the settings say.

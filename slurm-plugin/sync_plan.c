@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What rgpu-slurm-sync decides. */
 #include "slurm-plugin/sync_plan.h"
 

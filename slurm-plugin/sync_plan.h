@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What rgpu-slurm-sync decides: which leases have no job any more. Pure decisions over what the broker
  * and Slurm said; knows nothing of Slurm's headers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* rgpu-slurm-sync's half towards slurmctld. */
 #include "slurm-plugin/sync_slurm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What rgpu-slurm-sync asks of slurmctld, through libslurm. -errno or -EREMOTEIO,
  * with a sentence in sync_slurm_error. */
 #ifndef RGPU_SLURM_SYNC_SLURM_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Units and accounts of the services, their settings and manuals.
 INSTALL_FILES += systemd/rgpud.service.in:$(UNITDIR)/rgpud.service:0644 \
                  systemd/rgpu.sysusers:$(SYSUSERSDIR)/rgpu.conf:0644 \

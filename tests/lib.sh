@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Shell side of the tests: TAP for `prove`, starting real programs and waiting until they are
 # ready, and a clean-up that ends everything the test started, however the test ends.
 # A test sources this file first and calls `done_testing` last:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Running the tests.
 #   make check                 every test, TAP under prove
 #   make check-slurm           those with a real Slurm cluster

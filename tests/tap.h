@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * A small writer of TAP, the text that `prove` reads, for tests written in C. The plan is printed
  * at the end, so a test that dies half-way is seen as a failure.

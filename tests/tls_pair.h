@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both ends of a TLS connection in one thread, for tests.
 #ifndef RGPU_TESTS_TLS_PAIR_H
 #define RGPU_TESTS_TLS_PAIR_H

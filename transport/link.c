@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is the same for every transport: checks, failure, and the call through the table.
 #include "transport/link_private.h"
 

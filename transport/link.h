@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A link: one end of a session's two-way channel of records, whatever moves the bytes.
 //
 // Each side has one sender and one receiver at a time; the two may be different threads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a transport is made of: the table of its functions and the part of a link that all share.
 #ifndef RGPU_TRANSPORT_LINK_PRIVATE_H
 #define RGPU_TRANSPORT_LINK_PRIVATE_H

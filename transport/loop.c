@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop link: both ends of a shm link in one process.
 #include <errno.h>
 #include <sys/socket.h>

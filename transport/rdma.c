@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rdma link: records through rings that the peer's device writes into. What has to wait spins
 // on the completion queue for a while, then sleeps until the device raises an event, the control
 // connection ends or the peer has disconnected.

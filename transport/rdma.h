@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rdma link: a session over verbs, with two queue pairs.
 //
 // Commands: records are written into a ring of the peer (RDMA WRITE with immediate data, which

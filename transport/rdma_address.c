@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which addresses of this machine lead to RDMA devices. Only binding an identifier to an address
 // tells: it gives the device, its port and the GID that rdma_cm will use, whatever the fabric.
 #include "transport/rdma_address.h"

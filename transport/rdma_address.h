@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which addresses of this machine lead to RDMA devices, and which of them a session uses.
 #ifndef RGPU_TRANSPORT_RDMA_ADDRESS_H
 #define RGPU_TRANSPORT_RDMA_ADDRESS_H

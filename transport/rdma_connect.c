@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The client's side of a connection: it picks one of its devices, finds the way to the worker's and
 // connects once for each channel, with a one-time token in the private data.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one end of an rdma link consists of: protection domain, completion queues, rings and
 // registered memory, made before the two ends connect.
 #include <errno.h>

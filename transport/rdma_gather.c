@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records of the rdma link that wait for the next ones, to leave as one message.
 //
 // A post costs more than most records do; and many a record is followed at once by another or by a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the two ends of an rdma link tell each other while they connect, and how they wait for it.
 #ifndef RGPU_TRANSPORT_RDMA_HANDSHAKE_H
 #define RGPU_TRANSPORT_RDMA_HANDSHAKE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The worker's side of a connection: it listens on a port of its own and takes the one client that
 // knows the token, once for each channel.
 #include <arpa/inet.h>

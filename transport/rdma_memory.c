@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One-sided operations of the bulk channel, and the memory that they reach: registered once,
 // counted, and given up when nobody uses it any more.
 #include <errno.h>

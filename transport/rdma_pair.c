@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The queue pair of one channel. librdmacm finds the peer and tells the attributes of the path; the
 // pair itself is ours, since some of them (path MTU, service level, timers) can be chosen only
 // while it is made ready, which librdmacm does by itself for the pairs that it makes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between the files of the rdma link.
 #ifndef RGPU_TRANSPORT_RDMA_PRIVATE_H
 #define RGPU_TRANSPORT_RDMA_PRIVATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command channel's queue pair: posting messages within the credit that the peer gave, taking
 // completions, and sleeping until there are some.
 //

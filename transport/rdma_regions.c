@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which ranges of memory are registered: a list in the order of their starts, with the furthest end
 // up to each place, so that those that may cover a range are found by bisection and a short walk.
 #include "transport/rdma_regions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which ranges of memory are registered: found by any part of them, counted, and limited. Knows
 // nothing of verbs; who calls registers, deregisters and locks.
 #ifndef RGPU_TRANSPORT_RDMA_REGIONS_H

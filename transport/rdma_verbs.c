@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loading of libibverbs and librdmacm.
 #include "transport/rdma_verbs.h"
 

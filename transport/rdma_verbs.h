@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libibverbs and librdmacm, loaded at run time: the client library links against nothing but libc,
 // and a machine without RDMA need not have them installed.
 #ifndef RGPU_TRANSPORT_RDMA_VERBS_H

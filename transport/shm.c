@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shm link: records through rings in shared memory. A send or receive that need not wait makes
 // no system call; who has to wait spins for a while, then sleeps in poll() on an event file of its own
 // and on the sockets whose end means that the peer has gone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the two ends of a shm link find each other: an abstract unix socket, which is found by all
 // processes of one network namespace whatever they see of the file system. The client presents the
 // one-time token, gets the descriptors and the geometry, maps, and says that it did.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory that the two ends of a shm link share: one sealed memory file.
 //
 //   offset      size                        what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between the files of the shm link.
 #ifndef RGPU_TRANSPORT_SHM_PRIVATE_H
 #define RGPU_TRANSPORT_SHM_PRIVATE_H

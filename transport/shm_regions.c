@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Passing memory files between the two ends of a shm link. Each message is one packet: the header
 // and one descriptor.
 #include "transport/shm_regions.h"

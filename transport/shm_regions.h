@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptors of memory files on their way to the peer of a shm link, each with its region number.
 #ifndef RGPU_TRANSPORT_SHM_REGIONS_H
 #define RGPU_TRANSPORT_SHM_REGIONS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A ring of bytes in shared memory with one producer and one consumer, in two processes that do not
 // trust each other. Positions count up without end. Each side keeps its own position to itself, only
 // publishes it, and checks what the other side publishes; nothing else in shared memory is believed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tcp link: records over a connected stream socket.
 //
 // Records gather in a buffer. Whoever sends holds `wire`, takes what has gathered and writes it while

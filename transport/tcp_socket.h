@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The socket under a tcp link: its settings, and waiting for it while the peer's host is alive.
 #ifndef RGPU_TRANSPORT_TCP_SOCKET_H
 #define RGPU_TRANSPORT_TCP_SOCKET_H

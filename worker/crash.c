@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A last word of a worker that crashes: where, as a trace of the calls, into the log. The driver's code
 // runs in here, and what goes wrong in it is otherwise told by a signal's number alone.
 #include <execinfo.h>

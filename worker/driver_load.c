@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loads the GPU's driver library by its configured path, never by name: an inherited library path
 // could otherwise bring our own client library, which goes by the same name.
 #include <dlfcn.h>

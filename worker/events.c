@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events to the client that are not replies. Any thread sends them; a link that is down is the
 // reading thread's matter.
 #include <string.h>

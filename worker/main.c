@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rgpu-worker: learns what it is to be, confines itself, makes a context on its GPU before a client comes, says that it is ready,
 // takes one client from the supervisor and serves it until it ends.
 #include <errno.h>

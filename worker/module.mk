@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rgpu-worker loads the GPU's driver at run time; nothing else of a GPU is linked or included.
 WORKER_SOURCES := $(filter-out worker/main.c,$(wildcard worker/*.c worker/*/*.c)) \
     $(B)/gen/worker_serve.c $(B)/gen/worker_driver.c $(B)/gen/cuda_ops.c

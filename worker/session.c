@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One client's session: what it was granted, the choice of the transport, the watch over both
 // connections, and the end, which takes the whole process with it so that the GPU's memory is free
 // at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the supervisor tells this worker before anything else: the SETUP message of proto/control.spec, which
 // waits on an inherited descriptor. It is all that a worker is told, besides its environment.
 #ifndef RGPU_WORKER_SETUP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The description of the session's devices that a client gets at the start, so that it never has to
 // ask again. The driver is asked before a client comes; a grant picks rows.
 #include <stdio.h>

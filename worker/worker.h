@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the files of the worker share: the process's warm state, the one session, and the threads
 // that serve it. Who may touch what is said at each field.
 #ifndef RGPU_WORKER_WORKER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Primary contexts, contexts, and each thread's stack of current ones.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/contexts.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Questions about devices, answered from what the boxes told when the session opened.
 #include <stdio.h>
 #include <string.h>

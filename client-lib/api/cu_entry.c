@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How programs reach the driver: by name, by table, and by error text.
 #include <string.h>
 

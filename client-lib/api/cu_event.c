@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Event management.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/object.h"

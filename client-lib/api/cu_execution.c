@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Execution control: functions, launches, and functions of the program that a stream calls.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/host_function.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Initialization and version.
 #include "client-lib/api/exports.h"
 #include "client-lib/move/late_push.h"

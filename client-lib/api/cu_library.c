@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Library management: libraries and kernels.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Module management: the linker.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/image_send.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory management: copies, and filling memory.
 #include "client-lib/api/exports.h"
 #include "client-lib/move/copies.h"

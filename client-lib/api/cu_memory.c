@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory management: allocations on devices and of page-locked host memory.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/addresses.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Module management: modules, their functions and global variables.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Occupancy: the questions that need the program's own function, or a launch configuration.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/thread.h"

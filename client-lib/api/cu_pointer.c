@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a pointer is: answered from the record of allocations.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The stream-ordered allocator: memory in the order of a stream, and the pools that it comes from.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/device_memory.h"

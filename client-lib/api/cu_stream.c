@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stream management: what is known here of each stream, and the rest by requests.
 #include <stdatomic.h>
 

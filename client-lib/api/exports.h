@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The driver's interface as this library exports it.
 #ifndef RGPU_CLIENT_EXPORTS_H
 #define RGPU_CLIENT_EXPORTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Refusing the calls that are not carried (the functions themselves are generated).
 #include "client-lib/api/unsupported.h"
 

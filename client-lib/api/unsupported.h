@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A driver call that this library does not carry: it refuses, and is named once in the log.
 #ifndef RGPU_CLIENT_UNSUPPORTED_H
 #define RGPU_CLIENT_UNSUPPORTED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Staging blocks in use.
 #include "client-lib/move/blocks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Staging blocks in use: taking one, and telling the GPU to say when it is done with one.
 #ifndef RGPU_CLIENT_BLOCKS_H
 #define RGPU_CLIENT_BLOCKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies between the program's memory and the GPU.
 #ifndef RGPU_CLIENT_COPIES_H
 #define RGPU_CLIENT_COPIES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The copy helpers: started at the first large copy, asleep between copies.
 #include "client-lib/move/crew.h"
 

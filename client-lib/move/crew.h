@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Helper threads that share the work of one large copy with the thread that asked for it.
 #ifndef RGPU_CLIENT_CREW_H
 #define RGPU_CLIENT_CREW_H

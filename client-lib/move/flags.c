@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for flags.
 #include "client-lib/move/flags.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting until the GPU has come to a point of a stream, by the flags that it writes where the link has
 // any.
 #ifndef RGPU_CLIENT_FLAGS_H

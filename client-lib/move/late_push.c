@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Late pushes, and the thread that sends their data when it is due.
 #include "client-lib/move/late_push.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Asynchronous copies from page-locked memory over a byte stream whose data must not be read before
 // earlier work has written it: the box says when.
 #ifndef RGPU_CLIENT_LATE_PUSH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Choosing the way of a linear copy.
 #include "client-lib/move/copies.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies between devices, of one box or of two.
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies of rectangles (the 2D and 3D calls).
 //
 // Where the host side is shared with the box, the whole copy is one request that the GPU carries

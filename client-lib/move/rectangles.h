@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rectangles that the 2D and 3D calls copy.
 #ifndef RGPU_CLIENT_RECTANGLES_H
 #define RGPU_CLIENT_RECTANGLES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Linear copies of ordinary memory through staging blocks that the GPU reads and writes itself, or that the
 // box fetches and stores.
 //

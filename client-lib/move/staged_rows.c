@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies of rectangles whose rows are packed in staging blocks.
 #include <string.h>
 

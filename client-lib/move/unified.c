@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies whose direction follows from the addresses.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The address book: every address that the program may hold.
 #include "client-lib/objects/addresses.h"
 

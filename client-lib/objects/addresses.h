@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The address book: the memory that the program has from CUDA, allocations on devices and host memory that
 // is page-locked. Any thread may call.
 #ifndef RGPU_CLIENT_ADDRESSES_H

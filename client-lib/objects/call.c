@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps of a driver call (see call.h).
 #include "client-lib/objects/call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One driver call on its way to the worker. The generated functions of client_calls.c and the
 // hand-written ones go through these steps, in this order:
 //

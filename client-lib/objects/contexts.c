@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contexts of the program: each device's primary one, and those that it makes.
 #include "client-lib/objects/contexts.h"
 

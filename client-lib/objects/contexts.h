@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contexts of the program.
 #ifndef RGPU_CLIENT_CONTEXTS_H
 #define RGPU_CLIENT_CONTEXTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stream of one box that waits for an event of another: the stream is held at a gate, the other box
 // watches the event as it was recorded last, and a thread opens the gate when word comes that it has
 // come. Where it never will, since that context has failed or that box is lost, the waiting stream's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams that wait for events of other boxes.
 #ifndef RGPU_CLIENT_CROSSING_H
 #define RGPU_CLIENT_CROSSING_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allocating device memory, and freeing it.
 #include "client-lib/objects/device_memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Device memory.
 #ifndef RGPU_CLIENT_DEVICE_MEMORY_H
 #define RGPU_CLIENT_DEVICE_MEMORY_H

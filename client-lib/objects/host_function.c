@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Host functions and stream callbacks run in one thread, in the order in which streams come to
 // them. Each has a token of its own, so the same function with other data is another one.
 #include "client-lib/objects/host_function.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of the program that a stream calls.
 #ifndef RGPU_CLIENT_HOST_FUNCTION_H
 #define RGPU_CLIENT_HOST_FUNCTION_H

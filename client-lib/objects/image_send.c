@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Images travel in pieces that fit records.
 #include "client-lib/objects/image_send.h"
 

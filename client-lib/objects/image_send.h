@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sending images of device code to the box.
 #ifndef RGPU_CLIENT_IMAGE_SEND_H
 #define RGPU_CLIENT_IMAGE_SEND_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading JIT options and handing back logs.
 #include "client-lib/objects/jit_options.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of the just-in-time compiler and linker, on their way to the box, and its answers.
 #ifndef RGPU_CLIENT_JIT_OPTIONS_H
 #define RGPU_CLIENT_JIT_OPTIONS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launching kernels: checks that need no box, and packing the parameters into the request.
 #include "client-lib/objects/launching.h"
 

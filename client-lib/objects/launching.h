@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Launching kernels.
 #ifndef RGPU_CLIENT_LAUNCHING_H
 #define RGPU_CLIENT_LAUNCHING_H

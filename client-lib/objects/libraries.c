@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Libraries and kernels, which belong to no context.
 #include "client-lib/objects/libraries.h"
 

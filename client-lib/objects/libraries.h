@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Libraries and kernels in several sessions.
 #ifndef RGPU_CLIENT_LIBRARIES_H
 #define RGPU_CLIENT_LIBRARIES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The driver's linker, which runs on the box.
 #include "client-lib/objects/linking.h"
 

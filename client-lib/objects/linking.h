@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The driver's linker, which runs on the box.
 #ifndef RGPU_CLIENT_LINKING_H
 #define RGPU_CLIENT_LINKING_H

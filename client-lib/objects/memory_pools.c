@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory pools: each device's default and current one, and pools that the program makes.
 #include "client-lib/objects/memory_pools.h"
 

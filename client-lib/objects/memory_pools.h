@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory pools.
 #ifndef RGPU_CLIENT_MEMORY_POOLS_H
 #define RGPU_CLIENT_MEMORY_POOLS_H

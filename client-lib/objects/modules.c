@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Modules and their functions.
 #include "client-lib/objects/modules.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Modules, their functions, and global variables.
 #ifndef RGPU_CLIENT_MODULES_H
 #define RGPU_CLIENT_MODULES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The process's one table of handles, and the pool of the objects behind them.
 #include "client-lib/objects/object.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the library remembers of each handle that it gave to the program.
 //
 // Handles are values of common/handle_table.h, so a wrong one is recognised, never followed.

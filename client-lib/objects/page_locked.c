@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Page-locked host memory. Where the link shares memory the worker maps the same pages at the same
 // address, and the GPU reads and writes them directly; elsewhere it is ordinary memory that copies
 // may treat as page-locked.

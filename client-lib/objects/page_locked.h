@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Page-locked host memory.
 #ifndef RGPU_CLIENT_PAGE_LOCKED_H
 #define RGPU_CLIENT_PAGE_LOCKED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The layout of the parameters of functions and kernels.
 #include "client-lib/objects/parameters.h"
 

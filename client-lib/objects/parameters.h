@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The layout of the parameters of functions and kernels.
 #ifndef RGPU_CLIENT_PARAMETERS_H
 #define RGPU_CLIENT_PARAMETERS_H

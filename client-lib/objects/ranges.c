@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Address ranges in one sorted array: allocations are few and look-ups many.
 #include "client-lib/objects/ranges.h"
 

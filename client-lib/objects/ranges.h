@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sorted set of disjoint address ranges, each with a value.
 #ifndef RGPU_CLIENT_RANGES_H
 #define RGPU_CLIENT_RANGES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The names that a program may give to a default stream.
 #ifndef RGPU_CLIENT_STREAM_NAMES_H
 #define RGPU_CLIENT_STREAM_NAMES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Thread-local state, and its end with the thread; threads of our own.
 #include "client-lib/objects/thread.h"
 

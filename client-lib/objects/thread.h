@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the library keeps for each thread of the program: the stack of current contexts and the
 // streams that stand for its per-thread default streams.
 #ifndef RGPU_CLIENT_THREAD_H

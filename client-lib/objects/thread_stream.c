@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Per-thread default streams: each thread has an ordinary stream in each context where it uses its own.
 #include "client-lib/objects/thread_stream.h"
 

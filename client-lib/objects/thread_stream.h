@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The streams that stand for a thread's per-thread default streams.
 #ifndef RGPU_CLIENT_THREAD_STREAM_H
 #define RGPU_CLIENT_THREAD_STREAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sessions of this process: which devices are whose, and the end of a session.
 #include "client-lib/session/box_session.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session with a box: this process's connection to it, the devices that it gives, and who waits for
 // what its worker sends.
 #ifndef RGPU_CLIENT_BOX_SESSION_H

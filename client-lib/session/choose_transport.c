@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the bytes of a session will move: shared memory where both sides are on one host, else verbs
 // where both have a device and a connection comes about, else TCP.
 #include "client-lib/session/choose_transport.h"

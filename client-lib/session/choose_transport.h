@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the bytes of a session will move.
 #ifndef RGPU_CLIENT_CHOOSE_TRANSPORT_H
 #define RGPU_CLIENT_CHOOSE_TRANSPORT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handing out what a worker sends. The worker is not trusted with this process's memory: every
 // size is checked against what the program asked for.
 #include "client-lib/session/incoming.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each event of a worker does (see docs/protocol.md).
 #ifndef RGPU_CLIENT_INCOMING_H
 #define RGPU_CLIENT_INCOMING_H

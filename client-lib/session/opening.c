@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opening sessions: where the boxes are, how bytes will move, and one list of their devices.
 #include "client-lib/session/opening.h"
 

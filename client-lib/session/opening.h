@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opening sessions to the boxes that the environment names.
 #ifndef RGPU_CLIENT_OPENING_H
 #define RGPU_CLIENT_OPENING_H

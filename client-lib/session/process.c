@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connecting to the boxes, once; and what becomes of it in a forked child.
 #include "client-lib/session/process.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library's state in this process: not initialised, ready, failed, or inherited by a fork.
 #ifndef RGPU_CLIENT_PROCESS_H
 #define RGPU_CLIENT_PROCESS_H

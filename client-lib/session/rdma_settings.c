@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a client uses the RDMA fabric: the environment's settings, one row each.
 #include "client-lib/session/rdma_settings.h"
 

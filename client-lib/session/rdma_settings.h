@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a client uses the RDMA fabric.
 #ifndef RGPU_CLIENT_RDMA_SETTINGS_H
 #define RGPU_CLIENT_RDMA_SETTINGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests on a session's link.
 #include "client-lib/session/send.h"
 

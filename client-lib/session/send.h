@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sending requests. Any thread may call; what a thread has reserved nobody else can overtake.
 #ifndef RGPU_CLIENT_SEND_H
 #define RGPU_CLIENT_SEND_H

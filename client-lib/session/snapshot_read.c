@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a box says of its devices when a session begins, taken into the session.
 #include "client-lib/session/snapshot_read.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a box says of its devices when a session begins.
 #ifndef RGPU_CLIENT_SNAPSHOT_READ_H
 #define RGPU_CLIENT_SNAPSHOT_READ_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The account of the staging blocks.
 #include "client-lib/session/staging_blocks.h"
 

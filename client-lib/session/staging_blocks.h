@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The staging blocks of a session whose link has any: memory that the box reads and writes as well, through
 // which the data of ordinary memory passes.
 //

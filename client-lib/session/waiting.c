@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for what a worker sends: one thread at a time reads the link and hands out the events.
 #include "client-lib/session/waiting.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for what a worker sends. Any thread may call.
 #ifndef RGPU_CLIENT_WAITING_H
 #define RGPU_CLIENT_WAITING_H

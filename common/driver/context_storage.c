@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Context-local storage: a list of (context, key, value) with destructors. Few entries exist (a
 // handful per library and context), so a list under one lock serves.
 #include "common/driver/context_storage.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values that libraries attach to a context under a key (the context-local storage table).
 #ifndef RGPU_COMMON_DRIVER_CONTEXT_STORAGE_H
 #define RGPU_COMMON_DRIVER_CONTEXT_STORAGE_H

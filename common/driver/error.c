@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names and texts of results, from the one table in proto/abi/result.h.
 #include "common/driver/error.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names and texts of results: what cuGetErrorName and cuGetErrorString answer.
 #ifndef RGPU_COMMON_DRIVER_ERROR_H
 #define RGPU_COMMON_DRIVER_ERROR_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuGetExportTable: the private tables by UUID. A table is an array of pointers whose first slot
 // holds its size in bytes, save for the context storage. Sizes are those of the 13.0 driver, or a
 // later one's. Slots of which only the existence is known do nothing, successfully, and say so at

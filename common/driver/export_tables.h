@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The private tables that the CUDA runtime and the math libraries fetch with cuGetExportTable.
 //
 // Every slot is implemented with public calls of the Driver API, which the library that links this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Walks the entries of a fat binary, decompresses them, and finds the PTX in any image. Everything
 // is checked against the bytes that are there: the data may come from another machine.
 #include <errno.h>

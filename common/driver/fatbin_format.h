@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The layout of fat binaries as CUDA's tools write them; little-endian, aligned to 8 bytes.
 //
 //     wrapper (in the program's data) -> header | entry header, payload | entry header, payload ...

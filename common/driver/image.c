@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Recognition and size of images: fatbin wrapper, fatbin, ELF, PTX text.
 #include "common/driver/image.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Recognises what programs hand to cuModuleLoadData and its kin, says how long it is, and reads fat
 // binaries as CUDA's tools write them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Computes the driver's answer to the runtime's integrity check: an HMAC-MD2 over what both sides
 // know about the process, the driver and its devices.
 #include "common/driver/integrity.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The check by which the CUDA runtime convinces itself that it talks to a driver.
 #ifndef RGPU_COMMON_DRIVER_INTEGRITY_H
 #define RGPU_COMMON_DRIVER_INTEGRITY_H

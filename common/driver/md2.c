@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MD2 (RFC 1319) and HMAC-MD2 (RFC 2104).
 #include "common/driver/md2.h"
 

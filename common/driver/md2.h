@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MD2 (RFC 1319) and HMAC (RFC 2104) over it: the hash of the driver's integrity check.
 // It protects nothing of ours; it is what the CUDA runtime computes and compares.
 #ifndef RGPU_COMMON_DRIVER_MD2_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuGetProcAddress: binary search in the generated table, then the choice among ABI versions.
 #include "common/driver/proc_address.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuGetProcAddress over a generated table of every symbol and the CUDA version of its ABI.
 #ifndef RGPU_COMMON_DRIVER_PROC_ADDRESS_H
 #define RGPU_COMMON_DRIVER_PROC_ADDRESS_H

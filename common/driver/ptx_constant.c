@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Constant expressions of PTX (PTX ISA, "Constant Expressions"): 64-bit integers, signed unless they say
 // otherwise or do not fit, with the operators of C.
 #include <ctype.h>

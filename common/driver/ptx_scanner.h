@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Words of a PTX text, as far as counting its variables needs them.
 #ifndef RGPU_COMMON_DRIVER_PTX_SCANNER_H
 #define RGPU_COMMON_DRIVER_PTX_SCANNER_H

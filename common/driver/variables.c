@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much device memory the variables of an image take, read from the image alone: a driver tells
 // it only by what is free afterwards, which others change too.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much device memory the variables of an image take. Keeps no state; any thread may call.
 #ifndef RGPU_COMMON_DRIVER_VARIABLES_H
 #define RGPU_COMMON_DRIVER_VARIABLES_H

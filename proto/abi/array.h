@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Arrays, textures, surfaces and tensor maps: formats and descriptors. */
 #ifndef RGPU_PROTO_ABI_ARRAY_H
 #define RGPU_PROTO_ABI_ARRAY_H

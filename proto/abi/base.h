@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Scalars, handles and the identifiers of the CUDA Driver ABI that everything else uses.
  * A handle is a pointer to a structure that only the library behind it knows. */
 #ifndef RGPU_PROTO_ABI_BASE_H

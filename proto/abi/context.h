@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Contexts: creation flags, limits, affinity, and the part of a device that they may use. */
 #ifndef RGPU_PROTO_ABI_CONTEXT_H
 #define RGPU_PROTO_ABI_CONTEXT_H

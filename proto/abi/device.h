@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Devices: attributes, peer relations, properties. */
 #ifndef RGPU_PROTO_ABI_DEVICE_H
 #define RGPU_PROTO_ABI_DEVICE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Graphs: node kinds and their parameters, edges, instantiation, update, user objects. */
 #ifndef RGPU_PROTO_ABI_GRAPH_H
 #define RGPU_PROTO_ABI_GRAPH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Results that every call of the driver returns, with the text that cuGetErrorString gives for
  * each. Values are grouped in hundreds by cause. */
 #ifndef RGPU_PROTO_ABI_RESULT_H

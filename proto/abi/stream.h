@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Streams and events: flags, capture, waits and writes of values in memory, callbacks. */
 #ifndef RGPU_PROTO_ABI_STREAM_H
 #define RGPU_PROTO_ABI_STREAM_H

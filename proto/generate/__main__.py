@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the code of both sides from the lists of calls and of control messages.
 
 usage: generate SPEC TEMPLATE            what the template gives, to standard output

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The model of cuda.spec: the calls, their parameters, and what either side makes of them."""
 import hashlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The model of control.spec: constants, enumerations, structures, settings and messages."""
 import hashlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Keeps protocol versions honest: a version number belongs to one text of a protocol for ever.
 
 proto/version.lock has one line per published version: NAME VERSION HASH. A spec whose hash differs

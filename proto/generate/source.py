@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the two lists have in common: comments, the line that names the protocol, places of errors."""
 import re
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Templates of generated files. A template is the file to be, with two additions:
 
     ${EXPRESSION}        is replaced by its value

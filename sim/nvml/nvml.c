@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The management library of the software GPUs, as far as rgpu-gauge asks it: how much memory of each
  * device is taken, and by whom. The figures are those by which the devices themselves refuse. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * From texts to a module: runs the parser over each source, then resolves what spans them: shared
  * memory layout, external names, the depth of the call graph, the table of constants.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What the parts of the PTX engine share: types, and the compiled form of instructions, functions and
  * modules. parse/ reads text, lower/ makes instructions of it, run/ executes them, alu/ is the

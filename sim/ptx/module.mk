@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The PTX engine: parse reads text, lower makes instructions of it, run executes them, alu has the
 # arithmetic that both know; what they share is the compiled module.
 PTX_SOURCES := $(wildcard sim/ptx/*.c sim/ptx/parse/*.c sim/ptx/lower/*.c sim/ptx/run/*.c) \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * PTX compiler and SIMT execution engine of the software GPU. A module is compiled from PTX text,
  * its variables are bound to memory of the caller's, and its entry functions are launched over a

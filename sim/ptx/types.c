@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* PTX's fundamental types, and the arena that compiled modules live in. */
 #include "sim/ptx/module.h"
 

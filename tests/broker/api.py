@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """One request to a broker over its unix socket: api.py SOCKET METHOD PATH [JSON]"""
 import sys
 

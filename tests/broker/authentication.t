@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Who may do what: roles, shared keys with their time and nonce, users and their own leases.
 . "$(dirname "$0")/broker.sh"
 

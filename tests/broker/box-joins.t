@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A box of the pool: it registers, honours tickets, ends the sessions of a lease that is over and
 # confirms that, and goes on while the broker is away.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # kill -9 of the box's daemon at every point of a lease's end: the lease ends, and once it has, its
 # ticket opens nothing, however the daemon died.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A full disk, a locked and a damaged database: a clear error, and no grant is lost or made up.
 . "$(dirname "$0")/broker.sh"
 requires prlimit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Starting rgpu-brokerd and boxes that belong to its pool, for the tests in this folder.
 . "$(dirname "${BASH_SOURCE[0]}")/../daemon/stub.sh"
 

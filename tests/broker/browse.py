@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Opens a page in headless Chromium and waits for texts in it, one after the other:
 
     browse.py PROFILE-DIRECTORY URL STEP...

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A share's budget holds for all processes of its lease together, to the byte; what a process held is
 # back when it has gone, also when it was killed.
 . "$(dirname "$0")/broker.sh"

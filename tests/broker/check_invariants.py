@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What must hold of a broker's database at any instant, checked without the broker's code:
 
     check_invariants.py DATABASE [--idle]

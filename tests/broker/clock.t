@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The wall clock jumps: leases end neither at once nor never, and who waits is not woken in vain.
 . "$(dirname "$0")/broker.sh"
 library=$(ls /usr/lib/*/faketime/libfaketime.so.1 2>/dev/null | head -n 1)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Unmodified CUDA programs under leases: on one box, on two, side by side in shares of one GPU.
 . "$(dirname "$0")/broker.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"

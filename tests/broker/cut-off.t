@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A box is cut off from the broker: its sessions run on, its lease is lost but not granted to anybody
 # else; when the line is back, so is the lease, and one that was released meanwhile ends then.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The broker's database is replaced by an older copy: the broker notices that it went back in time,
 # however much it does before the first box is back; leases that it forgot open nothing any more, those
 # that had ended end, and those that it knows go on.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A box whose daemon has died gets no lease, long before its silence makes it count as away.
 . "$(dirname "$0")/broker.sh"
 

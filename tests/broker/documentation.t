@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The broker's sample file, manual, unit and API description say what the program does.
 . "$(dirname "$0")/../lib.sh"
 

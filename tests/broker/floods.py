@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Strangers at the broker's door, each from an address of its own in 127/8:
 
     floods.py hold HOST:PORT COUNT [--from ADDRESS] [--send TEXT]   connects, sends, says "ready",

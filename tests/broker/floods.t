@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Strangers in any number keep nobody out: connections, bodies, half heads, lack of descriptors.
 . "$(dirname "$0")/broker.sh"
 requires prlimit

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # On a full disk leases end and their GPUs come free; nothing else is changed, and the broker says so.
 [ -n "${PRIVATE_MOUNTS:-}" ] || [ "$(id -u)" != 0 ] || exec env PRIVATE_MOUNTS=1 unshare -m "$0" "$@"
 . "$(dirname "$0")/broker.sh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * An ordinary CUDA program that does with device memory what its standard input says, for the tests
  * of budgets: "take BYTES", "free" (the last one), "info", "total". Answers one line each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Heads of requests: what is understood, and that everything doubtful is refused. */
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Whoever sits at the broker's address without its key ends no session: a box obeys proven answers
 # only, and says what it does not believe. A box is believed under its own name alone, and where it is.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The manual's steps leave keys that their daemons can read and nobody else, whatever the umask is.
 . "$(dirname "$0")/broker.sh"
 requires openssl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """kill_points.py BUILD TMP: kills the broker at every fault point, the first time and later ones."""
 import os
 import re

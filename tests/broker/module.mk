@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 BROKER_TEST_LIBS = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt
 
 $(call test_program,broker-plan,tests/broker/plan.c,rgpubroker rgpucommon,$(BROKER_TEST_LIBS))

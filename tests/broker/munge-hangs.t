@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A munged that hangs delays those who need it, and nobody else.
 . "$(dirname "$0")/broker.sh"
 requires munged munge

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Over TCP munge tells the broker who asks: the user, not what he says; each credential once.
 . "$(dirname "$0")/broker.sh"
 requires munged munge

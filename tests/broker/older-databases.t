@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A database of every earlier schema is taken over: nothing is lost, and keys have their owners.
 . "$(dirname "$0")/broker.sh"
 BROKER_DIR=$TMP/state

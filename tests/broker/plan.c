@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Requests are placed whole or not at all, where mode, memory and constraints allow, by policy. */
 #include "tests/broker/pool_sample.h"
 

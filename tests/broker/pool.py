@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A client of the broker and boxes without GPUs, for tests; standard library only."""
 import http.client
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Pools and requests made in one line, for the tests of placement. */
 #ifndef RGPU_TESTS_BROKER_POOL_SAMPLE_H
 #define RGPU_TESTS_BROKER_POOL_SAMPLE_H

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A lease carries the protection that it was asked for with, and the broker's setting is the least.
 . "$(dirname "$0")/broker.sh"
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Who waits is served in order; a large request is not starved by small ones that come later, and
  * those who want other GPUs do not wait for it. */
 #include "tests/broker/pool_sample.h"

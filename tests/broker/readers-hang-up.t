@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Who waits for news may hang up at any time: the broker goes on.
 . "$(dirname "$0")/broker.sh"
 start_broker

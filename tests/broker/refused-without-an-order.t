@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A lease that stands on a box's list though the broker has not ended it is taken again once box and
 # broker have compared what they know; until then no date on the list is for longer than a ticket.
 . "$(dirname "$0")/broker.sh"

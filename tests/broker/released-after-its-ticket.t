@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A lease that is released after its ticket ran out ends: at once, with its session, and without box
 # and broker telling each other so again and again.
 . "$(dirname "$0")/broker.sh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The core over its database: idempotence, ends that boxes confirm, absence, and restarts. */
 #include <errno.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The ticket of a lease that is over stays refused also after its expiry, for as long as the box
 # would still accept it for the sake of clocks that differ.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # rgpuctl shows the pool and steers it: drain, mode, revoke, gone, events, and exit statuses.
 . "$(dirname "$0")/broker.sh"
 

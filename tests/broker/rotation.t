@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The cluster's key is changed while everything runs: old tickets serve until the overlap is over.
 . "$(dirname "$0")/broker.sh"
 

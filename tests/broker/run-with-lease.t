@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # rgpuctl run takes a lease, gives the program its ticket, and the lease ends however that does.
 . "$(dirname "$0")/broker.sh"
 

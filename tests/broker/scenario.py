@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A broker that is killed and started again, clients that repeat what got no answer, and boxes
 that notice when a GPU is given to two leases; standard library only."""
 import atexit

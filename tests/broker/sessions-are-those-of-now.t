@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The pool's sessions are shown as they are when somebody asks, and not as the boxes reported them last:
 # boxes report so seldom here that nothing of this could be seen otherwise. What a box that stands still
 # last said is shown as such.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Every GPU of a box is offered only once it is known what a context takes there, so that all shares
 # that are granted get their whole budgets, on each GPU and at the same time.
 . "$(dirname "$0")/broker.sh"

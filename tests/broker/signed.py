@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """One request over TCP, signed well or badly: signed.py HOST:PORT KEY-FILE|none [options] METHOD
 PATH [BODY]. Prints the status and the body, of the last answer."""
 import argparse

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A disk that takes its time delays those who change something, and nobody is told too early: all who
 # wait are served by one sync, and who only looks does not wait.
 . "$(dirname "$0")/broker.sh"

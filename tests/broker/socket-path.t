@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # At the path of its unix socket the broker removes what a broker left there, and nothing else.
 . "$(dirname "$0")/broker.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The status page with a thousand boxes: problems first, as long as a page may be, at the width of a phone
 # too, and found by what one looks for.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The status page: one file without anything from elsewhere, which a browser fills and keeps live.
 . "$(dirname "$0")/broker.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A broker that stands still for longer than a box may be silent holds that against no box.
 . "$(dirname "$0")/broker.sh"
 

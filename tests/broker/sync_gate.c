@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * A disk that a test stops and lets go on, preloaded: while there is a FIFO named by SYNC_GATE, a
  * sync waits until somebody opens it for writing. Each sync is a byte in the file SYNC_COUNT.

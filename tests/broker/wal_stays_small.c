@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The database's write-ahead log goes into the database while leases come and go without a pause. */
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Addresses: every form that is read and printed, every form that is refused, and real sockets.
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handles: minted on one side, bound on the other, and never believed without a check.
 #include "common/handle_table.h"
 

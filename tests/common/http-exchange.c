@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* An HTTP answer is taken whole, however it arrives; whatever is not one is an error in time. */
 #include <errno.h>
 #include <signal.h>

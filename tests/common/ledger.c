@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The account of a lease: one limit for several processes, exact, also where one dies in the middle.
 #include <errno.h>
 #include <signal.h>

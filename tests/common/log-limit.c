@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that causes a line again and again fills no log; what was left out is told.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Log lines: one write each, nothing forged, nothing below the level.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 $(call test_program,common-handles,tests/common/handles.c,rgpucommon)
 $(call test_program,common-scopes,tests/common/scopes.c,rgpucommon)
 $(call test_program,common-settings,tests/common/settings.c,rgpucommon,$(COMMON_LIBS))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Control packets with a descriptor over a packet socket, and what happens to those that do not fit.
 #include <dirent.h>
 #include <errno.h>

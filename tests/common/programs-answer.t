@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Every program says what it is and what it takes in the same way, and its manual says so too.
 . "$(dirname "$0")/../lib.sh"
 declare -A manual=([rgpud]=rgpud.8 [rgpu-brokerd]=rgpu-brokerd.8 [rgpu-slurm-sync]=rgpu-slurm-sync.8

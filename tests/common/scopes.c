@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a scope took is given back on every way out of it, last first, and what was taken out of it stays.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sealed answer opens with the key and the request that it was made for, and not at all otherwise.
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings: every type, every mistake with its place and a hint, and what a reload takes over.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Children get exactly the descriptors they are meant to have, and a failed start is reported.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // TLS by a shared secret: it stands between those who know the secret alone, carries what is sent
 // and nothing else, ends where it says, and leaves the rest of the program in peace.
 #include <fcntl.h>

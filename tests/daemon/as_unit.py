@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs a command as systemd would run it for a unit, without systemd.
 
 usage: as_unit.py UNIT USER GROUP DIRECTORY -- COMMAND...

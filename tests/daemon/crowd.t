@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Many clients at once all get a session, and what was started for them goes again.
 . "$(dirname "$0")/stub.sh"
 

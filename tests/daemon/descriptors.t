@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Many sessions, refused clients and crashed workers leave no descriptor and no process behind.
 . "$(dirname "$0")/stub.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Sample file, manuals and unit say what the programs do.
 . "$(dirname "$0")/../lib.sh"
 

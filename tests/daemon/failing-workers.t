@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Workers that do not start: growing pauses, and an error that says what to do.
 . "$(dirname "$0")/stub.sh"
 

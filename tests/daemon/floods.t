@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Crowds of connections that send nothing do not keep clients out, whether from one address or many.
 . "$(dirname "$0")/stub.sh"
 

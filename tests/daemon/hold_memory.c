@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A CUDA program that allocates memory on its first GPU, says so, and waits to be ended.
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Malformed, truncated, oversized and out-of-order frames: refused or dropped, everyone else untouched.
 . "$(dirname "$0")/stub.sh"
 

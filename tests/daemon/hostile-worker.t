@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Hostile code in a worker (tests/daemon/hostile_driver.c in place of the driver) reads no key, changes no
 # state, reaches no other process, opens no connection and starts no program: as root, as an ordinary
 # user, and as the unit runs the box. The last part shows that the attempts are real where nothing is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client that breaks the handshake in one of many ways and prints how the box takes it:
 // "refused code=... result=... text", "answered version=N", "closed" or "gone".
 // usage: hostile_client HOST:PORT MISCHIEF

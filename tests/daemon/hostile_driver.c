@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A driver library that attacks the box from inside a worker: it is the software GPU, but for the calls
 // that it takes over. In cuInit, before a client comes, and in the first cuMemAlloc, with a client there, it
 // tries what code in a worker must not be able to do, and says on standard error how each attempt ended:

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What `make install` puts in place works from there, wherever that is.
 . "$(dirname "$0")/../lib.sh"
 requires make

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Issues a ticket for tests, as a bundle of one line.
 // usage: issue_ticket KEYFILE ADDRESS BOX SECONDS [lease=NAME] [shared=BYTES]
 //        [protection=NAME] UUID...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The software GPU with a fault that no account sees: each allocation takes LEAK bytes more than it says.
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A full box makes clients wait; it turns away only those who are too many for their lease or the queue.
 . "$(dirname "$0")/stub.sh"
 queued() { [ "$(admin health | member queued)" = "${1:-1}" ]; }

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The account of a lease is compared with what the driver itself says that its process, or where it names
 # none, its GPU has: memory that was taken behind the account's back is told, with both figures.
 . "$(dirname "$0")/../lib.sh"

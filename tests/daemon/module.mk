@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A stub in place of the worker and a client, for the tests of rgpud alone.
 $(call test_helper,stub-worker,tests/daemon/stub_worker.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 $(call test_helper,probe-client,tests/daemon/probe_client.c,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))

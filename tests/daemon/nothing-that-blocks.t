@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The supervisor's one thread asks no library that waits for somebody: not munge, not a driver, not verbs.
 . "$(dirname "$0")/../lib.sh"
 requires readelf

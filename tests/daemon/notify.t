@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What rgpud tells the service manager.
 . "$(dirname "$0")/stub.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A GPU that is served exclusively takes no session of a second lease, whatever tickets there are;
 # shares of several leases go together.
 . "$(dirname "$0")/stub.sh"

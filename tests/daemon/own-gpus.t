@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A worker opens the device nodes of its client's GPUs, and no other GPU's: with stand-ins for NVIDIA's
 # nodes and for what its kernel module tells of them, in a mount namespace of this test's own.
 . "$(dirname "$0")/../lib.sh"

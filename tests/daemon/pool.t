@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Warm workers are refilled; an empty pool delays a client and never refuses it.
 . "$(dirname "$0")/stub.sh"
 queued() { [ "$(admin health | member queued)" = 1 ]; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client for the tests of rgpud: opens a session as the client library does and does what its
 // arguments say. usage: probe_client HOST:PORT [COMMAND...]
 //   hold          says "open session=N ..." and waits for the end of its standard input

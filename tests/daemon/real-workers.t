@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The supervisor with its real worker on software GPUs: stopping, draining, and what a start without
 # a driver says.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Everything that can go wrong while a session is opened gives its own result and says what to do.
 . "$(dirname "$0")/stub.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Peers that the box refuses again and again leave some lines in its log, not one each.
 . "$(dirname "$0")/stub.sh"
 

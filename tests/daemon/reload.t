@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # SIGHUP takes over what can be taken over, names what cannot, and keeps the old on errors.
 . "$(dirname "$0")/stub.sh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The list of leases that are refused: it outlives the daemon, and no entry goes before every ticket
 // that could be accepted has.
 #include "daemon/revocations.h"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A session from its first byte to its obituary.
 . "$(dirname "$0")/stub.sh"
 

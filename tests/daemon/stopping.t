@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Draining, stopping, and what happens to workers when the supervisor is killed.
 . "$(dirname "$0")/stub.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Starting rgpud with the stub worker, for the tests in this folder.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A worker without a GPU for the tests of rgpud: it speaks the supervisor's protocol for real, and
 // behaves well or badly as the environment and its client say.
 //   STUB_FAIL_FILE=path   sends FAILED and exits while that file exists (its text is the reason)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client behind a relay that tampers: for one byte after the other of a login, in either direction,
 // the relay changes it, drops it, doubles it or cuts the connection there. A login counts as untouched
 // where the session opens and both sides have read what the other one wrote.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Somebody between client and box who changes, drops, repeats or cuts off any byte of a login is noticed.
 # STRIDE=1 tries every byte; otherwise every third one, each time another bit.
 . "$(dirname "$0")/stub.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A box that asks for tickets grants exactly the GPUs of the ticket, in the ticket's order.
 . "$(dirname "$0")/stub.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The installed box runs as its systemd unit would have it run: user, capabilities, limits, file system
 # and system calls as the unit says, applied without systemd (tests/daemon/as_unit.py).
 . "$(dirname "$0")/../lib.sh"

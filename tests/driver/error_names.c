@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuGetErrorName and cuGetErrorString know every result and refuse what is none.
 #include "common/driver/error.h"
 

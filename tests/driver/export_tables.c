@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The private tables have the shapes that the CUDA runtime expects, no slot is NULL, and what
 // matters in them does what the public calls do. The driver behind them is a fake in this file.
 #include "common/driver/export_tables.h"

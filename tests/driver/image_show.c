@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Says what an image file holds, a line for each part: for tests that make images with nvcc.
 // usage: image-show FILE [MAX-ARCH]    with MAX-ARCH, prints the PTX chosen for it
 #include <errno.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What the installed nvcc writes is read back whole, in every compression that it offers.
 . "$(dirname "$0")/../lib.sh"
 

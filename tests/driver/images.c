@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Images of every form are recognised and measured, fat binaries are read whichever way they are
 // compressed, the best PTX is chosen, and damage is refused. The images are those of the fuzz
 // corpus, which nvcc 13.0 wrote from one small kernel.

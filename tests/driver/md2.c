@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MD2 gives the digests of RFC 1319's test suite, however the input is cut up, and HMAC-MD2 follows
 // RFC 2104 for short, block-sized and long keys.
 #include "common/driver/md2.h"

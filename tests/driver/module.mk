@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests of common/driver/.
 driver_test = $(call test_program,driver-$(subst _,-,$(1)),tests/driver/$(1).c,$\
                   rgpudriver rgpucommon,$(DRIVER_LIBS))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuGetProcAddress gives the newest ABI that the caller's CUDA version knows, the per-thread form
 // only on request, and says why where it gives nothing. Results are those of the 13.0 driver.
 #include "common/driver/proc_address.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: what a broker, or whoever is in its place, answers to its client: HTTP, JSON, the lease.
 #include <poll.h>
 #include <pthread.h>

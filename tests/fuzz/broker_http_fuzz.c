@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: what arrives at the broker's socket, from the first byte to the database. Over a unix
 // socket the kernel says who asks, so every route is open to the input.
 #include <stdio.h>

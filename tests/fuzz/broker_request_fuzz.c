@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: what somebody asks the broker for. Whatever is accepted must place into a small pool
 // without breaking its rules, and come back the same from its own text.
 #include <jansson.h>

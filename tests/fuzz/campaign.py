@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """campaign.py --seconds N --seed S TARGET...: runs the libFuzzer programs of $BUILD/fuzz one after the
 other, N seconds in all, and prints a table of executions and findings; status 1 if there are any.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: a configuration file of the box, with everything that its table of settings accepts.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes one frame of every control message into a directory: the corpus of fuzz-control. To be run
 // again when proto/control.spec changes.
 // usage: control-corpus DIRECTORY

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Control frames from a peer: whatever decodes must encode again to the same bytes.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Images from elsewhere: recognition, walking a fatbin, decompression, counting variables.
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Every decoder has a target here. Each is an ordinary test over its corpus (tests/fuzz/runner.c says
 # how), and a program for libFuzzer:
 #   make fuzz SECONDS=600 [SEED=1] [T=name]    all of them one after the other, SECONDS in all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PTX texts from elsewhere: none may bring the compiler down, and whatever compiles may touch only
 // the memory that it was given when it runs. A text that compiles is also tried with some of its
 // words exchanged, which gets deeper than changing bytes.

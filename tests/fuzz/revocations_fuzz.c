@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: the box's list of leases that are over, as a crash, a full disk or a hand may leave it.
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a fuzz target as an ordinary test: over every file of its corpus, over every truncation of
 // the small ones, and over a fixed number of mutations that are the same in every run.
 //

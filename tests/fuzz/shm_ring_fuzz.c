@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that has written the input into the shared memory of a link: two positions, the asleep words,
 // then the ring's bytes.
 #include <stdlib.h>

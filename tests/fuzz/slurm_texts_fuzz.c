@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: what a user writes into a submission and what Slurm and the broker hand over as text:
 // the gres, the options kept as variables (one a line), licences, and names of leases.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: what a box says of its devices to a client's library. Whatever is taken has as many
 // devices as it says, and their texts end.
 #include <stdlib.h>

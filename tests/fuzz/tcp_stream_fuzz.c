@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that sends the input over a tcp link and goes away.
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: the short texts that people and other programs write: addresses, sizes, durations, and
 // a secret that claims to be sealed for us.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: a ticket bundle, a key file, and header.payload as a box gets it from anybody.
 #include "common/ticket.h"
 

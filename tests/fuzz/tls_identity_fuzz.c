@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: a stranger's first bytes at a box that asks for tickets, as TLS and as the name of a
 // secret, which is a ticket's public part. Whatever comes, nobody proves anything by it.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client that has the worker's software GPU execute whatever it likes: the input is a sequence of
 // request records, each as long as its first word says. Requests that may wait for ever by what they
 // mean are left out.

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
 $(call test_program,harness-tap,tests/harness/tap.c)

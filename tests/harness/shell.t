@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The shell side: started programs are waited for by their own words and end with the test.
 . "$(dirname "$0")/../lib.sh"
 

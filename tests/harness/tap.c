@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The TAP writer itself: counts, skips and comparisons as prove expects them. */
 #include "tests/tap.h"
 

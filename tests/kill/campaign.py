@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """campaign.py --seconds N [--seed S]: users compute on a pool while everything that can break does, and
 everything that must hold is checked all the time. Ends with a report; status 1 if anything did not hold.
 

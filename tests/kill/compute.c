@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * A program under a lease for the campaign of random faults: computes and checks again and again on
  * all its devices, and writes what it finds to a journal that all such programs share. A line is one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What must hold of a pool at every instant, checked from outside: by the broker's database, by what the
 boxes say, by the software GPUs' own books, and by what programs wrote into their journal."""
 import os

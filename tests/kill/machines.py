@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The programs of a pool, each with its disk, its clock and its line: a broker, boxes with software GPUs,
 and programs under leases. What can be done to them is a method here; standard library only."""
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The campaign of random faults on a whole pool; a short one is an ordinary test.
 #   make check-kill SECONDS=600 SEED=7
 $(eval $(call link_rule,$(B)/tests/kill-compute,tests/kill/compute.c,,\

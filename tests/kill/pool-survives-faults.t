@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A pool whose processes are killed and stopped, whose network is cut, whose clocks jump, whose disks
 # are full and whose database is an older copy keeps every promise. A longer run: make check-kill.
 [ -z "${SAN:-}" ] || { echo "1..0 # SKIP a sanitized program cannot be given another library first"; exit; }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Users of the pool: each takes leases, runs programs under them, and gives the leases back in one of
 many ways. They repeat what got no answer, as all users of keys may."""
 import http.client

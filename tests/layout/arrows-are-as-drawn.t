@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Which folder needs which, and which files need each other in a circle, is what docs/architecture.md says.
 . "$(dirname "$0")/../lib.sh"
 requires python3 nm

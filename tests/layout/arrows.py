@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Which file needs which, from what they include and from the symbols that their objects take.
 
 usage: arrows.py SOURCES BUILD folders    folder -> folder: the files that tie them

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A pool and Slurm in front of it, set up from docs/pool.md and docs/slurm.md alone: each step that the
 # pages give is run as it stands there, on the machine that it is for, which has the packages that the
 # page names for it and no more. seconds: 1500

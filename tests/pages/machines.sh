@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Bare machines for tests of the pages: each a Debian with only the packages that it was given, a root
 # directory, processes, a network address and a host name of its own. Nothing here knows of rgpu.
 #

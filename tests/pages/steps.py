@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints the steps that a page gives for one machine: the indented blocks that follow a line
 <!-- on MACHINE... -->, or with a word more <!-- on MACHINE..., WORD -->; or the packages that a table
 gives for it: steps.py PAGE MACHINE [WORD], steps.py --packages PAGE MACHINE."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Copies to and from many allocations, of any size and place in them, and memory that is freed as soon as
  * CUDA allows it. What moves the data may keep things about an allocation for as long as it lives. */
 #include "tests/programs/driver.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Host functions and stream callbacks: when they run, what they see, and who waits for them. */
 #include <stdatomic.h>
 #include <unistd.h>

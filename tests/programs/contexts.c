@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Contexts: primary and own ones, the stack of each thread, limits, priorities, and what happens
  * to the things of a context that goes away. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Linear copies of every size class, from 0 bytes to 33 MiB with odd sizes and all alignments,
  * pageable and pinned, synchronous and asynchronous; bytes around the destination stay as they
  * were. */

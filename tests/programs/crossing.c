@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* usage: crossing [lost]. Streams of one device wait for events of another, whatever lies between the
  * two. With `lost`, the script that runs this takes the first device away while the second waits. */
 #include <stdatomic.h>

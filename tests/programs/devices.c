@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Two devices in one process: each with its context, work on both at once, copies between them. */
 #include "tests/programs/driver.h"
 

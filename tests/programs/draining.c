@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Threads that copy while others free memory, load and unload code, and destroy pools: for all of that a
  * driver waits for the work of every stream, and lets no thread queue more in that time. */
 #include <pthread.h>

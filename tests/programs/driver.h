@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * What the C programs of this folder share: the Driver API as a program sees it, opening a device,
  * the kernels of kernels.ptx, and random numbers. The programs are written as for NVIDIA's own

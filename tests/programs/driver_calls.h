@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The calls of the Driver API that the programs of this folder make. Compiled after NVIDIA's
  * cuda.h (-DWITH_CUDA_H), these declarations are checked against it by the compiler.

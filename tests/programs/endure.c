@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* usage: endure --to | --from   copies 16 MiB to or from the device again and again until it is told to
  *                           end, printing "round 0" after the first copy; errors as below
  *        endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS

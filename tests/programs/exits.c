@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* usage: exits HOW. Leaves in the middle of work, in the way that HOW says: return, exit, _exit,
  * thread (another thread calls exit), release (drops the context first), abort. The box must
  * take it calmly; the script that runs this looks at that. Ends with status 0, or by SIGABRT. */

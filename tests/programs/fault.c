@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A kernel that writes to an address that is not its own: the error comes at a synchronizing
  * call, stays for this process, and touches no other. */
 #include <sys/wait.h>

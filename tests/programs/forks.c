@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* fork in a program that uses CUDA: before cuInit both sides may use it, after it the child gets
  * errors and does its parent no harm. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Handles that are garbage, stale, or another context's: an error, and never a crash. NVIDIA's
  * own library may crash on some of these, so this program runs on a box only. */
 #include "tests/programs/driver.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Is linked with the driver library and never calls it. */
 #include "tests/programs/driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What kernels.ptx holds, in CUDA C++.
 #include <cstdio>
 #include <cstdint>

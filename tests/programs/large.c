@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* usage: large [ROUNDS]    Large copies of page-locked and of ordinary memory, of odd sizes and
  *                          places, one by one and queued, in both directions and in both at once. */
 #include "tests/programs/driver.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Images: the linker, JIT logs and options, images that are broken, and libraries. */
 #include "tests/programs/driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Reaches the driver as run-time libraries do: dlopen, cuGetProcAddress, names with versions. */
 #include <dlfcn.h>
 

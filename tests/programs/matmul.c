@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Tiled matrix product in shared memory with a two-dimensional grid, odd sizes included. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Programs that know nothing of this project; tests run them natively and through a box.
 # C programs use the Driver API with PTX text and are linked with libcuda.so.1 as any program is.
 # CUDA C++ programs need nvcc, and are linked with the runtime statically and dynamically.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Globals, constants and parameters of kernels: what a module holds and how values get in. */
 #include <math.h>
 

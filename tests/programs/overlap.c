@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Copies and kernels overlapping on several streams, ordered only by streams and events. */
 #include "tests/programs/driver.h"
 

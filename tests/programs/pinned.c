@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Pinned host memory: allocated, mapped, registered; its attributes; copies from and to it. */
 #include <sys/mman.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What can be asked: before cuInit, of the driver, of devices and of memory. */
 #include "tests/programs/driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Copies and sets of rectangles and boxes: offsets, pitches, both directions, and what lies
  * between the rows stays as it was. */
 #include "tests/programs/driver.h"

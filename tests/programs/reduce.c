@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A sum by warp shuffles, shared memory and one atomic addition per block; exact, as it is in
  * integers. */
 #include "tests/programs/driver.h"

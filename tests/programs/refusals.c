@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Questions that have no answer, and arguments at the edge of what a call may read: the driver's own
  * error, from the call itself, and nothing read that was not given. */
 #include <sys/mman.h>

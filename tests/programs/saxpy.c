@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* SAXPY on the Driver API: PTX text in, both forms of kernel parameters, checked element by
  * element against the CPU. */
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A program whose memory runs out: every allocation of the library fails in its turn, and each time
  * the calls say so, nothing crashes, and the same calls work as soon as there is memory again. */
 #include "tests/programs/driver.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Eight threads that share one context: their own streams, one another's effects, and a thread
  * that blocks without stopping the others. */
 #include <pthread.h>

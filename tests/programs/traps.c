@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* When the bytes of an asynchronous copy must have arrived, and when its source may be reused:
  * what goes wrong first when a copy is carried somewhere else. */
 #include <sched.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Every type, value and layout that proto/cuda_abi.h declares is the one of the toolkit's cuda.h,
 # and none of cuda.h's is missing.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes C programs that tell what a CUDA header declares, for comparing ours with NVIDIA's.
 
 usage: abi_probe.py probe OURS.i MACROS > probe.c    prints every size, offset and value

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Every call in proto/cuda.spec has the prototype that the toolkit's cuda.h gives it, and every
 # function that cuda.h declares is in the list.
 . "$(dirname "$0")/../lib.sh"

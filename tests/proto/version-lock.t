@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A protocol that changes without its version is caught.
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The approximate functions: close to what C computes, and right at the special values. */
 #include "tests/ptx/cases.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Every atomic operation, from many blocks at once, in global, shared and generic memory. */
 #include "tests/ptx/engine.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Single instructions over many operand values, compared with what C computes. A case is the text
  * of one or more instructions that takes its operands from registers named after their type and

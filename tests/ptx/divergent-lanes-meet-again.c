@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lanes that go different ways: each computes what it would alone, and they run together again
  * as soon as the program lets them. */
 #include "tests/ptx/engine.h"

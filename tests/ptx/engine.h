@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * A small GPU for tests of the PTX engine alone: modules with their variables placed on the heap,
  * buffers that the engine may touch and nothing else, launches with a few parameters.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Accesses that a GPU would refuse, traps, and launches that are ended from outside. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Single precision in all roundings, with NaN, infinities and subnormals, and its conversions. */
 #include "tests/ptx/floating.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What single and double precision have in common: rounding modes, and the conversions to integers and to
  * 16-bit floats that instructions are compared with. */
 #ifndef RGPU_TESTS_PTX_FLOATING_H

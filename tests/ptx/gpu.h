@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The same kernels on a real GPU: with PTX_ON_GPU=1 the tables of instruction cases are run by the
  * driver that the system has instead of by the engine, which shows whether what the tests expect

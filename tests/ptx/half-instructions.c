@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * 16-bit floats, both kinds, alone and in pairs. Expected values come from arithmetic in double,
  * rounded once by searching for the nearest encoding.

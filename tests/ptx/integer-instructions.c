@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Integer, logical and bit-field instructions and integer conversions, at their edges. */
 #include "tests/ptx/cases.h"
 

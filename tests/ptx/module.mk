@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests of the PTX engine alone, without the driver's interface around it.
 PTX_TESTS := $(wildcard tests/ptx/*.c)
 $(foreach t,$(PTX_TESTS),\

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Ordinary CUDA C++ kernels, as nvcc compiles them for two architectures and for debugging. */
 #include "tests/ptx/nvcc.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The math functions that nvcc compiles into kernels, against those of the host. */
 #include "tests/ptx/nvcc.h"
 

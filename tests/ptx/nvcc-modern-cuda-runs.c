@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Newer CUDA C++ through nvcc: cooperative groups, barriers in shared memory, pipelines, scoped
  * atomics, virtual functions, new and delete, 16-bit floats, 128-bit integers. */
 #include "tests/ptx/nvcc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Compiles the .cu sources of tests/ptx/kernels to PTX, where nvcc is at hand. */
 #ifndef RGPU_TESTS_PTX_NVCC_H
 #define RGPU_TESTS_PTX_NVCC_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The device's printf: every conversion, widths from arguments, many threads. */
 #include "tests/ptx/engine.h"
 

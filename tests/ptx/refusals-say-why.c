@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Texts that are no PTX, PTX that is too new, and instructions that the engine does not have: each
  * is refused with a message that names the line and the culprit. */
 #include "tests/ptx/engine.h"

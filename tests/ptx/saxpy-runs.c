@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The smallest useful kernel, over many blocks, with a tail that is not a whole warp. */
 #include "tests/ptx/engine.h"
 

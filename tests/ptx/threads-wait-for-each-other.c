@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Barriers of blocks, locks between lanes and warps, and launches in which all blocks wait for
  * each other. */
 #include "tests/ptx/engine.h"

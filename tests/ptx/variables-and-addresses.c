@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* State spaces: variables with initial values, addresses of each other and of functions, generic
  * addressing, parameters, vectors, and sources that are linked together. */
 #include "tests/ptx/engine.h"

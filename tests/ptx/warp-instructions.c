@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What lanes of a warp tell each other: shuffles, votes, matches, reductions, synchronization. */
 #include "tests/ptx/engine.h"
 #include "tests/ptx/gpu.h"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Copies of every size and alignment over verbs. seconds: 1020
 . "$(dirname "$0")/vm.sh"
 in_vm 1000 copies.sh # five times what it takes on an idle machine, as others may be at work

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Windows that are full in both directions at once: both ends send until they must wait, with
 // nobody receiving, and everything arrives in order once somebody does.
 #include "tests/transport/pairs.h"

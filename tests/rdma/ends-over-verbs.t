@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # How sessions over verbs end, and that nothing is left behind. seconds: 420
 . "$(dirname "$0")/vm.sh"
 in_vm 400 ends.sh

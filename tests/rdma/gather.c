@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records that are followed by others or by a flush leave together, which is counted in messages, not
 // timed; one that nobody flushes arrives all the same.
 #include "tests/transport/pairs.h"

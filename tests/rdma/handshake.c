@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the two ends of an rdma link find each other: only the holder of the token gets in, and only
 // once; nothing waits beyond its time.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections that no client of ours would ask for, and answers that no worker of ours would give:
 // each is refused, and a client that knows the token is served after them.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Programs that tests/rdma/guest runs in a machine with RDMA devices.
 $(call test_program,rdma-registered_ranges,tests/rdma/registered_ranges.c,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
 RDMA_GUEST_PROGRAMS := $(filter-out registered_ranges,$(patsubst tests/rdma/%.c,%,$(wildcard tests/rdma/*.c)))

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Sessions with tickets over verbs, what privacy leaves of them, and a kernel that encrypts. seconds: 420
 . "$(dirname "$0")/vm.sh"
 in_vm 400 privacy.sh

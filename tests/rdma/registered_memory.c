@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfers name memory of the worker that it has registered for them, at any offset, and no other;
 // a dma-buf that is none is refused.
 #include "tests/transport/pairs.h"

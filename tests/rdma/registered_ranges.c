@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of registered ranges: each is registered once, however it is named, for as long as
 // somebody uses it or a part of it; many are found as fast as few; and there are limits.
 #include <errno.h>

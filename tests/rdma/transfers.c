@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The worker reads and writes memory that the client exposes, while the client does nothing; and no
 // other memory.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # For tests that need RDMA devices: the guest's part runs in the machine of scripts/rdma-vm, and its
 # lines become this test's. The caller has not sourced lib.sh; nothing comes after `in_vm`.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Staging blocks of any size and number that the settings allow, over shared memory and TCP; others are
 # refused with a reason.
 . "$(dirname "$0")/../lib.sh"

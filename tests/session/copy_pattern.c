@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A CUDA program that sends a text to its first GPU again and again, in small and large copies, and
 // fetches it back. usage: copy_pattern TEXT
 #include <stdio.h>

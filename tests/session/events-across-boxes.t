@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Streams of one box wait for events of another, as they do for those of another GPU of one box; what
 # cannot be across boxes is an error; and nobody waits for a box that is gone.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Programs that leave in the middle of work, in every way there is: the box takes it calmly, and
 # the next program finds everything as it should be.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A kernel that faults ends its own context only: the session beside it does not notice, and the
 # next program finds a device as new.
 . "$(dirname "$0")/../lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Shared by the tests of faults: programs that run on while others die.
 
 ENDURE=$BUILD/tests/programs/endure

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A program that holds a ticket computes on no box but the ticket's, whoever answers at its address.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/tickets.sh"

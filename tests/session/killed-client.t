@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # kill -9 of a client in the middle of its transfers: its GPU memory comes back, the session beside
 # it does not notice, and the box says what happened.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # kill -9 of the box's supervisor: no session hangs and no worker stays for ever.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/faults.sh"

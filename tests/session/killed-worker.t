@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # kill -9 of a worker: its client gets an error that stays and does not hang, other sessions and
 # new ones are untouched.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Many client processes at once: each gets a worker of its own and right results, although only
 # one worker per GPU is kept warm.
 . "$(dirname "$0")/../lib.sh"

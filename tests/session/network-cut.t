@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The cable is pulled: client and box lie in two network namespaces whose link goes down. The
 # client gets an error that stays, its memory comes back, and a session on the box's own side
 # does not notice.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A process that has the library loaded and never calls CUDA makes no connection, even where there
 # is nothing to connect to.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A client in a container of its own on the box's host (another host name, another mount
 # namespace, its own /tmp and /dev/shm) is still on the same host: it gets shared memory.
 . "$(dirname "$0")/../lib.sh"

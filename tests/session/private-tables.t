@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The driver's private tables: a program is told through a box what it is told on the GPU itself, and a
 # table that nobody knows is named in the user's log, once.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Unmodified programs run on the software GPU itself, without a box: what the same programs show
 # through a box is compared with this.
 . "$(dirname "$0")/../lib.sh"

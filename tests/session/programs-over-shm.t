@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Unmodified programs run through a box with two software GPUs, over the transport shm.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs every program of tests/programs as one check each. The caller sets `run`, a command that
 # runs a program where it should run, and calls run_programs.
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What travels between program and box is protected as the strictest of box, ticket and program asks.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/tickets.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A relay that writes down what passes in both directions.
 
 usage: record.py HOST:PORT FILE     prints the address on which it listens

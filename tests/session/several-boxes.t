@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Several boxes in RGPU_BOXES are one list of devices, in the order of the list.
 . "$(dirname "$0")/../lib.sh"
 start_box --devices sim:2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Shared by the tests of sessions with tickets: a box with a key, and tickets for it.
 
 printf 'k1 %064d\n' 7 >"$TMP/box.key"

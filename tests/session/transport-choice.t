@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Which transport a session gets, and that the log says why.
 . "$(dirname "$0")/../lib.sh"
 program=$BUILD/tests/programs/saxpy

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A box that cannot be used: the program gets a result that says so, one line on standard error
 # says what to do, and nothing hangs.
 . "$(dirname "$0")/../lib.sh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Contexts: the stack, primary contexts with their counts, flags and resets, and what calls say
  * when their context has gone. */
 #include "tests/sim/sim_test.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* When a copy reads its source and writes its destination: pageable memory at the call, pinned
  * memory when the stream comes to it; copies to pageable memory are done when the call returns. */
 #include "tests/sim/sim_test.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The legacy default stream waits for blocking streams and they for it; streams made with
  * NON_BLOCKING stay out of that; a thread's default stream is an ordinary blocking one. */
 #include "tests/sim/sim_test.h"

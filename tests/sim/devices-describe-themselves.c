@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Identity and properties of the devices: distinct, stable, consistent, chosen by the settings. */
 #include "tests/sim/sim_test.h"
 

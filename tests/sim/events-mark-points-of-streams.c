@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Events: completion, timing, waiting across streams, recording anew, and misuse. */
 #include "tests/sim/sim_test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A kernel that faults loses its context: every later call there says so, other contexts and other
  * processes go on, and the context can be destroyed. */
 #include "tests/sim/sim_test.h"

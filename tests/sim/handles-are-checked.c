@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Handles that are nothing, invented, stale or of another kind give errors and never crash. */
 #include "tests/sim/sim_test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* malloc and free in kernels: memory that lasts from one launch to the next, up to the limit that
  * the context sets. */
 #include "tests/sim/sim_test.h"

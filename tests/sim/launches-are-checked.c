@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Launches: both forms of parameters, attributes, shapes and what is refused, and streams that
  * really run kernels beside each other. */
 #include "tests/sim/sim_test.h"

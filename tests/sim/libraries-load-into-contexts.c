@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Libraries and their kernels: found without a context, loaded into each at first use, with
  * variables of their own there; and the linker. */
 #include "tests/sim/sim_test.h"

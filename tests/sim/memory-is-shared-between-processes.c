@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The memory of a simulated device is one budget for all processes, and that of a process which
  * was killed comes back. */
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Loading code: what is refused, with which error, and what the logs say; what a module tells of
  * its functions and variables. */
 #include "tests/sim/sim_test.h"

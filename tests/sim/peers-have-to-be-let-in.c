@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A kernel reaches memory of another device only when peer access was enabled, or when the pool
  * that the memory is from lets its device in. */
 #include "tests/sim/sim_test.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Rectangles and boxes: every byte inside is copied or filled, none outside, between pitched
  * device memory and host memory; bad shapes are refused. */
 #include "tests/sim/sim_test.h"

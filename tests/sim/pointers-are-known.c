@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What addresses say of themselves, and host memory that is pinned. */
 #include "tests/sim/sim_test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Stream-ordered allocation: order, accounting, thresholds, and what pools say of themselves. */
 #include "tests/sim/sim_test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What kernels print is held back until the program synchronizes, then comes out whole and in
  * order, on the process's standard output. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What the tests of the software GPU share: a device of their own, gates in streams, and the calls
  * that the programs of tests/programs have no use for. */
 #ifndef RGPU_TESTS_SIM_TEST_H

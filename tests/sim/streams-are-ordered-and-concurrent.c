@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Work of one stream runs in order, work of different streams does not wait for each other, and
  * the calls return before the work is done. */
 #include "tests/sim/sim_test.h"

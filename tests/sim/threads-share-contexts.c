@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Many threads at once on one context and on contexts of their own, with handles that other
  * threads destroy meanwhile: results stay right, errors are those of the documentation. */
 #include "tests/sim/sim_test.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Streams that wait for words of memory and write them, in every comparison and both widths. */
 #include "tests/sim/sim_test.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Whether Slurm, the broker and the boxes agree: agree.py BROKER-SOCKET. What is on its way is looked at
 again: a disagreement is one that a second look finds unchanged. Prints what disagrees; status 1."""
 import json, os, re, subprocess, sys, time

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A job that is cancelled while it waits for its GPUs, with its nodes, is cancelled once and for all. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 # The licences do not follow the pool here, so jobs start that the broker has nothing for.

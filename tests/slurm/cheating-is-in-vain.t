@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What users might try: forged job numbers, licences of their own, tickets of others, licences
 # dropped from a running job, counts without GPUs. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The cluster that the other tests of this folder stand on: it starts, runs jobs, and goes. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 require_slurm

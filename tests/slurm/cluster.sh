@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A real Slurm cluster in the test's directory: munged, slurmdbd with its database, slurmctld under
 # the SlurmUser and three slurmds on this host, set up as a site does it: Slurm's own intervals of
 # scheduling, accounting with limits, a container for each job. For tests of rgpu in it, a broker with

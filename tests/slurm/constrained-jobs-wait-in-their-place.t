@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Jobs that not every GPU suits wait in Slurm's queue, in their order, until one that suits them is
 # free: none is started in vain, and none keeps others from GPUs that it cannot use. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The sample file, the manuals and the unit say what rgpu-slurm-sync and the plugins do.
 . "$(dirname "$0")/../lib.sh"
 sync=$BUILD/bin/rgpu-slurm-sync

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A job of several nodes has other GPUs on each of them, however its steps are started: by srun alone,
 # from a batch script, on some of the nodes, rank by rank, or with a false environment. seconds: 600
 . "$(dirname "$0")/cluster.sh"

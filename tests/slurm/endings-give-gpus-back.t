@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # However a job ends, its GPUs come back: by itself, failing, cancelled, out of time, requeued, with
 # processes that linger, before it has started, with its node, or with slurmctld's memory of it. seconds: 600
 DOWN_SECONDS=10

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A job whose GPUs the administrator takes away is told so, and goes back into the queue, is ended or
 # goes on, as the settings say; a job that only waits or ends by itself is none of these. seconds: 600
 . "$(dirname "$0")/cluster.sh"

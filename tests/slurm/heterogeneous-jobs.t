@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A heterogeneous job has GPUs in each of its parts, and a step over several parts has those of each. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster

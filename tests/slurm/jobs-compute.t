@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What users write: sbatch, srun and salloc with --gres=rgpu:N run unmodified CUDA programs, and
 # when a job is over its GPUs are back. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm gives the whole node to some jobs, with all that is counted on it. Those that did not ask for
 # remote GPUs run as they would without us, also while the pool is broken; those that did have what seconds: 600
 # they asked for and no more.

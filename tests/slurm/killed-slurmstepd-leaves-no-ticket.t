@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The ticket of a step whose slurmstepd was killed is removed by the next step on that node; those of
 # steps that run are not. seconds: 600
 . "$(dirname "$0")/cluster.sh"

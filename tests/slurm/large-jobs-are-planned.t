@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A large job that waits for GPUs has a time at which it will start, also where the pool has fewer
 # than slurm.conf counts: small jobs go in front of it only where they end before that. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm tells a job's processes that they will be ended, and ends them KillWait later. Until then they
 # have their GPUs: at scancel, at the time limit, when another job takes their place, when the node of seconds: 600
 # the rest has ended already. The GPUs are back when the last of them has gone.

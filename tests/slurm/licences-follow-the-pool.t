@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm counts what the pool can give: jobs wait for GPUs that are not there, and the count follows
 # boxes that drain, die and come back, and GPUs that are shared out. seconds: 600
 . "$(dirname "$0")/cluster.sh"

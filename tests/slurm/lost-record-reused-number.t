@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurmctld loses all its records and gives a job's number to another job: the new job gets its own
 # GPUs and ticket, and those of the lost one come back. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The plugins compile, without a warning, against the headers of Slurm of another release of Debian, and
 # have every function that this Slurm looks for. seconds: 300
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Slurm's daemons end where a plugin cannot be loaded: what they load needs no library that a node of
 # Slurm has not anyway. Where the part that needs more cannot be loaded, jobs that ask for remote GPUs seconds: 600
 # are refused or fail with the reason, and all others run. And who installs learns when there are none.

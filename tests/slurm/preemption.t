@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A job of higher priority that lacks only GPUs preempts jobs that it may preempt, by Slurm's own rules, and
 # of those only such whose GPUs it can use. seconds: 600
 . "$(dirname "$0")/cluster.sh"

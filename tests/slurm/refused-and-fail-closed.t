@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # GPUs that the broker refuses send a job back into the queue, no node is drained, and the user sees
 # why; a node whose slurmd has no plugin, or one of another version, gives no GPU and says so. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a job asks for is read from Slurm's texts strictly, and becomes the right licences. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Arrays, several nodes, steps with fewer GPUs side by side, ranks, constraints, modes. seconds: 600
 . "$(dirname "$0")/cluster.sh"
 start_pool_cluster

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Five hundred random events - short jobs, cancels, requeues, kills of every daemon - and afterwards
 # no lease without a job, no job without a lease, and Slurm's counters equal to the broker's. seconds: 600
 # SOAK_SEED repeats a run; SOAK_EVENTS and SOAK_SECONDS make it longer, as make check-kill does.

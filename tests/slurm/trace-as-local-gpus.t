@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A trace of jobs of all kinds starts in the same order with remote GPUs as with GPUs of the nodes, no
 # job is started in vain, and Slurm, broker and boxes agree at every look. TRACE_SEED and TRACE_JOBS seconds: 600
 # choose another trace. Jobs start in the order of their submission, without backfill. seconds: 400

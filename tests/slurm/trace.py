@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Plays a trace of jobs on the cluster that SLURM_CONF names, as it would be played by users:
 
     trace.py GRES JOBS SEED USER LOG [--spread SECONDS] [--sample COMMAND]

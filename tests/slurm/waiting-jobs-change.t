@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A job that waits for GPUs may be changed, also while the pool has fewer than it asks for: its nodes, its
 # GPUs, and what has nothing to do with them. seconds: 600
 . "$(dirname "$0")/cluster.sh"

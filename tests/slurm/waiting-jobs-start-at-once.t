@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What waits for GPUs starts when they are there, by itself: the scheduler's own periods are so long
 # here that whatever starts was started by the end of a job or by a change of the pool. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What users and administrators see of a job's GPUs: which they are, in which mode, for how long; and
 # what they are told of requests that ask for nothing or for more than they seem to. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # GPUs of mode auto are given whole or in shares as jobs ask, by turns and without an administrator; Slurm
 # counts each free one as both, and starts no job in vain. seconds: 600
 . "$(dirname "$0")/cluster.sh"

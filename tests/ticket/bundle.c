@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A client finds its tickets in the environment or in a private file, one line per box. */
 #include "tests/ticket/sample.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A box takes a ticket only as it was issued, for itself, in its time, from who knows the secret. */
 #include "tests/ticket/sample.h"
 #include "tests/tls_pair.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Key files are private, say exactly what they mean, and each box's keys differ from all others. */
 #include "tests/ticket/sample.h"
 

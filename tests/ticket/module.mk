@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 TICKET_LIBS := $(COMMON_LIBS) -ljwt -ljansson
 
 $(call test_program,ticket-bundle,tests/ticket/bundle.c,rgpucommon,$(TICKET_LIBS))

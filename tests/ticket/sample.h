@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A ticket, its keys and a box to check it at, for the tests of tickets. */
 #ifndef RGPU_TESTS_TICKET_SAMPLE_H
 #define RGPU_TESTS_TICKET_SAMPLE_H

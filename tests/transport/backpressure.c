@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sender whose peer does not receive waits, with a bounded amount under way, and goes on where it
 // was; both directions may be full at once.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads of any size follow their record, between records, in both directions.
 #include "tests/transport/pairs.h"
 

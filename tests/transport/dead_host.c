@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tcp: a peer whose host answers no more is given up after ten seconds, by a sender and by a receiver
 // that waits for an answer; a peer that is merely stopped is not, however long its window is closed.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A child of fork() lets go of a link without disturbing its parent's, whoever ends first.
 #include "tests/transport/pairs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the two ends of a shm link find each other: only the holder of the token gets in, nothing waits
 // beyond its time, and a client maps only what is what the worker says.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An idle link takes no processor time: both ends sleep, and nothing wakes them from time to time.
 #include "tests/transport/pairs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hundreds of links that come and go leave no descriptor and no mapping behind.
 #include "tests/transport/pairs.h"
 

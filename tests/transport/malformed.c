@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A record that cannot be right ends the link with -EPROTO, and a hostile peer that writes what it
 // likes into shared memory gets no further than that.
 #include "tests/transport/pairs.h"

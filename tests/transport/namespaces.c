@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shared memory works between containers of one host: another host name, another view of the file
 // system, other System V and process ids, but one network namespace.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Over shared memory, records that need no waiting take no system call, on either side: a process that
 // may make none but write() sends and receives thousands, and nobody was woken by that.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connected pairs of links of every transport, so that one list of behaviours is run against all:
 //
 //     for (size_t i = 0; i < PAIR_KINDS; i++) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that is killed is noticed by who waits for it in whatever way; what it sent before is
 // still received.
 #include "tests/transport/pairs.h"

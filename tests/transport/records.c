@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records of many sizes, sent by several threads, arrive whole, and in order for each thread.
 #include "tests/transport/pairs.h"
 

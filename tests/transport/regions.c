@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that both sides see: the staging region that the worker made, and memory files that travel
 // under a number.
 #include "tests/transport/pairs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A shutdown from any thread ends every wait on both sides, and the links stay down.
 #include "tests/transport/pairs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time-outs, kicks and the question whether something is there.
 #include "tests/transport/pairs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A receiver that sleeps is woken by a record, however the two threads interleave.
 #include "tests/transport/pairs.h"
 

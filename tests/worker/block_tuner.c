@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The choice of a block size from trials whose times are made up.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A session's memory budget holds on every way to use memory, and is what the session sees.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes arrive: small ones in records, large ones in blocks, and over shared memory without us.
 #include <fcntl.h>
 #include <stdlib.h>

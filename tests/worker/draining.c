@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls inside which a driver waits for all work of the context, and lets nobody queue more, never meet a
 // stream that is held back for data which are still to be copied.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // However a session ends, the worker goes without waiting for its work, and says why.
 #include <signal.h>
 #include <stdlib.h>

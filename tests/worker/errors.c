@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Errors reach the client where they belong: in the reply, or once in a later one; whatever handle,
 // device or address it names, the worker lives on.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A client that breaks the protocol ends its session with a logged reason, in each way there is.
 #include <string.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels: they run with their parameters, not with others; they print before the answer that tells
 // of their end; and what fails in them is said.
 #include <string.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Each speaks the session protocol with a real rgpu-worker on the software GPU.
 WORKER_TESTS := $(filter-out peer block_tuner,$(patsubst tests/worker/%.c,%,$(wildcard tests/worker/*.c)))
 $(foreach t,$(WORKER_TESTS),$(call test_program,worker-$(t),tests/worker/$(t).c tests/worker/peer.c,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS)))

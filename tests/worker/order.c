@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What waits for what: data on its way holds back its own stream and no other, a wait of one client
 // thread holds up no other, and nobody learns of a copy's end before its data.
 #include <stdlib.h>

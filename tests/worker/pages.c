@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A budget counts the pages in which the driver takes memory, and a page that several allocations share
 // once.
 #include <stdlib.h>

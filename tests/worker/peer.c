@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See peer.h.
 #include "common/config.h"
 #include "common/control_stream.h"

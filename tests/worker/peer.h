@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The client's and the supervisor's end of one rgpu-worker, for tests: starts the real program with
 // the software GPU, grants it a session and speaks the protocol with it, rightly or wrongly.
 #ifndef RGPU_TESTS_WORKER_PEER_H

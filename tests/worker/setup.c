@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a worker is told comes in one message from its supervisor: one of the same version, and from nowhere else.
 #include <errno.h>
 #include <fcntl.h>

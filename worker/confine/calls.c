@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which system calls a worker may make: what the drivers, the C library and our own code were seen to
 // need, by name, and where it matters with which arguments. Of all others the supervisor is told: it
 // refuses them and says so in its log. Where the kernel cannot ask it they fail without a word.

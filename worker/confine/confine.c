@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The confinement of a worker: a user of its own, no rights, limits, then files and system calls. It is
 // complete before the driver is loaded, so that nothing depends on when foreign code gets the upper hand.
 #include "worker/confine/confine.h"

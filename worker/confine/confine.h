@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a worker gives up before foreign code, the GPU's driver first of all, runs in it.
 #ifndef RGPU_WORKER_CONFINE_H
 #define RGPU_WORKER_CONFINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which files a worker may open, by Landlock: libraries and what describes the machine for reading, the
 // device nodes of its own GPUs, and nothing for writing besides. Landlock also keeps it from reaching
 // processes outside (tracing, signals) and from new connections, as far as the kernel knows how.

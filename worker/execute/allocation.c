@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The session's device allocations, with their exact sizes: what counts against a budget, and what
 // an address that a client names may touch. Mapped host regions are in it too, uncounted.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Device memory that has no address which a client was given, and yet counts against its budget:
 // contexts that it creates, the variables of modules and libraries, heaps and stacks of kernels.
 #include "worker/execute/charge.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What counts against a budget beside allocations (charge.c). Any thread may call.
 #ifndef RGPU_WORKER_CHARGE_H
 #define RGPU_WORKER_CHARGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts of the session: primary ones, which the worker keeps warm with a reference of its own, and
 // those that the client creates.
 #include "worker/execute/context.h"

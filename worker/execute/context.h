@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts of the session (context.c), and who has to know that one goes away.
 #ifndef RGPU_WORKER_CONTEXT_H
 #define RGPU_WORKER_CONTEXT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events that streams of other boxes wait for, and gates at which streams of ours wait for events of
 // other boxes. The client stands between: it has us watch an event, we tell it that the event has come,
 // and it opens the gate on the other box.

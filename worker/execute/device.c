@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The devices of the box as the driver shows them, and their primary contexts. The worker holds a
 // reference of its own to each primary context that it made, so that it stays warm.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of the client that its streams call. The driver calls us in stream order; we tell the
 // client and hold the stream until it says that it is done.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Host memory of the client that we map at the client's own addresses, so that a pointer means the
 // same to its program, to us and to the GPU, and that the GPU copies to and from without us.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Images as they arrive: kept by the client's number until it frees them, within limits on their
 // size and number.
 #include "worker/execute/image.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Images of code that a client sends piece by piece before it loads or links them, and the options
 // of the just-in-time compiler that come with a load.
 #ifndef RGPU_WORKER_IMAGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of the just-in-time compiler: they come as numbers and leave as numbers and texts; log
 // buffers are ours.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernel launches. The parameters come packed by the layout that function_info gave; their size must
 // be that layout's, as a launch with other parameters would run on garbage.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The driver's linker. A state's log buffers belong to it for as long as it lives, so they are kept
 // in a list of our own beside the driver's object.
 #include <stdlib.h>

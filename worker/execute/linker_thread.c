@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The thread that does all linking. The driver's linker keeps state by thread: one that was made in
 // one thread and completed in another left the compiler broken for the rest of the process (driver
 // 580), and our requests come on any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All linking in one thread. See linker_thread.c.
 #ifndef RGPU_WORKER_LINKER_THREAD_H
 #define RGPU_WORKER_LINKER_THREAD_H

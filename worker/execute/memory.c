@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Device memory: every allocation is counted against the session's budget, whatever it comes from.
 #include "worker/execute/charge.h"
 #include "worker/execute/pools.h"

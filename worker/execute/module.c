@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Modules and libraries: loading, and what is in them.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory pools count with all that they have taken from the device, not with what is allocated from
 // them: a pool keeps what was freed until its stream has come to it, and as much as its release
 // threshold says for longer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What memory pools hold of a budget. Any thread may call.
 #ifndef RGPU_WORKER_POOLS_H
 #define RGPU_WORKER_POOLS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What kernels print. The driver writes it to standard output when it finds out that a kernel has
 // ended; that is a pipe of ours here, from which it goes to the client before the answer that tells
 // of the kernel's end.

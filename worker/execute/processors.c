@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the multiprocessors of a GPU are grouped, which only a private table of the driver tells.
 #include <string.h>
 

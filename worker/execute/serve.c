@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One request being served: its record is checked, its context made current, its handler called and
 // its reply sent. What the generated and the hand-written handlers use is here too.
 #include "worker/execute/serve.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the generated and the hand-written request handlers of the worker call (see docs/protocol.md).
 // A `struct serve` is one request being served by one thread; its functions are that thread's.
 #ifndef RGPU_WORKER_SERVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams, which take memory of the GPU as well.
 #include "worker/execute/charge.h"
 #include "worker_serve.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The threads that serve requests. One of them reads the link; before it goes on to wait for the GPU
 // it hands the reading to another, which is woken or made, and queues up again when it is done.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Takes over the reading of the link while the thread that should read it is stuck in the driver.
 //
 // A driver takes about a thousand operations per stream; a call that finds the queue full waits for the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading on while the thread that reads is stuck in the driver. See relief.c.
 #ifndef RGPU_WORKER_RELIEF_H
 #define RGPU_WORKER_RELIEF_H

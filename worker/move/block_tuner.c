@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The choice of a block size from measured trials. The rate of a candidate is that of its best trial:
 // what disturbs a copy only ever makes it slower.
 #include "worker/move/block_tuner.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds the size of block with which copies of one direction are fastest, from the copies that a
 // session makes anyway: each candidate moves a few megabytes in each of some rounds, candidates that
 // are far behind are left out after the first, and then the best one stays.

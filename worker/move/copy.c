@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies between the device and host memory that both sides map, copies within devices, small copies
 // that travel inside records, and the flags by which the GPU tells the client how far it has come.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GPUDirect RDMA: device memory is registered with the RDMA device, an allocation at a time, when it
 // is first copied, and stays so until it is freed or nobody has used it for longer than the rest.
 //

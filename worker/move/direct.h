@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GPUDirect RDMA (direct.c): the RDMA device reads and writes the GPU's memory itself.
 #ifndef RGPU_WORKER_DIRECT_H
 #define RGPU_WORKER_DIRECT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The worker's listener for clients that come over verbs: made before a client comes, as far as the
 // fabric is there by then.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gates, and the exclusion of those who hold streams by those who drain the GPU.
 #include "worker/move/gates.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gates: words of memory at which streams of the GPU wait until data have moved. And what keeps them
 // apart from calls that drain the GPU.
 //

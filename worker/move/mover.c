@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The thread of a mover, its contexts and their streams.
 #include "worker/move/mover.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A thread that moves bytes between the link and the GPU, with what every such thread needs: a lock, a
 // context of its own, streams in each context, and a wait that is the shorter the more is going on.
 // What it carries and how is its owner's: push.c, pull.c, reach.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that we and the GPU share from the start: region 0 (a client's on shm, our staging blocks
 // on a byte stream), and the words of the gates (gates.c).
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies from the GPU over a byte stream. The stream that a pull belongs to is held at a gate; a
 // thread copies the data block by block into staging blocks, sends each, and the GPU opens the gate
 // behind the last copy. Nothing that learns of the stream's progress passes the data.

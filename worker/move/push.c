@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies to the GPU over a byte stream. The stream that a push belongs to is held at a gate; the data
 // comes block by block and is copied on a stream of our own, whose last step opens the gate.
 #include <errno.h>

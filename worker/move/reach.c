@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies between the GPU and the client's memory over a link that reaches it: a thread reads blocks
 // from the client, or writes them there, while the GPU copies others. The client's processor has no
 // part in it. The stream that a copy belongs to is held at a gate until its last byte has moved.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies between the GPU and memory of the client that the link reaches one-sidedly (reach.c):
 // moves, each of which holds its stream at a gate, and the flights of their blocks.
 #ifndef RGPU_WORKER_REACH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sizes of the blocks that moves are cut into: as set, or with block_size = auto measured on the
 // first large moves of the session, for each direction.
 //

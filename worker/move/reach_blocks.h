@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sizes of the blocks that moves are cut into (reach_blocks.c).
 #ifndef RGPU_WORKER_REACH_BLOCKS_H
 #define RGPU_WORKER_REACH_BLOCKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moves of rectangles and boxes: rows lie packed in a block. The GPU places them with a copy of its own for
 // rows; the link takes them in one operation where they lie packed in the client's memory as well, and
 // row by row elsewhere. A flight stays within one plane.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests that have the client's memory reached: what it exposes, copies, and flags behind them. They
 // place a move in its stream and leave the rest to the mover (reach.c).
 #include <stdlib.h>

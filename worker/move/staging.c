@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The staging blocks of region 0, divided between pushes, pulls and small copies so that none can
 // starve the others, and the events that tell when the GPU is done with one.
 #include "worker/move/staging.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Staging blocks of a session on a byte stream: where a push's data waits for its copy to the GPU,
 // and a pull's for its way to the client.
 #ifndef RGPU_WORKER_STAGING_H

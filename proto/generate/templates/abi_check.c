@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: fails to compile where a prototype differs from cuda.h's. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

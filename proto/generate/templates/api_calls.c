@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: the calls that are requests and nothing else. */
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/stream_names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: the calls of the driver that the client library carries. */
 #ifndef GEN_API_CALLS_H
 #define GEN_API_CALLS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec. */
 #include "client_calls.h"
 #include "client-lib/objects/call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: each request that the box understands as a function. */
 #ifndef GEN_CLIENT_CALLS_H
 #define GEN_CLIENT_CALLS_H

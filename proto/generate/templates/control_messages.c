@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Generated from control.spec.
 #include "control_messages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Generated from control.spec.
 #ifndef RGPU_CONTROL_MESSAGES_H
 #define RGPU_CONTROL_MESSAGES_H

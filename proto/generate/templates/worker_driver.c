@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec. */
 #include "worker_driver.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec. */
 #ifndef GEN_WORKER_SERVE_H
 #define GEN_WORKER_SERVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Arithmetic over the 32 lanes of a warp: one function per operation and type, made from the lists
  * in alu_*.def. Every function computes all lanes; the caller keeps what inactive lanes had. Also

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The tables of arithmetic operations, and the constants that some of them take. */
 #ifndef RGPU_SIM_PTX_ALU_H
 #define RGPU_SIM_PTX_ALU_H

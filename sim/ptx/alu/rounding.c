@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The slow side of floating point: results in roundings other than to nearest, and conversions
  * that saturate, flush, or round in some special way. Compiled with -frounding-math.

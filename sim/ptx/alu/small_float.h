@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* 16-bit floats: conversions between their bits and wider types, in any rounding. */
 #ifndef RGPU_SIM_PTX_SMALL_FLOAT_H
 #define RGPU_SIM_PTX_SMALL_FLOAT_H

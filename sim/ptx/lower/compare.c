@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of comparisons: setp and set, of all types, with boolean operators. */
 #include "sim/ptx/lower/lower.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of branches, calls, barriers, and what lanes of a warp tell each other. */
 #include "sim/ptx/lower/lower.h"
 

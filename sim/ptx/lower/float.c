@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of floating-point instructions and conversions. */
 #include "sim/ptx/lower/lower.h"
 

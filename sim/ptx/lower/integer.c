@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of integer, logical and bit-field instructions, and of selections. */
 #include "sim/ptx/lower/lower.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * From statements to instructions: a table of functions by opcode, and what these are made of. Each
  * reads its operands with the parser, checks them, and appends instructions to the function.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of mbarrier objects, and of the copies that complete on them. */
 #include "sim/ptx/lower/lower.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of loads, stores, atomics, address conversions and asynchronous copies. */
 #include "sim/ptx/lower/lower.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Lowering of mov: copies, addresses, and the packing and unpacking of vectors. */
 #include "sim/ptx/lower/lower.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Gives virtual registers places in the frame. Liveness is computed over basic blocks as a single
  * thread sees them: lanes never touch each other's values, so what holds for one thread holds for

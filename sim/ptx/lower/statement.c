@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What the lowering of every instruction needs: modifiers, sources and destinations as operand
  * references, constants, and the emission of compiled instructions. */
 #include "sim/ptx/lower/lower.h"

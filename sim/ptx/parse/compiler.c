@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* What a compilation allocates, and how it fails: with a line in the log and a jump to its start. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Constant expressions: PTX has C's operators over 64-bit integers, and plain float literals. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Functions and entries: heads, bodies statement by statement, labels, and what is known at the
  * end of a body. */
 #include "sim/ptx/parse/parse.h"

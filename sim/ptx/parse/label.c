@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Labels of a function: where they stand, lists of them, and the uses that wait for one. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Turns PTX text into tokens, one at a time; the compiler's `token` is the current one. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Operands as written: registers, constants, symbols, vectors, addresses, special registers. */
 #include "sim/ptx/parse/parse.h"
 

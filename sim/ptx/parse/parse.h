@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The compiling side: tokens, names in scope, operands as parsed, and the context in which one
  * set of PTX texts becomes a module. Errors unwind with longjmp to compile's start; whatever was

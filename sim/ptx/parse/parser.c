@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* One PTX text from its first line to its last: directives of module scope. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Virtual registers of the function that is being compiled. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Declarations of state space: variables with their initial values, registers, parameters. */
 #include "sim/ptx/parse/parse.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Atomic operations on device memory, as atomic operations of the host. */
 #include "sim/ptx/run/exec.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Frames: calls with their parameters, returns, and the exit of lanes. */
 #include "sim/ptx/run/exec.h"
 

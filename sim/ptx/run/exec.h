@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * The executing side. A block is run by one host thread, which gives its warps turns; a warp is a
  * set of splits, each of which is a group of lanes at one instruction of one frame. All state is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Faults: the first one of a launch is kept and ends it. */
 #include "sim/ptx/run/exec.h"
 

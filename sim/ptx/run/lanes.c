@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Instructions in which the lanes of a warp exchange values: shuffles, votes, matches. */
 #include "sim/ptx/run/exec.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Launches: blocks of a grid are taken in order by the calling thread and by helpers from a pool,
  * each with a worker context that is kept for later launches.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Between launches and the pool of host threads that runs them. */
 #ifndef RGPU_SIM_PTX_LAUNCH_H
 #define RGPU_SIM_PTX_LAUNCH_H

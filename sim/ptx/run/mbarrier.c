@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * mbarrier objects: 64 bits of shared memory that count arrivals and bytes of copies. When none is
  * left the phase ends, and the next one begins with the same expectation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Loads, stores and address checks. Every access is checked: shared and local memory against the
  * block's sizes, everything else against the ranges that the launch's `find` gives.

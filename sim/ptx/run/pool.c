@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Host threads that help with launches. They are started when first wanted and stay; a launch
  * never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.

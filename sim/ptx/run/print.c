@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The functions that CUDA programs find in every device: printf, assert, malloc and free. */
 #include "sim/ptx/run/exec.h"
 

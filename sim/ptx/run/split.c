@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The splits of a warp: groups of its lanes that stand at one instruction of one frame. */
 #include "sim/ptx/run/exec.h"
 

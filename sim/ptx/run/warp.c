@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Runs a warp: chooses which of its splits goes on, and executes that one's instructions.
  *

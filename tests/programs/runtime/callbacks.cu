@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cudaLaunchHostFunc and cudaStreamAddCallback between copies and kernels.
 #include <atomic>
 

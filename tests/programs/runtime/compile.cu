@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // NVRTC: CUDA C++ compiled while the program runs, loaded and launched through the Driver API.
 #include <cuda.h>
 #include <nvrtc.h>

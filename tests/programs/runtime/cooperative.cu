@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cooperative groups: a barrier across the whole grid, and tiles of a warp.
 #include <cooperative_groups.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two devices in one program: cudaSetDevice, work on both, peer copies, and their properties.
 #include "runtime.h"
 

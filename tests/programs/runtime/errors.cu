@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Errors as the runtime shows them: of arguments, of launches, and the sticky one of a fault.
 #include "runtime.h"
 

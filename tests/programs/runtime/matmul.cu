@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tiled matrix product with static and with dynamic shared memory.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies and kernels overlapping on several streams with events; default and per-thread streams.
 #include "runtime.h"
 

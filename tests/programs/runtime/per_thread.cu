@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled with --default-stream per-thread: every thread's plain launches and copies go to a
 // stream of its own, which waits for no other thread.
 #include <thread>

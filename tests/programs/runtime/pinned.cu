@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pinned memory of all kinds: cudaMallocHost, cudaHostAlloc (mapped, portable), cudaHostRegister.
 #include <cstdlib>
 

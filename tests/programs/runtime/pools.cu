@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cudaMallocAsync and cudaFreeAsync with the default pool.
 #include "runtime.h"
 

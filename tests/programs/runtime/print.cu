@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // printf in kernels, with the formats that programs use.
 #include <algorithm>
 #include <string>

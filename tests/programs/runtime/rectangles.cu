@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cudaMallocPitch, cudaMemcpy2D, cudaMemset2D, cudaMalloc3D and cudaMemcpy3D.
 #include "runtime.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reductions, votes and scans with warp shuffles, block and grid atomics of several kinds.
 #include "runtime.h"
 

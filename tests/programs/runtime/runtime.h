@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the CUDA C++ programs of this folder share. They use the runtime only, and are linked with
 // it statically and dynamically.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SAXPY in single and double precision from one template, with constants in a symbol.
 #include <cmath>
 

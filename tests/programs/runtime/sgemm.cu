@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuBLAS SGEMM as a program does it: create, allocate, copy from pageable memory, multiply, copy
 // back, for several sizes; random places of the result are checked against the CPU.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Eight threads share the primary context, each with its own stream and data, and start at once.
 #include <atomic>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ordinary kernels as nvcc compiles them: parameters by value, shared tiles, reductions, atomics.
 #include <cstdio>
 #include <cassert>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The math library as nvcc inlines it, in single and double precision.
 #define FUNCTIONS(X) \
     X(sin) X(cos) X(tan) X(exp) X(exp2) X(exp10) X(expm1) X(log) X(log2) X(log10) X(log1p) \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What newer CUDA C++ is made of: cooperative groups, barriers in shared memory, pipelines,
 // atomics with scopes, virtual functions, device memory allocation, 16-bit floats.
 #include <cooperative_groups.h>

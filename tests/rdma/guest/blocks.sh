@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: copies with staging blocks of several sizes and numbers, and sizes that are measured.
 . "$TOP/tests/rdma/guest/common.sh"
 . "$TOP/tests/session/programs.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the guest's scripts share: a box on the first device, clients on the second.
 . "$TOP/tests/lib.sh"
 

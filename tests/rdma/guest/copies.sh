@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: the program of all sizes and alignments, which moves a gigabyte at an emulator's speed.
 . "$TOP/tests/rdma/guest/common.sh"
 PROGRAM_SECONDS=960

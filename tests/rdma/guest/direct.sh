@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: copies between a client's memory and that of the GPU with nothing between, what goes by
 # staging blocks all the same, and what is left of either.
 . "$TOP/tests/rdma/guest/common.sh"

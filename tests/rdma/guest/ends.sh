@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: how sessions end when the network or one side is gone, and that nothing is left behind.
 . "$TOP/tests/rdma/guest/common.sh"
 saxpy=$BUILD/tests/programs/saxpy

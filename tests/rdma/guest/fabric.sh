@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: which devices, GIDs, ports and packets sessions use, and a link that is down.
 . "$TOP/tests/rdma/guest/common.sh"
 saxpy=$BUILD/tests/programs/saxpy

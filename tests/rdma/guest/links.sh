@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: a link that goes down while a session copies, for a moment or for good (the argument). What
 # connects soft-RoCE devices may not survive a message that it could not send, so each has a machine of its
 # own, and what comes afterwards may be over TCP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: hundreds of sessions, four at a time; some leave in the middle of their work.
 . "$TOP/tests/rdma/guest/common.sh"
 saxpy=$BUILD/tests/programs/saxpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Watches the RoCE packets of connections that leave a network interface until standard input ends;
 then tells the length of the largest (IP and all in it) and the traffic classes that were seen."""
 import select

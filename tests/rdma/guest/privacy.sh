@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A box with tickets between RDMA devices, on a kernel that can encrypt.
 . "$(dirname "$0")/common.sh"
 . "$TOP/tests/session/tickets.sh"

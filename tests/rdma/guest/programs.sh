@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: every program of tests/programs over verbs.
 . "$TOP/tests/rdma/guest/common.sh"
 . "$TOP/tests/session/programs.sh"

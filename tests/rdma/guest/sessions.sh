@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: the choice of the transport, and networks that delay, lose and stop.
 . "$TOP/tests/rdma/guest/common.sh"
 saxpy=$BUILD/tests/programs/saxpy

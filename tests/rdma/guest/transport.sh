@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # In the guest: the transport tests against rdma, and what only verbs have.
 . "$TOP/tests/rdma/guest/common.sh"
 export RGPU_TEST_TRANSPORT=rdma

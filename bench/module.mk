@@ -23,7 +23,8 @@ bench-rdma: all tests $(B)/bench/copies
 # NVCC and the paths of its libraries are those of tests/programs/module.mk.
 $(B)/bench/sgemm: bench/sgemm.cu
 	@mkdir -p $(@D)
-	$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
 
 .PHONY: bench bench-built bench-programs bench-protection
 # What protection costs: tcp as it is, with both ends proved, and encrypted, in one run.

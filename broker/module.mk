@@ -13,7 +13,8 @@ BROKER_LIBS       = $(BROKER_CORE_LIBS) -levent -lmunge -lsystemd
 GENERATED += $(B)/gen/broker/status_page.h
 $(B)/gen/broker/status_page.h: broker/status.html broker/embed.py
 	@mkdir -p $(@D)
-	$(PYTHON) broker/embed.py status_page $< >$@.tmp && mv $@.tmp $@
+	$(call say,GEN,$@)
+	$(Q)$(PYTHON) broker/embed.py status_page $< >$@.tmp && mv $@.tmp $@
 
 INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     systemd/rgpu-brokerd.service.in:$(UNITDIR)/rgpu-brokerd.service:0644 \

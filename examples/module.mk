@@ -8,7 +8,8 @@ $(B)/obj/examples/vector.o: tests/programs/kernels.ptx
 
 $(B)/examples/vector-runtime: examples/vector.cu
 	@mkdir -p $(@D)
-	$(NVCC) -std=c++17 -O2 -arch=sm_75 -cudart static -o $@ $<
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_75 -cudart static -o $@ $<
 
 .PHONY: examples demo demo-built
 examples: $(EXAMPLES) $$(if $$(NVCC),$$(B)/examples/vector-runtime)

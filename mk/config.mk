@@ -2,6 +2,7 @@
 # Settings that a user may override on the command line or in the environment.
 #   SAN=address,undefined | thread    sanitizers; objects live in a folder of their own
 #   WERROR=1                          warnings are errors (CI)
+#   V=1                               shows every command instead of a line about it
 #   DESTDIR=, PREFIX=                 where `make install` puts things
 
 PREFIX     ?= /usr/local

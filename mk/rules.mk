@@ -26,6 +26,12 @@ GENERATED     :=
 # For targets that start make again: as many jobs as there are processors, unless -j was given.
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
+# Recipes say what they make in a short line and not how; V=1 shows the commands.
+#   	$(call say,CC,$@)
+#   	$(Q)$(CC) ...
+Q   := $(if $(V),,@)
+say  = $(if $(V),,@printf '  %-4s %s\n' $(1) $(patsubst $(B)/%,%,$(2)))
+
 objects  = $(patsubst %.c,$(B)/obj/%.o,$(patsubst $(B)/gen/%,gen/%,$(1)))
 archives = $(patsubst %,$(B)/lib/%.a,$(1))
 
@@ -34,7 +40,8 @@ DEPFILES += $(patsubst %.o,%.d,$(call objects,$(2)))
 $(B)/lib/$(1).a: $(call objects,$(2))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	$$(call say,AR,$$@)
+	$$(Q)$$(AR) rcs $$@ $$^
 endef
 static_library = $(eval $(call static_library_rule,$(1),$(2)))
 
@@ -42,7 +49,8 @@ define link_rule
 DEPFILES += $(patsubst %.o,%.d,$(call objects,$(2)))
 $(1): $(call objects,$(2)) $(call archives,$(3)) $(6)
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $(5) -o $$@ $(call objects,$(2)) \
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $(5) -o $$@ $(call objects,$(2)) \
 	    -Wl,--start-group $(call archives,$(3)) -Wl,--end-group $$(ALL_LDFLAGS) $(4)
 endef
 define program_rule
@@ -70,7 +78,9 @@ shared_library = $(eval $(call shared_library_rule,$(1),$(2),$(3),$(4),$(5),$(6)
 
 $(B)/obj/%.o: %.c | $$(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/obj/gen/%.o: $(B)/gen/%.c | $$(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(EXTRA_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<

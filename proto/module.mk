@@ -11,7 +11,8 @@ EXTRAS    += $(B)/docs/api-coverage.md
 define generated_rule
 $(1): proto/$(2).spec $(wildcard proto/generate/*.py) proto/generate/templates/$(notdir $(1))
 	@mkdir -p $$(@D)
-	$$(PYTHON) -B proto/generate $$< $$(@F) > $$@.tmp && mv $$@.tmp $$@
+	$$(call say,GEN,$$@)
+	$$(Q)$$(PYTHON) -B proto/generate $$< $$(@F) > $$@.tmp && mv $$@.tmp $$@
 endef
 $(foreach file,$(CALL_FILES),$(eval $(call generated_rule,$(B)/gen/$(file),cuda)))
 $(foreach file,$(CONTROL_FILES),$(eval $(call generated_rule,$(B)/gen/$(file),control)))

@@ -10,7 +10,7 @@ $(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommo
 
 $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
 	@mkdir -p $(@D)
-	ln -sf ../libcuda-sim.so $@
+	@ln -sf ../libcuda-sim.so $@
 EXTRAS += $(B)/lib/sim/libcuda.so.1
 
 # Its management library, which tells of the memory that the software GPUs of a box have given away.

@@ -39,7 +39,7 @@ EXTRAS += $(SLURM_PLUGINS)
 # What Slurm's configure would find that its headers ask for.
 $(B)/gen/slurm/config.h:
 	@mkdir -p $(@D)
-	printf '#define USE_ALIAS 1\n#define NDEBUG 1\n' >$@
+	@printf '#define USE_ALIAS 1\n#define NDEBUG 1\n' >$@
 endif
 
 # libslurm's own interface is stable enough to need no sources.

@@ -11,7 +11,7 @@ PTX_BY_GCC := $(if $(findstring clang,$(CC)),,yes)
 PTX_VECTOR := -ftree-vectorize $(if $(PTX_BY_GCC),-fvect-cost-model=dynamic)
 
 # The arithmetic a second time with AVX2, chosen at run time.
-ifneq ($(and $(PTX_BY_GCC),$(findstring x86_64,$(shell $(CC) -dumpmachine))),)
+ifneq ($(and $(PTX_BY_GCC),$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))),)
 PTX_SOURCES += sim/ptx/alu/alu_v3.c
 $(B)/obj/sim/ptx/alu/alu_table.o: EXTRA_CPPFLAGS := -DALU_HAVE_V3
 endif

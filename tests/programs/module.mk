@@ -28,7 +28,8 @@ CU_LINK = $(NVCC) -Xcompiler -pthread -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@
 # Without a name for the architecture nvcc embeds PTX for the oldest one it knows.
 $(P)/cu/%.o: tests/programs/runtime/%.cu tests/programs/runtime/runtime.h tests/tap.h
 	@mkdir -p $(@D)
-	$(NVCC) -std=c++17 -O2 -arch=$(CU_ARCH) $(CU_FLAGS) -I. -Itests/programs/runtime -c -o $@ $<
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) -std=c++17 -O2 -arch=$(CU_ARCH) $(CU_FLAGS) -I. -Itests/programs/runtime -c -o $@ $<
 CU_ARCH := sm_90
 $(P)/cu/saxpy.o: CU_ARCH := sm_75
 $(P)/cu/per_thread.o: CU_FLAGS := --default-stream per-thread
@@ -36,10 +37,12 @@ $(P)/shared/sgemm: CU_LIBS := -lcublas
 $(P)/shared/compile: CU_LIBS := -lnvrtc
 $(P)/static/%: $(P)/cu/%.o
 	@mkdir -p $(@D)
-	$(CU_LINK) -cudart static
+	$(call say,LD,$@)
+	$(Q)$(CU_LINK) -cudart static
 $(P)/shared/%: $(P)/cu/%.o
 	@mkdir -p $(@D)
-	$(CU_LINK) -cudart shared $(CU_LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CU_LINK) -cudart shared $(CU_LIBS)
 
 TEST_EXTRAS += $(PROGRAM_NAMES:%=$(P)/%) $(B)/examples/vector
 ifneq ($(NVCC),)

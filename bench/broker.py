@@ -124,11 +124,11 @@ def percentile(values, share_of):
 def metrics(line):
     line.send("GET", "/metrics", {})
     buffer = b""
-    while b"rgpu_resident_bytes " not in buffer or not buffer.endswith(b"\n"):
+    while b"process_start_time_seconds " not in buffer or not buffer.endswith(b"\n"):
         buffer += line.socket.recv(1 << 20)
     return {name: float(value) for name, value in
             (row.split(" ") for row in buffer.decode().split("\n")
-             if row.startswith("rgpu_") and "{" not in row)}
+             if row[:5] in ("rgpu_", "proce") and "{" not in row)}
 
 
 def measure(build, count):
@@ -173,7 +173,7 @@ def measure_pool(line, path, count):
         result[name + "_p99_ms"] = round(percentile(values, 0.99), 3)
         result[name + "_max_ms"] = round(max(values), 3)
     result.update(measure_waiting(line, count))
-    result["resident_mib"] = round(metrics(Line(path))["rgpu_resident_bytes"] / (1 << 20), 1)
+    result["resident_mib"] = round(metrics(Line(path))["process_resident_memory_bytes"] / (1 << 20), 1)
     return result
 
 

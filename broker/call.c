@@ -12,6 +12,7 @@
 /* An answer that must not be given before what it tells is durable. */
 struct held_answer {
     uint64_t commit;
+    double since;
     int status;
     const char *type, *headers;
     char *text;
@@ -69,7 +70,7 @@ static void hold(struct call *call, const struct connection_answer *answer, uint
     if (!held || !text)
         abort(); /* what the call has done is in the database: a restart goes on from there */
     stop_waiting(call);
-    *held = (struct held_answer){.commit = commit, .status = answer->status, .type = answer->type,
+    *held = (struct held_answer){.commit = commit, .since = broker_steady(), .status = answer->status, .type = answer->type,
                                  .headers = answer->headers, .text = text,
                                  .size = answer->size};
     memcpy(text, answer->text, answer->size);
@@ -91,6 +92,8 @@ static void deliver(struct call *call, const struct connection_answer *answer)
             abort(); /* as everywhere in libevent and jansson */
         proven.headers = headers;
     }
+    if (call->is_acquire)
+        histogram_add(&call->server->acquires, broker_steady() - call->arrived);
     connection_answer(call->connection, &proven);
     free(headers);
     call_end(call);
@@ -123,6 +126,7 @@ void give_held(struct server *server)
                                            .headers = call->held->headers,
                                            .text = call->held->text, .size = call->held->size};
 
+        histogram_add(&server->sync_waits, broker_steady() - call->held->since);
         deliver(call, &answer);
     }
 }

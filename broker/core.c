@@ -101,6 +101,7 @@ int broker_commit(struct broker *broker, int error, const struct change *change)
         .lease = change->lease ? change->lease->id : NULL,
         .detail = change->detail,
     };
+    double start = broker_steady();
 
     if (!error)
         error = fault_point("core.before_event");
@@ -110,6 +111,7 @@ int broker_commit(struct broker *broker, int error, const struct change *change)
         store_rollback(broker->store);
     else
         error = store_commit(broker->store);
+    histogram_add(&broker->commits, broker_steady() - start);
     json_decref(change->detail);
     broker_note_storage(broker, error);
     if (!error)

@@ -12,6 +12,7 @@
 #include "broker/pool.h"
 #include "broker/reserve.h"
 #include "broker/store.h"
+#include "common/metrics.h"
 #include "common/ticket.h"
 
 struct broker_limits {
@@ -33,6 +34,7 @@ struct broker {
     struct pool *pool;
     struct broker_limits limits;
     struct broker_counters counters;
+    struct histogram commits;
     struct ticket_keyring keys; /* of the cluster; count 0: no tickets */
     char run[33];               /* of this start, see history.h */
     int64_t epoch;

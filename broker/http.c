@@ -133,6 +133,7 @@ static void on_head(void *context, struct connection *connection, const struct h
     connection_attach(connection, call);
     call->server = server;
     call->connection = connection;
+    call->arrived = broker_steady();
     call->head = head;
     call->path = strndup(head->target, query ? (size_t)(query - head->target)
                                              : strlen(head->target));

@@ -44,7 +44,9 @@ struct call {
     int64_t mark;                           /* for `ready` */
     struct event *timer;
     bool waits, expired;
+    bool is_acquire; /* its time goes into the histogram */
     const char *headers; /* further ones of the answer, or NULL */
+    double arrived;           /* monotonic seconds */
     struct held_answer *held; /* then it is in server->held by `waiting` */
 };
 
@@ -82,6 +84,7 @@ struct server {
     json_t *sessions;       /* by box: what it reported last */
     int64_t look;           /* how often somebody has asked for sessions */
     uint64_t requests, unauthorized;
+    struct histogram acquires, sync_waits;
     double started;
 };
 

@@ -4,40 +4,35 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "broker/plan.h"
 #include "broker/queue.h"
-
-static void put(FILE *out, const char *name, const char *type, const char *help, double value)
-{
-    fprintf(out, "# HELP rgpu_%s %s\n# TYPE rgpu_%s %s\nrgpu_%s %.17g\n", name, help, name, type,
-            name, value);
-}
+#include "common/metrics.h"
 
 static void put_counters(FILE *out, const struct server *server)
 {
     const struct broker_counters *count = &server->broker->counters;
 
-    put(out, "grants_total", "counter", "Leases granted.", (double)count->grants);
-    put(out, "refusals_total", "counter", "Requests refused for want of GPUs.",
+    metrics_put(out, "grants_total", "counter", "Leases granted.", (double)count->grants);
+    metrics_put(out, "refusals_total", "counter", "Requests refused for want of GPUs.",
         (double)count->refusals);
-    put(out, "queued_total", "counter", "Requests that had to wait.", (double)count->queued);
-    put(out, "releases_total", "counter", "Leases whose end was begun.", (double)count->releases);
-    put(out, "revocations_total", "counter", "Leases ended by an administrator.",
+    metrics_put(out, "queued_total", "counter", "Requests that had to wait.", (double)count->queued);
+    metrics_put(out, "releases_total", "counter", "Leases whose end was begun.", (double)count->releases);
+    metrics_put(out, "revocations_total", "counter", "Leases ended by an administrator.",
         (double)count->revocations);
-    put(out, "expirations_total", "counter", "Leases that ran out.", (double)count->expirations);
-    put(out, "tickets_total", "counter", "Tickets issued.", (double)count->tickets);
-    put(out, "errors_total", "counter", "Changes that the database refused.",
+    metrics_put(out, "expirations_total", "counter", "Leases that ran out.", (double)count->expirations);
+    metrics_put(out, "tickets_total", "counter", "Tickets issued.", (double)count->tickets);
+    metrics_put(out, "errors_total", "counter", "Changes that the database refused.",
         (double)count->errors);
-    put(out, "requests_total", "counter", "HTTP requests.", (double)server->requests);
-    put(out, "unauthorized_total", "counter", "Requests with wrong credentials.",
+    metrics_put(out, "requests_total", "counter", "HTTP requests.", (double)server->requests);
+    metrics_put(out, "unauthorized_total", "counter", "Requests with wrong credentials.",
         (double)server->unauthorized);
-    put(out, "connections_refused_total", "counter", "Connections refused or dropped for want of room.",
+    metrics_put(out, "connections_refused_total", "counter", "Connections refused or dropped for want of room.",
         (double)connections_refused(server->connections));
-    put(out, "connections", "gauge", "Connections now.",
+    metrics_put(out, "connections", "gauge", "Connections now.",
         (double)connections_count(server->connections));
-    put(out, "events_total", "counter", "Changes in the event log.",
+    metrics_put(out, "events_total", "counter", "Changes in the event log.",
         (double)server->broker->last_event);
 }
 
@@ -68,30 +63,154 @@ static void put_gpus(FILE *out, const struct pool *pool)
             usable += gpu_usable(box->gpus[j]);
         }
     }
-    put(out, "boxes", "gauge", "Boxes known.", (double)pool->box_count);
-    put(out, "boxes_connected", "gauge", "Boxes that report.", (double)up);
-    put(out, "gpus", "gauge", "GPUs known.", (double)pool->gpu_count);
-    put(out, "gpus_usable", "gauge", "GPUs that may be granted.", (double)usable);
-    put(out, "gpus_held", "gauge", "GPUs that a lease holds.", (double)used);
-    put(out, "gpu_memory_bytes", "gauge", "Memory of all GPUs.", memory);
-    put(out, "gpu_shares_bytes", "gauge", "Memory promised to shares.", budgets);
+    metrics_put(out, "boxes", "gauge", "Boxes known.", (double)pool->box_count);
+    metrics_put(out, "boxes_connected", "gauge", "Boxes that report.", (double)up);
+    metrics_put(out, "gpus", "gauge", "GPUs known.", (double)pool->gpu_count);
+    metrics_put(out, "gpus_usable", "gauge", "GPUs that may be granted.", (double)usable);
+    metrics_put(out, "gpus_held", "gauge", "GPUs that a lease holds.", (double)used);
+    metrics_put(out, "gpu_memory_bytes", "gauge", "Memory of all GPUs.", memory);
+    metrics_put(out, "gpu_shares_bytes", "gauge", "Memory promised to shares.", budgets);
 }
 
-static double resident_bytes(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    unsigned long pages = 0;
+/* Series of boxes, GPUs and leases: so many, the first by name or age; how many are left out is said. */
+enum { BOXES_MAX = 5000, GPUS_MAX = 4096, LEASES_MAX = 1024 };
 
-    if (file) {
-        if (fscanf(file, "%*u %lu", &pages) != 1)
-            pages = 0;
-        fclose(file);
+struct box_figure {
+    const char *name, *help;
+    double (*value)(const struct pool_box *box);
+};
+
+static double box_is_up(const struct pool_box *box)
+{
+    return box->connected && !box->hung_up;
+}
+
+static double box_gpus(const struct pool_box *box)
+{
+    return box->gpu_count;
+}
+
+static double box_held(const struct pool_box *box)
+{
+    unsigned held = 0;
+
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        held += box->gpus[i]->holders > 0;
+    return held;
+}
+
+static const struct box_figure box_figures[] = {
+    {"pool_box_up", "1 where the box reports.", box_is_up},
+    {"pool_box_gpus", "GPUs of the box.", box_gpus},
+    {"pool_box_gpus_held", "Those that a lease holds.", box_held},
+};
+
+static void put_boxes(FILE *out, const struct pool *pool)
+{
+    for (size_t f = 0; f < sizeof(box_figures) / sizeof(box_figures[0]); f++) {
+        metrics_describe(out, box_figures[f].name, "gauge", box_figures[f].help);
+        for (size_t i = 0; i < pool->box_count && i < BOXES_MAX; i++) {
+            const char *const labels[][2] = {{"box", pool->boxes[i]->name}};
+            metrics_put_sample(out, box_figures[f].name, labels, 1,
+                               box_figures[f].value(pool->boxes[i]));
+        }
     }
-    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void put_gpu(FILE *out, const char *name, const struct pool_gpu *gpu, double value)
+{
+    char index[16];
+    const char *const labels[][2] = {{"box", gpu->box->name}, {"gpu", index}, {"model", gpu->model}};
+
+    snprintf(index, sizeof(index), "%u", gpu->index);
+    metrics_put_sample(out, name, labels, 3, value);
+}
+
+static void put_gpu_series(FILE *out, const struct pool *pool, const char *name, const char *help,
+                           double (*value)(const struct pool_gpu *gpu))
+{
+    size_t count = 0;
+
+    metrics_describe(out, name, "gauge", help);
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count && count < GPUS_MAX; j++, count++)
+            put_gpu(out, name, pool->boxes[i]->gpus[j], value(pool->boxes[i]->gpus[j]));
+}
+
+static double gpu_leases(const struct pool_gpu *gpu)
+{
+    return gpu->holders;
+}
+
+static double gpu_is_usable(const struct pool_gpu *gpu)
+{
+    return gpu_usable(gpu);
+}
+
+static size_t put_lease_series(FILE *out, const struct pool *pool)
+{
+    const struct pool_lease *lease;
+    size_t count = 0;
+
+    metrics_describe(out, "lease_gpus", "gauge", "GPUs of a lease.");
+    TAILQ_FOREACH(lease, &pool->leases, all) {
+        char owner[16];
+        const char *const labels[][2] = {{"lease", lease->id}, {"owner", owner},
+                                         {"state", lease_state_names[lease->state]}};
+
+        if (lease->state == LEASE_QUEUED || count++ >= LEASES_MAX)
+            continue;
+        snprintf(owner, sizeof(owner), "%u", lease->owner);
+        metrics_put_sample(out, "lease_gpus", labels, 3, (double)lease->hold_count);
+    }
+    return count;
+}
+
+static void put_left_out(FILE *out, const char *kind, size_t count, size_t most)
+{
+    const char *const labels[][2] = {{"kind", kind}};
+
+    metrics_put_sample(out, "series_left_out", labels, 1, count > most ? (double)(count - most) : 0);
+}
+
+static void put_series(FILE *out, const struct pool *pool)
+{
+    size_t leases;
+
+    put_boxes(out, pool);
+    put_gpu_series(out, pool, "pool_gpu_leases", "Leases that hold the GPU.", gpu_leases);
+    put_gpu_series(out, pool, "pool_gpu_usable", "1 where the GPU may be granted.", gpu_is_usable);
+    leases = put_lease_series(out, pool);
+    metrics_describe(out, "series_left_out", "gauge", "Boxes, GPUs and leases that are too many here.");
+    put_left_out(out, "box", pool->box_count, BOXES_MAX);
+    put_left_out(out, "gpu", pool->gpu_count, GPUS_MAX);
+    put_left_out(out, "lease", leases, LEASES_MAX);
+}
+
+/* The oldest is the head of the first class. */
+static void put_queue(FILE *out, const struct pool *pool)
+{
+    const struct queue_class *first = TAILQ_FIRST(&pool->queue->classes);
+    int64_t since = first ? TAILQ_FIRST(&first->waiting)->created : 0, now = broker_wall();
+
+    metrics_put(out, "queue_length", "gauge", "Requests that wait.", (double)pool->queue->length);
+    metrics_put(out, "queue_age_seconds", "gauge", "How long the first of them has waited.",
+                since && now > since ? (double)(now - since) : 0);
+}
+
+static void put_times(FILE *out, const struct server *server)
+{
+    metrics_put_histogram(out, "acquire_seconds", "From the head of an acquire to its answer.",
+                          &server->acquires);
+    metrics_put_histogram(out, "commit_seconds", "Changes of the database, without the disk's sync.",
+                          &server->broker->commits);
+    metrics_put_histogram(out, "sync_wait_seconds", "How long answers waited for the disk's sync.",
+                          &server->sync_waits);
 }
 
 char *metrics_text(const struct server *server, size_t *size)
 {
+    const char *why;
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
 
@@ -100,8 +219,13 @@ char *metrics_text(const struct server *server, size_t *size)
     put_counters(out, server);
     put_leases(out, server->broker->pool);
     put_gpus(out, server->broker->pool);
-    put(out, "uptime_seconds", "gauge", "Since the broker was started.",
+    metrics_put(out, "uptime_seconds", "gauge", "Since the broker was started.",
         broker_steady() - server->started);
-    put(out, "resident_bytes", "gauge", "Memory of the broker.", resident_bytes());
+    metrics_put(out, "storage_ok", "gauge", "1 where changes can be written.",
+                !strcmp(broker_storage_state(server->broker, &why), "ok"));
+    put_queue(out, server->broker->pool);
+    put_times(out, server);
+    put_series(out, server->broker->pool);
+    metrics_put_process(out, "rgpu-brokerd");
     return fclose(out) == 0 ? text : NULL;
 }

@@ -22,6 +22,9 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config \
     docs/man/rgpu-brokerd.8:$(MANDIR)/man8/rgpu-brokerd.8:0644 \
     docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644 \
+    config/rgpu-alerts.yml:$(PREFIX)/share/doc/rgpu/rgpu-alerts.yml:0644 \
+    config/rgpu-dashboard.json:$(PREFIX)/share/doc/rgpu/rgpu-dashboard.json:0644 \
+    docs/watching.md:$(PREFIX)/share/doc/rgpu/watching.md:0644 \
     docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
 
 BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c \

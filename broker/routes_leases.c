@@ -147,6 +147,7 @@ static void acquire_lease(struct call *call)
     struct pool_lease *lease;
     int error;
 
+    call->is_acquire = true;
     if (!read_acquire(call, &acquire))
         return;
     if (acquire.with_ticket && call->server->broker->keys.count == 0) {

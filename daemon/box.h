@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "common/control.h"
+#include "common/metrics.h"
 #include "common/ticket.h"
 #include "daemon/devices.h"
 #include "daemon/settings.h"
@@ -59,10 +60,12 @@ struct box {
     uint64_t next_session;
     unsigned session_count;
     uint64_t sessions_total;
+    struct histogram session_starts; // from the handshake to a worker
 
     struct ticket_keyring keys; // none where tickets are not asked for
     struct listeners *listeners;
     struct admin *admin;
+    struct exporter *exporter; // NULL where there is none
     struct gauge *gauge; // NULL: accounts are not compared
     struct broker_agent *agent; // NULL where no broker is set
     int exit_status;

@@ -21,6 +21,7 @@
 #include "daemon/client.h"
 #include "daemon/comparison.h"
 #include "daemon/confinement.h"
+#include "daemon/exporter.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/notify.h"
@@ -309,6 +310,8 @@ static int set_up(struct program *program)
     if (!err)
         err = admin_open(box);
     if (!err)
+        err = exporter_open(box, &box->exporter);
+    if (!err)
         err = broker_agent_open(box);
     if (!err)
         err = open_gauge(box);
@@ -321,6 +324,7 @@ static void tear_down(struct program *program)
 
     notify_stop_watchdog();
     admin_close(box);
+    exporter_close(&box->exporter);
     broker_agent_close(box);
     listeners_close(box);
     client_close_all(box);

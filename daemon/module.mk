@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The box daemon. It links neither CUDA nor verbs: what touches a GPU is the worker's.
 RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c devices.c lifecycle.c \
-                   listeners.c arrival.c client.c login.c admission.c waiting.c admin.c notify.c broker_agent.c broker_orders.c \
+                   listeners.c arrival.c client.c login.c admission.c waiting.c admin.c exporter.c notify.c broker_agent.c broker_orders.c \
                    broker_report.c revocations.c history.c state_file.c \
                    accounts.c gauge.c comparison.c exclusion.c \
                    warm_pool.c refill.c worker_process.c worker_setup.c \

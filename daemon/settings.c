@@ -25,6 +25,8 @@ const struct config_option settings_table[] = {
                   "driver library that workers load; empty: libcuda.so.1, or the software GPU's"),
     CONFIG_STRING("box", "admin_socket", struct settings, admin_socket, "/run/rgpu/rgpud.sock",
                   "unix socket that rgpuctl asks; empty: none"),
+    CONFIG_STRING("box", "metrics_listen", struct settings, metrics_listen, "",
+                  "host:port of figures for Prometheus, without authentication; empty: none"),
     CONFIG_LIST("box", "transports", struct settings, transports, "tcp, shm, rdma",
                 "transports that sessions may use", .reloadable = true),
     CONFIG_LIST("box", "rdma_addresses", struct settings, rdma_addresses, "",

@@ -18,6 +18,7 @@ struct settings {
     char *driver;
     char *worker_program;
     char *admin_socket;
+    char *metrics_listen;
     char **transports;
     char **rdma_addresses;
     char **rdma_devices;

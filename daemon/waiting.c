@@ -146,6 +146,8 @@ static void note_session(struct worker_process *worker, const struct client *cli
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
     session->protection = grant->protection;
+    histogram_add(&client->box->session_starts,
+                  (double)(session->since_ms - client->queued_ms) / 1000);
     for (uint32_t i = 0; i < session->grant.device_count; i++)
         session->grant.devices[i]->sessions++;
     log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "

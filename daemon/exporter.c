@@ -1,0 +1,229 @@
+// The exporter: one request per connection, GET /metrics and nothing else. It reads at most one small
+// head, and whoever is slow or one too many is dropped: sessions must not suffer from who watches them.
+#include "daemon/exporter.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/endpoint.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "daemon/accounts.h"
+#include "daemon/waiting.h"
+
+enum { DEFAULT_PORT = 7301, HEAD_MAX = 8192, TIMEOUT_SECONDS = 10, ASKERS_MAX = 16 };
+
+struct exporter {
+    struct box *box;
+    struct evconnlistener *listener;
+    unsigned askers;
+};
+
+// ---- figures ----
+
+static void put_box(FILE *out, struct box *box)
+{
+    metrics_put(out, "box_serving", "gauge", "1 where new sessions are taken.",
+                box->state == BOX_SERVING);
+    metrics_put(out, "box_sessions", "gauge", "Sessions now.", (double)box->session_count);
+    metrics_put(out, "box_sessions_total", "counter", "Sessions so far.",
+                (double)box->sessions_total);
+    metrics_put(out, "box_handshakes", "gauge", "Clients that are not yet authenticated.",
+                (double)box->handshakes);
+    metrics_put(out, "box_queued", "gauge", "Clients that wait for a worker.",
+                (double)waiting_count(box));
+    metrics_put_histogram(out, "box_session_start_seconds",
+                          "From the end of the handshake to a worker.", &box->session_starts);
+}
+
+struct device_figure {
+    const char *name, *help;
+    double (*value)(struct box *box, const struct box_device *device);
+};
+
+static double sessions_of(struct box *box, const struct box_device *device)
+{
+    return device->sessions;
+}
+
+static double warm_of(struct box *box, const struct box_device *device)
+{
+    return device->pool.warm;
+}
+
+static double failures_of(struct box *box, const struct box_device *device)
+{
+    return device->pool.failures;
+}
+
+static double memory_of(struct box *box, const struct box_device *device)
+{
+    return (double)device->info.memory;
+}
+
+static double taken_of(struct box *box, const struct box_device *device)
+{
+    return (double)device->driver_bytes;
+}
+
+static double accounted_of(struct box *box, const struct box_device *device)
+{
+    return (double)accounts_sum(box, device->ordinal);
+}
+
+static const struct device_figure device_figures[] = {
+    {"box_gpu_sessions", "Sessions that use the GPU.", sessions_of},
+    {"box_gpu_warm_workers", "Workers that are ready for clients.", warm_of},
+    {"box_gpu_failed_starts", "Starts of workers in a row that failed.", failures_of},
+    {"box_gpu_memory_bytes", "Memory of the GPU.", memory_of},
+    {"box_gpu_driver_bytes", "Taken by everybody, as the management library says; 0: not known.",
+     taken_of},
+    {"box_gpu_account_bytes", "Taken by sessions with a budget, by their accounts.", accounted_of},
+};
+
+static void put_devices(FILE *out, struct box *box)
+{
+    for (size_t f = 0; f < sizeof(device_figures) / sizeof(device_figures[0]); f++) {
+        metrics_describe(out, device_figures[f].name, "gauge", device_figures[f].help);
+        for (uint32_t i = 0; i < box->device_count; i++) {
+            const struct box_device *device = &box->devices[i];
+            char ordinal[16];
+            const char *const labels[][2] = {{"gpu", ordinal}, {"uuid", device->uuid},
+                                             {"model", device->info.name}};
+
+            snprintf(ordinal, sizeof(ordinal), "%u", device->ordinal);
+            metrics_put_sample(out, device_figures[f].name, labels, 3,
+                               device_figures[f].value(box, device));
+        }
+    }
+}
+
+static char *figures(struct box *box, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+
+    if (!out)
+        return NULL;
+    put_box(out, box);
+    put_devices(out, box);
+    metrics_put_process(out, "rgpud");
+    return fclose(out) == 0 ? text : NULL;
+}
+
+// ---- the server ----
+
+static void answer(struct bufferevent *asker, const char *line, struct box *box)
+{
+    struct evbuffer *out = bufferevent_get_output(asker);
+    bool known = !strncmp(line, "GET /metrics ", 13) || !strncmp(line, "GET /metrics?", 13);
+    size_t size = 0;
+    char *text = known ? figures(box, &size) : NULL;
+
+    evbuffer_add_printf(out, "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4\r\n"
+                        "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+                        text ? "200 OK" : known ? "503 Service Unavailable" : "404 Not Found", size);
+    evbuffer_add(out, text, size);
+    free(text);
+}
+
+static void asker_free(struct bufferevent *asker, struct exporter *exporter)
+{
+    bufferevent_free(asker);
+    exporter->askers--;
+}
+
+static void asker_written(struct bufferevent *asker, void *opaque)
+{
+    asker_free(asker, opaque);
+}
+
+static void asker_event(struct bufferevent *asker, short events, void *opaque)
+{
+    asker_free(asker, opaque);
+}
+
+static void asker_readable(struct bufferevent *asker, void *opaque)
+{
+    struct exporter *exporter = opaque;
+    struct evbuffer *in = bufferevent_get_input(asker);
+    struct evbuffer_ptr end = evbuffer_search(in, "\r\n\r\n", 4, NULL);
+    char *line;
+
+    if (end.pos < 0 && evbuffer_get_length(in) < HEAD_MAX)
+        return;
+    line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
+    bufferevent_disable(asker, EV_READ);
+    bufferevent_setcb(asker, NULL, asker_written, asker_event, exporter);
+    answer(asker, end.pos >= 0 && line ? line : "", exporter->box);
+    free(line);
+}
+
+static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,
+                          struct sockaddr *address, int size, void *opaque)
+{
+    struct exporter *exporter = opaque;
+    struct timeval limit = {.tv_sec = TIMEOUT_SECONDS};
+    struct bufferevent *asker = NULL;
+
+    if (exporter->askers < ASKERS_MAX)
+        asker = bufferevent_socket_new(exporter->box->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    if (!asker) {
+        close(fd);
+        return;
+    }
+    exporter->askers++;
+    bufferevent_setcb(asker, asker_readable, NULL, asker_event, exporter);
+    bufferevent_set_timeouts(asker, &limit, &limit);
+    bufferevent_setwatermark(asker, EV_READ, 0, HEAD_MAX);
+    bufferevent_enable(asker, EV_READ | EV_WRITE);
+}
+
+int exporter_open(struct box *box, struct exporter **out)
+{
+    const char *text = box->settings.metrics_listen;
+    struct endpoint endpoint;
+    struct exporter *exporter;
+    uint16_t port = 0;
+    int fd;
+
+    if (!text)
+        return 0;
+    if (endpoint_parse(text, DEFAULT_PORT, &endpoint)) {
+        log_error("metrics_listen=%s is not host:port or unix:/path", text);
+        return -EINVAL;
+    }
+    fd = endpoint_listen(&endpoint, 16, &port);
+    if (fd < 0) {
+        log_error("cannot listen metrics_listen=%s error=\"%s\"", text, strerror(-fd));
+        return fd;
+    }
+    exporter = calloc(1, sizeof(*exporter));
+    if (exporter) {
+        exporter->box = box;
+        exporter->listener = evconnlistener_new(box->base, asker_arrives, exporter,
+                                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    }
+    if (!exporter || !exporter->listener) {
+        free(exporter);
+        close(fd);
+        return -ENOMEM;
+    }
+    log_info("figures for Prometheus metrics_listen=%s port=%u", text, port);
+    *out = exporter;
+    return 0;
+}
+
+void exporter_close(struct exporter **exporter)
+{
+    if (!*exporter)
+        return;
+    evconnlistener_free((*exporter)->listener);
+    free(*exporter);
+    *exporter = NULL;
+}

@@ -1,0 +1,11 @@
+// Figures of this box for Prometheus, over HTTP, at an address of their own.
+#ifndef RGPU_DAEMON_EXPORTER_H
+#define RGPU_DAEMON_EXPORTER_H
+
+#include "daemon/box.h"
+
+// Listens where the settings say so; prints the address as bound. -errno after logging.
+int exporter_open(struct box *box, struct exporter **exporter) __attribute__((warn_unused_result));
+void exporter_close(struct exporter **exporter);
+
+#endif

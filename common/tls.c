@@ -157,24 +157,53 @@ static SSL_CTX *make_context(const SSL_METHOD *method)
 
 static void prepare(void)
 {
-    if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL) ||
-        !OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL))
-        return;
-    shared.socket = make_socket_method();
+    if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL) &&
+        OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL))
+        shared.socket = make_socket_method();
+}
+
+static int prepare_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, prepare);
+    return shared.socket ? 0 : -ENOMEM;
+}
+
+// A process is one end or the other, and what the other would need takes a while to make.
+static void make_client(void)
+{
     shared.client = make_context(TLS_client_method());
-    shared.server = make_context(TLS_server_method());
     // No authority is trusted, so that no certificate can stand in for the secret.
     if (shared.client)
         SSL_CTX_set_verify(shared.client, SSL_VERIFY_PEER, NULL);
     ERR_clear_error();
 }
 
-int tls_prepare(void)
+static void make_server(void)
+{
+    shared.server = make_context(TLS_server_method());
+    ERR_clear_error();
+}
+
+static int prepare_client(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int err = prepare_once();
 
-    pthread_once(&once, prepare);
-    return shared.socket && shared.client && shared.server ? 0 : -ENOMEM;
+    if (!err)
+        pthread_once(&once, make_client);
+    return err ? err : shared.client ? 0 : -ENOMEM;
+}
+
+int tls_prepare_server(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int err = prepare_once();
+
+    if (!err)
+        pthread_once(&once, make_server);
+    return err ? err : shared.server ? 0 : -ENOMEM;
 }
 
 // ---- a connection ----
@@ -210,7 +239,7 @@ int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tl
 
     if (!secret->identity_size || secret->identity_size > TLS_IDENTITY_MAX)
         return -EINVAL;
-    int err = tls_prepare();
+    int err = prepare_client();
     if (!err)
         err = tls_new(shared.client, fd, for_data, &tls);
     if (err)
@@ -231,7 +260,7 @@ int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tl
 int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **out)
 {
     struct tls *tls;
-    int err = tls_prepare();
+    int err = tls_prepare_server();
 
     if (!err)
         err = tls_new(shared.server, fd, for_data, &tls);

@@ -36,9 +36,9 @@ struct tls_secret {
 typedef int (*tls_find)(void *opaque, const void *identity, size_t size,
                         uint8_t key[TLS_SECRET_BYTES]);
 
-// Reads no configuration file and leaves nothing to be done at exit. Called by the others where
-// that has not been done; a process that will be confined calls it before.
-int tls_prepare(void);
+// What servers need, without reading a configuration file or leaving anything to be done at exit. tls_server()
+// calls it where that has not been done; who must not wait then calls it before.
+int tls_prepare_server(void);
 
 // Nothing is sent before tls_handshake(). FOR_DATA: much will follow, so that the kernel may encrypt
 // what is sent, where it can, and more memory is taken for reading ahead. The secret is copied. -errno.

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "common/program_path.h"
+#include "common/tls.h"
 #include "daemon/admin.h"
 #include "daemon/admission.h"
 #include "daemon/arrival.h"
@@ -300,6 +301,10 @@ static int set_up(struct program *program)
     choose_paths(box);
     control_boot_id(box->boot_id);
     raise_descriptor_limit();
+    if (box->keys.count && (err = tls_prepare_server())) {
+        log_error("OpenSSL cannot be used");
+        return err;
+    }
     err = confinement_set_up(box);
     if (!err)
         err = choose_environment(box);

@@ -2,6 +2,7 @@
 // The persistent list of revoked leases: a text file, replaced as a whole.
 #include "daemon/revocations.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>
@@ -91,19 +92,48 @@ void revocations_remove(struct revocations *list, const char *lease)
     list->changed = true;
 }
 
+// "LEASE SECONDS" and nothing else. Every line has to be one, the last one whole: an entry that is lost is a
+// lease that opens sessions again.
+static bool parse_line(char *line, char **lease, int64_t *until)
+{
+    size_t length = strcspn(line, " \n");
+    char *end;
+
+    if (!length || line[length] != ' ' || length >= sizeof(((struct revocation *)0)->lease) ||
+        !isdigit((unsigned char)line[length + 1]))
+        return false;
+    line[length] = '\0';
+    errno = 0;
+    *until = strtoll(line + length + 1, &end, 10);
+    *lease = line;
+    return !errno && end[0] == '\n' && !end[1];
+}
+
 static int load(struct revocations *list, int64_t latest)
 {
     FILE *file = fopen(list->path, "re");
-    char lease[128];
+    char *line = NULL, *lease;
+    size_t room = 0, number = 0;
     int64_t until;
+    ssize_t length;
     int err = 0;
 
     if (!file)
         return errno == ENOENT ? 0 : -errno;
-    while (!err && fscanf(file, "%127s %" SCNd64, lease, &until) == 2)
-        err = revocations_add(list, lease, until < latest ? until : latest);
-    if (!err && !feof(file))
-        err = -EBADMSG;
+    while (!err && (length = getline(&line, &room, file)) > 0) {
+        number++;
+        err = strlen(line) == (size_t)length && parse_line(line, &lease, &until)
+                  ? revocations_add(list, lease, until < latest ? until : latest)
+                  : -EBADMSG;
+    }
+    if (!err && ferror(file))
+        err = -EIO;
+    if (err == -EBADMSG)
+        log_error("the list of revoked leases is damaged path=%s line=%zu; without it leases that are over "
+                  "could open sessions again. Correct the line, or move the file away once nothing reaches this box "
+                  "but its broker, which names the leases that are over when the box registers",
+                  list->path, number);
+    free(line);
     fclose(file);
     list->changed = false;
     return err;
@@ -121,9 +151,10 @@ int revocations_open(const char *directory, int64_t latest, struct revocations *
     if (asprintf(&list->path, "%s/revoked", directory) < 0)
         list->path = NULL;
     err = list->directory && list->path ? load(list, latest) : -ENOMEM;
-    if (err) {
+    if (err && err != -EBADMSG)
         log_error("cannot read the list of revoked leases path=%s/revoked error=\"%s\"", directory,
                   strerror(-err));
+    if (err) {
         revocations_close(&list);
         return err;
     }

@@ -85,7 +85,7 @@ static int prepare(struct control_failed *failed)
     failed->result = CUDA_ERROR_SYSTEM_NOT_READY;
     int err = print_capture();
     if (!err)
-        err = tls_prepare();
+        err = tls_prepare_server();
     if (!err)
         err = driver_load(setup.driver, failed->text, sizeof(failed->text));
     if (err)

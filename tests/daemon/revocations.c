@@ -3,6 +3,8 @@
 // that could be accepted has.
 #include "daemon/revocations.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,6 +18,31 @@ static void open_list(int64_t latest)
     revocations_close(&list);
     if (revocations_open(directory, latest, &list))
         bail("the list cannot be read");
+}
+
+static void refuses_damage(const char *path)
+{
+    static const struct {
+        const char *text, *what;
+    } damaged[] = {
+        {"L1 3000\nL2\nL3 3000\n", "a line without its time"},
+        {"L1 3000\n\nL3 3000\n", "an empty line"},
+        {"L1 3000\nL2 3x00\nL3 3000\n", "a time that is none"},
+        {"L1 3000\nL2 -3000\n", "a time before all times"},
+        {"L1 3000\nL2 99999999999999999999\n", "a time after all times"},
+        {"L1 3000\nL2 3000 L3 3000\n", "two entries that became one line"},
+        {"L1 3000\nL2 30", "a last line that was cut"},
+        {"L1 3000\nL2", "a last line that was cut before its time"},
+        {"L1 3000\n\xff\xff\xff\xff", "what was never written"},
+    };
+
+    for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+        struct revocations *other = NULL;
+        FILE *file = fopen(path, "w");
+        fputs(damaged[i].text, file);
+        fclose(file);
+        is_int(revocations_open(directory, 10000, &other), -EBADMSG, damaged[i].what);
+    }
 }
 
 int main(void)
@@ -46,6 +73,7 @@ int main(void)
     is_int(revocations_add(list, "L4", 1500), 0, "is, at the next change");
     is_int(revocations_save(list, 1501), 0, "no longer than the latest time");
     ok(!revocations_has(list, "L3"), "that a ticket could be for");
+    refuses_damage(path);
     revocations_close(&list);
     unlink(path);
     rmdir(directory);

@@ -25,6 +25,7 @@ struct warm_pool {
     unsigned dying;          // ended by themselves before they served, and not reaped yet
     unsigned failures;       // starts in a row that failed
     struct event *retry;     // pending while a failing worker is not started again
+    struct event *opened;    // pending while a session that is being opened holds up starts
     char last_error[512];    // why the last start failed
 };
 

@@ -59,6 +59,44 @@ static unsigned count_workers(const struct box *box, const struct box_device *de
     return count;
 }
 
+// A start takes processors and the driver's locks away from others, so that it waits for a session that is just
+// being opened; not for ever, as a client may go no further. Microseconds; 0: there is none.
+static uint64_t opening_for(const struct box *box, const struct box_device *device)
+{
+    const struct worker_process *worker;
+    uint64_t longest = 0, most = box->settings.handshake_timeout;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        const struct session_record *session = &worker->session;
+        if (worker->device != device || worker->state != WORKER_SERVING ||
+            session->stats.transport != CONTROL_TRANSPORT_AUTOMATIC)
+            continue;
+        uint64_t since = (uint64_t)(control_now_ms() - session->since_ms) * 1000;
+        uint64_t left = since < most ? most - since : 0;
+        longest = left > longest ? left : longest;
+    }
+    return longest;
+}
+
+static void has_waited(evutil_socket_t fd, short events, void *opaque)
+{
+    box_changed(opaque);
+}
+
+static bool await_opening(struct box *box, struct box_device *device, device_set sees)
+{
+    struct warm_pool *pool = &device->pool;
+    uint64_t wait = opening_for(box, device);
+    struct timeval delay = {.tv_sec = (time_t)(wait / 1000000),
+                            .tv_usec = (suseconds_t)(wait % 1000000)};
+
+    if (!wait || clients_waiting_for(box, device, sees))
+        return false;
+    if (!pool->opened)
+        pool->opened = evtimer_new(box->base, has_waited, box);
+    return pool->opened && !evtimer_add(pool->opened, &delay);
+}
+
 static void start_missing(struct box *box, struct box_device *device, device_set sees)
 {
     struct warm_pool *pool = warm_pool_of(box, device);
@@ -66,6 +104,8 @@ static void start_missing(struct box *box, struct box_device *device, device_set
 
     // Who measures is not disturbed by another one with other devices either.
     if (device && !device->measured && pool->starting)
+        return;
+    if (device && count_workers(box, device, sees) < wanted && await_opening(box, device, sees))
         return;
     while (!warm_pool_pauses(pool) && count_workers(box, device, sees) < wanted)
         if (worker_start(box, device, sees))

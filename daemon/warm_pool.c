@@ -56,5 +56,7 @@ void warm_pool_free(struct warm_pool *pool)
 {
     if (pool->retry)
         event_free(pool->retry);
-    pool->retry = NULL;
+    if (pool->opened)
+        event_free(pool->opened);
+    pool->retry = pool->opened = NULL;
 }

@@ -38,4 +38,13 @@ kill "$PID"; wait "$PID" 2>/dev/null || true
 await_log 'client left the queue peer='
 pass "a client that leaves while it waits is forgotten"
 printf g >&$gate
+start_stub_box --log-level debug --handshake-timeout 10min
+started() { grep -n 'worker started pid=' "$BOX_LOG" | sed -n "$1s/:.*//p"; }
+is_started() { [ -n "$(started 2)" ]; }
+hold opens
+await "the replacement" is_started
+opened=$(grep -n 'session=1 transport=' "$BOX_LOG" | head -n 1 | cut -d: -f1)
+[ "$(started 2)" -gt "${opened:-1000000}" ] && pass "a replacement is started once the session that took the worker is open" ||
+    fail "a replacement is started once the session that took the worker is open"
+release opens
 done_testing

@@ -115,6 +115,14 @@ static bool set_license(const char *name, uint64_t total, uint64_t used)
     return more;
 }
 
+static void keep_license(const char *name, uint64_t used)
+{
+    const licenses_t *entry = find_license(all_licenses(), name);
+
+    if (entry)
+        set_license(name, entry->total > used ? entry->total : used, used);
+}
+
 /* What slurm.conf has is the most that this cluster may have of the pool; 0: all of it. */
 static uint64_t at_most(const char *name, uint64_t total)
 {
@@ -293,6 +301,26 @@ static bool apply(struct count *count)
     return more;
 }
 
+/* A slurmctld that was started anew has no more licences than slurm.conf says, though its jobs hold
+ * some: backfill would take them from nothing, and count wrongly from then on. Until the broker says
+ * what there is, there is what jobs hold. */
+static bool keep_what_is_held(struct count *count)
+{
+    slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
+    struct round round = {.count = count};
+    bool loaded;
+
+    lock_slurmctld(both);
+    loaded = job_list && all_licenses();
+    if (loaded) {
+        list_for_each(job_list, visit_job, &round);
+        keep_license("rgpu", round.used_gpus);
+        keep_license("rgpu_mem", round.used_memory);
+    }
+    unlock_slurmctld(both);
+    return loaded;
+}
+
 /* ---- the threads ---- */
 
 /* The classes as they are now, to be asked for. */
@@ -335,10 +363,14 @@ static void *count_for_ever(void *context)
     bool told = false;
     int error = slurm_settings_open(&settings, CALL_TIMEOUT_MS, &client);
 
+    while (count && client && !atomic_load(&stopping) && !keep_what_is_held(count))
+        pause_for(ROUND_PAUSE_MS);
     while (count && client && !atomic_load(&stopping)) {
         if (!error)
             error = look(client, count);
-        if (!error && apply(count))
+        if (error)
+            keep_what_is_held(count);
+        else if (apply(count))
             schedule(false);
         if (!!error != told)
             info("job_submit/rgpu: %s", error ? broker_client_error(client)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Plays a trace of jobs on the cluster that SLURM_CONF names, as it would be played by users:
 
-    trace.py GRES JOBS SEED USER LOG [--spread SECONDS] [--sample COMMAND]
+    trace.py GRES JOBS SEED USER LOG [--spread SECONDS] [--share MEMORY] [--sample COMMAND]
 
 GRES is `rgpu`, or `gpu` for GPUs of the nodes. The jobs and what befalls them follow from the seed:
 arrays, jobs of several nodes, heterogeneous ones, whole nodes, shares and constraints (of plain GPUs
 where GRES is not rgpu), cancels while they wait and while they run, ends of their time, kills of their
-processes. Without --spread all are queued behind one that has all GPUs. COMMAND says how well Slurm,
+processes. With --share some ask for a share of so much memory,
+which should be all of a GPU, so that it takes as much from others as a GPU of a node. Without --spread all are queued behind one that has all GPUs. COMMAND says how well Slurm,
 broker and boxes agree; it is asked again and again. Prints what happened as JSON: the order of starts
 as slurmctld's LOG has it, jobs started in vain, seconds from the first start to the last end, and how
 often COMMAND failed of how many times.
@@ -18,6 +19,7 @@ arguments = argparse.ArgumentParser()
 for name in ("gres", "jobs", "seed", "user", "log"):
     arguments.add_argument(name)
 arguments.add_argument("--spread", type=float, default=0)
+arguments.add_argument("--share")
 arguments.add_argument("--sample")
 arguments = arguments.parse_args()
 remote = arguments.gres == "rgpu"
@@ -42,10 +44,12 @@ def call(*command, user=False, check=True):
 def draw():
     gpu = "--gres=%s:1" % arguments.gres
     constrained = [gpu] + (["--rgpu-constraint=policy=spread"] if remote else [])
+    share = [gpu] + (["--rgpu-mem=" + arguments.share] if remote and arguments.share else [])
     shapes = [("one", [gpu], 8), ("two-nodes", [gpu, "-N2"], 3), ("all-nodes", [gpu, "-N4"], 1),
               ("array", [gpu, "--array=0-2"], 2), ("exclusive", [gpu, "--exclusive"], 1),
               ("constraint", constrained, 2),
-              ("het", [gpu, ":", gpu], 1 if arguments.spread else 0)]
+              ("het", [gpu, ":", gpu], 1 if arguments.spread else 0),
+              ("share", share, 2 if arguments.share else 0)]
     fates = [("runs", 14), ("cancelled-waiting", 1), ("cancelled", 1), ("out-of-time", 1),
              ("killed", 1)]
     shape = alone.choices(shapes, [s[2] for s in shapes])[0]

@@ -47,7 +47,7 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     enum gpu_mode first = GPU_EXCLUSIVE;
     bool automatic = false;
     int bad_mode = mode ? gpu_parse_mode(json_string_value(mode), &first, &automatic) : 0;
-    uint64_t index;
+    uint64_t index, capability;
 
     if (!read_text(object, "uuid", true, gpu->uuid, sizeof(gpu->uuid)))
         return "a GPU needs a \"uuid\"";
@@ -57,9 +57,12 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
         !read_number(object, "reserved", false, &gpu->reserved) ||
         !read_number(object, "context", false, &gpu->context))
         return "\"memory\", \"reserved\" and \"context\" of a GPU are numbers of bytes";
+    if (!read_number(object, "capability", false, &capability) || capability > UINT8_MAX)
+        return "\"capability\" of a GPU is ten times the major number, and the minor";
     if (!model || bad_mode)
         return "a GPU needs a \"model\", and its \"mode\" is \"exclusive\", \"shared\" or \"auto\"";
     gpu->index = (uint32_t)index;
+    gpu->capability = (uint8_t)capability;
     gpu->model = pool_intern_model(broker->pool, model);
     gpu->mode = (uint8_t)first;
     gpu->automatic = automatic;

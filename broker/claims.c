@@ -26,7 +26,8 @@ bool request_wants(const struct request *request, const struct pool_gpu *gpu)
     bool mode = (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && wants_mode(request, GPU_EXCLUSIVE)) ||
                 (gpu_takes_mode(gpu, GPU_SHARED) && wants_mode(request, GPU_SHARED));
 
-    return mode && gpu->memory >= request->min_memory && pattern_matches(request->model, gpu->model) &&
+    return mode && gpu->memory >= request->min_memory &&
+           gpu->capability >= request->min_capability && pattern_matches(request->model, gpu->model) &&
            pattern_matches(request->box, gpu->box->name) &&
            pattern_matches(request->locality, gpu->box->locality);
 }

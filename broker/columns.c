@@ -42,6 +42,7 @@ const struct column gpu_columns[] = {
     GPU(box, BOX, SAID | SHOWN),
     {.name = "number", .kind = COLUMN_NUMBER, .roles = SAID, MEMBER(struct pool_gpu, index)},
     GPU(model, MODEL, SAID | SHOWN),
+    GPU(capability, NUMBER, SAID | SHOWN),
     GPU(memory, NUMBER, SAID | SHOWN),
     GPU(reserved, NUMBER, SAID | SHOWN),
     GPU(context, NUMBER, SAID | SHOWN),

@@ -120,6 +120,9 @@ static const char *const migrations[] = {
 
     /* 5: GPUs whose mode the broker may change. */
     "ALTER TABLE gpus ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0 CHECK (automatic IN (0, 1));",
+
+    /* 6: what GPUs can compute. */
+    "ALTER TABLE gpus ADD COLUMN capability INTEGER NOT NULL DEFAULT 0;",
 };
 
 #endif

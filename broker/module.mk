@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
-$(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/claims.c broker/queue.c broker/request.c \
+$(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/near.c broker/claims.c broker/queue.c broker/request.c \
     broker/capacity.c broker/columns.c broker/statements.c broker/store_run.c broker/store_open.c \
     broker/store.c broker/store_past.c broker/store_log.c broker/reserve.c broker/storage.c \
     broker/core.c broker/leases.c broker/boxes.c broker/history.c broker/tickets.c broker/view.c)

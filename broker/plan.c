@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/claims.h"
+#include "broker/near.h"
 
 /* One attempt. `ideal` asks what would be possible in an empty pool with everything in service. */
 struct attempt {
@@ -56,7 +57,8 @@ static bool gpu_matches(struct attempt *attempt, const struct pool_gpu *gpu)
         attempt->model_seen = gpu->model;
         attempt->model_match = pattern_matches(attempt->request->model, gpu->model);
     }
-    return attempt->model_match && gpu->memory >= attempt->request->min_memory;
+    return attempt->model_match && gpu->memory >= attempt->request->min_memory &&
+           gpu->capability >= attempt->request->min_capability;
 }
 
 static bool already_planned(const struct attempt *attempt, const struct pool_gpu *gpu)
@@ -113,6 +115,7 @@ static void survey(struct attempt *attempt)
         struct pool_box *box = attempt->pool->boxes[i];
 
         box->scratch_free = box->scratch_planned = 0;
+        box->scratch_far = near_distance(attempt->request->near, box);
         box->scratch_match = may_have_room(attempt, box) && box_matches(attempt->request, box);
         for (uint32_t j = 0; box->scratch_match && j < box->gpu_count; j++)
             for (uint32_t k = 0; k < attempt->request->part_count; k++)
@@ -128,12 +131,15 @@ static void survey(struct attempt *attempt)
 struct score {
     int64_t first, second, third;
     bool opens;
+    uint32_t far;
 };
 
 static bool better(const struct score *a, const struct score *b)
 {
     if (a->opens != b->opens)
         return b->opens;
+    if (a->far != b->far)
+        return a->far < b->far;
     if (a->first != b->first)
         return a->first < b->first;
     if (a->second != b->second)
@@ -156,13 +162,13 @@ static struct score score_gpu(const struct attempt *attempt, const struct pool_g
     switch (attempt->request->policy) {
     case POLICY_PACK:
         return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, room,
-                              opening};
+                              opening, box->scratch_far};
     case POLICY_SPREAD:
-        return (struct score){box->scratch_planned, box->holders, -room, false};
+        return (struct score){box->scratch_planned, box->holders, -room, false, box->scratch_far};
     case POLICY_BEST_FIT:
-        return (struct score){room, box->scratch_free, 0, opening};
+        return (struct score){room, box->scratch_free, 0, opening, box->scratch_far};
     }
-    return (struct score){0, 0, 0, false};
+    return (struct score){0, 0, 0, false, 0};
 }
 
 static struct pool_gpu *best_in_box(struct attempt *attempt, struct pool_box *box,
@@ -233,11 +239,19 @@ static uint32_t count_opened(const struct attempt *attempt)
     return count;
 }
 
-/* Among boxes that can take all of it: one whose GPUs for exclusive leases stay, of those the fullest,
- * or for `spread` the least used. */
+/* Of two boxes that can take all of it, the nearer, then the fuller, or for `spread` the less used. */
+static bool is_worse(const struct request *request, const struct pool_box *box,
+                     const struct pool_box *best)
+{
+    if (box->scratch_far != best->scratch_far)
+        return box->scratch_far > best->scratch_far;
+    return request->policy == POLICY_SPREAD ? box->holders >= best->holders
+                                            : box->scratch_free >= best->scratch_free;
+}
+
+/* Among boxes that can take all of it: one whose GPUs for exclusive leases stay, of those the best. */
 static bool place_on_one_box(struct attempt *attempt)
 {
-    bool spread = attempt->request->policy == POLICY_SPREAD;
     uint32_t total = total_count(attempt->request), best_opened = 0;
     struct pool_box *best = NULL;
 
@@ -248,8 +262,7 @@ static bool place_on_one_box(struct attempt *attempt)
 
         if (!box->scratch_match || box->scratch_free < total)
             continue;
-        worse = best && (spread ? box->holders >= best->holders
-                                : box->scratch_free >= best->scratch_free);
+        worse = best && is_worse(attempt->request, box, best);
         if (worse && best_opened == 0)
             continue;
         placed = place_in_box(attempt, box);
@@ -267,7 +280,7 @@ static bool place_one(struct attempt *attempt, uint32_t number)
 {
     const struct request_part *part = &attempt->request->parts[number];
     struct pool_gpu *chosen = NULL;
-    struct score best = {0, 0, 0, false};
+    struct score best = {0, 0, 0, false, 0};
 
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct score score;

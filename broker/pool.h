@@ -15,6 +15,7 @@
 
 #define POOL_NAME_MAX 128
 #define POOL_PATTERN_MAX 96
+#define POOL_NEAR_MAX 256
 #define REQUEST_PARTS_MAX 8
 #define REQUEST_GPUS_MAX 1024
 #define POOL_GPUS_PER_BOX 64
@@ -47,9 +48,11 @@ struct request {
     uint32_t part_count;
     enum policy policy;
     uint64_t min_memory;
+    uint32_t min_capability; /* 10 * major + minor */
     bool same_box, different_boxes;
     bool privacy; /* of the way between programs and boxes */
     char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
+    char near[POOL_NEAR_MAX]; /* where boxes are preferred, see near.h */
 };
 
 #define NO_CLAIM UINT64_MAX
@@ -74,6 +77,7 @@ struct pool_gpu {
     uint32_t holders;  /* leases that hold it */
     uint32_t index;
     uint8_t mode;   /* enum gpu_mode */
+    uint8_t capability; /* compute capability, 10 * major + minor; 0: the box has not said */
     bool automatic; /* the mode follows who asks, while nobody holds it */
     bool drained, present;
     bool ready; /* the box has measured what a context takes: it may be granted */
@@ -109,7 +113,7 @@ struct pool_box {
     bool stale;        /* `idle` and `roomiest` are to be counted anew */
     uint32_t idle;     /* exclusive GPUs that nobody holds */
     uint64_t roomiest; /* most bytes free on a shared GPU */
-    uint32_t scratch_free, scratch_planned; /* of the planner */
+    uint32_t scratch_free, scratch_planned, scratch_far; /* of the planner */
     bool scratch_match;
 };
 

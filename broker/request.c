@@ -3,6 +3,7 @@
 #include "broker/request.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "broker/plan.h"
@@ -39,6 +40,35 @@ static bool read_protection(const json_t *object, bool *privacy)
            (name && !strcmp(name, control_protection_name(CONTROL_PROTECTION_AUTHENTICATE)));
 }
 
+/* A text for each degree of nearness, kept with commas between. */
+static bool read_near(const json_t *object, char near[POOL_NEAR_MAX])
+{
+    const json_t *list = json_object_get(object, "near"), *entry;
+    size_t i, used = 0;
+
+    json_array_foreach(list, i, entry) {
+        const char *text = json_string_value(entry);
+        size_t length = text ? strlen(text) : 0;
+
+        if (length == 0 || strchr(text, ',') || used + length + 1 >= POOL_NEAR_MAX)
+            return false;
+        used += (size_t)snprintf(near + used, POOL_NEAR_MAX - used, "%s%s", used ? "," : "", text);
+    }
+    return !list || json_is_array(list);
+}
+
+static json_t *near_to_json(const char *near)
+{
+    json_t *list = json_array();
+
+    while (*near) {
+        size_t length = strcspn(near, ",");
+        json_array_append_new(list, json_stringn(near, length));
+        near += length + (near[length] == ',');
+    }
+    return list;
+}
+
 static bool read_bytes(const json_t *object, const char *name, uint64_t *out)
 {
     const json_t *value = json_object_get(object, name);
@@ -65,6 +95,7 @@ static bool read_part(const json_t *object, struct request_part *part)
 static const char *read_members(const json_t *object, struct request *request)
 {
     const json_t *gpus = json_object_get(object, "gpus"), *policy;
+    uint64_t capability;
     int index;
 
     if (!json_is_object(object) || !json_is_array(gpus) ||
@@ -84,6 +115,11 @@ static const char *read_members(const json_t *object, struct request *request)
         return "\"model\", \"box\" and \"locality\" are patterns of at most 95 characters";
     if (!read_bytes(object, "min_memory", &request->min_memory))
         return "\"min_memory\" is a number of bytes";
+    if (!read_bytes(object, "min_capability", &capability) || capability > UINT8_MAX)
+        return "\"min_capability\" is ten times the major number, and the minor: 80 for 8.0";
+    request->min_capability = (uint32_t)capability;
+    if (!read_near(object, request->near))
+        return "\"near\" is a list of places, the nearest first, of 255 characters in all";
     if (!read_flag(object, "same_box", &request->same_box) ||
         !read_flag(object, "different_boxes", &request->different_boxes))
         return "\"same_box\" and \"different_boxes\" are true or false";
@@ -128,6 +164,10 @@ json_t *request_to_json(const struct request *request)
     set_pattern(object, "locality", request->locality);
     if (request->min_memory)
         json_object_set_new(object, "min_memory", json_integer((json_int_t)request->min_memory));
+    if (request->min_capability)
+        json_object_set_new(object, "min_capability", json_integer(request->min_capability));
+    if (*request->near)
+        json_object_set_new(object, "near", near_to_json(request->near));
     if (request->same_box)
         json_object_set_new(object, "same_box", json_true());
     if (request->different_boxes)

@@ -10,6 +10,7 @@
 /*
  *     {"gpus": [{"count": 2, "mode": "exclusive"}, {"count": 1, "mode": "shared", "memory": N}],
  *      "policy": "pack", "model": GLOB, "box": GLOB, "locality": GLOB, "min_memory": BYTES,
+ *      "min_capability": 80, "near": ["rack1|rack2", "hall3"],
  *      "same_box": false, "different_boxes": false, "protection": "authenticate"|"privacy"}
  *
  * Only "gpus" must be there. -EINVAL with a sentence in why.

@@ -77,6 +77,7 @@ struct broker_acquire {
     uint64_t memory;       /* budget per share in bytes; for exclusive the least the GPU must have */
     const char *protection; /* "authenticate" or "privacy"; NULL: what the broker's settings say */
     const char *constraint; /* see broker_request_constrain; NULL or "": none */
+    const char *near;      /* constraints near=, for who has none in `constraint`; or NULL */
     uint64_t lifetime;     /* seconds; 0: until released */
     bool queue;            /* wait in the broker's queue rather than be refused */
     bool ticket;
@@ -111,8 +112,8 @@ void broker_lease_clear(struct broker_lease *lease);
 
 /*
  * Adds constraints to a "request" object from text such as "model=*H200*,same-box,policy=spread":
- * model=, box=, locality= (globs), min-memory=SIZE, policy=pack|spread|best-fit, same-box,
- * different-boxes, protection=authenticate|privacy. -EINVAL with the word that was not understood in *bad (of `size` bytes).
+ * model=, box=, locality= (globs), min-memory=SIZE, min-capability=8.0, near=PLACE|PLACE,
+ * policy=pack|spread|best-fit, same-box, different-boxes, protection=authenticate|privacy. -EINVAL with the word that was not understood in *bad (of `size` bytes).
  */
 int broker_request_constrain(json_t *request, const char *text, char *bad, size_t size)
     __attribute__((warn_unused_result));

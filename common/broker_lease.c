@@ -10,6 +10,35 @@
 
 /* ---- constraints ---- */
 
+// "8.0", or "8" for it.
+static int set_capability(json_t *request, const char *text)
+{
+    unsigned major, minor = 0;
+    int end = 0;
+
+    if (sscanf(text, "%2u%n", &major, &end) != 1 || *text < '0' || *text > '9')
+        return -EINVAL;
+    if (text[end] == '.' && (text[end + 1] < '0' || text[end + 1] > '9' || text[end + 2]))
+        return -EINVAL;
+    if (text[end] == '.')
+        minor = (unsigned)(text[end + 1] - '0');
+    else if (text[end])
+        return -EINVAL;
+    return json_object_set_new(request, "min_capability", json_integer(10 * major + minor));
+}
+
+// Each is a further degree of nearness.
+static int add_near(json_t *request, const char *places)
+{
+    json_t *list = json_object_get(request, "near");
+
+    if (!*places)
+        return -EINVAL;
+    if (!list && json_object_set_new(request, "near", list = json_array()))
+        return -ENOMEM;
+    return json_array_append_new(list, json_string(places));
+}
+
 static int set_constraint(json_t *request, const char *name, const char *value)
 {
     static const char *const patterns[] = {"model", "box", "locality", "policy", "protection"};
@@ -21,6 +50,10 @@ static int set_constraint(json_t *request, const char *name, const char *value)
                                    : -EINVAL;
     if (!strcmp(name, "min-memory") && value && units_parse_size(value, &bytes) == 0)
         return json_object_set_new(request, "min_memory", json_integer((json_int_t)bytes));
+    if (!strcmp(name, "min-capability") && value)
+        return set_capability(request, value);
+    if (!strcmp(name, "near") && value)
+        return add_near(request, value);
     if (!strcmp(name, "same-box") && !value)
         return json_object_set_new(request, "same_box", json_true());
     if (!strcmp(name, "different-boxes") && !value)
@@ -66,6 +99,8 @@ int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, c
     if (acquire->protection)
         json_object_set_new(request, "protection", json_string(acquire->protection));
     error = broker_request_constrain(request, acquire->constraint, bad, size);
+    if (!error && acquire->near && *acquire->near && !json_object_get(request, "near"))
+        error = broker_request_constrain(request, acquire->near, bad, size);
     if (error)
         json_decref(request);
     else

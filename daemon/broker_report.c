@@ -14,9 +14,9 @@ static json_t *describe_gpu(const struct box *box, const struct box_device *devi
     uint64_t context = device->info.context_cost;
     json_t *name = json_string(device->info.name);
 
-    return json_pack("{s:s, s:i, s:o, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
-                     (int)device->ordinal, "model", name ? name : json_string("unknown"), "memory",
-                     (json_int_t)device->info.memory, "ready", device->measured, "reserved",
+    return json_pack("{s:s, s:i, s:o, s:i, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
+                     (int)device->ordinal, "model", name ? name : json_string("unknown"),
+                     "capability", (int)device->info.capability, "memory", (json_int_t)device->info.memory, "ready", device->measured, "reserved",
                      (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
                      (json_int_t)context, "mode",
                      gpu_mode_words[box->settings.gpu_mode]);

@@ -108,7 +108,7 @@ const struct config_option settings_table[] = {
     CONFIG_LIST("broker", "announce", struct settings, announce, "",
                 "addresses that clients are told to use; empty: those of listen"),
     CONFIG_STRING("broker", "locality", struct settings, locality, "",
-                  "label that requests may ask for, such as a rack or a switch"),
+                  "where the box is, which requests may ask for: a rack or a switch, or hall3.rack1"),
     CONFIG_ENUM("broker", "gpu_mode", struct settings, gpu_mode, "exclusive", gpu_mode_words,
                 "mode of a GPU when the broker first hears of it; rgpuctl mode changes it"),
     CONFIG_STRING("broker", "state_dir", struct settings, state_dir, "/var/lib/rgpu",

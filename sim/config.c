@@ -105,6 +105,21 @@ static int choose_state_path(struct sim_config *config)
     return 0;
 }
 
+static int read_capability(unsigned *capability)
+{
+    const char *text = getenv("RGPU_SIM_CAPABILITY");
+    unsigned major = 9, minor = 0;
+    int end = 0;
+
+    if (text && *text &&
+        (sscanf(text, "%2u.%1u%n", &major, &minor, &end) != 2 || text[end])) {
+        log_error("setting not understood, name=RGPU_SIM_CAPABILITY value=\"%s\"", text);
+        return -EINVAL;
+    }
+    *capability = 10 * major + minor;
+    return 0;
+}
+
 int config_load(struct sim_config *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -117,7 +132,7 @@ int config_load(struct sim_config *config)
                   &config->context_cost) ||
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
-        choose_state_path(config))
+        read_capability(&config->capability) || choose_state_path(config))
         return -EINVAL;
     config->threads = (unsigned)threads;
     apply_visible_devices(config, (int)count);

@@ -13,6 +13,7 @@ struct sim_config {
     size_t memory;                   /* RGPU_SIM_MEMORY, bytes per device */
     size_t context_cost;             /* RGPU_SIM_CONTEXT_COST, bytes that a bare context takes */
     size_t page;                     /* RGPU_SIM_PAGE, bytes in which memory is said to be taken */
+    unsigned capability;             /* RGPU_SIM_CAPABILITY, 10 * major + minor */
     unsigned threads;                /* RGPU_SIM_THREADS, worker threads of one kernel */
     char state_path[256];            /* RGPU_SIM_STATE, file shared by the processes of a machine */
 };

@@ -82,8 +82,6 @@ static const int attributes[A(MAX)] = {
     [A(MAXIMUM_TEXTURE2D_LINEAR_PITCH)] = 2097120,
     [A(MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH)] = TEXTURE_LAYERED,
     [A(MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT)] = TEXTURE_LAYERED,
-    [A(COMPUTE_CAPABILITY_MAJOR)] = 9,
-    [A(COMPUTE_CAPABILITY_MINOR)] = 0,
     [A(MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH)] = TEXTURE_LAYERED,
     [A(STREAM_PRIORITIES_SUPPORTED)] = 1,
     [A(GLOBAL_L1_CACHE_SUPPORTED)] = 1,
@@ -120,6 +118,10 @@ CUresult device_attribute(const struct device *device, CUdevice_attribute attrib
         return CUDA_ERROR_INVALID_VALUE;
     if (attribute == A(PCI_BUS_ID))
         *value = 0x40 + device->ordinal;
+    else if (attribute == A(COMPUTE_CAPABILITY_MAJOR))
+        *value = (int)device_config()->capability / 10;
+    else if (attribute == A(COMPUTE_CAPABILITY_MINOR))
+        *value = (int)device_config()->capability % 10;
     else
         *value = attributes[attribute];
     return CUDA_SUCCESS;

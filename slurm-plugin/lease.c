@@ -85,6 +85,7 @@ static void describe(const struct job_lease *job, const char *key, char *name, s
         .queue = true,
     };
     gpu_request_describe(&job->request, job->nodes, acquire);
+    acquire->near = job->near;
 }
 
 /* A broker that is being restarted is waited for as GPUs are. */

@@ -21,6 +21,7 @@
 
 #define LEASE_KEY_MAX 200
 #define LEASE_GPUS_MAX 1024
+#define JOB_NEAR_MAX 256
 
 struct job_lease {
     uint32_t job;
@@ -29,6 +30,7 @@ struct job_lease {
     uint32_t nodes;
     bool can_requeue;
     struct gpu_request request;
+    char near[JOB_NEAR_MAX]; /* constraints that say where its nodes are; "" where Slurm does not know */
 };
 
 void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key);

@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "slurm-plugin/lease.h"
+#include "slurm-plugin/near.h"
 
 PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
 
@@ -123,8 +124,11 @@ static int read_job(const job_record_t *job, struct job_lease *lease)
     lease->nodes = job->node_cnt ? job->node_cnt : 1;
     lease->can_requeue = job->batch_flag && job->details && job->details->requeue;
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size,
-                          &lease->request, &why) == 0)
+                          &lease->request, &why) == 0) {
+        if (lease->request.per_node > 0)
+            near_of_job(job, lease->near);
         return lease->request.per_node > 0;
+    }
     error("%s: JobId=%u: %s", plugin_type, job->job_id, why);
     return -EINVAL;
 }

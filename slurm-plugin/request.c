@@ -150,7 +150,7 @@ static int parse_mode(const char *mode, struct gpu_request *request, const char 
 
 static int parse_constraint(const char *text, struct gpu_request *request, const char **why)
 {
-    static _Thread_local char sentence[256];
+    static _Thread_local char sentence[320];
     json_t *scratch;
     char bad[96];
     int error;
@@ -166,8 +166,8 @@ static int parse_constraint(const char *text, struct gpu_request *request, const
     json_decref(scratch);
     if (error == -EINVAL) {
         snprintf(sentence, sizeof(sentence), "rgpu: \"%s\" in --rgpu-constraint is not understood; "
-                 "it takes model=, box=, locality=, min-memory=, policy=, same-box, "
-                 "different-boxes", bad);
+                 "it takes model=, box=, locality=, near=, min-memory=, min-capability=, policy=, "
+                 "protection=, same-box, different-boxes", bad);
         *why = sentence;
     }
     strcpy(request->constraint, text);

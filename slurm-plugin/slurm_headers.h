@@ -53,6 +53,13 @@ typedef list_t *slurm_list;
 typedef List slurm_list;
 #endif
 
+/* hostlist_t was a pointer until it became what it points to. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+#define LIST_POINTER *
+#else
+#define LIST_POINTER
+#endif
+
 /* fini() of a plugin. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 #define FINI_TYPE void

@@ -2,6 +2,7 @@
 /* Requests are placed whole or not at all, where mode, memory and constraints allow, by policy. */
 #include "tests/broker/pool_sample.h"
 
+#include "broker/near.h"
 #include "broker/request.h"
 
 static struct pool_hold holds[64];
@@ -246,6 +247,62 @@ static void test_requests(void)
            "same and different boxes exclude each other");
 }
 
+static void test_capability(void)
+{
+    struct pool *pool = pool_new();
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct pool_box *old = sample_box(pool, "old", 1, "A100", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *new = sample_box(pool, "new", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    old->gpus[0]->capability = 80;
+    new->gpus[0]->capability = 90;
+    one.min_capability = 86;
+    is_int(sample_take(pool, &one, holds), 0, "a GPU of the capability");
+    ok(holds[0].box == new, "is one that has it");
+    is_int(sample_take(pool, &one, &holds[1]), -EAGAIN, "another has to be waited for");
+    one.min_capability = 91;
+    is_int(sample_take(pool, &one, &holds[1]), -ENOSPC, "more than any has can never be");
+    one.min_capability = 80;
+    is_int(sample_take(pool, &one, &holds[1]), 0, "just enough is enough");
+    pool_free(&pool);
+}
+
+static void test_near(void)
+{
+    struct pool *pool = pool_new();
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0), three = sample_request(3, GPU_EXCLUSIVE, 0);
+    struct pool_box *far = sample_box(pool, "a", 4, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *hall = sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *rack = sample_box(pool, "c", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
+
+    strcpy(far->locality, "hall4.rack7");
+    strcpy(hall->locality, "hall3.rack2");
+    strcpy(rack->locality, "hall3.Rack1");
+    is_int(near_distance("", rack), 0, "where nothing is said all are as near");
+    is_int(near_distance("rack1,hall3", rack), 0, "the first place");
+    is_int(near_distance("rack1,hall3", hall), 1, "the second");
+    is_int(near_distance("rack1,hall3", far), 2, "neither");
+    is_int(near_distance("rack9|rack1,hall3", rack), 0, "one of several");
+    is_int(near_distance("rack,hall", rack), 2, "a part of a name is another name");
+    is_int(near_distance("x,a", far), 1, "the box itself is a place");
+    strcpy(one.near, "rack1,hall3");
+    is_int(sample_take(pool, &one, holds), 0, "one");
+    ok(holds[0].box == rack, "in the rack");
+    for (one.policy = POLICY_PACK; one.policy <= POLICY_BEST_FIT; one.policy++) {
+        is_int(sample_take(pool, &one, &holds[1]), 0, "policy %d", one.policy);
+        ok(holds[1].box == rack, "goes to the rack as well");
+        pool_give_back(&holds[1]);
+    }
+    one.policy = POLICY_PACK;
+    is_int(sample_take(pool, &one, &holds[1]), 0, "the last there");
+    is_int(sample_take(pool, &one, &holds[2]), 0, "the next");
+    ok(holds[2].box == hall, "in the hall");
+    strcpy(three.near, "rack1,hall3");
+    is_int(sample_take(pool, &three, &holds[3]), 0, "three that are nowhere near are taken where they are");
+    ok(holds[3].box == far && holds[5].box == far, "together");
+    pool_free(&pool);
+}
+
 int main(void)
 {
     test_exclusive();
@@ -258,5 +315,7 @@ int main(void)
     test_policies();
     test_service();
     test_requests();
+    test_capability();
+    test_near();
     return done();
 }

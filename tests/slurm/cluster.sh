@@ -279,14 +279,19 @@ rgpu_settings() {
         >"$SLURM_DIR/rgpu.conf"
 }
 
+# Of the boxes that start_pool_cluster starts, by name: arguments, and what their GPUs can compute.
+declare -A BOX_OPTIONS=() BOX_CAPABILITY=()
 # start_pool_cluster [LINE...]: munged, the broker, two boxes, Slurm with the plugins. LICENSES, NODE_GRES
 # and GRES_TYPES may be set before.
 start_pool_cluster() {
+    local box
     require_plugins
     start_munged
     start_broker --munge yes --munge-socket "$MUNGE_SOCKET"
-    start_cuda_box box1
-    start_cuda_box box2
+    # shellcheck disable=SC2086
+    for box in box1 box2; do
+        RGPU_SIM_CAPABILITY=${BOX_CAPABILITY[$box]:-9.0} start_cuda_box $box ${BOX_OPTIONS[$box]:-}
+    done
     share_programs
     rgpu_settings
     DAEMON_ENV=(RGPU_SLURM_CONF="$SLURM_DIR/rgpu.conf")

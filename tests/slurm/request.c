@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "slurm-plugin/lease.h"
+#include "slurm-plugin/places.h"
 #include "slurm-plugin/request.h"
 #include "tests/tap.h"
 
@@ -53,6 +54,58 @@ static void counts(void)
     ok(parse("gres:rgpu:-1", NULL, NULL) < 0, "a negative count");
     ok(parse("gres:rgpu:99999999999999999999", NULL, NULL) < 0, "an immense count");
     ok(parse("gres:rgpu:", NULL, NULL) < 0, "an empty count");
+}
+
+static void places(void)
+{
+    struct places places = {0};
+    char text[64];
+
+    places_print(&places, text, sizeof(text));
+    is_str(text, "", "no switches, no places");
+    places_add(&places, "n7");
+    places_add(&places, "");
+    places_print(&places, text, sizeof(text));
+    is_str(text, "", "a node alone is none");
+    places_add(&places, "hall3.rack1.n7");
+    places_add(&places, "hall3.rack2.n8");
+    places_add(&places, "hall3.rack1.n9");
+    places_print(&places, text, sizeof(text));
+    is_str(text, "near=rack1|rack2,near=hall3", "each switch once, the nearest first");
+    places_print(&places, text, 16);
+    is_str(text, "near=hall3", "what there is no room for is left out");
+    places = (struct places){0};
+    places_add(&places, "hall3..n7");
+    places_add(&places, "rack[1-2].n8");
+    places_print(&places, text, sizeof(text));
+    is_str(text, "near=hall3", "nor is a level without a switch, or with several, a place");
+    for (int i = 0; i < 1000; i++) {
+        snprintf(text, sizeof(text), "rack%d.n%d", i, i);
+        places_add(&places, text);
+    }
+    places_print(&places, text, sizeof(text));
+    ok(strlen(text) < sizeof(text), "a job over a thousand switches has some of them");
+}
+
+static void constraints(void)
+{
+    json_t *object;
+
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.6,near=rack1,near=hall3"), NULL), 0,
+           "capability and places");
+    object = gpu_request_json(&request, 1);
+    is_int((int)json_integer_value(json_object_get(object, "min_capability")), 86, "as the broker takes them");
+    is_str(json_string_value(json_array_get(json_object_get(object, "near"), 1)), "hall3", "in their order");
+    json_decref(object);
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "min-capability=12"), NULL), 0, "a major number alone");
+    object = gpu_request_json(&request, 1);
+    is_int((int)json_integer_value(json_object_get(object, "min_capability")), 120, "stands for its first");
+    json_decref(object);
+    ok(parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.x"), NULL) < 0 &&
+       parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.66"), NULL) < 0 &&
+       parse("gres:rgpu:1", OPTION("constraint", "min-capability="), NULL) < 0 &&
+       parse("gres:rgpu:1", OPTION("constraint", "min-capability=-8"), NULL) < 0 &&
+       parse("gres:rgpu:1", OPTION("constraint", "near="), NULL) < 0, "what is none is refused");
 }
 
 static void modes(void)
@@ -153,6 +206,8 @@ static void keys(void)
 int main(void)
 {
     counts();
+    places();
+    constraints();
     modes();
     classes();
     licence_texts();

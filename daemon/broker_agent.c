@@ -214,12 +214,12 @@ static void reported(struct broker_agent *agent, const json_t *answer)
         go_offline(agent, "what it says of its history cannot be");
         return;
     }
-    if (broker_orders_restore(&agent->orders, json_object_get(answer, "restored")) ||
-        broker_orders_take(&agent->orders, orders, true)) {
+    broker_orders_restore(&agent->orders, json_object_get(answer, "restored"));
+    if (broker_orders_take(&agent->orders, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
     }
-    arm(agent, repeated || broker_orders_run(&agent->orders) ? ENDING_MS : 0);
+    arm(agent, repeated || broker_orders_wait(&agent->orders) ? ENDING_MS : 0);
 }
 
 // Whoever cannot prove that he is the broker is not obeyed. Where the broker does not know our key it
@@ -368,7 +368,7 @@ void broker_agent_review(struct box *box)
         arm(agent, 0);
     }
     // The last session of a lease that ends has gone: the broker waits to hear of it.
-    if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 && !broker_orders_run(&agent->orders))
+    if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 && !broker_orders_wait(&agent->orders))
         arm(agent, 0);
 }
 

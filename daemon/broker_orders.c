@@ -13,16 +13,19 @@
 #include "common/log.h"
 #include "daemon/history.h"
 #include "daemon/revocations.h"
+#include "daemon/state_saver.h"
 #include "daemon/worker_process.h"
 
 enum {
     ENDINGS_MAX = 4096,
+    SAVE_RETRY_MS = 5000,
     EPOCH_AHEAD_MAX = 2 * 86400, // of this clock
 };
 
 struct ending {
     char lease[128];
     bool confirmed; // in the report that is out
+    uint64_t save;  // the writing that has it on disk
 };
 
 static bool runs(const struct box *box, const char *lease)
@@ -45,10 +48,15 @@ static void end_sessions(struct box *box, const char *lease)
             worker_end(worker, CONTROL_END_REASON_REVOKED, "the lease has ended");
 }
 
-bool broker_orders_run(const struct broker_orders *orders)
+static bool is_complete(const struct broker_orders *orders, const struct ending *ending)
+{
+    return ending->save <= orders->done && !runs(orders->box, ending->lease);
+}
+
+bool broker_orders_wait(const struct broker_orders *orders)
 {
     for (size_t i = 0; i < orders->ending_count; i++)
-        if (runs(orders->box, orders->endings[i].lease))
+        if (!is_complete(orders, &orders->endings[i]))
             return true;
     return false;
 }
@@ -67,6 +75,7 @@ static int add_ending(struct broker_orders *orders, const char *lease)
         return -ENOMEM;
     orders->endings = longer;
     longer[orders->ending_count].confirmed = false;
+    longer[orders->ending_count].save = orders->begun + revocations_changed(orders->revocations);
     snprintf(longer[orders->ending_count++].lease, sizeof(longer->lease), "%s", lease);
     return 0;
 }
@@ -110,6 +119,81 @@ static int64_t latest_expiry(const struct box *box)
     return time(NULL) + clock_skew(box) + (int64_t)(box->settings.max_ticket_lifetime / 1000000);
 }
 
+// ---- on disk ----
+
+static void save_failed(struct broker_orders *orders)
+{
+    orders->not_before_ms = control_now_ms() + SAVE_RETRY_MS;
+}
+
+// NUMBER 0 is the history.
+static void saved(void *opaque, uint64_t number, int err)
+{
+    struct broker_orders *orders = opaque;
+
+    if (!err && number)
+        err = fault_point("agent.after_save");
+    if (err) {
+        save_failed(orders);
+        if (number)
+            revocations_not_saved(orders->revocations);
+        else
+            orders->history_changed = true;
+        return;
+    }
+    if (number)
+        orders->done = number;
+    box_changed(orders->box); // ends are complete
+}
+
+static int save_revocations(struct broker_orders *orders)
+{
+    char *text;
+    size_t size;
+    int err = fault_point("agent.before_save");
+
+    if (!err)
+        err = revocations_print(orders->revocations, time(NULL) - clock_skew(orders->box), &text, &size);
+    if (!err)
+        err = state_saver_write(orders->saver, "revoked", "revocations.written", text, size, orders->begun + 1);
+    if (err)
+        revocations_not_saved(orders->revocations);
+    else
+        orders->begun++;
+    return err;
+}
+
+static int save_history(struct broker_orders *orders)
+{
+    char *text;
+    size_t size;
+    int err = history_print(orders->history, &text, &size);
+
+    if (!err)
+        err = state_saver_write(orders->saver, "history", "history.written", text, size, 0);
+    if (!err || err == -ENOENT)
+        orders->history_changed = false;
+    return err == -ENOENT ? 0 : err;
+}
+
+void broker_orders_save(struct broker_orders *orders)
+{
+    int err = 0;
+
+    if (control_now_ms() < orders->not_before_ms)
+        return;
+    if (revocations_changed(orders->revocations))
+        err = save_revocations(orders);
+    if (!err && orders->history_changed)
+        err = save_history(orders);
+    if (!err)
+        return;
+    log_error("what the broker has ordered cannot be written error=\"%s\"", strerror(-err));
+    save_failed(orders);
+}
+
+// ---- orders ----
+
 // A lease of which no ticket is accepted any more need not be remembered.
 static int refuse_from_now_on(struct broker_orders *orders, const json_t *order)
 {
@@ -142,12 +226,7 @@ int broker_orders_take(struct broker_orders *orders, const json_t *list, bool co
         if (confirm)
             log_info("lease=%s is to end", lease);
     }
-    if (!err && confirm)
-        err = fault_point("agent.before_save");
-    if (!err)
-        err = revocations_save(orders->revocations, time(NULL) - clock_skew(orders->box));
-    if (!err && confirm)
-        err = fault_point("agent.after_save");
+    broker_orders_save(orders);
     for (i = 0; confirm && !err && i < json_array_size(list); i++) {
         const char *lease = ordered_lease(json_array_get(list, i));
         if (lease)
@@ -161,7 +240,7 @@ json_t *broker_orders_endings(struct broker_orders *orders)
     json_t *list = json_array();
 
     for (size_t i = 0; i < orders->ending_count; i++)
-        if ((orders->endings[i].confirmed = !runs(orders->box, orders->endings[i].lease)))
+        if ((orders->endings[i].confirmed = is_complete(orders, &orders->endings[i])))
             json_array_append_new(list, json_string(orders->endings[i].lease));
     return list;
 }
@@ -205,10 +284,11 @@ int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
         err = -ERANGE;
     if (!err)
         err = history_adopt(orders->history, epoch, leases, count);
-    if (!err)
-        err = history_save(orders->history);
-    if (!err)
+    if (!err) {
+        orders->history_changed = true;
+        broker_orders_save(orders);
         note_refused(orders, leases, count);
+    }
     free(leases);
     return err;
 }
@@ -229,7 +309,7 @@ void broker_orders_end_unknown(struct broker_orders *orders)
 }
 
 // Leases that are refused and of which the broker says that they live.
-int broker_orders_restore(struct broker_orders *orders, const json_t *list)
+void broker_orders_restore(struct broker_orders *orders, const json_t *list)
 {
     const json_t *entry;
     size_t i;
@@ -243,7 +323,7 @@ int broker_orders_restore(struct broker_orders *orders, const json_t *list)
         log_warn("lease=%s is taken again: the broker has not ended it", lease);
         revocations_remove(orders->revocations, lease);
     }
-    return revocations_save(orders->revocations, time(NULL) - clock_skew(orders->box));
+    broker_orders_save(orders);
 }
 
 void broker_orders_put_point(const struct broker_orders *orders, json_t *body)
@@ -274,13 +354,23 @@ int broker_orders_open(struct box *box, struct broker_orders *orders)
 
     orders->box = box;
     err = revocations_open(directory, latest_expiry(box), &orders->revocations);
-    return err ? err : history_open(directory, &orders->history);
+    if (!err)
+        err = history_open(directory, &orders->history);
+    if (!err) {
+        orders->saver = state_saver_open(box->base, directory, saved, orders);
+        err = orders->saver ? 0 : -ENOMEM;
+    }
+    return err;
 }
 
 void broker_orders_close(struct broker_orders *orders)
 {
-    if (orders->history && history_save(orders->history) == 0)
-        log_debug("the broker's history is remembered");
+    if (orders->saver) {
+        orders->history_changed = true;
+        orders->not_before_ms = 0;
+        broker_orders_save(orders);
+        state_saver_close(&orders->saver);
+    }
     history_close(&orders->history);
     revocations_close(&orders->revocations);
     json_decref(orders->refused);

@@ -18,6 +18,10 @@ struct broker_orders {
     json_t *refused; // leases of the broker's that are on the list of revocations
     struct ending *endings;
     size_t ending_count;
+    struct state_saver *saver;
+    uint64_t begun, done;   // writings of the list of revocations: the last one, and the last that is on disk
+    bool history_changed;   // since it was last given to be written
+    int64_t not_before_ms;  // after a writing that failed
 };
 
 // -errno after logging; what is open is to be closed in any case.
@@ -26,11 +30,11 @@ int broker_orders_open(struct box *box, struct broker_orders *orders)
 void broker_orders_close(struct broker_orders *orders);
 
 // Refuses the leases of a list from now on and ends their sessions; with CONFIRM the ends are named in
-// the next report. -errno: that is not on disk, and not to be confirmed.
+// a report, once all that is on disk. -ENOMEM.
 int broker_orders_take(struct broker_orders *orders, const json_t *list, bool confirm)
     __attribute__((warn_unused_result));
-// Whether sessions of leases that are to end are still there.
-bool broker_orders_run(const struct broker_orders *orders);
+// Whether leases that are to end still have sessions, or their end is not on disk.
+bool broker_orders_wait(const struct broker_orders *orders);
 // The broker asks once more for what the report before has confirmed.
 bool broker_orders_repeat(const struct broker_orders *orders, const json_t *list);
 // Leases whose end is complete, for a report.
@@ -39,15 +43,16 @@ json_t *broker_orders_endings(struct broker_orders *orders);
 // The present point of the broker's history, from an answer. -EBADMSG: it is none.
 int broker_orders_note(struct broker_orders *orders, const json_t *answer)
     __attribute__((warn_unused_result));
-// The same with the epoch and the leases that live here, from the answer to a registration; on disk
-// afterwards. -ERANGE: an epoch that is over, or yet to come.
+// The same with the epoch and the leases that live here, from the answer to a registration.
+// -ERANGE: an epoch that is over, or yet to come.
 int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
     __attribute__((warn_unused_result));
 // Ends sessions of leases that the broker does not know any more.
 void broker_orders_end_unknown(struct broker_orders *orders);
 // Takes leases again that were refused and of which the broker says that they live.
-int broker_orders_restore(struct broker_orders *orders, const json_t *list)
-    __attribute__((warn_unused_result));
+void broker_orders_restore(struct broker_orders *orders, const json_t *list);
+// Has written what changed and could not be written before.
+void broker_orders_save(struct broker_orders *orders);
 // Adds the last point to a registration.
 void broker_orders_put_point(const struct broker_orders *orders, json_t *body);
 

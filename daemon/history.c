@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "daemon/state_file.h"
 
 enum { LEASE_MAX = 128 };
 
@@ -124,28 +123,23 @@ int history_adopt(struct history *history, int64_t epoch, const char *const *lea
     return err;
 }
 
-int history_save(const struct history *history)
+int history_print(const struct history *history, char **text, size_t *size)
 {
-    char *text = NULL;
-    size_t size = 0;
     FILE *out;
-    int err = 0;
 
     if (!*history->run)
-        return 0;
-    out = open_memstream(&text, &size);
+        return -ENOENT;
+    out = open_memstream(text, size);
     if (!out)
         return -ENOMEM;
     fprintf(out, "epoch %" PRId64 "\nseen %s %" PRId64 "\n", history->epoch, history->run,
             history->event);
     for (size_t i = 0; i < history->lease_count; i++)
         fprintf(out, "lease %s\n", history->leases[i]);
-    if (fclose(out))
-        err = -ENOMEM;
-    if (!err)
-        err = state_file_replace(history->directory, "history", text, size, "history.written");
-    free(text);
-    return err;
+    if (!fclose(out))
+        return 0;
+    free(*text);
+    return -ENOMEM;
 }
 
 bool history_accepts(const struct history *history, const char *lease, int64_t epoch)

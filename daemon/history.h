@@ -20,10 +20,12 @@ bool history_point(const struct history *history, int64_t *epoch, const char **r
 void history_note(struct history *history, const char *run, int64_t event);
 
 // The broker has named its epoch and the leases that live on this box, of whatever epoch. Not on disk
-// before history_save. -ERANGE: an epoch that is over.
+// before what history_print gives is. -ERANGE: an epoch that is over.
 int history_adopt(struct history *history, int64_t epoch, const char *const *leases, size_t count)
     __attribute__((warn_unused_result));
-int history_save(const struct history *history) __attribute__((warn_unused_result));
+// The text of the file `history`, the caller's to free. -ENOENT: nothing is known yet; -ENOMEM.
+int history_print(const struct history *history, char **text, size_t *size)
+    __attribute__((warn_unused_result));
 
 // Whether a ticket of this epoch may open sessions of the lease.
 bool history_accepts(const struct history *history, const char *lease, int64_t epoch);

@@ -12,7 +12,6 @@
 #include <sys/queue.h>
 
 #include "common/log.h"
-#include "daemon/state_file.h"
 
 struct revocation {
     TAILQ_ENTRY(revocation) link;
@@ -23,7 +22,7 @@ struct revocation {
 TAILQ_HEAD(revocation_list, revocation);
 
 struct revocations {
-    char *path, *directory;
+    char *path;
     void *tree; // by lease
     struct revocation_list all;
     bool changed;
@@ -147,10 +146,9 @@ int revocations_open(const char *directory, int64_t latest, struct revocations *
     if (!list)
         return -ENOMEM;
     TAILQ_INIT(&list->all);
-    list->directory = strdup(directory);
     if (asprintf(&list->path, "%s/revoked", directory) < 0)
         list->path = NULL;
-    err = list->directory && list->path ? load(list, latest) : -ENOMEM;
+    err = list->path ? load(list, latest) : -ENOMEM;
     if (err && err != -EBADMSG)
         log_error("cannot read the list of revoked leases path=%s/revoked error=\"%s\"", directory,
                   strerror(-err));
@@ -171,45 +169,45 @@ void revocations_close(struct revocations **pointer)
     while (!TAILQ_EMPTY(&list->all))
         forget(list, TAILQ_FIRST(&list->all));
     free(list->path);
-    free(list->directory);
     free(list);
     *pointer = NULL;
 }
 
-static int write_all(const struct revocations *list)
+static int print(const struct revocations *list, char **text, size_t *size)
 {
     const struct revocation *entry;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int err = 0;
+    FILE *out = open_memstream(text, size);
 
     if (!out)
         return -ENOMEM;
     TAILQ_FOREACH(entry, &list->all, link)
         fprintf(out, "%s %" PRId64 "\n", entry->lease, entry->until);
-    if (fclose(out))
-        err = -ENOMEM;
-    if (!err)
-        err = state_file_replace(list->directory, "revoked", text, size, "revocations.written");
-    free(text);
-    return err;
+    if (!fclose(out))
+        return 0;
+    free(*text);
+    return -ENOMEM;
 }
 
-int revocations_save(struct revocations *list, int64_t oldest)
+bool revocations_changed(const struct revocations *list)
+{
+    return list->changed;
+}
+
+int revocations_print(struct revocations *list, int64_t oldest, char **text, size_t *size)
 {
     struct revocation *entry, *next;
-    int err;
 
-    if (!list->changed)
-        return 0;
     for (entry = TAILQ_FIRST(&list->all); entry; entry = next) {
         next = TAILQ_NEXT(entry, link);
         if (entry->until < oldest)
             forget(list, entry);
     }
-    err = write_all(list);
-    if (!err)
-        list->changed = false;
+    int err = print(list, text, size);
+    list->changed = err != 0;
     return err;
+}
+
+void revocations_not_saved(struct revocations *list)
+{
+    list->changed = true;
 }

@@ -5,6 +5,7 @@
 #define RGPU_DAEMON_REVOCATIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct revocations;
@@ -16,15 +17,20 @@ int revocations_open(const char *directory, int64_t latest, struct revocations *
 void revocations_close(struct revocations **list);
 
 // Refuses LEASE from now on until UNTIL (seconds since 1970), when the last ticket has expired. Not
-// on disk before revocations_save.
+// on disk before what revocations_print gives is.
 int revocations_add(struct revocations *list, const char *lease, int64_t until)
     __attribute__((warn_unused_result));
 // The lease is taken again after all.
 void revocations_remove(struct revocations *list, const char *lease);
 bool revocations_has(const struct revocations *list, const char *lease);
 
-// Writes what changed, and forgets entries until before OLDEST: the expiry of the oldest ticket that is
-// still accepted. Only after 0 may an end be confirmed.
-int revocations_save(struct revocations *list, int64_t oldest) __attribute__((warn_unused_result));
+// Whether there is something that has not been printed.
+bool revocations_changed(const struct revocations *list);
+// The file's text, the caller's to free, without entries until before OLDEST: the expiry of the oldest ticket that
+// is still accepted. Only once it is on disk as `revoked` may an end be confirmed. -errno.
+int revocations_print(struct revocations *list, int64_t oldest, char **text, size_t *size)
+    __attribute__((warn_unused_result));
+// What was printed did not get there.
+void revocations_not_saved(struct revocations *list);
 
 #endif

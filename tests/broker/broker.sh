@@ -59,8 +59,10 @@ for name in sys.argv[1].split("."):
 print(value)' "$1"; }
 error_code() { (api "$@" || true) | at error.code; }
 
-# start_pool_box NAME [rgpud arguments]: a real rgpud with stub workers, in the broker's pool.
+# start_pool_box [VARIABLE=value...] NAME [rgpud arguments]: a real rgpud with stub workers, in the broker's pool.
 start_pool_box() {
+    local variables=()
+    while [[ ${1:-} == [A-Z]*=* ]]; do variables+=("$1"); shift; done
     local name=$1
     shift
     mkdir -p "$TMP/box-$name"
@@ -68,7 +70,7 @@ start_pool_box() {
         api GET "/v1/boxes/$name/key" | at keys >"$TMP/$name.boxkey"
         chmod 600 "$TMP/$name.boxkey"
     }
-    start_stub_box --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" \
+    start_stub_box "${variables[@]}" --name "$name" --auth ticket --key-file "$TMP/$name.boxkey" \
         --broker "$BROKER" --state-dir "$TMP/box-$name" "$@"
     await "box $name in the pool" box_is "$name" up
 }

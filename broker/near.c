@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* How near a box is. */
 #include "broker/near.h"
 

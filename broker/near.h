@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * How near a box is to where its GPUs will be used. A box says where it is by its `locality`, one or more
  * labels with dots between, such as "hall3.rack1". A request says where it is near by what it calls

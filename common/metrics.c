@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prometheus' text format.
 #include "common/metrics.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Figures in Prometheus' text format, as every exporter of rgpu writes them.
 #ifndef RGPU_COMMON_METRICS_H
 #define RGPU_COMMON_METRICS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The exporter: one request per connection, GET /metrics and nothing else. It reads at most one small
 // head, and whoever is slow or one too many is dropped: sessions must not suffer from who watches them.
 #include "daemon/exporter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Figures of this box for Prometheus, over HTTP, at an address of their own.
 #ifndef RGPU_DAEMON_EXPORTER_H
 #define RGPU_DAEMON_EXPORTER_H

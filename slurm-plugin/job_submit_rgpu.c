@@ -195,6 +195,14 @@ static const char *check_size(const job_desc_msg_t *job)
     return text;
 }
 
+/* Newer versions refuse licences of any part of a heterogeneous job but its first; those of the others are
+ * counted as soon as they are jobs, see count_part(). */
+static bool takes_licenses_later(const job_desc_msg_t *job)
+{
+    return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) && job->het_job_offset != NO_VAL &&
+           job->het_job_offset > 0;
+}
+
 int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
 {
     struct gpu_request request;
@@ -226,7 +234,7 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     if (why)
         return refuse(message, why);
     licenses_want(&request, job->min_nodes);
-    return set_licenses(&job->licenses, ours);
+    return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
 }
 
 /* ---- changes ---- */

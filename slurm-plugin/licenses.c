@@ -181,6 +181,14 @@ static uint32_t nodes_of(const job_record_t *job)
     return job->details && job->details->min_nodes ? job->details->min_nodes : 1;
 }
 
+static void give_license(job_record_t *job, const char *name, uint32_t count)
+{
+    if (!job->license_list)
+        job->license_list = list_create(license_free_rec);
+    add_license(job->license_list, name, count);
+    xstrfmtcat(job->licenses, "%s%s:%u", job->licenses ? "," : "", name, count);
+}
+
 /* slurmctld drops licences that slurm.conf does not name from its jobs when it starts. */
 static void restore_class(job_record_t *job, struct round *round)
 {
@@ -204,8 +212,27 @@ static void restore_class(job_record_t *job, struct round *round)
         return;
     if (!find_license(all_licenses(), name))
         add_license(all_licenses(), name, 0);
-    add_license(job->license_list, name, 1);
-    xstrfmtcat(job->licenses, ",%s:1", name);
+    give_license(job, name, 1);
+}
+
+/* A part of a heterogeneous job whose licences could not be given at its submission. */
+static void count_part(job_record_t *job)
+{
+    struct gpu_request request;
+    const char *why;
+    char ours[64], *position = NULL;
+
+    if (!job->het_job_id || job->het_job_offset == 0 || licenses_name_ours(job->licenses) ||
+        gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
+                          &why) < 0 ||
+        request.per_node == 0 ||
+        gpu_request_licenses(&request, nodes_of(job), ours, sizeof(ours)) < 0)
+        return;
+    for (char *entry = strtok_r(ours, ",", &position); entry; entry = strtok_r(NULL, ",", &position)) {
+        char *colon = strchr(entry, ':');
+        *colon = '\0';
+        give_license(job, entry, (uint32_t)strtoul(colon + 1, NULL, 10));
+    }
 }
 
 /* Its user may change and release it. */
@@ -269,6 +296,8 @@ static int visit_job(void *x, void *context)
     struct round *round = context;
     job_record_t *job = x;
 
+    if (IS_JOB_PENDING(job))
+        count_part(job);
     if (!job->license_list)
         return 0;
     if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) || IS_JOB_COMPLETING(job)) {

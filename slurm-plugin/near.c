@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The switches of a job's nodes. */
 #include "slurm-plugin/near.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Where a job's nodes are, by the topology that Slurm was told: boxes at their switches are preferred.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Places of nodes. */
 #include "slurm-plugin/places.h"
 

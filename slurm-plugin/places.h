@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Places of nodes, gathered by how near they are. Knows nothing of Slurm's headers. */
 #ifndef RGPU_SLURM_PLACES_H
 #define RGPU_SLURM_PLACES_H

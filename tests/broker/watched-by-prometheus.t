@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A real Prometheus reads what broker and box say, and every alert and every panel of the dashboard finds
 # its figures there.
 . "$(dirname "$0")/broker.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A job's GPUs are where its nodes are, by the switches that Slurm knows, as far as any are free there; and they
 # can compute what the job says that it needs. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -9,18 +9,18 @@ mkfifo -m 666 "$TMP/work/gate"
 exec 9<>"$TMP/work/gate"
 begin() {
     rm -f ready
-    job=$(as $ALICE sbatch --parsable --no-requeue -w n1 -o /dev/null --gres=rgpu:1 --wrap 'echo >ready; exec cat <gate')
-    await "the job" test -e ready
+    job=$(as $ALICE sbatch --parsable --no-requeue -w n1 -o /dev/null --gres=rgpu:1 --wrap 'echo $PPID >ready; exec cat <gate')
+    await "the job" test -s ready
 }
 tickets() { find "$TMP/tickets" -name '*.ticket.*' -printf '%f\n' | sort | cut -d. -f1 | xargs; }
 begin
 killed=$job
+read -r step <ready
 begin
 lives=$job
 is "$(tickets)" "$killed $lives" "two jobs have tickets"
-for pid in $(pgrep -f "^slurmstepd: \[$killed\.batch\]"); do
-    ! tr '\0' '\n' <"/proc/$pid/environ" | grep -qxF "SLURM_CONF=$SLURM_CONF" || kill -KILL "$pid"
-done
+is "$(cat "/proc/$step/comm")" slurmstepd "which slurmstepd minds"
+kill -KILL "$step"
 scancel "$killed"
 one_lease() { leases_are 1; }
 await "the end of the first" one_lease

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A slurmctld that is started while the broker is away counts what its jobs hold, and no less: it gives
 # nothing twice, and has nothing to complain of. seconds: 600
 . "$(dirname "$0")/cluster.sh"

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* POST /v1/capacity: what is free, how often requests fit, what a scheduler's leases hold and which of them would
+ * have to go, all at one instant; and looking changes nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/capacity.h"
+#include "tests/broker/pool_sample.h"
+
+static struct pool *pool;
+static json_t *view;
+
+static void look(const char *requests, const char *request, const char *keys)
+{
+    json_t *list = json_loads(requests, 0, NULL), *one = request ? json_loads(request, 0, NULL) : NULL;
+    json_t *victims = keys ? json_loads(keys, 0, NULL) : NULL;
+    struct capacity_query query = {.key_prefix = "s/", .requests = list, .limit = 3, .request = one,
+                                   .keys = victims, .sequence = UINT64_MAX};
+    const char *why = "";
+
+    json_decref(view);
+    view = capacity_view(pool, &query, &why);
+    if (!view)
+        diag("%s", why);
+    json_decref(list);
+    json_decref(one);
+    json_decref(victims);
+}
+
+static int number(const char *name) { return (int)json_integer_value(json_object_get(view, name)); }
+static int gigabytes(const char *name)
+{
+    return (int)((uint64_t)json_integer_value(json_object_get(view, name)) / GB);
+}
+static int now(size_t i)
+{
+    return (int)json_integer_value(json_object_get(json_array_get(json_object_get(view, "requests"), i), "now"));
+}
+static bool ever(size_t i)
+{
+    return json_is_true(json_object_get(json_array_get(json_object_get(view, "requests"), i), "ever"));
+}
+static const char *preempted(void)
+{
+    static char text[256];
+    json_t *key;
+    size_t i;
+
+    text[0] = '\0';
+    json_array_foreach(json_object_get(view, "preempt"), i, key)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", json_string_value(key));
+    return text;
+}
+
+/* A lease of the scheduler's with one GPU. */
+static void hold(const char *key, struct pool_gpu *gpu, enum gpu_mode mode, uint64_t memory)
+{
+    struct pool_lease *lease = lease_new();
+
+    lease->key = strdup(key);
+    lease->key_owner = KEYS_OF_SCHEDULERS;
+    lease->state = LEASE_GRANTED;
+    snprintf(lease->id, sizeof(lease->id), "L%s", key);
+    lease->hold_count = 1;
+    lease->holds = calloc(1, sizeof(*lease->holds));
+    if (!lease->holds || pool_add_lease(pool, lease) < 0)
+        bail("no lease");
+    lease->holds[0] = (struct pool_hold){.gpu = gpu, .box = gpu->box, .mode = mode, .memory = memory,
+                                         .context = mode == GPU_SHARED ? GB : 0};
+    pool_take(&lease->holds[0]);
+}
+
+static void free_things(struct pool_box *whole, struct pool_box *shared)
+{
+    look("[]", NULL, NULL);
+    is_int(number("known"), 6, "all GPUs are known");
+    is_int(number("gpus"), 4, "whole ones are free");
+    is_int(gigabytes("memory"), 2 * 99, "and memory of the others, less a context on each");
+    whole->drained = true;
+    look("[]", NULL, NULL);
+    is_int(number("gpus"), 0, "those of a drained box are not free");
+    is_int(number("known"), 6, "but known");
+    whole->drained = false;
+    shared->gpus[0]->automatic = true;
+    look("[]", NULL, NULL);
+    is_int(number("gpus"), 5, "one that may change its mode counts as whole");
+    is_int(gigabytes("memory"), 2 * 99, "and in shares");
+    shared->gpus[0]->automatic = false;
+}
+
+static void requests(void)
+{
+    look("[{\"gpus\": [{}]}, {\"gpus\": [{\"count\": 2}], \"same_box\": true},"
+         " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200}]}, {\"gpus\": [{\"count\": 7}]},"
+         " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"}]", NULL, NULL);
+    is_int(now(0), 3, "no further than the limit");
+    is_int(now(1), 2, "two of one box fit twice");
+    is_int(now(2), 2, "a share of half and more of a GPU once on each");
+    is_int(now(3) + ever(3), 0, "more than there are: never");
+    ok(now(4) == 1 && ever(4), "all of a model, once");
+    ok(now(5) == 0 && !ever(5), "one that is not there: never");
+    is_int(number("gpus"), 4, "all of it is still free");
+    look("[{\"gpus\": [{\"count\": 0}]}]", NULL, NULL);
+    ok(!view, "a request that is none is refused");
+}
+
+static void leases(struct pool_box *whole, struct pool_box *shared)
+{
+    json_t *list, *entry;
+    size_t i;
+    int gpus = 0, bytes = 0;
+
+    hold("s/1", whole->gpus[0], GPU_EXCLUSIVE, 0);
+    hold("s/2", whole->gpus[1], GPU_EXCLUSIVE, 0);
+    hold("s/3", whole->gpus[2], GPU_EXCLUSIVE, 0);
+    hold("s/4", shared->gpus[0], GPU_SHARED, 60 * GB);
+    hold("other/5", whole->gpus[3], GPU_EXCLUSIVE, 0);
+    look("[{\"gpus\": [{}]}, {\"gpus\": [{\"mode\": \"shared\", \"memory\": 42949672960}]}]", NULL, NULL);
+    list = json_object_get(view, "leases");
+    json_array_foreach(list, i, entry) {
+        gpus += (int)json_integer_value(json_object_get(entry, "gpus"));
+        bytes += (int)((uint64_t)json_integer_value(json_object_get(entry, "memory")) / GB);
+    }
+    is_int((int)json_array_size(list), 4, "leases with such keys");
+    is_int(gpus, 3, "hold whole GPUs");
+    is_int(bytes, 60, "and shares");
+    ok(now(0) == 0 && ever(0), "a whole one must be waited for");
+    is_int(now(1), 2, "a share is there beside the other, and on the other GPU");
+}
+
+static void victims(struct pool_box *whole)
+{
+    const char *all = "[\"s/1\", \"s/2\", \"s/3\", \"s/4\", \"other/6\", \"no such\", 3]";
+
+    look("[]", "{\"gpus\": [{}]}", all);
+    is_str(preempted(), "s/1", "for one GPU the first goes");
+    look("[]", "{\"gpus\": [{\"count\": 2}]}", "[\"s/4\", \"s/3\", \"s/2\"]");
+    is_str(preempted(), "s/3 s/2", "who has none that is of use stays");
+    look("[]", "{\"gpus\": [{\"count\": 4}]}", all);
+    is_str(preempted(), "", "where all would not be enough, none");
+    look("[]", "{\"gpus\": [{\"mode\": \"shared\", \"memory\": 1073741824}]}", all);
+    is_str(preempted(), "", "where it fits anyway, none");
+    look("[]", "{\"gpus\": 3}", all);
+    ok(view && json_is_null(json_object_get(view, "preempt")), "a request that is none makes no room");
+    is_int((int)(whole->gpus[0]->holders + whole->gpus[1]->holders + whole->gpus[2]->holders), 3,
+           "and nothing was taken from anybody");
+}
+
+int main(void)
+{
+    struct pool_box *whole, *shared;
+
+    pool = pool_new();
+    whole = sample_box(pool, "a", 4, "H200", 100 * GB, GPU_EXCLUSIVE);
+    shared = sample_box(pool, "b", 2, "H100", 100 * GB, GPU_SHARED);
+    free_things(whole, shared);
+    requests();
+    leases(whole, shared);
+    victims(whole);
+    json_decref(view);
+    pool_free(&pool);
+    return done();
+}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # libcuda.so.1: the stand-in for the driver's library.
 CLIENT_SOURCES := $(wildcard client-lib/*/*.c) \
-    $(addprefix $(B)/gen/,api_calls.c api_unsupported.c client_calls.c proc_table.c cuda_ops.c)
+    $(addprefix $(B)/gen/,api_calls.c api_watched.c api_unsupported.c client_calls.c proc_table.c cuda_ops.c)
 # Statically linked where it can be, since it is loaded into every program.
 # A client must not be able to tell this library's dependencies from its own: archives are hidden.
 CLIENT_LDFLAGS := -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -Wl,--exclude-libs,ALL \

@@ -132,7 +132,7 @@ struct wire_snapshot {
     uint32_t version;
     uint32_t devices;
     int32_t driver_version; // as cuDriverGetVersion
-    uint32_t reserved;
+    uint32_t budgeted;      // 1: the lease has a budget, which total_memory is
 };
 struct wire_device {
     char name[128]; // NUL-terminated

@@ -119,6 +119,8 @@ void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
         device[i] = rows[ordinals[i]];
         if (budget && budget < device[i].total_memory)
             device[i].total_memory = budget;
+        if (budget)
+            snapshot->budgeted = 1;
         for (unsigned j = 0; j < count; j++)
             peer[i * count + j] = peers[ordinals[i] * devices.count + ordinals[j]];
     }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client_calls.h"
 #include "common/clock.h"
@@ -46,8 +47,8 @@ static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t 
     return true;
 }
 
-CUresult wait_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size,
-                          CUstream stream)
+static CUresult await_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size,
+                           CUstream stream)
 {
     uint64_t until = 0;
     for (unsigned int spins = 0; !flag_reached(session, index, value); spins++) {
@@ -71,6 +72,15 @@ CUresult wait_flag(struct box_session *session, uint32_t index, uint32_t value, 
         return flag_reached(session, index, value) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
     }
     return CUDA_SUCCESS;
+}
+
+CUresult wait_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size,
+                   CUstream stream)
+{
+    uint64_t began = watch_begin();
+    CUresult result = await_flag(session, index, value, size, stream);
+    watch_wait_end(size ? WATCH_WAIT_DATA : WATCH_WAIT_GPU, began);
+    return result;
 }
 
 CUresult copy_fence(struct box_session *session, CUstream stream)

@@ -6,6 +6,7 @@
 #include "client-lib/move/late_push.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/call.h"
+#include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
@@ -130,6 +131,8 @@ static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream st
         result = to_gpu ? copy_host_to_device(session, device, host, size, stream, wait)
                         : copy_device_to_host(session, host, device, size, stream, wait);
     memory_leave(entered);
+    if (result == CUDA_SUCCESS)
+        watch_copied(to_gpu ? WATCH_TO_GPU : WATCH_FROM_GPU, size);
     return result;
 }
 

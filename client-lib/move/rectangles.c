@@ -12,6 +12,7 @@
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
 #include "client-lib/objects/addresses.h"
+#include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
@@ -233,6 +234,9 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from, con
         return copy_on_host(session, copy, stream);
 
     struct side *host = copy->from.device ? copy->to.device ? NULL : &copy->to : &copy->from;
+    if (host)
+        watch_copied(host == &copy->from ? WATCH_TO_GPU : WATCH_FROM_GPU,
+                     copy->width * copy->height * copy->depth);
     if (host && !is_one_request(session, copy, host))
         return copy_rows(session, copy, stream, wait);
     CUDA_MEMCPY3D request = rect_request(copy);

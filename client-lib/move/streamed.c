@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "client-lib/move/copies.h"
+#include "client-lib/report/watch.h"
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
 #include "common/scope.h"
@@ -69,7 +70,9 @@ CUresult streamed_from_device(struct box_session *session, void *dst, CUdevicept
         free(pull);
     } else if (wait) {
         link_flush(session->link);
+        uint64_t began = watch_begin();
         session_wait(session, &waiter);
+        watch_wait_end(WATCH_WAIT_DATA, began);
         result = waiter.result;
         // A session that is lost keeps the pull: its data can no longer come.
         if (waiter.done)

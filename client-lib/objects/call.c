@@ -7,6 +7,7 @@
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/objects/thread_stream.h"
+#include "client-lib/report/watch.h"
 #include "client-lib/session/process.h"
 #include "client-lib/session/send.h"
 #include "client-lib/session/staging_blocks.h"
@@ -242,7 +243,10 @@ CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *byte
     struct box_session *session = call->session;
     struct waiter waiter = {.reply = reply, .reply_size = size, .bytes = bytes,
                             .bytes_room = room};
-    if (!session_ask(session, call->record, &waiter))
+    uint64_t began = watch_begin();
+    bool asked = session_ask(session, call->record, &waiter);
+    watch_wait_end(cuda_op_waits_for_gpu(call->op) ? WATCH_WAIT_GPU : WATCH_WAIT_ANSWER, began);
+    if (!asked)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (used)
         *used = waiter.bytes_used;

@@ -7,6 +7,7 @@
 
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/report/tell.h"
 #include "client_calls.h"
 #include "common/log.h"
 
@@ -63,6 +64,10 @@ static CUresult allocate(struct request *request, CUdeviceptr *dptr)
     }
     while (clashes)
         request->release(request, clashing[--clashes]);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && context->session->budgeted)
+        tell_once("an allocation of %zu bytes does not fit into the lease's share of GPU memory on box %s: ask "
+                  "for a larger share (srun --rgpu-mem, rgpuctl run --mem) or for a whole GPU",
+                  request->size, context->session->box);
     return result;
 }
 

@@ -8,6 +8,7 @@
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/parameters.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/report/watch.h"
 #include "client_calls.h"
 
 // The packed parameters of the `extra` form; NULL where the form is wrong.
@@ -210,6 +211,8 @@ CUresult kernel_launch(const struct launch *launch)
         result = check_attributes(c, call.session);
     if (result != CUDA_SUCCESS)
         return result;
+    if (watching())
+        watch_kernel(object->function.name, c);
 
     size_t attributes = c->numAttrs * sizeof(struct wire_launch_attribute);
     struct args_launch *args = call_reserve(&call, sizeof(*args) + attributes + layout->bytes);

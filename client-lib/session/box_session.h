@@ -50,6 +50,7 @@ struct box_session {
     uint64_t id;
     struct control_stream stream; // the connection; the link's own where the transport is tcp
     struct link *link;
+    char transport_reason[256]; // why this one, and no other
     const struct link_staging *staging; // NULL where memory is neither shared nor reached
     bool reached;                       // the worker reads and writes our memory one-sidedly
     struct staging *blocks;             // this side's account of the staging blocks
@@ -57,6 +58,7 @@ struct box_session {
     CUdevice first_device;              // program's number of devices[0]
     uint32_t device_count;
     int driver_version;
+    bool budgeted;                      // the lease has a share of memory, and not whole GPUs
     struct wire_device *devices;
     struct wire_peer *peers; // device_count squared
 

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "client-lib/report/tell.h"
 #include "client-lib/session/rdma_settings.h"
 #include "common/log.h"
 
@@ -24,11 +25,6 @@ enum {
     SPIN_PROCESSORS = 8,
     SPIN_FOR_GPU_US = 2000,
 };
-
-static void tell(const char *text)
-{
-    fprintf(stderr, "rgpu: %s\n", text);
-}
 
 struct word {
     const char *name;
@@ -44,10 +40,12 @@ static int word_of(const char *variable, const struct word *words, size_t count,
     for (size_t i = 0; i < count; i++)
         if (strcmp(text, words[i].name) == 0)
             return words[i].value;
-    fprintf(stderr, "rgpu: %s is not one of", variable);
-    for (size_t i = 0; i < count; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", words[i].name);
-    fprintf(stderr, "\n");
+    char known[160] = "";
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof(known) - used, "%s %s", i ? "," : "", words[i].name);
+    }
+    tell("%s is not one of%s", variable, known);
     return -1;
 }
 
@@ -267,6 +265,7 @@ int session_choose_link(struct box_session *session, const struct session_welcom
         return -1;
     // What is still said on the connection is its end.
     tls_discard(&session->stream.tls);
+    snprintf(session->transport_reason, sizeof(session->transport_reason), "%s", choice.reason);
     log_info("session opened box=%s session=%llu protection=%s transport=%s reason=\"%s\"",
              session->box, (unsigned long long)session->id,
              control_protection_name(welcome->protection), link_name(session->link), choice.reason);

@@ -7,18 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/report/summary.h"
+#include "client-lib/report/tell.h"
+#include "client-lib/report/watch.h"
 #include "client-lib/session/choose_transport.h"
 #include "client-lib/session/snapshot_read.h"
 #include "client-lib/session/staging_blocks.h"
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/ticket.h"
-
-// The one line that tells a user why there is no GPU, even where logging is off.
-static void tell(const char *text)
-{
-    fprintf(stderr, "rgpu: %s\n", text);
-}
 
 static struct box_session *session_try(const struct session_request *request,
                                    struct session_error *error)
@@ -74,7 +71,7 @@ static CUresult open_box(const struct session_request *request)
         session = session_try(&over_tcp, &error);
     }
     if (!session) {
-        tell(error.text);
+        tell("%s", error.text);
         return error.result ? (CUresult)error.result : CUDA_ERROR_SYSTEM_NOT_READY;
     }
     session->first_device = session_device_count;
@@ -131,8 +128,22 @@ static void close_all(void)
     session_device_count = 0;
 }
 
+static void describe_sessions(FILE *out)
+{
+    for (unsigned int i = 0; i < session_count; i++) {
+        const struct box_session *session = sessions[i];
+        uint64_t sent, received;
+        link_bytes(session->link, &sent, &received);
+        fprintf(out, SUMMARY_LINE "box %s, session %llu, over %s (%s): %llu bytes sent on the link, %llu received\n",
+                session->box, (unsigned long long)session->id,
+                link_name(session->link), session->transport_reason, (unsigned long long)sent,
+                (unsigned long long)received);
+    }
+}
+
 CUresult sessions_open(void)
 {
+    watch_describe(describe_sessions);
     struct session_request request = {0};
     if (transport_choice(&request.transport) != 0 || protection_choice(&request.protection) != 0)
         return CUDA_ERROR_INVALID_VALUE;

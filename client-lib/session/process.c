@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "client-lib/report/watch.h"
 #include "client-lib/session/opening.h"
 #include "common/scope.h"
 
@@ -17,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 // In the child of a fork CUDA cannot be used, as with a local GPU; the parent's sessions go on.
 static void forget_in_child(void)
 {
+    watch_abandon();
     if (atomic_load(&state) == READY) {
         atomic_store(&state, FORKED);
         sessions_abandon();

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "client-lib/report/watch.h"
 #include "client-lib/session/waiting.h"
 
 struct wire_request *session_reserve(struct box_session *session, uint16_t op, uint64_t context,
@@ -17,7 +18,9 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
     *result = session_lost(session);
     if (*result != CUDA_SUCCESS)
         return NULL;
+    uint64_t began = watch_begin();
     struct wire_request *record = link_reserve(session->link, (uint32_t)whole);
+    watch_wait_end(WATCH_WAIT_ROOM, began);
     if (!record) {
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
         *result = session_lost(session);

@@ -29,6 +29,7 @@ int snapshot_take(struct box_session *session, const void *bytes, size_t size)
            n * n * sizeof(struct wire_peer));
     session->device_count = head.devices;
     session->driver_version = head.driver_version;
+    session->budgeted = head.budgeted != 0;
     for (size_t i = 0; i < n; i++) {
         struct wire_device *device = &session->devices[i];
         device->name[sizeof(device->name) - 1] = 0;

@@ -2,6 +2,7 @@
 // Waiting for what a worker sends: one thread at a time reads the link and hands out the events.
 #include "client-lib/session/waiting.h"
 
+#include "client-lib/report/watch.h"
 #include "client-lib/session/incoming.h"
 #include "common/log.h"
 #include "common/scope.h"
@@ -85,6 +86,7 @@ void session_wait(struct box_session *session, struct waiter *waiter)
 bool session_take_credit(struct box_session *session)
 {
     struct waiter waiter = {0};
+    uint64_t began = watch_begin();
     SCOPED_LOCK(&session->lock);
     while (!session->credits && !session_lost(session)) {
         if (!session->receiving) {
@@ -104,6 +106,7 @@ bool session_take_credit(struct box_session *session)
             pthread_cond_destroy(&waiter.changed);
         }
     }
+    watch_wait_end(WATCH_WAIT_ROOM, began);
     bool taken = session->credits > 0 && !session_lost(session);
     if (taken)
         session->credits--;

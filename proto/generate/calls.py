@@ -195,6 +195,16 @@ class Call:
     def arguments(self):
         return ', '.join(p.name for p in self.params)
 
+    @property
+    def names(self):
+        """The arguments of a call by the names of its prototype."""
+        return ', '.join(re.search(r'(\w+)(?:\[.*\])?$', p.strip()).group(1)
+                         for p in split_params(self.text))
+
+    @property
+    def waits_for_gpu(self):
+        return self.cls == 'blocking' and 'brief' not in self.flags
+
     def layout(self):
         """Fields of the argument structure, widest first so that there are no holes to leak:
         type, name, dimension, width."""

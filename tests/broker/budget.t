@@ -30,6 +30,8 @@ pid_one=$PID
 is "$(tell one total)" "total $((1000 * MIB))" "cuDeviceTotalMem shows the budget"
 is "$(tell one info)" "free $((1000 * MIB)) total $((1000 * MIB))" "and cuMemGetInfo, all of it free"
 is "$(tell one take $((1001 * MIB)))" $OOM "one byte more than the budget is too much"
+like "$(cat "$TMP/one.log")" "rgpu: an allocation of $((1001 * MIB)) bytes does not fit into the lease's share of GPU memory on box box1.*: ask for a larger share" \
+    "of which the user is told, without any variable set"
 is "$(tell one take $((600 * MIB)))" CUDA_SUCCESS "600 of 1000 MiB"
 program two
 is "$(tell two info)" "free $((400 * MIB - context)) total $((1000 * MIB))" "a second process sees what is left, less its own context"
@@ -52,6 +54,8 @@ is "$(tell three take $((500 * MIB)))" CUDA_SUCCESS "all of it"
 is "$(tell two take $((1000 * MIB - context)))" CUDA_SUCCESS "beside all of the first"
 api DELETE "/v1/leases/$(at lease.id <<<"$other")" >/dev/null
 ok "a lease that is released takes its sessions with it" await "the end" lease_is "$(at lease.id <<<"$other")" ended
+tell three info >/dev/null
+like "$(cat "$TMP/three.log")" 'rgpu: the session with box box1.* is lost: .*lease' "their users are told why"
 is "$(tell two info)" "free 0 total $((1000 * MIB))" "and leaves the others alone"
 
 # 128 processes of one share. One context is counted by the broker, the others have to fit.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls of the driver that the client library carries. */
+/* Generated from proto/cuda.spec: the calls of the driver that the client library carries. Each is written
+ * under its own name and compiled as NAME_call: what is exported is in api_watched.c. */
 #ifndef GEN_API_CALLS_H
 #define GEN_API_CALLS_H
 #include "cuda_ops.h"
@@ -7,7 +8,8 @@
 % for c in cuda:
 %   if not c.is_unsupported:
 %       for symbol, _, _ in c.symbols():
-RGPU_EXPORT CUresult ${symbol}(${c.c_params if c.is_sent else c.prototype});
+#define ${symbol} ${symbol}_call
+CUresult ${symbol}(${c.c_params if c.is_sent else c.prototype});
 %       end
 %   end
 % end

@@ -8,6 +8,19 @@ static const char *const names[CUDA_OP_LIMIT] = {
 % end
 };
 
+static const bool waits_for_gpu[CUDA_OP_LIMIT] = {
+% for c in sent:
+%   if c.waits_for_gpu:
+    [${c.number}] = true,
+%   end
+% end
+};
+
+bool cuda_op_waits_for_gpu(unsigned int op)
+{
+    return op < CUDA_OP_LIMIT && waits_for_gpu[op];
+}
+
 const char *cuda_op_name(unsigned int op)
 {
     return op < CUDA_OP_LIMIT && names[op] ? names[op] : "unknown";

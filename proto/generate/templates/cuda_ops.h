@@ -2,6 +2,7 @@
 /* Generated from proto/cuda.spec. */
 #ifndef GEN_CUDA_OPS_H
 #define GEN_CUDA_OPS_H
+#include <stdbool.h>
 #include <stdint.h>
 #include "proto/cuda_abi.h"
 
@@ -13,6 +14,8 @@ enum cuda_op {
 #define CALL_PROTOCOL_VERSION ${protocol.version}
 #define CUDA_OP_LIMIT ${limit}
 const char *cuda_op_name(unsigned int op);
+// Whether its answer may take as long as work of the GPU does.
+bool cuda_op_waits_for_gpu(unsigned int op);
 
 % for c in sent:
 struct args_${c.symbol} {

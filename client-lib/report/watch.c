@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counts of each thread.
+#include "client-lib/report/watch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-lib/report/summary.h"
+#include "client-lib/report/timeline.h"
+#include "common/log.h"
+
+atomic_bool watch_on;
+
+// Who got at once what he came for has not waited.
+enum { NO_WAIT_NS = 1000 };
+
+static struct {
+    bool summary, timeline, failures;
+    uint64_t began;
+    pthread_key_t key; // gives the counts of a thread back when it ends
+    struct thread_counts *_Atomic threads;
+    void (*describe)(FILE *out);
+} watch;
+
+static __thread struct thread_counts *mine;
+
+static void thread_ends(void *argument)
+{
+    struct thread_counts *counts = argument;
+    if (watching() && counts->events)
+        timeline_write(counts);
+    mine = NULL;
+    atomic_store(&counts->owned, false);
+}
+
+// The counts of a thread that has ended, so that many short threads need no more memory than few.
+static struct thread_counts *left_behind(void)
+{
+    for (struct thread_counts *at = atomic_load(&watch.threads); at; at = at->next) {
+        bool owned = false;
+        if (atomic_compare_exchange_strong(&at->owned, &owned, true))
+            return at;
+    }
+    return NULL;
+}
+
+static struct thread_counts *new_counts(void)
+{
+    struct thread_counts *counts = calloc(1, sizeof(*counts));
+    if (!counts)
+        return NULL;
+    if (watch.timeline)
+        counts->events = calloc(TIMELINE_EVENTS, sizeof(*counts->events));
+    atomic_store(&counts->owned, true);
+    counts->next = atomic_load(&watch.threads);
+    while (!atomic_compare_exchange_weak(&watch.threads, &counts->next, counts))
+        ;
+    return counts;
+}
+
+// The calling thread's; NULL where memory has run out.
+static struct thread_counts *my_counts(void)
+{
+    if (__builtin_expect(!mine, 0)) {
+        mine = left_behind();
+        if (!mine)
+            mine = new_counts();
+        if (!mine)
+            return NULL;
+        mine->tid = gettid();
+        pthread_setspecific(watch.key, mine);
+    }
+    return mine;
+}
+
+static void add_event(struct thread_counts *counts, const struct timeline_event *event)
+{
+    if (!counts->events)
+        return;
+    counts->events[counts->event_count++] = *event;
+    if (counts->event_count == TIMELINE_EVENTS)
+        timeline_write(counts);
+}
+
+CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
+{
+    struct thread_counts *counts = my_counts();
+    if (!counts)
+        return result;
+    uint64_t ended = clock_ns(), ns = ended - began;
+    struct call_count *count = &counts->calls[op];
+    count_add(&count->calls, 1);
+    count_add(&count->ns, ns);
+    if (ns > count_read(&count->longest_ns))
+        atomic_store_explicit(&count->longest_ns, ns, memory_order_relaxed);
+    // "Not yet" is an answer, and no failure.
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) {
+        count_add(&count->failed, 1);
+        if (watch.failures)
+            log_debug("call failed name=%s result=%d", cuda_op_name(op), (int)result);
+    }
+    counts->now.began = began;
+    counts->now.ended = ended;
+    counts->now.result = (int32_t)result;
+    counts->now.op = (uint16_t)op;
+    add_event(counts, &counts->now);
+    counts->now = (struct timeline_event){0};
+    return result;
+}
+
+void watch_waited(enum watch_wait reason, uint64_t began)
+{
+    struct thread_counts *counts = my_counts();
+    if (!counts)
+        return;
+    uint64_t ended = clock_ns(), ns = ended - began;
+    if (ns < NO_WAIT_NS)
+        return;
+    struct wait_count *count = &counts->waits[reason];
+    count_add(&count->waits, 1);
+    count_add(&count->ns, ns);
+    if (!count_read(&count->shortest_ns) || ns < count_read(&count->shortest_ns))
+        atomic_store_explicit(&count->shortest_ns, ns ? ns : 1, memory_order_relaxed);
+    add_event(counts, &(struct timeline_event){.began = began, .ended = ended,
+                                               .wait = (uint16_t)reason});
+}
+
+void watch_bytes(enum watch_direction direction, size_t size)
+{
+    struct thread_counts *counts = my_counts();
+    if (!counts)
+        return;
+    count_add(&counts->copied[direction].copies, 1);
+    count_add(&counts->copied[direction].bytes, size);
+    counts->now.bytes += size;
+}
+
+void watch_kernel(const char *name, const CUlaunchConfig *config)
+{
+    struct thread_counts *counts = watch.timeline ? my_counts() : NULL;
+    if (!counts)
+        return;
+    struct timeline_event *now = &counts->now;
+    strncpy(now->kernel, name ? name : "(kernel without a name)", sizeof(now->kernel) - 1);
+    now->grid[0] = config->gridDimX;
+    now->grid[1] = config->gridDimY;
+    now->grid[2] = config->gridDimZ;
+    now->block[0] = config->blockDimX;
+    now->block[1] = config->blockDimY;
+    now->block[2] = config->blockDimZ;
+}
+
+void watch_describe(void (*describe)(FILE *out))
+{
+    watch.describe = describe;
+}
+
+void watch_abandon(void)
+{
+    atomic_store(&watch_on, false);
+}
+
+static bool is_set(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && *text && strcmp(text, "0") != 0;
+}
+
+__attribute__((constructor)) static void watch_start(void)
+{
+    watch.began = clock_ns();
+    watch.summary = is_set("RGPU_STATS");
+    const char *level = getenv("RGPU_LOG");
+    enum log_level wanted;
+    watch.failures = level && log_level_parse(level, &wanted) == 0 && wanted >= LOG_LEVEL_DEBUG;
+    if (is_set("RGPU_TRACE"))
+        watch.timeline = timeline_open(getenv("RGPU_TRACE"));
+    if (watch.summary || watch.timeline || watch.failures)
+        atomic_store(&watch_on, pthread_key_create(&watch.key, thread_ends) == 0);
+}
+
+__attribute__((destructor)) static void watch_end(void)
+{
+    if (!watching())
+        return;
+    atomic_store(&watch_on, false);
+    pthread_key_delete(watch.key);
+    struct thread_counts *threads = atomic_load(&watch.threads);
+    for (struct thread_counts *at = threads; watch.timeline && at; at = at->next)
+        if (at->events)
+            timeline_write(at);
+    if (watch.timeline)
+        timeline_close();
+    if (!watch.summary || !threads)
+        return;
+    // Written in one piece, as other processes of the job write theirs.
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    summary_write(out, threads, watch.began);
+    if (watch.describe)
+        watch.describe(out);
+    if (fclose(out) == 0)
+        fwrite(text, 1, size, stderr);
+    free(text);
+}

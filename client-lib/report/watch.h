@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Watching the calls of a program: RGPU_STATS=1 ends with a summary on standard error, RGPU_TRACE=file
+// writes a timeline, RGPU_LOG=debug names each call that fails. Each exported call (api_watched.c, which
+// is generated) and each place where a thread waits asks watching() first; where nothing is asked for,
+// that is all it costs.
+//
+// What is counted belongs to the thread that counts it, so nothing here takes a lock but a full buffer
+// of the timeline on its way to the file. Any thread may call.
+#ifndef RGPU_CLIENT_WATCH_H
+#define RGPU_CLIENT_WATCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "client-lib/report/counts.h"
+#include "common/clock.h"
+#include "proto/cuda_abi.h"
+
+// Set when the library is loaded; false in the child of a fork and at the end of the process.
+extern atomic_bool watch_on;
+static inline bool watching(void)
+{
+    return __builtin_expect(atomic_load_explicit(&watch_on, memory_order_relaxed), 0);
+}
+
+// A point in time, for the functions below; 0 where nobody watches.
+static inline uint64_t watch_begin(void)
+{
+    return watching() ? clock_ns() : 0;
+}
+
+// The call OP (enum cuda_op) began at BEGAN and gives RESULT, which is returned.
+CUresult watch_call(unsigned int op, uint64_t began, CUresult result);
+
+void watch_waited(enum watch_wait reason, uint64_t began);
+static inline void watch_wait_end(enum watch_wait reason, uint64_t began)
+{
+    if (__builtin_expect(began != 0, 0))
+        watch_waited(reason, began);
+}
+
+// What the call that the thread is in does: SIZE bytes of the program's memory, or a kernel.
+void watch_bytes(enum watch_direction direction, size_t size);
+static inline void watch_copied(enum watch_direction direction, size_t size)
+{
+    if (watching())
+        watch_bytes(direction, size);
+}
+// NAME may be NULL, and is copied.
+void watch_kernel(const char *name, const CUlaunchConfig *config);
+
+// Has DESCRIBE write its lines into the summary; each begins with SUMMARY_LINE.
+void watch_describe(void (*describe)(FILE *out));
+
+// In the child of a fork: what the parent's threads have counted is theirs.
+void watch_abandon(void);
+
+#endif

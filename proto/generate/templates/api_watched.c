@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does, and
+ * tells those who watch (client-lib/report/watch.h). */
+#include "client-lib/report/watch.h"
+#include "cuda_ops.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+% for c in cuda:
+%   if not c.is_unsupported:
+%       for symbol, _, _ in c.symbols():
+EXPORT CUresult ${symbol}(${c.prototype});
+CUresult ${symbol}_call(${c.prototype});
+CUresult ${symbol}(${c.prototype})
+{
+    if (!watching())
+        return ${symbol}_call(${c.names});
+    uint64_t began = watch_begin();
+    return watch_call(${c.number}, began, ${symbol}_call(${c.names}));
+}
+
+%       end
+%   end
+% end

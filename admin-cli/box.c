@@ -13,6 +13,7 @@
 #include "admin-cli/pool.h"
 #include "admin-cli/table.h"
 #include "common/endpoint.h"
+#include "common/scope.h"
 
 #define DEFAULT_SOCKET "/run/rgpu/rgpud.sock"
 enum { ANSWER_MAX = 16 << 20, TIMEOUT_MS = 5000 };
@@ -146,7 +147,7 @@ static int query(const struct command *command, int argc, char **argv,
                  const struct table_column *columns, json_t **out)
 {
     struct command_line line;
-    char *answer;
+    SCOPED_FREE char *answer = NULL;
     int status = command_parse(command, argc, argv, &line);
 
     if (status >= 0)
@@ -162,7 +163,6 @@ static int query(const struct command *command, int argc, char **argv,
         return explain_failure(path, err);
     json_t *rows = json_array();
     err = parse_answer(answer, rows);
-    free(answer);
     status = err ? EXIT_ANSWER_NO
                  : print_rows(rows, columns, command_value(command, &line, "json") != NULL);
     if (out && !status)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "admin-cli/pool.h"
+#include "common/scope.h"
 
 static const struct table_column box_columns[] = {
     {"BOX", "name", TABLE_TEXT},         {"STATE", "state", TABLE_TEXT},
@@ -280,7 +281,7 @@ static void print_event(const json_t *event)
 {
     static const char *const members[] = {"box", "gpu", "lease"};
     time_t when = (time_t)json_integer_value(json_object_get(event, "time"));
-    char stamp[32] = "", *detail;
+    char stamp[32] = "";
     struct tm parts;
 
     if (localtime_r(&when, &parts))
@@ -291,10 +292,9 @@ static void print_event(const json_t *event)
         if (value)
             printf(" %s=%s", members[i], value);
     }
-    detail = json_dumps(json_object_get(event, "detail"), JSON_COMPACT);
+    SCOPED_FREE char *detail = json_dumps(json_object_get(event, "detail"), JSON_COMPACT);
     printf(" by=\"%s\"%s%s\n", json_string_value(json_object_get(event, "actor")),
            detail && strcmp(detail, "{}") ? " " : "", detail && strcmp(detail, "{}") ? detail : "");
-    free(detail);
 }
 
 static void print_events(const struct pool *pool, const json_t *events, json_int_t *last)

@@ -10,6 +10,7 @@
 
 #include "admin-cli/pool.h"
 #include "common/program_path.h"
+#include "common/scope.h"
 
 #define SETTINGS_FILE "/etc/rgpu/slurm.conf"
 
@@ -114,15 +115,13 @@ static const struct {
 static bool has_name(const char *pid, const char *name)
 {
     char path[PATH_MAX], text[64] = "";
-    FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%s/comm", pid);
-    file = fopen(path, "re");
+    SCOPED_FILE FILE *file = fopen(path, "re");
     if (!file)
         return false;
     if (!fgets(text, sizeof(text), file))
         *text = '\0';
-    fclose(file);
     text[strcspn(text, "\n")] = '\0';
     return !strcmp(text, name);
 }
@@ -130,13 +129,13 @@ static bool has_name(const char *pid, const char *name)
 // 1: mapped, 0: not, -1: that cannot be seen.
 static int has_mapped(const char *pid, const char *plugin)
 {
-    char path[PATH_MAX], *line = NULL;
+    SCOPED_FREE char *line = NULL;
+    char path[PATH_MAX];
     size_t room = 0;
     int found = 0, lines = 0;
-    FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-    file = fopen(path, "re");
+    SCOPED_FILE FILE *file = fopen(path, "re");
     if (!file)
         return -1;
     while (!found && getline(&line, &room, file) > 0) {
@@ -144,8 +143,6 @@ static int has_mapped(const char *pid, const char *plugin)
         lines++;
         found = name && !strncmp(name + 1, plugin, strlen(plugin));
     }
-    free(line);
-    fclose(file);
     return lines ? found : -1;
 }
 

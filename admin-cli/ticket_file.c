@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/scope.h"
+
 // The first is in memory, and of this user alone.
 static const char *directory(void)
 {
@@ -38,21 +40,20 @@ static int write_all(int fd, const char *text)
 
 int ticket_file_write(const char *ticket, char **path)
 {
-    char *name;
+    SCOPED_FREE char *name = NULL;
     int fd, err;
 
-    if (asprintf(&name, "%s/rgpu-ticket-XXXXXX", directory()) < 0)
+    if (asprintf(&name, "%s/rgpu-ticket-XXXXXX", directory()) < 0) {
+        name = NULL;
         return -ENOMEM;
-    fd = mkostemp(name, O_CLOEXEC); // mode 0600
-    if (fd < 0) {
-        err = -errno;
-        free(name);
-        return err;
     }
+    fd = mkostemp(name, O_CLOEXEC); // mode 0600
+    if (fd < 0)
+        return -errno;
     err = write_all(fd, ticket);
     if (close(fd) && !err)
         err = -errno;
-    *path = name;
+    *path = scoped_take(&name);
     if (err)
         ticket_file_remove(path);
     return err;

@@ -10,10 +10,11 @@
 #include <sys/queue.h>
 #include <time.h>
 
-#include "broker/core.h"
 #include "broker/munge_pool.h"
+#include "broker/time.h"
 #include "common/api_auth.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "common/seal.h"
 #include "common/ticket.h"
 
@@ -223,16 +224,16 @@ static void on_decoded(void *context, const struct munge_result *result)
     struct auth_job job = *(struct auth_job *)context;
     struct identity who = {.name = "nobody"};
     const char *why = "";
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     ((struct auth_job *)context)->munge = NULL;
     job_end(context);
     if (result->code != EMUNGE_SUCCESS) {
         why = munge_strerror(result->code);
-        error = -EACCES;
+        error = OUTCOME_UNAUTHORIZED;
     } else if (!take_payload(result->text, result->size, job.digest, &who)) {
         why = "the credential was made for another request, or holds no secret for the answer";
-        error = -EACCES;
+        error = OUTCOME_UNAUTHORIZED;
     } else {
         identify_user(job.auth, result->uid, &who);
     }
@@ -249,23 +250,23 @@ static struct auth_job *job_new(struct auth *auth, void *context, struct auth_jo
     return job;
 }
 
-/* -EINPROGRESS: it will be told. */
-static int ask_munge(struct auth *auth, const char *credential, const char *text, auth_done done,
+/* With OUTCOME_DONE it will be told. */
+static enum outcome ask_munge(struct auth *auth, const char *credential, const char *text, auth_done done,
                      void *context, struct auth_job **self)
 {
     struct auth_job *job = job_new(auth, context, self);
 
     if (!job)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     job->done = done;
     api_digest(text, strlen(text), job->digest);
     job->munge = munge_pool_decode(auth->munge, credential, on_decoded, job);
     if (!job->munge) {
         free(job);
-        return -EBUSY;
+        return OUTCOME_MUNGE_SILENT;
     }
     *self = job;
-    return -EINPROGRESS;
+    return OUTCOME_DONE;
 }
 
 /* ---- shared keys ---- */
@@ -314,7 +315,7 @@ static bool identify_key(const char *id, struct identity *who)
     return who->known;
 }
 
-static int verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
+static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
                   const struct api_signature *given, const char *text, struct identity *who,
                   const char **why)
 {
@@ -324,48 +325,48 @@ static int verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
     *why = "the signature is wrong";
     api_sign(secret, text, &expected);
     if (!secret_equal(given->mac, expected.mac, sizeof(given->mac)))
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     if (given->time < now - auth->skew || given->time > now + auth->skew) {
         *why = "the request's time is too far from the broker's; compare the clocks";
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     }
     /* What was used before a restart is not remembered, so nothing from before it is taken. */
     if (given->time <= auth->started) {
         *why = "the request is older than the broker; send it anew";
-        return -EAGAIN;
+        return OUTCOME_RESTARTED;
     }
     if (!use_nonce(auth, given->nonce, now)) {
         *why = "the request was sent before";
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     }
     who->has_secret = true;
     memcpy(who->secret, secret, sizeof(who->secret));
     strcpy(who->nonce, given->nonce);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-static int check_key(struct auth *auth, const char *value, const char *text, struct identity *who,
+static enum outcome check_key(struct auth *auth, const char *value, const char *text, struct identity *who,
                      const char **why)
 {
     const struct ticket_key *key;
     struct api_signature given;
-    int error;
+    enum outcome error;
 
     *why = "the signature is wrong";
     if (api_signature_parse(value, &given) < 0)
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     key = find_key(&auth->keys, given.key);
     if (!key)
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     error = verify(auth, key->secret, &given, text, who, why);
     if (error || identify_key(key->id, who))
         return error;
     *why = "the key's id names no role";
-    return -EACCES;
+    return OUTCOME_UNAUTHORIZED;
 }
 
 /* A box has its name by its key, which follows from that name and the cluster's key. */
-static int check_box(struct auth *auth, const struct ticket_keyring *cluster, const char *value,
+static enum outcome check_box(struct auth *auth, const struct ticket_keyring *cluster, const char *value,
                      const char *text, struct identity *who, const char **why)
 {
     size_t size = strcspn(value, " ");
@@ -373,16 +374,16 @@ static int check_box(struct auth *auth, const struct ticket_keyring *cluster, co
     struct ticket_keyring ring;
     struct api_signature given;
     uint8_t secret[SHA256_SIZE];
-    int error;
+    enum outcome error;
 
     *why = "the signature is wrong";
     if (size == 0 || size >= sizeof(who->box_name) || !value[size] ||
         api_signature_parse(value + size + 1, &given) < 0)
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     snprintf(who->box_name, sizeof(who->box_name), "%.*s", (int)size, value);
     ticket_keyring_derive(cluster, who->box_name, &ring);
     key = find_key(&ring, given.key);
-    error = -EACCES;
+    error = OUTCOME_UNAUTHORIZED;
     if (key) {
         api_box_secret(key->secret, secret);
         error = verify(auth, secret, &given, text, who, why);
@@ -393,34 +394,33 @@ static int check_box(struct auth *auth, const struct ticket_keyring *cluster, co
         return error;
     who->known = who->box = true;
     snprintf(who->name, sizeof(who->name), "box %s", who->box_name);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-static int check(struct auth *auth, const struct auth_request *request, auth_done done,
+static enum outcome check(struct auth *auth, const struct auth_request *request, auth_done done,
                  void *context, struct auth_job **job, struct identity *who, const char **why)
 {
     const char *value = request->authorization;
     bool munge = !strncmp(value, "Munge ", 6), box = !strncmp(value, "RgpuBox ", 8);
-    char *text;
-    int error;
+    SCOPED_FREE char *text = NULL;
 
     *why = "unknown kind of credentials";
     if (!munge && !box && strncmp(value, "Rgpu ", 5))
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     *why = "munge is not in use here";
     if (munge && !auth->munge)
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     *why = "a signed request with a body gives its SHA-256 in the header Content-SHA256";
     if (request->has_body && !request->body_digest)
-        return -EACCES;
+        return OUTCOME_UNAUTHORIZED;
     text = signed_text(request);
     if (!text)
-        return -ENOMEM;
-    error = munge ? ask_munge(auth, value + 6, text, done, context, job)
-          : box   ? check_box(auth, request->cluster, value + 8, text, who, why)
-                  : check_key(auth, value + 5, text, who, why);
-    free(text);
-    return error;
+        return OUTCOME_NO_MEMORY;
+    if (munge)
+        return ask_munge(auth, value + 6, text, done, context, job);
+    if (box)
+        return check_box(auth, request->cluster, value + 8, text, who, why);
+    return check_key(auth, value + 5, text, who, why);
 }
 
 void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
@@ -428,7 +428,7 @@ void auth_check(struct auth *auth, const struct auth_request *request, auth_done
 {
     struct identity who = {.name = "nobody"};
     const char *why = "";
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     *job = NULL;
     if (request->local) {
@@ -437,14 +437,16 @@ void auth_check(struct auth *auth, const struct auth_request *request, auth_done
     } else if (request->authorization) {
         error = check(auth, request, done, context, job, &who, &why);
     }
-    if (error != -EINPROGRESS)
+    if (!*job)
         done(context, error, &who, why);
     explicit_bzero(&who, sizeof(who));
 }
 
 /* ---- secrets in answers ---- */
 
-int auth_seal(const struct identity *who, const char *text, char **sealed)
+enum outcome auth_seal(const struct identity *who, const char *text, char **sealed)
 {
-    return who->has_secret ? seal_text(who->secret, who->nonce, text, sealed) : -EACCES;
+    if (!who->has_secret)
+        return OUTCOME_UNAUTHORIZED;
+    return outcome_of(seal_text(who->secret, who->nonce, text, sealed));
 }

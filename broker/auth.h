@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "broker/settings.h"
+#include "broker/outcome.h"
 #include "broker/pool.h"
 #include "common/api_auth.h"
 #include "common/ticket.h"
@@ -65,19 +66,19 @@ struct auth_job;
 void auth_cancel(struct auth_job **job);
 
 /*
- * `error` 0: *who, who is not known where there are no credentials. -EACCES: they are wrong, `why`
- * says how; -EAGAIN: they are from before the broker's start, others will do; -EBUSY: munge has too
- * much to do.
+ * OUTCOME_DONE: *who, who is not known where there are no credentials. OUTCOME_UNAUTHORIZED: they are
+ * wrong, `why` says how; OUTCOME_RESTARTED: they are from before the broker's start, others will do;
+ * OUTCOME_MUNGE_SILENT: munge has too much to do.
  */
-typedef void (*auth_done)(void *context, int error, const struct identity *who, const char *why);
+typedef void (*auth_done)(void *context, enum outcome error, const struct identity *who, const char *why);
 
 /* Calls `done` once: before it returns, or, with *job set, later unless cancelled. */
 void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
                 void *context, struct auth_job **job);
 
 /* Seals a secret so that only who signed the request can open it (common/seal.h); the caller frees
- * *sealed. -EACCES: nobody did. */
-int auth_seal(const struct identity *who, const char *text, char **sealed)
+ * *sealed. OUTCOME_UNAUTHORIZED: nobody did. */
+enum outcome auth_seal(const struct identity *who, const char *text, char **sealed)
     __attribute__((warn_unused_result));
 
 #endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The life of boxes: registration, what they report, drain, absence. */
+#include "broker/boxes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "broker/columns.h"
-#include "broker/core.h"
 #include "broker/history.h"
+#include "broker/leases.h"
+#include "broker/time.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -137,21 +140,19 @@ static json_t *registration_detail(const struct description *description)
     return json_pack("{s:s, s:o}", "addresses", description->box.addresses, "gpus", gpus);
 }
 
-static int write_registration(struct broker *broker, const struct pool_box *known,
+static enum outcome write_registration(struct broker *broker, const struct pool_box *known,
                               const struct description *description, const char *actor)
 {
     const struct pool_box *box = &description->box;
     struct change change = {.kind = "box.registered", .actor = actor, .box = box,
                             .detail = registration_detail(description)};
-    int error = broker_begin(broker);
+    enum outcome error = broker_begin(broker, &change);
 
-    if (error) {
-        json_decref(change.detail);
+    if (error)
         return error;
-    }
     error = store_put_box(broker->store, box);
     if (!error)
-        error = fault_point("register.box_written");
+        error = outcome_of(fault_point("register.box_written"));
     for (size_t i = 0; !error && i < description->gpu_count; i++)
         error = store_put_gpu(broker->store, &description->gpus[i]);
     for (uint32_t i = 0; !error && known && i < known->gpu_count; i++)
@@ -209,61 +210,61 @@ static void end_leases_without_gpu(struct broker *broker, struct pool_box *box)
         for (size_t i = 0; i < lease->hold_count; i++)
             missing |= lease->holds[i].held && lease->holds[i].box == box &&
                        !lease->holds[i].gpu->present;
-        if (missing && broker_end_lease(broker, &lease, "gpu is gone", "broker") < 0)
+        if (missing && broker_end_lease(broker, &lease, "gpu is gone", "broker"))
             return;
     }
 }
 
 /* A box that is connected is not elsewhere at the same time. Who keeps saying so is one event. */
-static int refuse_impostor(struct broker *broker, struct pool_box *box,
+static enum outcome refuse_impostor(struct broker *broker, struct pool_box *box,
                            const struct description *description, const char *actor)
 {
     struct change change = {.kind = "box.refused", .actor = actor, .box = box};
-    int error;
+    enum outcome error;
 
     if (!box || !box->connected || box->hung_up ||
         !strcmp(box->addresses, description->box.addresses))
-        return 0;
+        return OUTCOME_DONE;
     if (box->impostor)
-        return -EEXIST;
+        return OUTCOME_TAKEN;
     log_warn("box=%s is connected with addresses=%s and would register with addresses=%s: refused",
              box->name, box->addresses, description->box.addresses);
-    error = broker_begin(broker);
+    error = broker_begin(broker, &change);
     if (error)
         return error;
     change.detail = json_pack("{s:s, s:s}", "addresses", box->addresses, "refused",
                               description->box.addresses);
-    error = broker_commit(broker, 0, &change);
+    error = broker_commit(broker, OUTCOME_DONE, &change);
     box->impostor = !error;
-    return error ? error : -EEXIST;
+    return error ? error : OUTCOME_TAKEN;
 }
 
-int broker_register(struct broker *broker, const char *name, const json_t *body, const char *actor,
+enum outcome broker_register(struct broker *broker, const char *name, const json_t *body, const char *actor,
                     const char **why)
 {
     struct pool_box *box = pool_find_box(broker->pool, name);
     struct description *description = calloc(1, sizeof(*description));
-    int error = -EINVAL;
+    enum outcome error = OUTCOME_BAD_REQUEST;
 
     if (!description)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     *why = strlen(name) < POOL_NAME_MAX && *name ? read_description(broker, body, description)
                                                  : "the box needs a name";
     for (size_t i = 0; !*why && i < description->gpu_count; i++)
         if (gpu_is_elsewhere(broker, box, description->gpus[i].uuid)) {
             *why = "a GPU is held or registered at another box";
-            error = -EEXIST;
+            error = OUTCOME_TAKEN;
         }
     if (*why)
         goto out;
     strcpy(description->box.name, name);
     error = refuse_impostor(broker, box, description, actor);
-    if (error == -EEXIST)
+    if (error == OUTCOME_TAKEN)
         *why = "the box is connected, with other addresses";
     if (error)
         goto out;
     error = history_check_point(broker, &description->box, json_object_get(body, "seen"), actor);
-    if (error == -EINVAL)
+    if (error == OUTCOME_BAD_REQUEST)
         *why = "\"seen\" must be an epoch, a run and an event; compare the clocks";
     if (error)
         goto out;
@@ -293,27 +294,25 @@ out:
 /* ---- reports ---- */
 
 /* The box has refused the lease for good and ended its sessions: what it held there is free. */
-static int try_confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
                        const char *actor)
 {
     bool others = false;
     struct change change = {.actor = actor, .box = box, .lease = lease};
-    int error;
+    enum outcome error;
 
     for (size_t i = 0; i < lease->hold_count; i++)
         others |= lease->holds[i].held && lease->holds[i].box != box;
     change.kind = others ? "lease.freed" : "lease.ended";
     change.detail = json_pack("{s:s}", "reason", lease->reason ? lease->reason : "");
-    error = broker_begin_release(broker);
-    if (error) {
-        json_decref(change.detail);
+    error = broker_begin_release(broker, &change);
+    if (error)
         return error;
-    }
     for (size_t i = 0; !error && i < lease->hold_count; i++)
         if (lease->holds[i].held && lease->holds[i].box == box)
             error = store_release_hold(broker->store, lease->id, lease->holds[i].ordinal);
     if (!error)
-        error = fault_point("confirm.holds_written");
+        error = outcome_of(fault_point("confirm.holds_written"));
     if (!error && !others)
         error = store_update_lease(broker->store, lease, LEASE_ENDED, lease->reason,
                                    broker_wall());
@@ -327,15 +326,15 @@ static int try_confirm_end(struct broker *broker, struct pool_box *box, struct p
             pool_give_back(&lease->holds[i]);
     if (!others)
         pool_remove_lease(broker->pool, lease);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-static int confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+static enum outcome confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
                        const char *actor)
 {
-    int error = try_confirm_end(broker, box, lease, actor);
+    enum outcome error = try_confirm_end(broker, box, lease, actor);
 
-    if (error == -ENOSPC && reserve_give(&broker->reserve))
+    if (error == OUTCOME_DISK_FULL && reserve_give(&broker->storage.reserve))
         error = try_confirm_end(broker, box, lease, actor);
     return error;
 }
@@ -359,18 +358,16 @@ static bool has_lost_lease(const struct broker *broker, const struct pool_box *b
 }
 
 /* A box is heard again: its leases are no longer lost. */
-static int find_box(struct broker *broker, struct pool_box *box, const char *actor)
+static enum outcome find_box(struct broker *broker, struct pool_box *box, const char *actor)
 {
     json_t *found = json_array();
     struct change change = {.kind = "box.back", .actor = actor, .box = box,
                             .detail = json_pack("{s:o}", "leases", found)};
     struct pool_lease *lease;
-    int error = broker_begin(broker);
+    enum outcome error = broker_begin(broker, &change);
 
-    if (error) {
-        json_decref(change.detail);
+    if (error)
         return error;
-    }
     TAILQ_FOREACH(lease, &broker->pool->leases, all) {
         if (error || lease->state != LEASE_LOST || !lease_holds_on(lease, box) ||
             !boxes_are_there(lease))
@@ -385,7 +382,7 @@ static int find_box(struct broker *broker, struct pool_box *box, const char *act
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         if (lease->state == LEASE_LOST && lease_holds_on(lease, box) && boxes_are_there(lease))
             pool_move_lease(broker->pool, lease, LEASE_GRANTED);
-    return 0;
+    return OUTCOME_DONE;
 }
 
 /* Whether every lease that the box runs holds something there. */
@@ -415,18 +412,18 @@ bool broker_knows_box(const struct broker *broker, const struct pool_box *box)
     return box->epoch == broker->epoch;
 }
 
-int broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
+enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
                 const json_t *running, const json_t *ended, bool accepting, const char *actor)
 {
     bool settled;
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     if (!broker_knows_box(broker, box))
-        return -ESTALE;
+        return OUTCOME_UNREGISTERED;
     if (!box->connected && box->known_lost && strcmp(box->instance, instance) == 0)
         box->connected = true; /* it was cut off and is the same that registered */
     if (!box->connected || strcmp(box->instance, instance))
-        return -ESTALE;
+        return OUTCOME_UNREGISTERED;
     box->heard = broker_steady();
     box->seen = broker_wall();
     broker->queue_dirty |= box->hung_up;
@@ -484,11 +481,11 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
 
 /* ---- the administrator ---- */
 
-static int end_leases_on(struct broker *broker, const struct pool_box *box,
+static enum outcome end_leases_on(struct broker *broker, const struct pool_box *box,
                          const struct pool_gpu *gpu, const char *reason, const char *actor)
 {
     struct pool_lease *lease, *next;
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     for (lease = TAILQ_FIRST(&broker->pool->leases); lease && !error; lease = next) {
         next = TAILQ_NEXT(lease, all);
@@ -500,12 +497,12 @@ static int end_leases_on(struct broker *broker, const struct pool_box *box,
     return error;
 }
 
-int broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, bool force,
+enum outcome broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, bool force,
                      const char *actor)
 {
     struct change change = {.kind = drained ? "box.drained" : "box.undrained", .actor = actor,
                             .box = box};
-    int error = broker_begin(broker);
+    enum outcome error = broker_begin(broker, &change);
 
     if (!error)
         error = broker_commit(broker, store_set_box_drained(broker->store, box->name, drained),
@@ -515,15 +512,15 @@ int broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, 
     fault_point("drain.committed");
     box->drained = drained;
     broker->queue_dirty = true;
-    return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor) : 0;
+    return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor) : OUTCOME_DONE;
 }
 
-int broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
+enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
                      const char *actor)
 {
     struct change change = {.kind = drained ? "gpu.drained" : "gpu.undrained", .actor = actor,
                             .box = gpu->box, .gpu = gpu};
-    int error = broker_begin(broker);
+    enum outcome error = broker_begin(broker, &change);
 
     if (!error)
         error = broker_commit(broker, store_set_gpu_drained(broker->store, gpu->uuid, drained),
@@ -532,23 +529,23 @@ int broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, 
         return error;
     gpu->drained = drained;
     broker->queue_dirty = true;
-    return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor) : 0;
+    return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor) : OUTCOME_DONE;
 }
 
 /* Where the mode follows who asks, the one that it has now is as good as any. */
-int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode, bool automatic,
+enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode, bool automatic,
                     const char *actor)
 {
     struct change change = {.kind = "gpu.mode", .actor = actor, .box = gpu->box, .gpu = gpu};
-    int error;
+    enum outcome error;
 
     if (automatic)
         mode = gpu->mode;
     if (gpu->mode == mode && gpu->automatic == automatic)
-        return 0;
+        return OUTCOME_DONE;
     if (gpu->holders > 0 && gpu->mode != mode)
-        return -ETXTBSY;
-    error = broker_begin(broker);
+        return OUTCOME_IN_USE;
+    error = broker_begin(broker, &change);
     if (error)
         return error;
     change.detail = json_pack("{s:s}", "mode", automatic ? GPU_AUTO : gpu_mode_names[mode]);
@@ -560,16 +557,16 @@ int broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode m
     gpu->automatic = automatic;
     gpu->box->stale = true;
     broker->queue_dirty = true;
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int broker_box_gone(struct broker *broker, struct pool_box *box, const char *actor)
+enum outcome broker_box_gone(struct broker *broker, struct pool_box *box, const char *actor)
 {
     struct pool_lease *lease, *next;
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     if (box->connected)
-        return -EISCONN;
+        return OUTCOME_CONNECTED;
     for (lease = TAILQ_FIRST(&broker->pool->leases); lease && !error; lease = next) {
         next = TAILQ_NEXT(lease, all);
         if (!lease_holds_on(lease, box))
@@ -581,19 +578,19 @@ int broker_box_gone(struct broker *broker, struct pool_box *box, const char *act
     return error;
 }
 
-int broker_remove_box(struct broker *broker, struct pool_box *box, const char *actor)
+enum outcome broker_remove_box(struct broker *broker, struct pool_box *box, const char *actor)
 {
     struct change change = {.kind = "box.removed", .actor = actor, .box = box};
     const struct pool_lease *lease;
-    int error;
+    enum outcome error;
 
     if (box->connected)
-        return -EISCONN;
+        return OUTCOME_CONNECTED;
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         for (size_t i = 0; i < lease->hold_count; i++)
             if (lease->holds[i].box == box || lease->holds[i].gpu->box == box)
-                return -ETXTBSY;
-    error = broker_begin(broker);
+                return OUTCOME_IN_USE;
+    error = broker_begin(broker, &change);
     if (!error)
         error = broker_commit(broker, store_delete_box(broker->store, box->name), &change);
     if (!error)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Calls: answering, now or when it is durable, waiting, and reading what was asked. */
-#include "broker/http.h"
+#include "broker/call.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/leases.h"
+#include "broker/time.h"
 #include "common/api_auth.h"
+#include "common/scope.h"
 
 /* An answer that must not be given before what it tells is durable. */
 struct held_answer {
@@ -31,15 +34,14 @@ static void held_free(struct held_answer **held)
 
 static void stop_waiting(struct call *call)
 {
-    struct pool_box *box;
+    struct box_line *line;
 
-    if (call->waits && call->ready)
-        TAILQ_REMOVE(&call->server->calls, call, waiting);
+    if (call->waits)
+        TAILQ_REMOVE(call->ready ? &call->server->calls : &call->server->box_calls, call, waiting);
     if (call->waits && !call->ready) {
-        TAILQ_REMOVE(&call->server->box_calls, call, waiting);
-        box = pool_find_box(call->server->broker->pool, call->arguments[0]);
-        if (box && box->peer == call)
-            box->peer = NULL;
+        line = box_line(&call->server->lines, call->arguments[0]);
+        if (line->call == call)
+            line->call = NULL;
     }
     call->waits = false;
     if (call->timer)
@@ -82,7 +84,8 @@ static void hold(struct call *call, const struct connection_answer *answer, uint
 static void deliver(struct call *call, const struct connection_answer *answer)
 {
     struct connection_answer proven = *answer;
-    char proof[API_DIGEST_TEXT], *headers = NULL;
+    SCOPED_FREE char *headers = NULL;
+    char proof[API_DIGEST_TEXT];
 
     if (call->who.has_secret) {
         api_prove(call->who.secret, call->who.nonce, answer->status, answer->text, answer->size,
@@ -95,12 +98,12 @@ static void deliver(struct call *call, const struct connection_answer *answer)
     if (call->is_acquire)
         histogram_add(&call->server->acquires, broker_steady() - call->arrived);
     connection_answer(call->connection, &proven);
-    free(headers);
     call_end(call);
 }
 
-/* Who only looks does not wait for the disk; who changes something does, also where an earlier call
- * changed it, since a repeated request is an answer about what the first one did. */
+/* A call that only looks does not wait for the disk. One that may change something does, even where it
+ * found the change made already: its answer tells of an earlier call's change, which may not be durable
+ * yet. */
 static void send_answer(struct call *call, int status, const char *type, const char *text,
                         size_t size)
 {
@@ -138,15 +141,14 @@ void call_answer_text(struct call *call, const char *type, const char *text, siz
 
 void call_answer(struct call *call, int status, json_t *body)
 {
-    char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    SCOPED_FREE char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER);
 
     json_decref(body);
     send_answer(call, text ? status : 500, "application/json", text ? text : "{}",
                 text ? strlen(text) : 2);
-    free(text);
 }
 
-void call_refuse(struct call *call, int status, const char *code, const char *format, ...)
+void call_refuse(struct call *call, enum outcome outcome, const char *format, ...)
 {
     char message[512];
     va_list arguments;
@@ -154,8 +156,14 @@ void call_refuse(struct call *call, int status, const char *code, const char *fo
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    call_answer(call, status,
-                json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));
+    call_answer(call, outcomes[outcome].status,
+                json_pack("{s:{s:s, s:s}}", "error", "code", outcomes[outcome].code, "message",
+                          message));
+}
+
+void call_fail(struct call *call, enum outcome outcome)
+{
+    call_refuse(call, outcome, "%s", outcomes[outcome].text);
 }
 
 /* ---- secrets in answers ---- */
@@ -163,8 +171,9 @@ void call_refuse(struct call *call, int status, const char *code, const char *fo
 void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
                         const char *secret)
 {
-    char *sealed = NULL, member[64];
-    int error = 0;
+    SCOPED_FREE char *sealed = NULL;
+    char member[64];
+    enum outcome error;
 
     if (call->who.local) {
         json_object_set_new(body, name, json_string(secret));
@@ -174,8 +183,7 @@ void call_answer_secret(struct call *call, int status, json_t *body, const char 
     snprintf(member, sizeof(member), "sealed_%s", name);
     error = auth_seal(&call->who, secret, &sealed);
     if (!error && json_object_set_new(body, member, json_string(sealed)))
-        error = -ENOMEM;
-    free(sealed);
+        error = OUTCOME_NO_MEMORY;
     if (!error) {
         call_answer(call, status, body);
         return;
@@ -184,42 +192,38 @@ void call_answer_secret(struct call *call, int status, json_t *body, const char 
     call_fail(call, error);
 }
 
-void call_fail(struct call *call, int error)
+/* ---- waiting ---- */
+
+static void retry_waiting(struct server *server)
 {
-    switch (error) {
-    case -ENOSPC:
-        call_refuse(call, 503, "disk-full", "the broker's disk is full; nothing was changed");
-        return;
-    case -EBUSY:
-        call_refuse(call, 503, "database-busy",
-                    "another process holds the broker's database; nothing was changed");
-        return;
-    case -EUCLEAN:
-        call_refuse(call, 503, "database-damaged",
-                    "the broker's database is damaged; it must be restored from a copy");
-        return;
-    case -ESTALE:
-        call_refuse(call, 410, "ended", "the lease has ended");
-        return;
-    case -ENOKEY:
-        call_refuse(call, 503, "no-key", "the broker has no cluster key and issues no tickets");
-        return;
-    case -ERANGE:
-        call_refuse(call, 400, "bad-request",
-                    "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
-                    (long long)call->server->broker->limits.max_ticket_seconds);
-        return;
-    case -ETIME:
-        call_refuse(call, 503, "munge-silent", "munged does not answer on the broker's host");
-        return;
-    case -ETXTBSY:
-        call_refuse(call, 409, "in-use", "a lease holds it; drain it first and wait");
-        return;
-    case -EISCONN:
-        call_refuse(call, 409, "connected", "the box is there and answers for itself");
-        return;
+    struct call *call, *next;
+
+    for (call = TAILQ_FIRST(&server->calls); call; call = next) {
+        next = TAILQ_NEXT(call, waiting);
+        if (call->ready(call))
+            call->route->handle(call);
     }
-    call_refuse(call, 503, "failed", "the change could not be made: %s", strerror(-error));
+}
+
+static void give_orders(struct server *server)
+{
+    struct pool *pool = server->broker->pool;
+    struct pool_box *box;
+
+    while ((box = TAILQ_FIRST(&pool->orders))) {
+        struct call *call = box_line(&server->lines, box->name)->call;
+        TAILQ_REMOVE(&pool->orders, box, orders);
+        box->has_orders = false;
+        if (call)
+            call->route->handle(call);
+    }
+}
+
+void server_changed(struct server *server)
+{
+    broker_serve_queue(server->broker);
+    give_orders(server);
+    retry_waiting(server);
 }
 
 static void on_deadline(evutil_socket_t fd, short events, void *context)
@@ -234,25 +238,23 @@ static void on_deadline(evutil_socket_t fd, short events, void *context)
     server_changed(server);
 }
 
-bool call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
+void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
 {
     struct timeval limit = {.tv_sec = (time_t)seconds,
                             .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
 
     if (call->waits)
-        return true;
+        return;
     call->timer = evtimer_new(call->server->base, on_deadline, call);
     if (!call->timer || event_add(call->timer, &limit) < 0) {
-        call_refuse(call, 503, "failed", "out of memory");
-        return false;
+        call_fail(call, OUTCOME_NO_MEMORY);
+        return;
     }
     call->ready = ready;
     call->waits = true;
-    if (ready)
-        TAILQ_INSERT_TAIL(&call->server->calls, call, waiting);
-    else
-        TAILQ_INSERT_TAIL(&call->server->box_calls, call, waiting);
-    return true;
+    TAILQ_INSERT_TAIL(ready ? &call->server->calls : &call->server->box_calls, call, waiting);
+    if (!ready)
+        box_line(&call->server->lines, call->arguments[0])->call = call;
 }
 
 bool call_expired(const struct call *call)

@@ -21,15 +21,25 @@ static bool wants_mode(const struct request *request, enum gpu_mode mode)
     return false;
 }
 
+bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model)
+{
+    return of_model && gpu->memory >= request->min_memory &&
+           gpu->capability >= request->min_capability;
+}
+
+bool box_matches(const struct request *request, const struct pool_box *box)
+{
+    return pattern_matches(request->box, box->name) &&
+           pattern_matches(request->locality, box->locality);
+}
+
 bool request_wants(const struct request *request, const struct pool_gpu *gpu)
 {
     bool mode = (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && wants_mode(request, GPU_EXCLUSIVE)) ||
                 (gpu_takes_mode(gpu, GPU_SHARED) && wants_mode(request, GPU_SHARED));
 
-    return mode && gpu->memory >= request->min_memory &&
-           gpu->capability >= request->min_capability && pattern_matches(request->model, gpu->model) &&
-           pattern_matches(request->box, gpu->box->name) &&
-           pattern_matches(request->locality, gpu->box->locality);
+    return mode && gpu_is_kind(request, gpu, pattern_matches(request->model, gpu->model)) &&
+           box_matches(request, gpu->box);
 }
 
 static uint64_t head_of(const struct queue_class *entry)

@@ -11,6 +11,10 @@
 /* A glob of a request, whatever the case; an empty one matches everything. */
 bool pattern_matches(const char *pattern, const char *text);
 
+/* Whether a GPU is of the kind that is asked for, wherever it is; `of_model`: its model is. */
+bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model);
+bool box_matches(const struct request *request, const struct pool_box *box);
+
 /* Whether the GPU is of a kind that the request could use, apart from who holds what of it. */
 bool request_wants(const struct request *request, const struct pool_gpu *gpu);
 

@@ -155,32 +155,32 @@ struct column_value column_get(const struct column *column, const void *thing)
     return value;
 }
 
-static int set_chars(const struct column *column, const char *text, char *member)
+static enum outcome set_chars(const struct column *column, const char *text, char *member)
 {
     size_t length = strnlen(text, column->size - 1);
 
     memcpy(member, text, length);
     member[length] = '\0';
-    return 0;
+    return OUTCOME_DONE;
 }
 
-static int set_text(const char *text, char **member)
+static enum outcome set_text(const char *text, char **member)
 {
     *member = *text ? strdup(text) : NULL;
-    return *text && !*member ? -ENOMEM : 0;
+    return *text && !*member ? OUTCOME_NO_MEMORY : OUTCOME_DONE;
 }
 
-static int set_name(const struct column *column, const char *text, void *member)
+static enum outcome set_name(const struct column *column, const char *text, void *member)
 {
     int index = pool_parse_name(column->names, text);
 
     if (index < 0)
-        return index;
+        return OUTCOME_DATABASE_DAMAGED;
     set_number(column, index, member);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int column_set(const struct column *column, struct pool *pool, const struct column_value *value,
+enum outcome column_set(const struct column *column, struct pool *pool, const struct column_value *value,
                void *thing)
 {
     void *member = (char *)thing + column->offset;
@@ -190,7 +190,7 @@ int column_set(const struct column *column, struct pool *pool, const struct colu
     case COLUMN_NUMBER:
     case COLUMN_FLAG:
         set_number(column, value->number, member);
-        return 0;
+        return OUTCOME_DONE;
     case COLUMN_NAME:
         return set_name(column, text, member);
     case COLUMN_CHARS:
@@ -199,17 +199,17 @@ int column_set(const struct column *column, struct pool *pool, const struct colu
         return set_text(text, member);
     case COLUMN_MODEL:
         *(const char **)member = pool_intern_model(pool, text);
-        return 0;
+        return OUTCOME_DONE;
     case COLUMN_BOX:
         *(struct pool_box **)member = pool_find_box(pool, text);
-        return 0;
+        return OUTCOME_DONE;
     case COLUMN_GPU:
         *(struct pool_gpu **)member = pool_find_gpu(pool, text);
-        return 0;
+        return OUTCOME_DONE;
     case COLUMN_REQUEST:
-        return request_from_text(text, member);
+        return request_from_text(text, member) < 0 ? OUTCOME_DATABASE_DAMAGED : OUTCOME_DONE;
     }
-    return -EINVAL;
+    return OUTCOME_DATABASE_DAMAGED;
 }
 
 /* ---- what the API shows ---- */

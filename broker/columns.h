@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "broker/outcome.h"
 #include "broker/pool.h"
 
 enum column_kind {
@@ -52,9 +53,9 @@ struct column_value {
     char *owned; /* to be freed by the caller, who may have to */
 };
 struct column_value column_get(const struct column *column, const void *thing);
-/* The opposite. -EINVAL: the value makes no sense; -ENOMEM. A box or GPU that the pool does not know
- * becomes NULL. */
-int column_set(const struct column *column, struct pool *pool, const struct column_value *value,
+/* The opposite. OUTCOME_DATABASE_DAMAGED: the value makes no sense; OUTCOME_NO_MEMORY. A box or GPU
+ * that the pool does not know becomes NULL. */
+enum outcome column_set(const struct column *column, struct pool *pool, const struct column_value *value,
                void *thing) __attribute__((warn_unused_result));
 /* As the API shows it; NULL: it does not, since it is empty. */
 json_t *column_to_json(const struct column *column, const struct column_value *value);

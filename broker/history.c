@@ -7,16 +7,18 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "broker/leases.h"
+#include "broker/time.h"
 #include "common/log.h"
 #include "common/sha256.h"
 
-int history_start(struct broker *broker)
+enum outcome history_start(struct broker *broker)
 {
     uint8_t random[(sizeof(broker->run) - 1) / 2];
-    int error;
+    enum outcome error;
 
     if (getrandom(random, sizeof(random), 0) != sizeof(random))
-        return -EIO;
+        return OUTCOME_FAILED;
     hex_encode(random, sizeof(random), broker->run);
     broker->epoch = store_epoch(broker->store);
     error = store_begin(broker->store);
@@ -37,23 +39,21 @@ static bool is_lost(struct broker *broker, int64_t epoch, const char *run, int64
         return epoch > broker->epoch;
     if (!strcmp(run, broker->run))
         return event > broker->last_event;
-    return store_end_of_run(broker->store, run, &last) < 0 || event > last;
+    return store_end_of_run(broker->store, run, &last) || event > last;
 }
 
 /* Numbers of epochs are times, so that one that was begun in a lost part never comes again. */
-static int begin_epoch(struct broker *broker, const struct pool_box *box, int64_t seen,
+static enum outcome begin_epoch(struct broker *broker, const struct pool_box *box, int64_t seen,
                        json_t *why, const char *actor)
 {
     struct change change = {.kind = "history.lost", .actor = actor, .box = box, .detail = why};
     int64_t epoch = broker_wall() > broker->epoch ? broker_wall() : broker->epoch + 1;
-    int error = broker_begin(broker);
+    enum outcome error = broker_begin(broker, &change);
 
     if (epoch <= seen)
         epoch = seen + 1;
-    if (error) {
-        json_decref(why);
+    if (error)
         return error;
-    }
     json_object_set_new(why, "epoch", json_integer(epoch));
     error = broker_commit(broker, store_add_epoch(broker->store, epoch, broker_wall()), &change);
     if (error)
@@ -67,10 +67,10 @@ static int begin_epoch(struct broker *broker, const struct pool_box *box, int64_
     log_warn("box=%s has seen what this database has not: it was restored from an older copy; "
              "tickets of leases that it does not know are refused from now on epoch=%" PRId64,
              box->name, epoch);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
+enum outcome history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
                         const char *actor)
 {
     int64_t epoch = json_integer_value(json_object_get(seen, "epoch"));
@@ -78,12 +78,12 @@ int history_check_point(struct broker *broker, const struct pool_box *box, const
     const char *run = json_string_value(json_object_get(seen, "run"));
 
     if (!seen)
-        return 0;
+        return OUTCOME_DONE;
     if (!run || strlen(run) >= sizeof(broker->run) || epoch < 0 ||
         epoch > broker_wall() + HISTORY_AHEAD_MAX)
-        return -EINVAL;
+        return OUTCOME_BAD_REQUEST;
     if (!is_lost(broker, epoch, run, event))
-        return 0;
+        return OUTCOME_DONE;
     return begin_epoch(broker, box, epoch,
                        json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
 }
@@ -99,7 +99,7 @@ static bool is_known(struct broker *broker, const char *lease)
     return ended != NULL;
 }
 
-int history_check_sessions(struct broker *broker, const struct pool_box *box,
+enum outcome history_check_sessions(struct broker *broker, const struct pool_box *box,
                            const json_t *sessions, const char *actor)
 {
     json_t *session;
@@ -113,7 +113,7 @@ int history_check_sessions(struct broker *broker, const struct pool_box *box,
             continue;
         return begin_epoch(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
     }
-    return 0;
+    return OUTCOME_DONE;
 }
 
 void history_put_point(const struct broker *broker, json_t *answer)
@@ -133,11 +133,11 @@ json_t *history_live_leases(struct broker *broker, const struct pool_box *box)
     return list;
 }
 
-int history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
+enum outcome history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
                       const char *actor, json_t **restored)
 {
     json_t *entry, *list = json_array();
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
     size_t i;
 
     json_array_foreach(refused, i, entry) {

@@ -13,16 +13,18 @@
 
 #include "broker/core.h"
 
+#define HISTORY_AHEAD_MAX 86400 /* seconds that an epoch may be ahead of this clock */
+
 /* Begins a run; called once, when the pool is loaded. */
-int history_start(struct broker *broker) __attribute__((warn_unused_result));
+enum outcome history_start(struct broker *broker) __attribute__((warn_unused_result));
 
 /* What a box says when it registers: {"epoch":, "run":, "event":}, or NULL. Begins a new epoch where
  * the box has seen what this database has not. Boxes that have registered must then do so again. */
-int history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
+enum outcome history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
                         const char *actor) __attribute__((warn_unused_result));
 /* The same for the sessions of a box, each with its "lease" and the "epoch" of its ticket: a lease of
  * this epoch that nobody knows of was granted in a lost part. */
-int history_check_sessions(struct broker *broker, const struct pool_box *box,
+enum outcome history_check_sessions(struct broker *broker, const struct pool_box *box,
                            const json_t *sessions, const char *actor)
     __attribute__((warn_unused_result));
 
@@ -36,7 +38,7 @@ json_t *history_live_leases(struct broker *broker, const struct pool_box *box);
  * part that is lost: it ends. One of this epoch was refused by nobody who may: *restored (of strings)
  * names those, which the box takes again.
  */
-int history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
+enum outcome history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
                       const char *actor, json_t **restored) __attribute__((warn_unused_result));
 
 #endif

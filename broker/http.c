@@ -9,6 +9,9 @@
 
 #include "broker/listeners.h"
 #include "broker/overview.h"
+#include "broker/routes.h"
+#include "broker/tick.h"
+#include "broker/time.h"
 #include "common/api_auth.h"
 #include "common/log_limit.h"
 
@@ -88,7 +91,7 @@ static bool is_allowed(const struct call *call)
 
 /* ---- a request's way: head, who asks, body, handler ---- */
 
-static void identified(void *context, int error, const struct identity *who, const char *why)
+static void identified(void *context, enum outcome error, const struct identity *who, const char *why)
 {
     struct call *call = context;
     struct server *server = call->server;
@@ -96,18 +99,17 @@ static void identified(void *context, int error, const struct identity *who, con
     call->who = *who;
     snprintf(call->actor, sizeof(call->actor), "%s", who->name);
     connection_identified(call->connection, !error && who->known);
-    if (error == -EACCES || error == -EAGAIN) {
+    if (error == OUTCOME_UNAUTHORIZED || error == OUTCOME_RESTARTED) {
         server->unauthorized++;
         log_limited(&refused, LOG_LEVEL_INFO, "request refused: peer=%s target=%s reason=\"%s\"",
                     connection_peer(call->connection), call->head->target, why);
-        call_refuse(call, 401, error == -EAGAIN ? "restarted" : "unauthorized", "%s", why);
+        call_refuse(call, error, "%s", why);
     } else if (error) {
-        call_fail(call, error == -EBUSY ? -ETIME : error);
+        call_fail(call, error);
     } else if (!call->route) {
-        call_refuse(call, call->path_known ? 405 : 404, call->path_known ? "method" : "not-found",
-                    call->path_known ? "this path has no such method" : "there is no such path");
+        call_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
     } else if (!is_allowed(call)) {
-        call_refuse(call, who->known ? 403 : 401, who->known ? "forbidden" : "unauthorized",
+        call_refuse(call, who->known ? OUTCOME_FORBIDDEN : OUTCOME_UNAUTHORIZED,
                     who->known ? "this is not for %s" : "this needs authentication (%s)",
                     who->name);
     } else {
@@ -163,13 +165,13 @@ static void on_body(void *request, const char *text, size_t size)
 
     if (!is_signed_body(call, text, size)) {
         server->unauthorized++;
-        call_refuse(call, 401, "unauthorized", "the body is not the one that was signed");
+        call_refuse(call, OUTCOME_UNAUTHORIZED, "the body is not the one that was signed");
         return;
     }
     if (size > 0) {
         call->body = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
         if (!json_is_object(call->body)) {
-            call_refuse(call, 400, "bad-json", "the body is not a JSON object");
+            call_fail(call, OUTCOME_BAD_JSON);
             return;
         }
     }
@@ -181,11 +183,12 @@ static void on_body(void *request, const char *text, size_t size)
 static void on_gone(void *request)
 {
     struct call *call = request;
-    const char *name = call->arguments[0]; /* none where events are waited for */
-    struct pool_box *box =
-        call->waits && name ? pool_find_box(call->server->broker->pool, name) : NULL;
+    struct pool_box *box = NULL;
 
-    if (box && box->peer == call)
+    if (call->waits && !call->ready &&
+        box_line(&call->server->lines, call->arguments[0])->call == call)
+        box = pool_find_box(call->server->broker->pool, call->arguments[0]);
+    if (box)
         box->hung_up = true;
     call_end(call);
 }
@@ -195,7 +198,7 @@ static void on_late(void *request)
     struct call *call = request;
 
     auth_cancel(&call->job);
-    call_fail(call, -ETIME);
+    call_fail(call, OUTCOME_MUNGE_SILENT);
 }
 
 /* ---- the server ---- */
@@ -207,38 +210,6 @@ static void on_durable(evutil_socket_t fd, short events, void *context)
     (void)events;
     if (read(fd, &count, sizeof(count)) > 0)
         give_held(context);
-}
-
-static void retry_waiting(struct server *server)
-{
-    struct call *call, *next;
-
-    for (call = TAILQ_FIRST(&server->calls); call; call = next) {
-        next = TAILQ_NEXT(call, waiting);
-        if (call->ready(call))
-            call->route->handle(call);
-    }
-}
-
-static void give_orders(struct server *server)
-{
-    struct pool *pool = server->broker->pool;
-    struct pool_box *box;
-
-    while ((box = TAILQ_FIRST(&pool->orders))) {
-        struct call *call = box->peer;
-        TAILQ_REMOVE(&pool->orders, box, orders);
-        box->has_orders = false;
-        if (call)
-            call->route->handle(call);
-    }
-}
-
-void server_changed(struct server *server)
-{
-    broker_serve_queue(server->broker);
-    give_orders(server);
-    retry_waiting(server);
 }
 
 static void on_tick(evutil_socket_t fd, short events, void *context)
@@ -288,7 +259,7 @@ void server_stop(struct server *server)
     struct call *call;
 
     while ((call = TAILQ_FIRST(&server->calls)) || (call = TAILQ_FIRST(&server->box_calls)))
-        call_refuse(call, 503, "stopping", "the broker stops");
+        call_fail(call, OUTCOME_STOPPING);
     if (server->tick)
         event_free(server->tick);
     store_await_durable(server->broker->store);
@@ -299,4 +270,5 @@ void server_stop(struct server *server)
     connections_free(&server->connections);
     overview_free(&server->overview);
     json_decref(server->sessions);
+    box_lines_free(&server->lines);
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The life of leases: acquire, queue, grant, end, renew. */
+#include "broker/leases.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "broker/core.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "broker/request.h"
+#include "broker/time.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -46,15 +48,15 @@ static char *copy_or_null(const char *text)
 
 /* ---- granting ---- */
 
-static int set_holds(struct pool_lease *lease, const struct plan *plan)
+static enum outcome set_holds(struct pool_lease *lease, const struct plan *plan)
 {
     lease->holds = calloc(plan->count, sizeof(*lease->holds));
     if (!lease->holds)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     lease->hold_count = plan->count;
     for (size_t i = 0; i < plan->count; i++)
         lease->holds[i] = plan_hold(&lease->request, plan, i);
-    return 0;
+    return OUTCOME_DONE;
 }
 
 static void drop_holds(struct pool_lease *lease)
@@ -81,9 +83,9 @@ static json_t *grant_detail(const struct pool_lease *lease)
                      lease->job ? lease->job : "", "gpus", gpus);
 }
 
-static int insert_holds(struct broker *broker, const struct pool_lease *lease)
+static enum outcome insert_holds(struct broker *broker, const struct pool_lease *lease)
 {
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     for (size_t i = 0; !error && i < lease->hold_count; i++) {
         const struct pool_hold *hold = &lease->holds[i];
@@ -92,7 +94,7 @@ static int insert_holds(struct broker *broker, const struct pool_lease *lease)
         if (!error)
             error = store_insert_hold(broker->store, lease->id, hold);
         if (!error)
-            error = fault_point("acquire.hold_inserted");
+            error = outcome_of(fault_point("acquire.hold_inserted"));
     }
     return error;
 }
@@ -106,7 +108,7 @@ static void take_holds(struct broker *broker, struct pool_lease *lease)
 }
 
 /* Writes a new lease, with what it holds when it is granted at once. */
-static int insert_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
+static enum outcome insert_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
 {
     struct change change = {
         .kind = lease->state == LEASE_QUEUED ? "lease.queued" : "lease.granted",
@@ -114,15 +116,13 @@ static int insert_lease(struct broker *broker, struct pool_lease *lease, const c
         .lease = lease,
         .detail = grant_detail(lease),
     };
-    int error = broker_begin(broker);
+    enum outcome error = broker_begin(broker, &change);
 
-    if (error) {
-        json_decref(change.detail);
+    if (error)
         return error;
-    }
     error = store_insert_lease(broker->store, lease);
     if (!error)
-        error = fault_point("acquire.lease_inserted");
+        error = outcome_of(fault_point("acquire.lease_inserted"));
     if (!error)
         error = insert_holds(broker, lease);
     return broker_commit(broker, error, &change);
@@ -157,16 +157,16 @@ static void mark_granted(struct broker *broker, struct pool_lease *lease, bool w
 }
 
 /* The lease that a key gave before, if its request was the same. */
-static int repeat_acquire(struct broker *broker, const struct acquire *acquire,
+static enum outcome repeat_acquire(struct broker *broker, const struct acquire *acquire,
                           struct pool_lease *known, struct pool_lease **lease)
 {
     if (known->owner != acquire->owner ||
         memcmp(&known->request, &acquire->request, sizeof(known->request)))
-        return -EEXIST;
+        return OUTCOME_KEY_REUSED;
     if (known->state == LEASE_ENDING)
-        return -ESTALE;
+        return OUTCOME_ENDED;
     *lease = known;
-    return 0;
+    return OUTCOME_DONE;
 }
 
 static bool key_has_ended(struct broker *broker, int64_t key_owner, const char *key)
@@ -177,10 +177,10 @@ static bool key_has_ended(struct broker *broker, int64_t key_owner, const char *
     return ended != NULL;
 }
 
-static int admit(struct broker *broker, struct pool_lease *lease, struct plan *plan, bool granted,
+static enum outcome admit(struct broker *broker, struct pool_lease *lease, struct plan *plan, bool granted,
                  const struct acquire *acquire)
 {
-    int error = granted ? set_holds(lease, plan) : 0;
+    enum outcome error = granted ? set_holds(lease, plan) : OUTCOME_DONE;
 
     if (error)
         return error;
@@ -191,9 +191,9 @@ static int admit(struct broker *broker, struct pool_lease *lease, struct plan *p
     if (error)
         return error;
     fault_point("acquire.committed");
-    error = pool_add_lease(broker->pool, lease);
+    error = outcome_of(pool_add_lease(broker->pool, lease));
     if (!error && !granted)
-        error = queue_join(broker->pool->queue, lease);
+        error = outcome_of(queue_join(broker->pool->queue, lease));
     if (error)
         abort(); /* out of memory with the grant on disk: a restart reads it from there */
     broker->last_sequence++;
@@ -201,28 +201,28 @@ static int admit(struct broker *broker, struct pool_lease *lease, struct plan *p
         take_holds(broker, lease);
     else
         broker->counters.queued++;
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **out)
+enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **out)
 {
     struct pool_lease *known =
         acquire->key ? pool_find_key(broker->pool, acquire->key_owner, acquire->key) : NULL;
     struct pool_lease *lease;
     struct plan plan = {0};
-    int planned, error;
+    enum outcome planned, error;
 
     if (known)
         return repeat_acquire(broker, acquire, known, out);
     if (acquire->key && key_has_ended(broker, acquire->key_owner, acquire->key))
-        return -ESTALE;
+        return OUTCOME_ENDED;
     planned = plan_make(broker->pool, &acquire->request, broker->last_sequence + 1, &plan);
-    if (planned && !(planned == -EAGAIN && acquire->wait)) {
+    if (planned && !(planned == OUTCOME_BUSY && acquire->wait)) {
         broker->counters.refusals++;
-        return planned == -ENOSPC ? -E2BIG : planned;
+        return planned;
     }
     lease = new_lease(broker, acquire);
-    error = lease ? admit(broker, lease, &plan, planned == 0, acquire) : -ENOMEM;
+    error = lease ? admit(broker, lease, &plan, planned == 0, acquire) : OUTCOME_NO_MEMORY;
     plan_clear(&plan);
     if (error)
         lease_free(&lease);
@@ -231,16 +231,16 @@ int broker_acquire(struct broker *broker, const struct acquire *acquire, struct 
     return error;
 }
 
-static int grant_waiting(struct broker *broker, struct pool_lease *lease, const struct plan *plan)
+static enum outcome grant_waiting(struct broker *broker, struct pool_lease *lease, const struct plan *plan)
 {
     struct pool_lease before = *lease;
     struct change change = {.kind = "lease.granted", .actor = "broker", .lease = lease};
-    int error = set_holds(lease, plan);
+    enum outcome error = set_holds(lease, plan);
 
     if (error)
         return error;
     mark_granted(broker, lease, false);
-    error = broker_begin(broker);
+    error = broker_begin(broker, &change);
     if (!error) {
         change.detail = grant_detail(lease);
         error = store_update_lease(broker->store, lease, LEASE_GRANTED, "", 0);
@@ -255,15 +255,15 @@ static int grant_waiting(struct broker *broker, struct pool_lease *lease, const 
     }
     queue_leave(broker->pool->queue, lease);
     take_holds(broker, lease);
-    return 0;
+    return OUTCOME_DONE;
 }
 
 /* Serves the head of a class. An error makes going on pointless. */
-static int serve_class(struct broker *broker, struct queue_class *entry, bool *granted)
+static enum outcome serve_class(struct broker *broker, struct queue_class *entry, bool *granted)
 {
     struct pool_lease *lease = TAILQ_FIRST(&entry->waiting);
     struct plan plan = {0};
-    int error = plan_try(broker->pool, &entry->request, lease->sequence, &plan);
+    enum outcome error = plan_try(broker->pool, &entry->request, lease->sequence, &plan);
 
     *granted = error == 0;
     if (error && entry->generation != broker->pool->generation + 1) {
@@ -273,7 +273,7 @@ static int serve_class(struct broker *broker, struct queue_class *entry, bool *g
     }
     if (error) {
         entry->blocked_in = broker->pool->queue->pass;
-        return error == -ENOMEM ? error : 0;
+        return error == OUTCOME_NO_MEMORY ? error : OUTCOME_DONE;
     }
     error = grant_waiting(broker, lease, &plan);
     plan_clear(&plan);
@@ -290,7 +290,7 @@ void broker_serve_queue(struct broker *broker)
     struct queue_class *entry;
     bool granted;
 
-    if (!broker->queue_dirty || broker->broken)
+    if (!broker->queue_dirty || broker->storage.broken)
         return;
     broker->queue_dirty = false;
     queue->pass++;
@@ -300,7 +300,7 @@ void broker_serve_queue(struct broker *broker)
             entry = TAILQ_NEXT(entry, all);
             continue;
         }
-        if (serve_class(broker, entry, &granted) < 0) {
+        if (serve_class(broker, entry, &granted)) {
             broker->queue_dirty = true;
             return;
         }
@@ -311,7 +311,7 @@ void broker_serve_queue(struct broker *broker)
 
 /* ---- ending ---- */
 
-static int write_end(struct broker *broker, struct pool_lease *lease, enum lease_state state,
+static enum outcome write_end(struct broker *broker, struct pool_lease *lease, enum lease_state state,
                      const char *reason, const char *actor)
 {
     struct change change = {
@@ -320,35 +320,33 @@ static int write_end(struct broker *broker, struct pool_lease *lease, enum lease
         .lease = lease,
         .detail = json_pack("{s:s}", "reason", reason),
     };
-    int error = broker_begin_release(broker);
+    enum outcome error = broker_begin_release(broker, &change);
 
-    if (error) {
-        json_decref(change.detail);
+    if (error)
         return error;
-    }
     for (size_t i = 0; !error && state == LEASE_ENDED && i < lease->hold_count; i++)
         error = store_release_hold(broker->store, lease->id, lease->holds[i].ordinal);
     if (!error)
-        error = fault_point("release.holds_written");
+        error = outcome_of(fault_point("release.holds_written"));
     if (!error)
         error = store_update_lease(broker->store, lease, state, reason, broker_wall());
     return broker_commit(broker, error, &change);
 }
 
-int broker_end_lease(struct broker *broker, struct pool_lease **pointer, const char *reason,
+enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer, const char *reason,
                      const char *actor)
 {
     struct pool_lease *lease = *pointer;
     enum lease_state state = LEASE_ENDING;
-    int error;
+    enum outcome error;
 
     if (lease->state == LEASE_ENDING)
-        return 0;
+        return OUTCOME_DONE;
     /* No box can have heard of a lease without a ticket. */
     if (lease->state == LEASE_QUEUED || lease->ticket_until == 0)
         state = LEASE_ENDED;
     error = write_end(broker, lease, state, reason, actor);
-    if (error == -ENOSPC && reserve_give(&broker->reserve))
+    if (error == OUTCOME_DISK_FULL && reserve_give(&broker->storage.reserve))
         error = write_end(broker, lease, state, reason, actor);
     if (error)
         return error;
@@ -359,38 +357,36 @@ int broker_end_lease(struct broker *broker, struct pool_lease **pointer, const c
     if (state == LEASE_ENDED) {
         pool_remove_lease(broker->pool, lease);
         *pointer = NULL;
-        return 0;
+        return OUTCOME_DONE;
     }
     pool_move_lease(broker->pool, lease, LEASE_ENDING);
     free(lease->reason);
     lease->reason = strdup(reason);
     for (size_t i = 0; i < lease->hold_count; i++)
         pool_order(broker->pool, lease->holds[i].box);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key, uid_t owner,
+enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key, uid_t owner,
                            const char *actor)
 {
     struct acquire nothing = {.key = key, .key_owner = key_owner, .owner = owner};
     struct pool_lease *lease;
     struct change change = {.kind = "lease.ended", .actor = actor};
-    int error;
+    enum outcome error;
 
     if (key_has_ended(broker, key_owner, key))
-        return 0;
+        return OUTCOME_DONE;
     lease = new_lease(broker, &nothing);
     if (!lease)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     lease->state = LEASE_ENDED;
     lease->ended = broker_wall();
     lease->reason = strdup("released before it was acquired");
     change.lease = lease;
     change.detail = json_pack("{s:s}", "reason", lease->reason);
-    error = broker_begin_release(broker);
-    if (error)
-        json_decref(change.detail);
-    else
+    error = broker_begin_release(broker, &change);
+    if (!error)
         error = broker_commit(broker, store_insert_lease(broker->store, lease), &change);
     if (!error)
         broker->last_sequence++;
@@ -398,23 +394,21 @@ int broker_release_unknown(struct broker *broker, int64_t key_owner, const char 
     return error;
 }
 
-int broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
+enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
                  const char *actor)
 {
     struct change change = {.kind = "lease.renewed", .actor = actor, .lease = lease};
     struct pool_lease before = *lease;
-    int error;
+    enum outcome error;
 
     if (lease->state == LEASE_ENDING)
-        return -ESTALE;
+        return OUTCOME_ENDED;
     start_lifetime(lease, lifetime);
     if (lease->state == LEASE_QUEUED)
-        return 0; /* it holds nothing, and a restart gives it its time anew: not worth a write */
+        return OUTCOME_DONE; /* it holds nothing, and a restart gives it its time anew: not worth a write */
     change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);
-    error = broker_begin(broker);
-    if (error)
-        json_decref(change.detail);
-    else
+    error = broker_begin(broker, &change);
+    if (!error)
         error = broker_commit(broker,
                               store_update_lease(broker->store, lease, lease->state,
                                                  lease->reason, 0),

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/endpoint.h"
 #include "common/log_limit.h"
 
 enum { LISTENERS_MAX = 16, BACKLOG = 1024, REST_MS = 500 };
@@ -64,22 +65,29 @@ static void on_wake(evutil_socket_t fd, short events, void *context)
         evconnlistener_enable(self->all[i]);
 }
 
-static int listen_on(struct listeners *self, const struct sockaddr *address, socklen_t size)
+/* Takes over a listening socket. */
+static int add_listener(struct listeners *self, int fd)
 {
-    struct evconnlistener *listener;
+    struct evconnlistener *listener = NULL;
 
-    if (self->count == LISTENERS_MAX)
-        return -E2BIG;
-    errno = 0;
-    listener = evconnlistener_new_bind(
-        self->base, on_accept, self,
-        LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, BACKLOG, address,
-        (int)size);
-    if (!listener)
-        return errno ? -errno : -EIO;
+    if (self->count < LISTENERS_MAX)
+        listener = evconnlistener_new(self->base, on_accept, self,
+                                      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    if (!listener) {
+        close(fd);
+        return self->count == LISTENERS_MAX ? -E2BIG : -ENOMEM;
+    }
     evconnlistener_set_error_cb(listener, on_error);
     self->all[self->count++] = listener;
     return 0;
+}
+
+static int listen_on(struct listeners *self, const struct endpoint *endpoint)
+{
+    uint16_t port;
+    int fd = endpoint_listen(endpoint, BACKLOG, &port);
+
+    return fd < 0 ? fd : add_listener(self, fd);
 }
 
 /* ---- the unix socket ---- */
@@ -124,6 +132,7 @@ static int clear_path(const struct sockaddr_un *address)
 static int listen_unix(struct listeners *self, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct endpoint endpoint = {.is_unix = true};
     int error;
 
     if (strlen(path) >= sizeof(address.sun_path)) {
@@ -131,9 +140,10 @@ static int listen_unix(struct listeners *self, const char *path)
         return -ENAMETOOLONG;
     }
     strcpy(address.sun_path, path);
+    strcpy(endpoint.host, path);
     error = clear_path(&address);
     if (!error)
-        error = listen_on(self, (struct sockaddr *)&address, sizeof(address));
+        error = listen_on(self, &endpoint);
     if (!error && (chmod(path, 0666) < 0 || lstat(path, &self->made) < 0))
         error = -errno;
     if (error) {
@@ -171,21 +181,11 @@ static void say_address(const struct evconnlistener *listener)
 
 static int listen_tcp(struct listeners *self, const char *text)
 {
-    const struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-    char *copy = strdup(text), *port = copy ? strrchr(copy, ':') : NULL, *host = copy;
-    struct addrinfo *found = NULL;
-    int error = -EINVAL;
+    struct endpoint endpoint;
+    int error = endpoint_parse(text, 0, &endpoint);
 
-    if (port) {
-        *port++ = '\0';
-        if (*host == '[' && port[-2] == ']')
-            port[-2] = '\0', host++;
-    }
-    if (port && getaddrinfo(*host ? host : NULL, port, &hints, &found) == 0)
-        error = listen_on(self, found->ai_addr, found->ai_addrlen);
-    free(copy);
-    if (found)
-        freeaddrinfo(found);
+    if (!error)
+        error = endpoint.is_unix ? -EINVAL : listen_on(self, &endpoint);
     if (error) {
         log_error("listen=%s: %s", text, error == -EINVAL ? "not HOST:PORT" : strerror(-error));
         return error;

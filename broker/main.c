@@ -13,29 +13,30 @@
 #include <unistd.h>
 
 #include "broker/http.h"
+#include "broker/start.h"
+#include "broker/time.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/program.h"
+#include "common/scope.h"
 
 enum { OWN_FILES = 64 }; /* open beside connections */
 
 static int lock_state(const char *directory)
 {
     char path[4096];
-    int fd;
 
     snprintf(path, sizeof(path), "%s/lock", directory);
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    SCOPED_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
         log_error("state_dir=%s: %s", directory, strerror(errno));
         return -errno;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         log_error("state_dir=%s is in use by another broker", directory);
-        close(fd);
         return -EBUSY;
     }
-    return fd;
+    return scoped_take_fd(&fd);
 }
 
 static int load_keys(const struct settings *settings, struct broker *broker)
@@ -178,29 +179,31 @@ static struct event_base *new_base(void)
     return base;
 }
 
+/* What is wrong is in the log. */
 static int run(struct settings *settings)
 {
     struct broker broker = {.limits = limits_of(settings)};
     struct server server = {.broker = &broker, .settings = settings};
     char path[4096];
-    int error, lock = lock_state(settings->state_dir);
+    int lock = lock_state(settings->state_dir);
+    enum outcome error;
 
     if (lock < 0)
         return lock;
     snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
-    error = fit_connections(settings);
+    error = outcome_of(fit_connections(settings));
     if (!error)
-        error = load_keys(settings, &broker);
+        error = outcome_of(load_keys(settings, &broker));
     if (!error)
         error = broker_open(path, settings->synchronous == 0, &broker);
-    if (error == -EUCLEAN)
+    if (error == OUTCOME_DATABASE_DAMAGED)
         log_error("%s is damaged; restore it from a copy, or move it away to begin anew: boxes "
                   "then end the sessions of all leases", path);
     server.base = error ? NULL : new_base();
     if (!error)
-        error = server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM;
+        error = outcome_of(server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM);
     if (!error) {
-        error = serve(&server);
+        error = outcome_of(serve(&server));
         server_stop(&server);
     }
     auth_free(&server.auth);
@@ -208,7 +211,7 @@ static int run(struct settings *settings)
         event_base_free(server.base);
     broker_close(&broker);
     close(lock);
-    return error;
+    return error ? -1 : 0;
 }
 
 /* ---- the command line ---- */
@@ -216,8 +219,9 @@ static int run(struct settings *settings)
 static int make_key(const char *path)
 {
     struct ticket_keyring ring = {.count = 1};
+    SCOPED_FD int fd = -1;
     char text[256], id[32];
-    int fd, size, error;
+    int size, error;
 
     snprintf(id, sizeof(id), "k%lld", (long long)broker_wall());
     error = ticket_key_generate(id, &ring.keys[0]);
@@ -229,7 +233,6 @@ static int make_key(const char *path)
         log_error("%s: %s", path, strerror(errno));
         return -errno;
     }
-    close(fd);
     explicit_bzero(text, sizeof(text));
     printf("%s: key %s\n", path, id);
     return 0;

@@ -8,6 +8,7 @@
 
 #include "broker/plan.h"
 #include "broker/queue.h"
+#include "broker/time.h"
 #include "common/metrics.h"
 
 static void put_counters(FILE *out, const struct server *server)
@@ -24,7 +25,7 @@ static void put_counters(FILE *out, const struct server *server)
     metrics_put(out, "expirations_total", "counter", "Leases that ran out.", (double)count->expirations);
     metrics_put(out, "tickets_total", "counter", "Tickets issued.", (double)count->tickets);
     metrics_put(out, "errors_total", "counter", "Changes that the database refused.",
-        (double)count->errors);
+        (double)server->broker->storage.errors);
     metrics_put(out, "requests_total", "counter", "HTTP requests.", (double)server->requests);
     metrics_put(out, "unauthorized_total", "counter", "Requests with wrong credentials.",
         (double)server->unauthorized);
@@ -210,7 +211,6 @@ static void put_times(FILE *out, const struct server *server)
 
 char *metrics_text(const struct server *server, size_t *size)
 {
-    const char *why;
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
 
@@ -222,7 +222,7 @@ char *metrics_text(const struct server *server, size_t *size)
     metrics_put(out, "uptime_seconds", "gauge", "Since the broker was started.",
         broker_steady() - server->started);
     metrics_put(out, "storage_ok", "gauge", "1 where changes can be written.",
-                !strcmp(broker_storage_state(server->broker, &why), "ok"));
+                storage_state(&server->broker->storage) == OUTCOME_DONE);
     put_queue(out, server->broker->pool);
     put_times(out, server);
     put_series(out, server->broker->pool);

@@ -3,7 +3,7 @@
 #ifndef RGPU_BROKER_METRICS_H
 #define RGPU_BROKER_METRICS_H
 
-#include "broker/http.h"
+#include "broker/call.h"
 
 /* The caller frees it; NULL: no memory. */
 char *metrics_text(const struct server *server, size_t *size);

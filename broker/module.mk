@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
-$(call static_library,rgpubroker,broker/pool.c broker/plan.c broker/near.c broker/claims.c broker/queue.c broker/request.c \
-    broker/capacity.c broker/columns.c broker/statements.c broker/store_run.c broker/store_open.c \
-    broker/store.c broker/store_past.c broker/store_log.c broker/reserve.c broker/storage.c \
-    broker/core.c broker/leases.c broker/boxes.c broker/history.c broker/tickets.c broker/view.c)
+$(call static_library,rgpubroker,$(addprefix broker/,pool.c queue.c request.c plan.c near.c claims.c capacity.c \
+    outcome.c columns.c statements.c store_run.c store_open.c store.c store_past.c store_log.c \
+    reserve.c storage.c core.c start.c tick.c leases.c boxes.c history.c tickets.c view.c))
 
 # Expanded late: common/module.mk is read after this file.
 BROKER_CORE_LIBS  = $$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt
@@ -27,7 +26,7 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
     docs/watching.md:$(PREFIX)/share/doc/rgpu/watching.md:0644 \
     docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
 
-BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c \
+BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c broker/box_line.c \
     broker/http_head.c broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \
     broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/overview.c \
     broker/names.c broker/metrics.c

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/scope.h"
 
 enum { THREADS = 4, WAITING_MAX = 512, PATIENCE_SECONDS = 1 };
 
@@ -124,6 +125,7 @@ static void start_threads(struct munge_pool *pool)
     sigset_t all, before;
     pthread_t thread;
 
+    SCOPED_LOCK(&pool->lock);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 0; i < THREADS; i++) {
@@ -151,20 +153,22 @@ struct munge_pool *munge_pool_new(struct event_base *base, munge_ctx_t context)
     pthread_cond_init(&pool->idle, NULL);
     pool->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pool->event = event_new(base, pool->ready, EV_READ | EV_PERSIST, on_ready, pool);
-    pthread_mutex_lock(&pool->lock);
     if (pool->ready >= 0 && pool->event && event_add(pool->event, NULL) == 0)
         start_threads(pool);
-    pthread_mutex_unlock(&pool->lock);
     if (pool->threads == 0)
         munge_pool_free(&pool);
     return pool;
 }
 
-static bool threads_have_ended(struct munge_pool *pool)
+/* False: one of them waits for munged, and goes on doing so. */
+static bool end_threads(struct munge_pool *pool)
 {
     uint64_t limit = deadline_in(PATIENCE_SECONDS * 1000);
     int error = 0;
 
+    SCOPED_LOCK(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->wake);
     while (pool->threads > 0 && !error)
         error = clock_wait_until(&pool->idle, &pool->lock, limit);
     return pool->threads == 0;
@@ -174,19 +178,13 @@ void munge_pool_free(struct munge_pool **pointer)
 {
     struct munge_pool *pool = *pointer;
     struct munge_job *job;
-    bool ended;
 
     if (!pool)
         return;
     *pointer = NULL;
     if (pool->event)
         event_free(pool->event);
-    pthread_mutex_lock(&pool->lock);
-    pool->stop = true;
-    pthread_cond_broadcast(&pool->wake);
-    ended = threads_have_ended(pool);
-    pthread_mutex_unlock(&pool->lock);
-    if (!ended)
+    if (!end_threads(pool))
         return; /* one of them still uses it, and the process ends */
     while ((job = TAILQ_FIRST(&pool->waiting))) {
         TAILQ_REMOVE(&pool->waiting, job, link);
@@ -208,27 +206,24 @@ void munge_pool_free(struct munge_pool **pointer)
 static struct munge_job *enqueue(struct munge_pool *pool, const struct munge_job *model,
                                  const char *question)
 {
-    struct munge_job *job = NULL;
+    SCOPED_FREE struct munge_job *job = malloc(sizeof(*job));
 
-    pthread_mutex_lock(&pool->lock);
-    if (pool->waiting_count < WAITING_MAX)
-        job = malloc(sizeof(*job));
-    if (job) {
-        *job = *model;
-        job->pool = pool;
-        job->question = strdup(question);
+    if (!job)
+        return NULL;
+    *job = *model;
+    job->pool = pool;
+    job->question = strdup(question);
+    if (!job->question)
+        return NULL;
+    SCOPED_LOCK(&pool->lock);
+    if (pool->waiting_count >= WAITING_MAX) {
+        free(job->question);
+        return NULL;
     }
-    if (job && !job->question) {
-        free(job);
-        job = NULL;
-    }
-    if (job) {
-        TAILQ_INSERT_TAIL(&pool->waiting, job, link);
-        pool->waiting_count++;
-        pthread_cond_signal(&pool->wake);
-    }
-    pthread_mutex_unlock(&pool->lock);
-    return job;
+    TAILQ_INSERT_TAIL(&pool->waiting, job, link);
+    pool->waiting_count++;
+    pthread_cond_signal(&pool->wake);
+    return scoped_take(&job);
 }
 
 struct munge_job *munge_pool_decode(struct munge_pool *pool, const char *credential,
@@ -245,8 +240,7 @@ void munge_job_cancel(struct munge_job **job)
 
     if (!pool)
         return;
-    pthread_mutex_lock(&pool->lock);
+    SCOPED_LOCK(&pool->lock);
     (*job)->done = NULL;
-    pthread_mutex_unlock(&pool->lock);
     *job = NULL;
 }

@@ -9,6 +9,7 @@
 #include "broker/claims.h"
 #include "broker/names.h"
 #include "broker/queue.h"
+#include "broker/time.h"
 #include "broker/view.h"
 
 enum { PROBLEMS_SHOWN = 50, EVENTS_SHOWN = 30, EVENTS_READ = 150 };
@@ -89,10 +90,10 @@ static void add_box_problems(struct overview *overview, const struct pool_box *b
 static void add_problems(struct overview *overview, const struct broker *broker)
 {
     const struct queue_class *entry;
-    const char *why, *state = broker_storage_state(broker, &why);
+    enum outcome storage = storage_state(&broker->storage);
 
-    if (why)
-        add_problem(overview, "broker", "%s: %s", state, why);
+    if (storage)
+        add_problem(overview, "broker", "%s: %s", outcomes[storage].code, outcomes[storage].text);
     if (broker->keys.count == 0)
         add_problem(overview, "broker", "it has no cluster key and issues no tickets");
     for (size_t i = 0; i < broker->pool->box_count; i++)

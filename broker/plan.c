@@ -46,19 +46,13 @@ int request_check(const struct request *request, const char **why)
     return *why ? -EINVAL : 0;
 }
 
-static bool box_matches(const struct request *request, const struct pool_box *box)
-{
-    return pattern_matches(request->box, box->name) && pattern_matches(request->locality, box->locality);
-}
-
 static bool gpu_matches(struct attempt *attempt, const struct pool_gpu *gpu)
 {
     if (attempt->model_seen != gpu->model) {
         attempt->model_seen = gpu->model;
         attempt->model_match = pattern_matches(attempt->request->model, gpu->model);
     }
-    return attempt->model_match && gpu->memory >= attempt->request->min_memory &&
-           gpu->capability >= attempt->request->min_capability;
+    return gpu_is_kind(attempt->request, gpu, attempt->model_match);
 }
 
 static bool already_planned(const struct attempt *attempt, const struct pool_gpu *gpu)
@@ -341,22 +335,22 @@ static int compare_slots(const void *a, const void *b)
     return left->gpu->index < right->gpu->index ? -1 : 1;
 }
 
-int plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
+enum outcome plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
              struct plan *plan)
 {
     struct attempt attempt = {.pool = pool, .request = request, .sequence = sequence};
 
     attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));
     if (!attempt.slots)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     order_parts(&attempt);
     if (!attempt_place(&attempt)) {
         free(attempt.slots);
-        return -EAGAIN;
+        return OUTCOME_BUSY;
     }
     qsort(attempt.slots, attempt.count, sizeof(*attempt.slots), compare_slots);
     *plan = (struct plan){.count = attempt.count, .slots = attempt.slots};
-    return 0;
+    return OUTCOME_DONE;
 }
 
 static uint64_t count_surveyed(const struct pool *pool)
@@ -387,12 +381,12 @@ bool plan_is_possible(struct pool *pool, const struct request *request)
     return possible;
 }
 
-int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
+enum outcome plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
               struct plan *plan)
 {
-    int error = plan_try(pool, request, sequence, plan);
+    enum outcome error = plan_try(pool, request, sequence, plan);
 
-    return error == -EAGAIN && !plan_is_possible(pool, request) ? -ENOSPC : error;
+    return error == OUTCOME_BUSY && !plan_is_possible(pool, request) ? OUTCOME_IMPOSSIBLE : error;
 }
 
 void plan_clear(struct plan *plan)

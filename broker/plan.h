@@ -3,6 +3,7 @@
 #ifndef RGPU_BROKER_PLAN_H
 #define RGPU_BROKER_PLAN_H
 
+#include "broker/outcome.h"
 #include "broker/pool.h"
 
 struct plan_slot {
@@ -18,12 +19,12 @@ struct plan {
 /*
  * Places all of `request` or nothing. GPUs that an earlier waiting request could use (one of
  * sequence below `sequence`) are left to it, so that a large request is not starved by small ones.
- * -EAGAIN: not now. -ENOSPC: not even with every known GPU free and in service.
+ * OUTCOME_BUSY: not now. OUTCOME_IMPOSSIBLE: not even with every known GPU free and in service.
  */
-int plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
+enum outcome plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
               struct plan *plan) __attribute__((warn_unused_result));
-/* The same without finding out whether it could ever be: -EAGAIN in both cases. */
-int plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
+/* The same without finding out whether it could ever be: OUTCOME_BUSY in both cases. */
+enum outcome plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
              struct plan *plan) __attribute__((warn_unused_result));
 /* Whether the request fits with every known GPU free and in service. */
 bool plan_is_possible(struct pool *pool, const struct request *request);

@@ -401,11 +401,3 @@ bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
             return true;
     return false;
 }
-
-bool lease_holds_anything(const struct pool_lease *lease)
-{
-    for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].held)
-            return true;
-    return false;
-}

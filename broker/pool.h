@@ -102,9 +102,6 @@ struct pool_box {
     bool has_orders; /* there is something to tell it at once; then it is in pool->orders */
     bool hung_up;    /* its last connection is closed: perhaps it has just died, so it gets nothing */
     bool impostor;   /* somebody has been refused who said that it is elsewhere */
-    void *peer;      /* of the HTTP side: the call with which the box waits for orders */
-    int64_t look;   /* of the HTTP side: the last question for sessions that its report came after */
-    int64_t look_told; /* and the last that had been asked when it was answered */
     int64_t epoch;  /* in which it has registered */
     double heard;   /* monotonic seconds */
     int64_t seen, registered; /* seconds since 1970, for people */
@@ -209,7 +206,6 @@ bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
-bool lease_holds_anything(const struct pool_lease *lease);
 
 /* What an administrator may say: the modes, and "auto". */
 #define GPU_AUTO "auto"

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/boxes.h"
 #include "broker/history.h"
-#include "broker/http.h"
+#include "broker/time.h"
+#include "broker/routes.h"
 #include "broker/view.h"
 
 enum { CLOCK_SKEW_MAX = 86400 };
@@ -15,7 +17,7 @@ static struct pool_box *named_box(struct call *call)
     struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
 
     if (!box)
-        call_refuse(call, 404, "not-found", "no box %s", call->arguments[0]);
+        call_refuse(call, OUTCOME_NOT_FOUND, "no box %s", call->arguments[0]);
     return box;
 }
 
@@ -36,7 +38,7 @@ static struct pool_gpu *named_gpu(struct call *call)
         if (box->gpus[i]->index == (uint32_t)atoi(colon + 1))
             gpu = box->gpus[i];
     if (!gpu)
-        call_refuse(call, 404, "not-found", "no GPU %s; name it by UUID or as BOX:INDEX", name);
+        call_refuse(call, OUTCOME_NOT_FOUND, "no GPU %s; name it by UUID or as BOX:INDEX", name);
     return gpu;
 }
 
@@ -101,7 +103,8 @@ static bool all_have_looked(const struct call *call)
     const struct pool *pool = call->server->broker->pool;
 
     for (size_t i = 0; i < pool->box_count; i++)
-        if (pool->boxes[i]->connected && pool->boxes[i]->look < call->mark)
+        if (pool->boxes[i]->connected &&
+            box_line(&call->server->lines, pool->boxes[i]->name)->look < call->mark)
             return false;
     return true;
 }
@@ -112,7 +115,7 @@ static void ask_boxes(struct call *call)
 
     call->mark = ++call->server->look;
     for (size_t i = 0; i < pool->box_count; i++) {
-        struct call *report = pool->boxes[i]->peer;
+        struct call *report = box_line(&call->server->lines, pool->boxes[i]->name)->call;
         if (report)
             report->route->handle(report);
     }
@@ -122,7 +125,8 @@ static void add_sessions(const struct call *call, const char *name, const json_t
                          json_t *list)
 {
     const struct pool_box *box = pool_find_box(call->server->broker->pool, name);
-    bool stale = !box || !box->connected || box->look < call->mark;
+    bool stale = !box || !box->connected ||
+                 box_line(&call->server->lines, name)->look < call->mark;
     json_t *session;
     size_t i;
 
@@ -160,7 +164,7 @@ static bool speaks_for(struct call *call)
 
     if (who->box ? !strcmp(who->box_name, call->arguments[0]) : who->admin && who->local)
         return true;
-    call_refuse(call, 403, "forbidden", "%s may not speak for box %s", call->who.name,
+    call_refuse(call, OUTCOME_FORBIDDEN, "%s may not speak for box %s", call->who.name,
                 call->arguments[0]);
     return false;
 }
@@ -192,14 +196,13 @@ static void register_box(struct call *call)
 {
     struct broker *broker = call->server->broker;
     const char *why = NULL;
-    int error;
+    enum outcome error;
 
     if (!speaks_for(call))
         return;
     error = broker_register(broker, call->arguments[0], call->body, call->actor, &why);
     if (why)
-        call_refuse(call, error == -EEXIST ? 409 : 400, error == -EEXIST ? "taken" : "bad-request",
-                    "%s", why);
+        call_refuse(call, error, "%s", why);
     else if (error)
         call_fail(call, error);
     else
@@ -224,16 +227,17 @@ static json_t *running_leases(const json_t *sessions)
 }
 
 /* The report counts when it arrives. */
-static int take_report(struct call *call, struct pool_box *box, const json_t *running,
+static enum outcome take_report(struct call *call, struct pool_box *box, const json_t *running,
                        json_t **restored)
 {
     struct server *server = call->server;
     json_t *sessions = json_object_get(call->body, "sessions");
     const char *instance = json_string_value(json_object_get(call->body, "instance"));
-    int error = history_check_sessions(server->broker, box, sessions, call->actor);
+    struct box_line *line = box_line(&server->lines, box->name);
+    enum outcome error = history_check_sessions(server->broker, box, sessions, call->actor);
 
     /* It was made after our last answer. */
-    box->look = box->look_told;
+    line->look = line->look_told;
     if (!error)
         error = broker_hear(server->broker, box, instance ? instance : "", running,
                             json_object_get(call->body, "ended"),
@@ -252,20 +256,22 @@ static void sync_box(struct call *call)
     struct server *server = call->server;
     struct pool_box *box;
     json_t *running, *revoke, *restored = NULL, *answer;
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
+    struct box_line *line;
 
     box = speaks_for(call) ? named_box(call) : NULL;
     if (!box)
         return;
+    line = box_line(&server->lines, box->name);
     running = running_leases(json_object_get(call->body, "sessions"));
     if (!call->waits)
         error = take_report(call, box, running, &restored);
     else if (!broker_knows_box(server->broker, box))
-        error = -ESTALE;
+        error = OUTCOME_UNREGISTERED;
     else
         box->heard = broker_steady();
-    if (error == -ESTALE)
-        call_refuse(call, 409, "register", "box %s must register first", box->name);
+    if (error == OUTCOME_UNREGISTERED)
+        call_refuse(call, OUTCOME_UNREGISTERED, "box %s must register first", box->name);
     else if (error)
         call_fail(call, error);
     if (error) {
@@ -276,14 +282,13 @@ static void sync_box(struct call *call)
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
     if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !call_expired(call) &&
-        box->look == server->look) {
+        line->look == server->look) {
         json_decref(revoke);
         json_decref(restored);
-        if (call_wait(call, (double)server->settings->heartbeat * 1e-6, NULL))
-            box->peer = call;
+        call_wait(call, (double)server->settings->heartbeat * 1e-6, NULL);
         return;
     }
-    box->look_told = server->look;
+    line->look_told = server->look;
     answer = json_pack("{s:o, s:o, s:b}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained);
     history_put_point(server->broker, answer);
@@ -297,7 +302,7 @@ static bool forced(const struct call *call)
     return json_is_true(json_object_get(call->body, "force"));
 }
 
-static void answer_box(struct call *call, const struct pool_box *box, int error)
+static void answer_box(struct call *call, const struct pool_box *box, enum outcome error)
 {
     if (error)
         call_fail(call, error);
@@ -305,7 +310,7 @@ static void answer_box(struct call *call, const struct pool_box *box, int error)
         call_answer(call, 200, json_pack("{s:o}", "box", view_box(box)));
 }
 
-static void answer_gpu(struct call *call, const struct pool_gpu *gpu, int error)
+static void answer_gpu(struct call *call, const struct pool_gpu *gpu, enum outcome error)
 {
     if (error)
         call_fail(call, error);
@@ -359,7 +364,7 @@ static void set_mode(struct call *call)
         return;
     if (gpu_parse_mode(json_string_value(json_object_get(call->body, "mode")), &mode,
                        &automatic) < 0)
-        call_refuse(call, 400, "bad-request",
+        call_refuse(call, OUTCOME_BAD_REQUEST,
                     "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
     else
         answer_gpu(call, gpu, broker_set_mode(call->server->broker, gpu, mode, automatic,
@@ -377,13 +382,13 @@ static void box_gone(struct call *call)
 static void remove_box(struct call *call)
 {
     struct pool_box *box = named_box(call);
-    int error;
+    enum outcome error;
 
     if (!box)
         return;
     error = broker_remove_box(call->server->broker, box, call->actor);
-    if (error == -ETXTBSY) {
-        call_refuse(call, 409, "in-use", "leases hold GPUs of the box; say first that it is gone");
+    if (error == OUTCOME_IN_USE) {
+        call_refuse(call, OUTCOME_IN_USE, "leases hold GPUs of the box; say first that it is gone");
         return;
     }
     if (error) {
@@ -391,6 +396,7 @@ static void remove_box(struct call *call)
         return;
     }
     json_object_del(call->server->sessions, call->arguments[0]);
+    box_line_remove(&call->server->lines, call->arguments[0]);
     call_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
 }
 
@@ -403,13 +409,13 @@ static void box_key(struct call *call)
     int size;
 
     if (broker->keys.count == 0) {
-        call_fail(call, -ENOKEY);
+        call_fail(call, OUTCOME_NO_KEY);
         return;
     }
     ticket_keyring_derive(&broker->keys, call->arguments[0], &ring);
     size = ticket_keyring_print(&ring, text, sizeof(text));
     if (size < 0)
-        call_fail(call, size);
+        call_fail(call, outcome_of(size));
     else
         call_answer_secret(call, 200, json_object(), "keys", text);
     explicit_bzero(&ring, sizeof(ring));

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http.h"
+#include "broker/leases.h"
 #include "broker/request.h"
+#include "broker/tickets.h"
+#include "broker/time.h"
+#include "broker/routes.h"
 #include "broker/view.h"
 
 enum { ENDED_MAX = 1000 }; /* in one answer */
@@ -68,25 +71,25 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
     acquire->with_ticket = json_is_true(json_object_get(call->body, "ticket"));
     acquire->lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
     if (owner ? !json_is_integer(owner) : !who->has_uid) {
-        call_refuse(call, 400, "bad-request", "\"owner\" must be a user's number");
+        call_refuse(call, OUTCOME_BAD_REQUEST, "\"owner\" must be a user's number");
         return false;
     }
     acquire->owner = owner ? (uid_t)json_integer_value(owner) : who->uid;
     if (!who->admin && !who->scheduler &&
         (!call->server->settings->user_leases || acquire->owner != who->uid)) {
-        call_refuse(call, 403, "forbidden",
+        call_refuse(call, OUTCOME_FORBIDDEN,
                     "leases are taken by the scheduler here: submit a job, or ask the "
                     "administrator to set user_leases = yes");
         return false;
     }
     if ((acquire->key && strlen(acquire->key) > 200) || (acquire->job && strlen(acquire->job) > 120)
         || acquire->lifetime < 0 || acquire->lifetime > LIFETIME_MAX) {
-        call_refuse(call, 400, "bad-request", "\"key\" or \"job\" is too long, or \"lifetime\" "
+        call_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" or \"job\" is too long, or \"lifetime\" "
                     "is negative or beyond a hundred years");
         return false;
     }
     if (request_from_json(json_object_get(call->body, "request"), &acquire->request, &why) < 0) {
-        call_refuse(call, 400, "bad-request", "request: %s", why);
+        call_refuse(call, OUTCOME_BAD_REQUEST, "request: %s", why);
         return false;
     }
     if (call->server->broker->limits.max_lifetime > 0 &&
@@ -96,22 +99,12 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
     return true;
 }
 
-static void refuse_acquire(struct call *call, int error, const struct acquire *acquire)
+/* Ends the call with `body` and a ticket, which is not left in memory. */
+static void answer_ticket(struct call *call, json_t *body, char *bundle)
 {
-    switch (error) {
-    case -EAGAIN:
-        call_refuse(call, 409, "busy", "no GPUs are free for this now; ask to queue, or later");
-        return;
-    case -E2BIG:
-        call_refuse(call, 422, "impossible",
-                    "no set of GPUs in this pool could ever satisfy the request");
-        return;
-    case -EEXIST:
-        call_refuse(call, 409, "key-reused", "key \"%s\" was used for another request",
-                    acquire->key);
-        return;
-    }
-    call_fail(call, error);
+    call_answer_secret(call, 200, body, "ticket", bundle);
+    explicit_bzero(bundle, strlen(bundle));
+    free(bundle);
 }
 
 /* Answers with the lease, and with its ticket when one was asked for and it has GPUs. */
@@ -120,7 +113,7 @@ static void answer_acquire(struct call *call, struct pool_lease *lease, bool wit
     struct broker *broker = call->server->broker;
     json_t *body = show(call, lease);
     char *bundle;
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     if (with_ticket && lease->state == LEASE_GRANTED) {
         int64_t left = lease->ticket_until - broker_wall();
@@ -133,9 +126,7 @@ static void answer_acquire(struct call *call, struct pool_lease *lease, bool wit
             call_fail(call, error);
             return;
         }
-        call_answer_secret(call, 200, body, "ticket", bundle);
-        explicit_bzero(bundle, strlen(bundle));
-        free(bundle);
+        answer_ticket(call, body, bundle);
         return;
     }
     call_answer(call, lease->state == LEASE_QUEUED ? 202 : 200, body);
@@ -145,18 +136,18 @@ static void acquire_lease(struct call *call)
 {
     struct acquire acquire;
     struct pool_lease *lease;
-    int error;
+    enum outcome error;
 
     call->is_acquire = true;
     if (!read_acquire(call, &acquire))
         return;
     if (acquire.with_ticket && call->server->broker->keys.count == 0) {
-        call_fail(call, -ENOKEY);
+        call_fail(call, OUTCOME_NO_KEY);
         return;
     }
     error = broker_acquire(call->server->broker, &acquire, &lease);
     if (error)
-        refuse_acquire(call, error, &acquire);
+        call_fail(call, error);
     else
         answer_acquire(call, lease, acquire.with_ticket);
 }
@@ -246,7 +237,7 @@ static void get_lease(struct call *call)
     if (ended)
         call_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
-        call_refuse(call, 404, "not-found", "no lease %s", call->arguments[0]);
+        call_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", call->arguments[0]);
 }
 
 /* ---- ending ---- */
@@ -254,10 +245,10 @@ static void get_lease(struct call *call)
 static void end_lease(struct call *call, struct pool_lease *lease, const char *reason)
 {
     char id[POOL_NAME_MAX];
-    int error;
+    enum outcome error;
 
     if (!may_steer(call, lease)) {
-        call_refuse(call, 403, "forbidden", "lease %s is not yours", lease->id);
+        call_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
         return;
     }
     strcpy(id, lease->id);
@@ -279,7 +270,7 @@ static void answer_if_ended(struct call *call, const char *id, const char *key)
     if (ended)
         call_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
-        call_refuse(call, 404, "not-found", "no lease %s", id ? id : key);
+        call_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", id ? id : key);
 }
 
 static void delete_lease(struct call *call)
@@ -312,10 +303,10 @@ static void release_key(struct call *call)
     struct broker *broker = call->server->broker;
     const char *key = json_string_value(json_object_get(call->body, "key"));
     struct pool_lease *lease;
-    int error;
+    enum outcome error;
 
     if (!key || !*key || strlen(key) > 200) {
-        call_refuse(call, 400, "bad-request", "\"key\" must be a text of at most 200 characters");
+        call_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" must be a text of at most 200 characters");
         return;
     }
     lease = pool_find_key(broker->pool, keys_of(&call->who), key);
@@ -335,18 +326,18 @@ static void renew_lease(struct call *call)
     struct broker *broker = call->server->broker;
     struct pool_lease *lease = pool_find_lease(broker->pool, call->arguments[0]);
     json_int_t lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
-    int error;
+    enum outcome error;
 
     if (!lease) {
-        call_refuse(call, 410, "ended", "no lease %s lives", call->arguments[0]);
+        call_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
         return;
     }
     if (!may_steer(call, lease)) {
-        call_refuse(call, 403, "forbidden", "lease %s is not yours", lease->id);
+        call_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
         return;
     }
     if (lifetime < 0 || lifetime > LIFETIME_MAX) {
-        call_refuse(call, 400, "bad-request",
+        call_refuse(call, OUTCOME_BAD_REQUEST,
                     "\"lifetime\" is a number of seconds, at most a hundred years");
         return;
     }
@@ -378,7 +369,7 @@ static bool read_places(struct call *call, const struct pool_lease *lease, bool 
     }
     if (json_array_size(list) > 0 && i == json_array_size(list))
         return true;
-    call_refuse(call, 400, "bad-request", "\"gpus\" are places from 0 in the lease's %zu GPUs",
+    call_refuse(call, OUTCOME_BAD_REQUEST, "\"gpus\" are places from 0 in the lease's %zu GPUs",
                 lease->hold_count);
     return false;
 }
@@ -395,33 +386,35 @@ static void issue_ticket(struct call *call)
                                      : NULL;
     json_t *body;
     char *bundle;
-    int error;
+    enum outcome error;
 
     if (!lease) {
-        call_refuse(call, id || key ? 410 : 400, id || key ? "ended" : "bad-request",
+        call_refuse(call, id || key ? OUTCOME_ENDED : OUTCOME_BAD_REQUEST,
                     id || key ? "no such lease lives" : "\"lease\" or \"key\" must name a lease");
         return;
     }
     if (!may_steer(call, lease)) {
-        call_refuse(call, 403, "forbidden", "lease %s is not yours", lease->id);
+        call_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
         return;
     }
     if (lease->state == LEASE_QUEUED) {
-        call_refuse(call, 409, "queued", "lease %s still waits for GPUs", lease->id);
+        call_refuse(call, OUTCOME_QUEUED, "lease %s still waits for GPUs", lease->id);
         return;
     }
     if (!read_places(call, lease, chosen))
         return;
     error = broker_issue_ticket(broker, lease, json_object_get(call->body, "gpus") ? chosen : NULL,
                                 seconds, call->actor, &bundle);
-    if (error) {
+    if (error == OUTCOME_TOO_LONG)
+        call_refuse(call, error,
+                    "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
+                    (long long)broker->limits.max_ticket_seconds);
+    else if (error)
         call_fail(call, error);
+    if (error)
         return;
-    }
     body = json_pack("{s:s, s:I}", "lease", lease->id, "until", (json_int_t)lease->ticket_until);
-    call_answer_secret(call, 200, body, "ticket", bundle);
-    explicit_bzero(bundle, strlen(bundle));
-    free(bundle);
+    answer_ticket(call, body, bundle);
 }
 
 const struct route lease_routes[] = {

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "broker/capacity.h"
-#include "broker/http.h"
 #include "broker/metrics.h"
 #include "broker/overview.h"
+#include "broker/routes.h"
 #include "broker/status_page.h"
+#include "common/scope.h"
 
 enum { EVENTS_MAX = 200 }; /* in one answer, which others wait for */
 
@@ -96,7 +97,7 @@ static void post_capacity(struct call *call)
     else if (prefix && (!requests || json_is_array(requests)))
         view = capacity_view(broker->pool, &query, &why);
     if (!view) {
-        call_refuse(call, 400, "bad-request", "%s", why);
+        call_refuse(call, OUTCOME_BAD_REQUEST, "%s", why);
         return;
     }
     json_object_set_new(view, "last", json_integer((json_int_t)broker->last_event));
@@ -106,20 +107,21 @@ static void post_capacity(struct call *call)
 static void get_health(struct call *call)
 {
     const struct broker *broker = call->server->broker;
-    const char *why, *state = broker_storage_state(broker, &why);
+    enum outcome storage = storage_state(&broker->storage);
+    const struct outcome_row *state = &outcomes[storage];
     json_t *answer;
     size_t up = 0;
 
     for (size_t i = 0; i < broker->pool->box_count; i++)
         up += broker->pool->boxes[i]->connected;
-    answer = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status", state, "version", RGPU_VERSION,
+    answer = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status", state->code, "version", RGPU_VERSION,
                        "tickets", broker->keys.count > 0, "boxes",
                        (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up,
                        "leases", (json_int_t)broker->pool->lease_count);
-    if (why)
+    if (storage)
         json_object_set_new(answer, "error",
-                            json_pack("{s:s, s:s}", "code", state, "message", why));
-    call_answer(call, why ? 503 : 200, answer);
+                            json_pack("{s:s, s:s}", "code", state->code, "message", state->text));
+    call_answer(call, state->status, answer);
 }
 
 static void get_whoami(struct call *call)
@@ -135,11 +137,10 @@ static void get_whoami(struct call *call)
 static void get_metrics(struct call *call)
 {
     size_t size;
-    char *text = metrics_text(call->server, &size);
+    SCOPED_FREE char *text = metrics_text(call->server, &size);
 
     call_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text ? text : "",
                      text ? size : 0);
-    free(text);
 }
 
 static void get_page(struct call *call)

@@ -1,108 +1,116 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The state of the broker's storage: what is true of it now, and what it means for changes. */
-#include <errno.h>
+/* The state of the broker's storage. */
+#include "broker/storage.h"
 
-#include "broker/core.h"
+#include <string.h>
+
+#include "broker/time.h"
 #include "common/log.h"
 
 /* A disk that is well is asked now and then, one that is not each second. */
 enum { PROBE_SECONDS = 10, SILENT_SECONDS = 10 };
 
-static void note(struct broker *broker, int error)
+static void note(struct storage *storage, enum outcome error)
 {
-    if (error == -EUCLEAN && !broker->broken)
+    if (error == OUTCOME_DATABASE_DAMAGED && !storage->broken)
         log_error("the database is damaged: no change is made any more; stop the broker, restore "
                   "the database from a copy, and start it again");
-    if (error == -EUCLEAN)
-        broker->broken = error;
-    if (error == -ENOSPC && !broker->disk_full)
+    if (error == OUTCOME_DATABASE_DAMAGED)
+        storage->broken = true;
+    if (error == OUTCOME_DISK_FULL && !storage->disk_full)
         log_error("the disk is full: leases end and their GPUs come free, nothing else is changed");
-    if (error == -ENOSPC)
-        broker->disk_full = true;
+    if (error == OUTCOME_DISK_FULL)
+        storage->disk_full = true;
     if (error)
-        broker->counters.errors++;
-    broker->storage_error = error;
+        storage->errors++;
+    storage->last = error;
 }
 
-void broker_note_storage(struct broker *broker, int error)
+void storage_init(struct storage *storage, const char *path)
+{
+    reserve_init(&storage->reserve, path);
+    if (reserve_has_margin(&storage->reserve))
+        return;
+    /* Leases must end on a full disk too, and for that the database must be opened. */
+    reserve_give(&storage->reserve);
+    note(storage, OUTCOME_DISK_FULL);
+}
+
+void storage_reserve(struct storage *storage)
+{
+    int error = storage->disk_full ? 0 : reserve_take(&storage->reserve);
+
+    if (error)
+        log_warn("no room is kept for the end of leases on a full disk: reserve=%s error=\"%s\"",
+                 storage->reserve.path, strerror(-error));
+}
+
+void storage_note(struct storage *storage, enum outcome error)
 {
     /* That leases could end says nothing about room for others. */
-    if (error || !broker->disk_full)
-        note(broker, error);
+    if (error || !storage->disk_full)
+        note(storage, error);
 }
 
 /* Room that came free belongs to the reserve first. A small write may find place in the log's file
  * where nothing larger does. */
-static int probe(struct broker *broker)
+static enum outcome probe(struct storage *storage, struct store *store)
 {
-    int error = reserve_take(&broker->reserve);
+    enum outcome error = outcome_of(reserve_take(&storage->reserve));
 
-    if (!reserve_has_margin(&broker->reserve))
-        error = -ENOSPC;
-    else if (error != -ENOSPC || !broker->disk_full)
-        error = store_probe(broker->store, broker_wall());
-    if (!error && broker->disk_full) {
-        broker->disk_full = false;
+    if (!reserve_has_margin(&storage->reserve))
+        error = OUTCOME_DISK_FULL;
+    else if (error != OUTCOME_DISK_FULL || !storage->disk_full)
+        error = store_probe(store, broker_wall());
+    if (!error && storage->disk_full) {
+        storage->disk_full = false;
         log_info("the disk has room again");
     }
-    note(broker, error);
+    note(storage, error);
     return error;
 }
 
-bool broker_has_room(struct broker *broker)
+bool storage_has_room(struct storage *storage, struct store *store)
 {
-    return !broker->disk_full || probe(broker) == 0;
+    return !storage->disk_full || probe(storage, store) == 0;
 }
 
 /* A sync that does not come back. */
-static bool is_silent(struct broker *broker)
+static bool is_silent(struct storage *storage, struct store *store)
 {
-    uint64_t durable = store_durable(broker->store);
+    uint64_t durable = store_durable(store);
 
-    if (durable == store_committed(broker->store) || durable != broker->last_durable) {
-        broker->last_durable = durable;
-        broker->durable_at = broker_steady();
+    if (durable == store_committed(store) || durable != storage->last_durable) {
+        storage->last_durable = durable;
+        storage->durable_at = broker_steady();
     }
-    return broker_steady() - broker->durable_at > SILENT_SECONDS;
+    return broker_steady() - storage->durable_at > SILENT_SECONDS;
 }
 
-void broker_watch_storage(struct broker *broker)
+void storage_watch(struct storage *storage, struct store *store)
 {
     double now = broker_steady();
 
-    if (broker->broken)
+    if (storage->broken)
         return;
-    if (is_silent(broker)) {
-        broker->storage_error = -ETIMEDOUT;
+    if (is_silent(storage, store)) {
+        storage->last = OUTCOME_DISK_SILENT;
         return;
     }
-    if (broker->storage_error == -ETIMEDOUT)
-        broker->storage_error = 0;
-    if (now < broker->next_probe)
+    if (storage->last == OUTCOME_DISK_SILENT)
+        storage->last = OUTCOME_DONE;
+    if (now < storage->next_probe)
         return;
-    probe(broker);
-    broker->next_probe = now + (broker->storage_error ? 1 : PROBE_SECONDS);
+    probe(storage, store);
+    storage->next_probe = now + (storage->last ? 1 : PROBE_SECONDS);
 }
 
-const char *broker_storage_state(const struct broker *broker, const char **why)
+enum outcome storage_state(const struct storage *storage)
 {
-    *why = "the broker's database is damaged; it must be restored from a copy";
-    if (broker->broken)
-        return "database-damaged";
-    switch (broker->storage_error) {
-    case 0:
-        *why = NULL;
-        return "ok";
-    case -ENOSPC:
-        *why = "the broker's disk is full; leases end, nothing else is changed";
-        return "disk-full";
-    case -EBUSY:
-        *why = "another process holds the broker's database; nothing is changed";
-        return "database-busy";
-    case -ETIMEDOUT:
-        *why = "the broker's disk does not answer; nobody is told of changes";
-        return "disk-silent";
-    }
-    *why = "the broker cannot write its database; its log says why";
-    return "disk-failed";
+    if (storage->broken)
+        return OUTCOME_DATABASE_DAMAGED;
+    if (storage->last == OUTCOME_DONE || storage->last == OUTCOME_DISK_FULL ||
+        storage->last == OUTCOME_DISK_SILENT || storage->last == OUTCOME_DATABASE_BUSY)
+        return storage->last;
+    return OUTCOME_DISK_FAILED;
 }

@@ -6,20 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/store_private.h"
+#include "broker/store_run.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/scope.h"
 
 /* ---- transactions ---- */
 
-int store_begin(struct store *store)
+enum outcome store_begin(struct store *store)
 {
     return statement_run(store, BEGIN, "");
 }
 
-int store_commit(struct store *store)
+enum outcome store_commit(struct store *store)
 {
-    int error = fault_point("store.before_commit");
+    enum outcome error = outcome_of(fault_point("store.before_commit"));
 
     if (!error)
         error = statement_run(store, COMMIT, "");
@@ -58,50 +59,52 @@ void store_rollback(struct store *store)
 
 /* ---- loading ---- */
 
-static int load_boxes(struct store *store, struct pool *pool)
+static enum outcome load_boxes(struct store *store, struct pool *pool)
 {
     sqlite3_stmt *row = statement_query(store, LOAD_BOXES, "");
-    int code, error;
+    enum outcome error;
+    int code;
 
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         struct pool_box *box = pool_add_box(pool, row_text(row, "name"));
-        error = box ? row_read(row, box_columns, pool, box) : -ENOMEM;
+        error = box ? row_read(row, box_columns, pool, box) : OUTCOME_NO_MEMORY;
         if (error)
             return error;
     }
-    return code == SQLITE_DONE ? 0 : store_report(store, "loading boxes");
+    return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading boxes");
 }
 
-static int load_gpus(struct store *store, struct pool *pool)
+static enum outcome load_gpus(struct store *store, struct pool *pool)
 {
     sqlite3_stmt *row = statement_query(store, LOAD_GPUS, "");
-    int code, error;
+    enum outcome error;
+    int code;
 
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         struct pool_gpu *gpu = pool_add_gpu(pool, row_text(row, "uuid"));
         struct pool_box *box;
 
-        error = gpu ? row_read(row, gpu_columns, pool, gpu) : -ENOMEM;
+        error = gpu ? row_read(row, gpu_columns, pool, gpu) : OUTCOME_NO_MEMORY;
         if (error)
             return error;
         box = gpu->box;
         gpu->box = NULL;
         if (!box || pool_place_gpu(gpu, box) < 0)
-            return -EUCLEAN;
+            return OUTCOME_DATABASE_DAMAGED;
     }
-    return code == SQLITE_DONE ? 0 : store_report(store, "loading gpus");
+    return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading gpus");
 }
 
 /* One that was given back is known as long as its box is. */
-static int add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_lease *lease)
+static enum outcome add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_lease *lease)
 {
     struct pool_hold *holds = realloc(lease->holds, (lease->hold_count + 1) * sizeof(*holds));
     struct pool_hold *hold;
     bool held;
-    int error;
+    enum outcome error;
 
     if (!holds)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     lease->holds = holds;
     hold = &holds[lease->hold_count];
     memset(hold, 0, sizeof(*hold));
@@ -114,57 +117,59 @@ static int add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_lease *lea
         if (held)
             log_error("database: lease=%s holds an unknown gpu=%s box=%s", lease->id,
                       row_text(row, "gpu"), row_text(row, "box"));
-        return held ? -EUCLEAN : 0;
+        return held ? OUTCOME_DATABASE_DAMAGED : OUTCOME_DONE;
     }
     lease->hold_count++;
     if (held)
         pool_take(hold);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-static int load_holds(struct store *store, struct pool *pool, struct pool_lease *lease)
+static enum outcome load_holds(struct store *store, struct pool *pool, struct pool_lease *lease)
 {
     sqlite3_stmt *row = statement_query(store, HOLDS, "t", lease->id);
-    int code, error;
+    enum outcome error;
+    int code;
 
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         error = add_hold(row, pool, lease);
         if (error)
             return error;
     }
-    return code == SQLITE_DONE ? 0 : store_report(store, "loading holds");
+    return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading holds");
 }
 
-static int load_lease(struct store *store, sqlite3_stmt *row, struct pool *pool)
+static enum outcome load_lease(struct store *store, sqlite3_stmt *row, struct pool *pool)
 {
     struct pool_lease *lease = lease_new();
-    int error = lease ? row_read(row, lease_columns, pool, lease) : -ENOMEM;
+    enum outcome error = lease ? row_read(row, lease_columns, pool, lease) : OUTCOME_NO_MEMORY;
 
     if (error) {
         log_error("database: lease=%s cannot be read", row_text(row, "id"));
         lease_free(&lease);
-        return error == -ENOMEM ? error : -EUCLEAN;
+        return error == OUTCOME_NO_MEMORY ? error : OUTCOME_DATABASE_DAMAGED;
     }
-    error = pool_add_lease(pool, lease);
+    error = outcome_of(pool_add_lease(pool, lease));
     return error ? error : load_holds(store, pool, lease);
 }
 
-static int load_leases(struct store *store, struct pool *pool)
+static enum outcome load_leases(struct store *store, struct pool *pool)
 {
     sqlite3_stmt *row = statement_query(store, LOAD_LEASES, "");
-    int code, error;
+    enum outcome error;
+    int code;
 
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         error = load_lease(store, row, pool);
         if (error)
             return error;
     }
-    return code == SQLITE_DONE ? 0 : store_report(store, "loading leases");
+    return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading leases");
 }
 
-int store_load(struct store *store, struct pool *pool)
+enum outcome store_load(struct store *store, struct pool *pool)
 {
-    int error = load_boxes(store, pool);
+    enum outcome error = load_boxes(store, pool);
 
     if (!error)
         error = load_gpus(store, pool);
@@ -199,20 +204,20 @@ int64_t store_epoch(struct store *store)
     return query_number(store, EPOCH);
 }
 
-int store_add_epoch(struct store *store, int64_t epoch, int64_t now)
+enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)
 {
     return statement_run(store, ADD_EPOCH, "nn", epoch, now);
 }
 
-int store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
+enum outcome store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
 {
     return statement_run(store, ADD_RUN, "tnn", id, after_event, now);
 }
 
-int store_end_of_run(struct store *store, const char *id, int64_t *event)
+enum outcome store_end_of_run(struct store *store, const char *id, int64_t *event)
 {
     sqlite3_stmt *row = statement_query(store, END_OF_RUN, "t", id);
-    int error = sqlite3_step(row) == SQLITE_ROW ? 0 : -ENOENT;
+    enum outcome error = sqlite3_step(row) == SQLITE_ROW ? OUTCOME_DONE : OUTCOME_NOT_FOUND;
 
     if (!error)
         *event = sqlite3_column_int64(row, 0);
@@ -222,57 +227,55 @@ int store_end_of_run(struct store *store, const char *id, int64_t *event)
 
 /* ---- changes ---- */
 
-int store_add_event(struct store *store, int64_t now, const struct store_event *event)
+enum outcome store_add_event(struct store *store, int64_t now, const struct store_event *event)
 {
-    char *detail = event->detail ? json_dumps(event->detail, JSON_COMPACT) : NULL;
-    int error = statement_run(store, ADD_EVENT, "nttttt" "t", now, event->kind, event->box, event->gpu,
-                    event->lease, event->actor, detail ? detail : "{}");
+    SCOPED_FREE char *detail = event->detail ? json_dumps(event->detail, JSON_COMPACT) : NULL;
 
-    free(detail);
-    return error;
+    return statement_run(store, ADD_EVENT, "nttttt" "t", now, event->kind, event->box, event->gpu,
+                         event->lease, event->actor, detail ? detail : "{}");
 }
 
-int store_put_box(struct store *store, const struct pool_box *box)
+enum outcome store_put_box(struct store *store, const struct pool_box *box)
 {
     return statement_run_with(store, PUT_BOX, box, NULL);
 }
 
-int store_put_gpu(struct store *store, const struct pool_gpu *gpu)
+enum outcome store_put_gpu(struct store *store, const struct pool_gpu *gpu)
 {
     return statement_run_with(store, PUT_GPU, gpu, NULL);
 }
 
-int store_delete_box(struct store *store, const char *name)
+enum outcome store_delete_box(struct store *store, const char *name)
 {
     return statement_run(store, DELETE_BOX, "t", name);
 }
 
-int store_set_box_drained(struct store *store, const char *box, bool drained)
+enum outcome store_set_box_drained(struct store *store, const char *box, bool drained)
 {
     return statement_run(store, BOX_DRAINED, "tn", box, (int64_t)drained);
 }
 
-int store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
+enum outcome store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
 {
     return statement_run(store, GPU_DRAINED, "tn", uuid, (int64_t)drained);
 }
 
-int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
+enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
 {
     return statement_run(store, GPU_MODE, "ttn", uuid, gpu_mode_names[mode], (int64_t)automatic);
 }
 
-int store_set_gpu_present(struct store *store, const char *uuid, bool present)
+enum outcome store_set_gpu_present(struct store *store, const char *uuid, bool present)
 {
     return statement_run(store, GPU_PRESENT, "tn", uuid, (int64_t)present);
 }
 
-int store_insert_lease(struct store *store, const struct pool_lease *lease)
+enum outcome store_insert_lease(struct store *store, const struct pool_lease *lease)
 {
     return statement_run_with(store, INSERT_LEASE, lease, NULL);
 }
 
-int store_update_lease(struct store *store, const struct pool_lease *lease,
+enum outcome store_update_lease(struct store *store, const struct pool_lease *lease,
                        enum lease_state state, const char *reason, int64_t now)
 {
     struct pool_lease changed = *lease;
@@ -283,7 +286,7 @@ int store_update_lease(struct store *store, const struct pool_lease *lease,
     return statement_run_with(store, UPDATE_LEASE, &changed, NULL);
 }
 
-int store_insert_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+enum outcome store_insert_hold(struct store *store, const char *lease, const struct pool_hold *hold)
 {
     struct pool_hold row = *hold;
 
@@ -291,19 +294,19 @@ int store_insert_hold(struct store *store, const char *lease, const struct pool_
     return statement_run_with(store, INSERT_HOLD, &row, lease);
 }
 
-int store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
+enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
 {
     return statement_run(store, RELEASE_HOLD, "tn", lease, (int64_t)ordinal);
 }
 
-int store_shift_expiry(struct store *store, int64_t seconds)
+enum outcome store_shift_expiry(struct store *store, int64_t seconds)
 {
     return statement_run(store, SHIFT_EXPIRY, "n", seconds);
 }
 
-int store_probe(struct store *store, int64_t now)
+enum outcome store_probe(struct store *store, int64_t now)
 {
-    int error = store_begin(store);
+    enum outcome error = store_begin(store);
 
     if (error)
         return error;
@@ -314,9 +317,9 @@ int store_probe(struct store *store, int64_t now)
     return error;
 }
 
-int store_trim(struct store *store, int64_t before, uint64_t keep)
+enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 {
-    int error = statement_run(store, TRIM_LEASES, "n", before);
+    enum outcome error = statement_run(store, TRIM_LEASES, "n", before);
 
     return error ? error : statement_run(store, TRIM_EVENTS, "n", (int64_t)keep);
 }

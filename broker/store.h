@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The broker's database: beside the files of the store nothing knows SQL. Every change happens between store_begin
- * and store_commit and writes exactly one event; nothing counts before store_commit returns 0, and
- * nobody is told before it is durable.
- *
- * Errors: -ENOSPC (disk full), -EBUSY (another process holds the database), -EUCLEAN (damaged),
- * -EEXIST (a rule of the schema refused it), -EIO (anything else); logged where they occur.
+ * The broker's database: beside the files of the store nothing knows SQL. Every change happens between
+ * store_begin and store_commit and writes exactly one event; nothing counts before store_commit has
+ * returned OUTCOME_DONE, and nobody is told before it is durable. What goes wrong is logged where it
+ * occurs.
  */
 #ifndef RGPU_BROKER_STORE_H
 #define RGPU_BROKER_STORE_H
 
 #include <jansson.h>
 
+#include "broker/outcome.h"
 #include "broker/pool.h"
 
 struct store;
@@ -19,12 +18,12 @@ struct store;
 /* Opens or creates the database at `path` and brings its schema up to date. A damaged one is
  * refused with -EUCLEAN. `full_sync`: commits become durable soon after they were made; else they
  * count as durable at once, in the kernel's hands. */
-int store_open(const char *path, bool full_sync, struct store **store)
+enum outcome store_open(const char *path, bool full_sync, struct store **store)
     __attribute__((warn_unused_result));
 void store_close(struct store **store);
 
-int store_begin(struct store *store) __attribute__((warn_unused_result));
-int store_commit(struct store *store) __attribute__((warn_unused_result));
+enum outcome store_begin(struct store *store) __attribute__((warn_unused_result));
+enum outcome store_commit(struct store *store) __attribute__((warn_unused_result));
 void store_rollback(struct store *store);
 
 /* Commits so far, and how many of them survive a power cut. Any number become durable with one sync
@@ -37,18 +36,18 @@ void store_await_durable(struct store *store);
 /* ---- reading everything at start ---- */
 
 /* Fills the pool with boxes, GPUs, and leases that have not ended. */
-int store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
+enum outcome store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
 uint64_t store_last_sequence(struct store *store); /* highest queue sequence so far */
 
 /* ---- history (history.h) ---- */
 
 int64_t store_epoch(struct store *store);
-int store_add_epoch(struct store *store, int64_t epoch, int64_t now)
+enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)
     __attribute__((warn_unused_result));
-int store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
+enum outcome store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
     __attribute__((warn_unused_result));
-/* The last event of a run before the present one. -ENOENT: there was none of that id. */
-int store_end_of_run(struct store *store, const char *id, int64_t *event)
+/* The last event of a run before the present one. OUTCOME_NOT_FOUND: there was none of that id. */
+enum outcome store_end_of_run(struct store *store, const char *id, int64_t *event)
     __attribute__((warn_unused_result));
 
 /* ---- changes ---- */
@@ -58,37 +57,37 @@ struct store_event {
     json_t *detail;                               /* borrowed, may be NULL */
 };
 
-int store_add_event(struct store *store, int64_t now, const struct store_event *event)
+enum outcome store_add_event(struct store *store, int64_t now, const struct store_event *event)
     __attribute__((warn_unused_result));
-int store_put_box(struct store *store, const struct pool_box *box)
+enum outcome store_put_box(struct store *store, const struct pool_box *box)
     __attribute__((warn_unused_result));
-int store_put_gpu(struct store *store, const struct pool_gpu *gpu)
+enum outcome store_put_gpu(struct store *store, const struct pool_gpu *gpu)
     __attribute__((warn_unused_result));
-int store_delete_box(struct store *store, const char *name) __attribute__((warn_unused_result));
-int store_set_box_drained(struct store *store, const char *box, bool drained)
+enum outcome store_delete_box(struct store *store, const char *name) __attribute__((warn_unused_result));
+enum outcome store_set_box_drained(struct store *store, const char *box, bool drained)
     __attribute__((warn_unused_result));
-int store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
+enum outcome store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
     __attribute__((warn_unused_result));
-int store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
+enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
     __attribute__((warn_unused_result));
-int store_set_gpu_present(struct store *store, const char *uuid, bool present)
+enum outcome store_set_gpu_present(struct store *store, const char *uuid, bool present)
     __attribute__((warn_unused_result));
-int store_insert_lease(struct store *store, const struct pool_lease *lease)
+enum outcome store_insert_lease(struct store *store, const struct pool_lease *lease)
     __attribute__((warn_unused_result));
 /* Writes again what changes of a lease that is there, which is to be in that state. */
-int store_update_lease(struct store *store, const struct pool_lease *lease,
+enum outcome store_update_lease(struct store *store, const struct pool_lease *lease,
                        enum lease_state state, const char *reason, int64_t now)
     __attribute__((warn_unused_result));
-int store_insert_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+enum outcome store_insert_hold(struct store *store, const char *lease, const struct pool_hold *hold)
     __attribute__((warn_unused_result));
-int store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
+enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
     __attribute__((warn_unused_result));
 /* Moves the end of every live lease by `seconds`: the wall clock was changed under us. */
-int store_shift_expiry(struct store *store, int64_t seconds) __attribute__((warn_unused_result));
+enum outcome store_shift_expiry(struct store *store, int64_t seconds) __attribute__((warn_unused_result));
 /* Writes something, to know whether that can be done. */
-int store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
+enum outcome store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
 /* Forgets leases that ended before `before` and all but the last `keep` events. */
-int store_trim(struct store *store, int64_t before, uint64_t keep)
+enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
     __attribute__((warn_unused_result));
 
 /* ---- reading what is no longer in memory; NULL when there is nothing or on error ---- */

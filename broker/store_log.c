@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 
 /*
  * From WANTED pages on the thread copies them. While it does, commits append more, so a steady
@@ -50,6 +51,12 @@ static void checkpoint(sqlite3 *database)
         log_warn("database: checkpoint: %s", sqlite3_errstr(code));
 }
 
+static void checkpoint_alone(struct store_log *self, sqlite3 *database)
+{
+    SCOPED_LOCK(&self->copying);
+    checkpoint(database);
+}
+
 static void *run(void *context)
 {
     struct store_log *self = context;
@@ -62,9 +69,7 @@ static void *run(void *context)
         }
         self->wanted = false;
         pthread_mutex_unlock(&self->lock);
-        pthread_mutex_lock(&self->copying);
-        checkpoint(self->database);
-        pthread_mutex_unlock(&self->copying);
+        checkpoint_alone(self, self->database);
         pthread_mutex_lock(&self->lock);
     }
     pthread_mutex_unlock(&self->lock);
@@ -72,8 +77,9 @@ static void *run(void *context)
 }
 
 /*
- * A sync that fails leaves nobody knowing what is on disk, and trying again may lie. What was not
- * synced has been answered to nobody, so the broker starts anew from what is there.
+ * After a sync that failed it is not known what is on disk, and another one may report success all the
+ * same. Nobody has been told of what was not synced, so the broker can end, and start anew from what is
+ * there.
  */
 static void give_up(void)
 {
@@ -112,13 +118,19 @@ static void *sync_commits(void *context)
 
 static void count_commit(struct store_log *self)
 {
-    pthread_mutex_lock(&self->lock);
+    SCOPED_LOCK(&self->lock);
     self->committed++;
     if (self->syncing)
         pthread_cond_signal(&self->sync);
     else
         self->durable = self->committed;
-    pthread_mutex_unlock(&self->lock);
+}
+
+static void ask_for_checkpoint(struct store_log *self)
+{
+    SCOPED_LOCK(&self->lock);
+    self->wanted = true;
+    pthread_cond_signal(&self->wake);
 }
 
 /* In the writer's thread, after each commit. */
@@ -128,16 +140,13 @@ static int after_commit(void *context, sqlite3 *database, const char *name, int 
 
     (void)name;
     count_commit(self);
-    if (pages >= LIMIT_PAGES)
-        pthread_mutex_lock(&self->copying);
-    if (pages >= LIMIT_PAGES || (pages >= URGENT_PAGES && !pthread_mutex_trylock(&self->copying))) {
+    if (pages >= LIMIT_PAGES) {
+        checkpoint_alone(self, database);
+    } else if (pages >= URGENT_PAGES && !pthread_mutex_trylock(&self->copying)) {
         checkpoint(database);
         pthread_mutex_unlock(&self->copying);
     } else if (pages >= WANTED_PAGES) {
-        pthread_mutex_lock(&self->lock);
-        self->wanted = true;
-        pthread_cond_signal(&self->wake);
-        pthread_mutex_unlock(&self->lock);
+        ask_for_checkpoint(self);
     }
     return SQLITE_OK;
 }
@@ -222,22 +231,14 @@ int store_log_open(const char *path, sqlite3 *database, bool durable, struct sto
 
 uint64_t store_log_committed(struct store_log *self)
 {
-    uint64_t number;
-
-    pthread_mutex_lock(&self->lock);
-    number = self->committed;
-    pthread_mutex_unlock(&self->lock);
-    return number;
+    SCOPED_LOCK(&self->lock);
+    return self->committed;
 }
 
 uint64_t store_log_durable(struct store_log *self)
 {
-    uint64_t number;
-
-    pthread_mutex_lock(&self->lock);
-    number = self->durable;
-    pthread_mutex_unlock(&self->lock);
-    return number;
+    SCOPED_LOCK(&self->lock);
+    return self->durable;
 }
 
 int store_log_fd(const struct store_log *self)
@@ -247,10 +248,9 @@ int store_log_fd(const struct store_log *self)
 
 void store_log_await(struct store_log *self)
 {
-    pthread_mutex_lock(&self->lock);
+    SCOPED_LOCK(&self->lock);
     while (self->durable < self->committed)
         pthread_cond_wait(&self->synced, &self->lock);
-    pthread_mutex_unlock(&self->lock);
 }
 
 void store_log_close(struct store_log **pointer)
@@ -260,11 +260,12 @@ void store_log_close(struct store_log **pointer)
     if (!self)
         return;
     sqlite3_wal_hook(self->writer, NULL, NULL);
-    pthread_mutex_lock(&self->lock);
-    self->stop = true;
-    pthread_cond_signal(&self->wake);
-    pthread_cond_signal(&self->sync);
-    pthread_mutex_unlock(&self->lock);
+    {
+        SCOPED_LOCK(&self->lock);
+        self->stop = true;
+        pthread_cond_signal(&self->wake);
+        pthread_cond_signal(&self->sync);
+    }
     if (self->running)
         pthread_join(self->thread, NULL);
     if (self->syncing)

@@ -5,26 +5,27 @@
 #include <string.h>
 
 #include "broker/migrations.h"
-#include "broker/store_private.h"
+#include "broker/store.h"
+#include "broker/store_run.h"
 #include "common/fault.h"
 #include "common/log.h"
 
-static int execute(struct store *store, const char *sql)
+static enum outcome execute(struct store *store, const char *sql)
 {
-    return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
+    return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? OUTCOME_DONE
                                                                              : store_report(store, sql);
 }
 
-static int read_number(struct store *store, const char *sql, int64_t *number)
+static enum outcome read_number(struct store *store, const char *sql, int64_t *number)
 {
     sqlite3_stmt *statement;
-    int error = -EIO;
+    enum outcome error = OUTCOME_FAILED;
 
     if (sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL) != SQLITE_OK)
         return store_report(store, sql);
     if (sqlite3_step(statement) == SQLITE_ROW) {
         *number = sqlite3_column_int64(statement, 0);
-        error = 0;
+        error = OUTCOME_DONE;
     } else {
         error = store_report(store, sql);
     }
@@ -32,11 +33,11 @@ static int read_number(struct store *store, const char *sql, int64_t *number)
     return error;
 }
 
-static int check_integrity(struct store *store)
+static enum outcome check_integrity(struct store *store)
 {
     sqlite3_stmt *statement;
     const char *verdict = "no answer";
-    int error = -EUCLEAN;
+    enum outcome error = OUTCOME_DATABASE_DAMAGED;
 
     if (sqlite3_prepare_v2(store->database, "PRAGMA quick_check(1)", -1, &statement, NULL) !=
         SQLITE_OK)
@@ -44,7 +45,7 @@ static int check_integrity(struct store *store)
     if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
         verdict = (const char *)sqlite3_column_text(statement, 0);
     if (!strcmp(verdict, "ok"))
-        error = 0;
+        error = OUTCOME_DONE;
     else
         log_error("database: integrity check: %s", verdict);
     sqlite3_finalize(statement);
@@ -53,17 +54,17 @@ static int check_integrity(struct store *store)
 
 /* Before foreign keys are in force: a step that makes a table anew would else empty those that
  * refer to it. */
-static int migrate(struct store *store)
+static enum outcome migrate(struct store *store)
 {
     int64_t count = sizeof(migrations) / sizeof(migrations[0]), version = 0;
-    int error = read_number(store, "PRAGMA user_version", &version);
+    enum outcome error = read_number(store, "PRAGMA user_version", &version);
 
     if (error)
         return error;
     if (version > count) {
         log_error("database: schema=%lld is newer than this program's %lld",
                   (long long)version, (long long)count);
-        return -EPROTO;
+        return OUTCOME_FAILED;
     }
     for (; !error && version < count; version++) {
         char set_version[64];
@@ -84,13 +85,13 @@ static int migrate(struct store *store)
     return error;
 }
 
-int store_open(const char *path, bool full_sync, struct store **out)
+enum outcome store_open(const char *path, bool full_sync, struct store **out)
 {
     struct store *store = calloc(1, sizeof(*store));
-    int error;
+    enum outcome error;
 
     if (!store)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     if (sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                         NULL) != SQLITE_OK) {
         error = store_report(store, path);
@@ -110,11 +111,11 @@ int store_open(const char *path, bool full_sync, struct store **out)
     if (!error)
         error = statements_prepare(store);
     if (!error)
-        error = store_log_open(path, store->database, full_sync, &store->log);
+        error = outcome_of(store_log_open(path, store->database, full_sync, &store->log));
     if (error)
         goto close;
     *out = store;
-    return 0;
+    return OUTCOME_DONE;
 close:
     store_close(&store);
     return error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Reading what is no longer in memory: leases that have ended, and events. */
-#include "broker/store_private.h"
+#include "broker/store.h"
+#include "broker/store_run.h"
 
 static json_t *show_holds(struct store *store, const char *lease)
 {

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Statements: prepared once, bound, run, and their rows read. */
+#include "broker/store_run.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/store_private.h"
 #include "common/log.h"
 
-static int to_errno(int code)
+static enum outcome meaning_of(int code)
 {
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
     case SQLITE_DONE:
-        return 0;
+        return OUTCOME_DONE;
     case SQLITE_FULL:
-        return -ENOSPC;
+        return OUTCOME_DISK_FULL;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return -EBUSY;
+        return OUTCOME_DATABASE_BUSY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return -EUCLEAN;
+        return OUTCOME_DATABASE_DAMAGED;
     case SQLITE_CONSTRAINT:
-        return -EEXIST;
+        return OUTCOME_DATABASE_REFUSES;
     case SQLITE_NOMEM:
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     }
-    return -EIO;
+    return OUTCOME_FAILED;
 }
 
 /* Why the last write to the log failed, which SQLite does not say where it is no plain ENOSPC. */
@@ -44,27 +45,27 @@ static int log_errno(struct store *store)
 }
 
 /* Over a quota or a limit is as full as full. */
-int store_report(struct store *store, const char *what)
+enum outcome store_report(struct store *store, const char *what)
 {
     int code = sqlite3_extended_errcode(store->database);
-    int error = to_errno(code);
-    int number = error == -EIO ? log_errno(store) : 0;
+    enum outcome error = meaning_of(code);
+    int number = error == OUTCOME_FAILED ? log_errno(store) : 0;
 
     if (number == ENOSPC || number == EFBIG || number == EDQUOT)
-        error = -ENOSPC;
+        error = OUTCOME_DISK_FULL;
     log_error("database: %s: code=%d %s", what, code, sqlite3_errmsg(store->database));
-    return error ? error : -EIO;
+    return error ? error : OUTCOME_FAILED;
 }
 
 /* ---- preparing and binding ---- */
 
-static int prepare(struct store *store, int number)
+static enum outcome prepare(struct store *store, int number)
 {
     char *sql = statement_expand(&statement_texts[number]);
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     if (!sql)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     if (sqlite3_prepare_v3(store->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
                            &store->statements[number], NULL) != SQLITE_OK)
         error = store_report(store, sql);
@@ -72,9 +73,9 @@ static int prepare(struct store *store, int number)
     return error;
 }
 
-int statements_prepare(struct store *store)
+enum outcome statements_prepare(struct store *store)
 {
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     for (int i = 0; !error && i < STATEMENT_COUNT; i++)
         error = prepare(store, i);
@@ -107,10 +108,10 @@ sqlite3_stmt *statement_query(struct store *store, enum statement number, const 
     return statement;
 }
 
-static int finish(struct store *store, enum statement number)
+static enum outcome finish(struct store *store, enum statement number)
 {
     sqlite3_stmt *statement = store->statements[number];
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     if (sqlite3_step(statement) != SQLITE_DONE)
         error = store_report(store, statement_texts[number].sql);
@@ -118,7 +119,7 @@ static int finish(struct store *store, enum statement number)
     return error;
 }
 
-int statement_run(struct store *store, enum statement number, const char *types, ...)
+enum outcome statement_run(struct store *store, enum statement number, const char *types, ...)
 {
     va_list values;
 
@@ -137,16 +138,16 @@ static int place_of(sqlite3_stmt *statement, const char *name)
     return sqlite3_bind_parameter_index(statement, parameter);
 }
 
-static int bind_column(sqlite3_stmt *statement, const struct column *column, const void *thing)
+static enum outcome bind_column(sqlite3_stmt *statement, const struct column *column, const void *thing)
 {
     int place = place_of(statement, column->name);
     struct column_value value;
 
     if (place == 0)
-        return 0;
+        return OUTCOME_DONE;
     value = column_get(column, thing);
     if (column->kind == COLUMN_REQUEST && !value.text)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     if (value.is_null)
         sqlite3_bind_null(statement, place);
     else if (value.text)
@@ -154,14 +155,14 @@ static int bind_column(sqlite3_stmt *statement, const struct column *column, con
     else
         sqlite3_bind_int64(statement, place, value.number);
     free(value.owned);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int statement_run_with(struct store *store, enum statement number, const void *thing,
+enum outcome statement_run_with(struct store *store, enum statement number, const void *thing,
                        const char *lease)
 {
     sqlite3_stmt *statement = store->statements[number];
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     sqlite3_reset(statement);
     for (const struct column *column = statement_texts[number].columns; !error && column->name;
@@ -217,9 +218,9 @@ static struct column_value value_of(sqlite3_stmt *row, const struct column *colu
     return (struct column_value){.text = text_at(row, place)};
 }
 
-int row_read(sqlite3_stmt *row, const struct column *columns, struct pool *pool, void *thing)
+enum outcome row_read(sqlite3_stmt *row, const struct column *columns, struct pool *pool, void *thing)
 {
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     for (const struct column *column = columns; !error && column->name; column++) {
         struct column_value value = value_of(row, column);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Tickets out of leases: one token for each box of the lease. */
+#include "broker/tickets.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "broker/core.h"
+#include "broker/time.h"
+#include "common/scope.h"
 
 static bool opens(const struct pool_lease *lease, const bool *chosen, size_t i)
 {
@@ -57,76 +60,73 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
     }
 }
 
-static int add_line(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
+static enum outcome add_line(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
                     const struct pool_box *box, int64_t until, FILE *out)
 {
     struct ticket_keyring ring;
     struct ticket ticket;
-    char *token;
-    int error;
+    SCOPED_FREE char *token = NULL;
+    enum outcome error;
 
     fill_ticket(broker, lease, chosen, box, until, &ticket);
     ticket_keyring_derive(&broker->keys, box->name, &ring);
-    error = ticket_issue(&ring, &ticket, &token);
+    error = outcome_of(ticket_issue(&ring, &ticket, &token));
     explicit_bzero(&ring, sizeof(ring));
     if (error)
         return error;
     fprintf(out, "%s %s %s\n", box->name, box->addresses, token);
-    free(token);
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int broker_write_ticket(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
+enum outcome broker_write_ticket(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
                         int64_t until, char **bundle)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out;
-    int error = 0;
+    enum outcome error = OUTCOME_DONE;
 
     if (broker->keys.count == 0)
-        return -ENOKEY;
+        return OUTCOME_NO_KEY;
     if (until > broker_wall() + broker->limits.max_ticket_seconds)
-        return -ERANGE;
+        return OUTCOME_TOO_LONG;
     out = open_memstream(&text, &size);
     if (!out)
-        return -ENOMEM;
+        return OUTCOME_NO_MEMORY;
     for (size_t i = 0; !error && i < lease->hold_count; i++)
         if (opens(lease, chosen, i) && !seen_before(lease, chosen, i))
             error = add_line(broker, lease, chosen, lease->holds[i].box, until, out);
     if (fclose(out) != 0 && !error)
-        error = -ENOMEM;
+        error = OUTCOME_NO_MEMORY;
     if (error) {
         free(text);
         return error;
     }
     *bundle = text;
-    return 0;
+    return OUTCOME_DONE;
 }
 
-int broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const bool *chosen,
+enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const bool *chosen,
                         int64_t seconds, const char *actor, char **bundle)
 {
     struct change change = {.kind = "ticket.issued", .actor = actor, .lease = lease};
     int64_t before = lease->ticket_until;
     int64_t until;
-    int error;
+    enum outcome error;
 
     if (broker->keys.count == 0)
-        return -ENOKEY;
+        return OUTCOME_NO_KEY;
     if (lease->state != LEASE_GRANTED && lease->state != LEASE_LOST)
-        return -ESTALE;
+        return OUTCOME_ENDED;
     if (seconds < 0 || seconds > broker->limits.max_ticket_seconds)
-        return -ERANGE;
+        return OUTCOME_TOO_LONG;
     until = broker_wall() + (seconds ? seconds : broker->limits.ticket_seconds);
     /* Before any ticket is out, the database knows until when boxes must refuse it. */
     if (until > before)
         lease->ticket_until = until;
     change.detail = json_pack("{s:I}", "until", (json_int_t)until);
-    error = broker_begin(broker);
-    if (error)
-        json_decref(change.detail);
-    else
+    error = broker_begin(broker, &change);
+    if (!error)
         error = broker_commit(broker,
                               store_update_lease(broker->store, lease, lease->state,
                                                  lease->reason, 0),

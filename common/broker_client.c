@@ -51,11 +51,6 @@ const char *broker_client_error(const struct broker_client *client)
     return client->error;
 }
 
-const char *broker_client_code(const struct broker_client *client)
-{
-    return client->code;
-}
-
 const char *broker_client_address(const struct broker_client *client)
 {
     return client->address ? client->address : "";

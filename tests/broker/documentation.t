@@ -19,7 +19,9 @@ for kind in $(grep -oh '\.kind = [^,]*"[a-z.]*"' "$TOP"/broker/*.c | grep -o '"[
 done
 is "$undocumented" "" "every kind of event is in the API's description"
 undocumented=
-for code in $(grep -Eoh 'call_refuse\([^"]*"[a-z-]+"' "$TOP"/broker/*.c | grep -o '"[a-z-]*"' | tr -d '"' | sort -u); do
+codes=$(sed -n 's/^ *ROW(OUTCOME_[A-Z_]*, [45][0-9]*, "\([a-z-]*\)".*/\1/p' "$TOP/broker/outcome.h" | sort -u)
+ok "the table of outcomes has codes" [ "$(wc -l <<<"$codes")" -gt 20 ]
+for code in $codes; do
     grep -q "\`$code\`" "$TOP/docs/broker-api.md" || undocumented+=" $code"
 done
 is "$undocumented" "" "every error code is in the API's description"

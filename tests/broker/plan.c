@@ -16,12 +16,12 @@ static void test_exclusive(void)
 
     sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
     sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
-    is_int(sample_take(pool, &five, holds), -ENOSPC, "more than there is can never be");
+    is_int(sample_take(pool, &five, holds), OUTCOME_IMPOSSIBLE, "more than there is can never be");
     is_int(sample_take(pool, &one, &holds[0]), 0, "one of four is granted");
     is_int(sample_take(pool, &two, &holds[1]), 0, "then two");
     ok(holds[1].box == holds[2].box && holds[1].box != holds[0].box,
        "packed onto the box that can take both");
-    is_int(sample_take(pool, &two, &holds[3]), -EAGAIN, "two more are not there now");
+    is_int(sample_take(pool, &two, &holds[3]), OUTCOME_BUSY, "two more are not there now");
     is_int(sample_take(pool, &one, &holds[3]), 0, "one is");
     pool_give_back(&holds[1]);
     is_int(sample_take(pool, &one, &holds[4]), 0, "what is given back is granted again");
@@ -36,18 +36,18 @@ static void test_shares(void)
     struct request exclusive = sample_request(1, GPU_EXCLUSIVE, 0);
     struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
 
-    is_int(sample_take(pool, &exclusive, holds), -EAGAIN, "a shared GPU is not given whole");
+    is_int(sample_take(pool, &exclusive, holds), OUTCOME_BUSY, "a shared GPU is not given whole");
     for (int i = 0; i < 3; i++)
         is_int(sample_take(pool, &share, &holds[i]), 0, "share %d of 30 of 100 GB fits", i + 1);
     is_int(box->gpus[0]->used, 93 * GB, "each is charged with its context");
-    is_int(sample_take(pool, &share, &holds[3]), -EAGAIN, "a fourth does not");
+    is_int(sample_take(pool, &share, &holds[3]), OUTCOME_BUSY, "a fourth does not");
     share.parts[0].memory = 6 * GB;
     is_int(sample_take(pool, &share, &holds[3]), 0, "6 GB and a context fill it to the last byte");
     is_int(gpu_free_bytes(box->gpus[0]), 0, "nothing is left");
     share.parts[0].memory = 1;
-    is_int(sample_take(pool, &share, &holds[4]), -EAGAIN, "not even one byte");
+    is_int(sample_take(pool, &share, &holds[4]), OUTCOME_BUSY, "not even one byte");
     share.parts[0].memory = UINT64_MAX;
-    is_int(sample_take(pool, &share, &holds[4]), -ENOSPC, "a budget that overflows is no budget");
+    is_int(sample_take(pool, &share, &holds[4]), OUTCOME_IMPOSSIBLE, "a budget that overflows is no budget");
     box->gpus[0]->reserved = 50 * GB;
     pool_give_back(&holds[0]);
     is_int(gpu_free_bytes(box->gpus[0]), 0, "reserved memory counts, without going negative");
@@ -60,7 +60,7 @@ static void test_distinct_gpus(void)
     struct request two = sample_request(2, GPU_SHARED, GB);
 
     sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
-    is_int(sample_take(pool, &two, holds), -ENOSPC, "two shares of a lease are two GPUs");
+    is_int(sample_take(pool, &two, holds), OUTCOME_IMPOSSIBLE, "two shares of a lease are two GPUs");
     sample_box(pool, "b", 1, "H200", 100 * GB, GPU_SHARED);
     is_int(sample_take(pool, &two, holds), 0, "which it gets when there are two");
     ok(holds[0].gpu != holds[1].gpu, "distinct ones");
@@ -80,7 +80,7 @@ static void test_constraints(void)
     strcpy(request.model, "*A100*");
     ok(!sample_take(pool, &request, holds) && holds[0].box == b, "by another model");
     strcpy(request.model, "*B200*");
-    is_int(sample_take(pool, &request, holds), -ENOSPC, "a model that is not there");
+    is_int(sample_take(pool, &request, holds), OUTCOME_IMPOSSIBLE, "a model that is not there");
     memset(request.model, 0, sizeof(request.model));
     request.min_memory = 100 * GB;
     ok(!sample_take(pool, &request, holds) && holds[0].box == a, "by memory");
@@ -100,10 +100,10 @@ static void test_boxes(void)
     request.same_box = true;
     ok(!sample_take(pool, &request, holds) && holds[0].box == b && holds[2].box == b,
        "same box: one that has them all");
-    is_int(sample_take(pool, &request, &holds[3]), -EAGAIN, "else none, though three are free");
+    is_int(sample_take(pool, &request, &holds[3]), OUTCOME_BUSY, "else none, though three are free");
     request.same_box = false;
     request.different_boxes = true;
-    is_int(sample_take(pool, &request, &holds[3]), -ENOSPC, "three boxes there never were");
+    is_int(sample_take(pool, &request, &holds[3]), OUTCOME_IMPOSSIBLE, "three boxes there never were");
     request.parts[0].count = 2;
     ok(!sample_take(pool, &request, &holds[3]) && holds[3].box != holds[4].box,
        "different boxes: one on each");
@@ -140,7 +140,7 @@ static void test_automatic(void)
     struct pool_box *a = sample_box(pool, "a", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
     struct pool_box *b = sample_box(pool, "b", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
 
-    is_int(sample_take(pool, &share, holds), -EAGAIN, "of exclusive GPUs there is no share");
+    is_int(sample_take(pool, &share, holds), OUTCOME_BUSY, "of exclusive GPUs there is no share");
     is_int(plan_count(pool, &share, UINT64_MAX, 9), 0, "nor is one counted");
     a->gpus[0]->automatic = a->gpus[1]->automatic = b->gpus[0]->automatic = true;
     a->stale = b->stale = true;
@@ -155,10 +155,10 @@ static void test_automatic(void)
        "the next share goes there, though another box is fuller");
     ok(!sample_take(pool, &whole, &holds[2]) && holds[2].gpu != holds[0].gpu, "a whole one is another");
     ok(!sample_take(pool, &whole, &holds[3]) && holds[3].gpu != holds[0].gpu, "and the last");
-    is_int(sample_take(pool, &whole, &holds[4]), -EAGAIN, "one with shares is not given whole");
-    is_int(sample_take(pool, &share, &holds[4]), -EAGAIN, "nor are whole ones shared");
+    is_int(sample_take(pool, &whole, &holds[4]), OUTCOME_BUSY, "one with shares is not given whole");
+    is_int(sample_take(pool, &share, &holds[4]), OUTCOME_BUSY, "nor are whole ones shared");
     pool_give_back(&holds[0]);
-    is_int(sample_take(pool, &whole, &holds[4]), -EAGAIN, "not while one share is left");
+    is_int(sample_take(pool, &whole, &holds[4]), OUTCOME_BUSY, "not while one share is left");
     pool_give_back(&holds[1]);
     ok(!sample_take(pool, &whole, &holds[4]) && holds[4].gpu == holds[0].gpu &&
        holds[4].gpu->mode == GPU_EXCLUSIVE, "but after the last");
@@ -193,19 +193,19 @@ static void test_service(void)
     struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_EXCLUSIVE);
 
     box->drained = true;
-    is_int(sample_take(pool, &request, holds), -EAGAIN, "nothing on a drained box");
+    is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "nothing on a drained box");
     box->drained = false;
     box->gpus[0]->drained = true;
-    is_int(sample_take(pool, &request, holds), -EAGAIN, "no drained GPU");
+    is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "no drained GPU");
     box->gpus[0]->drained = false;
     box->connected = false;
-    is_int(sample_take(pool, &request, holds), -EAGAIN, "nothing on an absent box");
+    is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "nothing on an absent box");
     box->connected = true;
     box->settled = false;
-    is_int(sample_take(pool, &request, holds), -EAGAIN, "nothing where foreign sessions run");
+    is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "nothing where foreign sessions run");
     box->settled = true;
     box->gpus[0]->present = false;
-    is_int(sample_take(pool, &request, holds), -EAGAIN, "no GPU that has gone");
+    is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "no GPU that has gone");
     box->gpus[0]->present = true;
     is_int(sample_take(pool, &request, holds), 0, "all in service: granted");
     pool_free(&pool);
@@ -259,9 +259,9 @@ static void test_capability(void)
     one.min_capability = 86;
     is_int(sample_take(pool, &one, holds), 0, "a GPU of the capability");
     ok(holds[0].box == new, "is one that has it");
-    is_int(sample_take(pool, &one, &holds[1]), -EAGAIN, "another has to be waited for");
+    is_int(sample_take(pool, &one, &holds[1]), OUTCOME_BUSY, "another has to be waited for");
     one.min_capability = 91;
-    is_int(sample_take(pool, &one, &holds[1]), -ENOSPC, "more than any has can never be");
+    is_int(sample_take(pool, &one, &holds[1]), OUTCOME_IMPOSSIBLE, "more than any has can never be");
     one.min_capability = 80;
     is_int(sample_take(pool, &one, &holds[1]), 0, "just enough is enough");
     pool_free(&pool);

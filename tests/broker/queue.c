@@ -65,7 +65,7 @@ static void test_fairness(void)
     strcpy(small.model, "H200");
     is_int(sample_take(pool, &small, hold), 0, "one of the two is taken");
     waiting = wait_for(pool, &large);
-    is_int(place(pool, &small, sequence + 1), -EAGAIN, "the free one is left to who waits for two");
+    is_int(place(pool, &small, sequence + 1), OUTCOME_BUSY, "the free one is left to who waits for two");
     is_int(place(pool, &elsewhere, sequence + 1), 0, "another model is not");
     is_int(place(pool, &share, sequence + 1), 0, "nor are shares");
     is_int(place(pool, &small, waiting->sequence), 0, "who came before takes it");

@@ -3,7 +3,12 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "broker/core.h"
+#include "broker/boxes.h"
+#include "broker/leases.h"
+#include "broker/start.h"
+#include "broker/tick.h"
+#include "broker/tickets.h"
+#include "broker/time.h"
 #include "tests/broker/pool_sample.h"
 
 static char path[] = "/tmp/rgpu-pool.XXXXXX";
@@ -82,7 +87,7 @@ static void test_idempotence(void)
     strcpy(id, first->id);
     is_int(acquire("job/1", 1, false, false, &second), 0, "again");
     ok(first == second, "the same lease");
-    is_int(acquire("job/1", 2, false, false, &other), -EEXIST, "but not for another request");
+    is_int(acquire("job/1", 2, false, false, &other), OUTCOME_KEY_REUSED, "but not for another request");
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
@@ -90,13 +95,13 @@ static void test_idempotence(void)
     is_str(second->id, id, "the same lease");
     is_int(broker_end_lease(&broker, &second, "released", "test"), 0, "it is released");
     ok(!second, "at once, for no box has heard of it");
-    is_int(acquire("job/1", 1, false, false, &second), -ESTALE, "its key gives nothing any more");
+    is_int(acquire("job/1", 1, false, false, &second), OUTCOME_ENDED, "its key gives nothing any more");
     is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0, "a release overtakes its acquire");
     is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0, "twice");
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
-    is_int(acquire("job/2", 1, false, false, &second), -ESTALE, "which then gets nothing");
+    is_int(acquire("job/2", 1, false, false, &second), OUTCOME_ENDED, "which then gets nothing");
 }
 
 static int acquire_as(int64_t key_owner, uid_t owner, struct pool_lease **lease)
@@ -124,7 +129,7 @@ static void test_keys_have_owners(void)
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
-    is_int(acquire_as(1000, 1000, &found), -ESTALE, "after a restart the user's key is still used up");
+    is_int(acquire_as(1000, 1000, &found), OUTCOME_ENDED, "after a restart the user's key is still used up");
     is_int(acquire_as(KEYS_OF_SCHEDULERS, 1000, &found), 0, "and Slurm's lease lives");
     is_int(broker_end_lease(&broker, &found, "released", "test"), 0, "(released)");
 }
@@ -138,10 +143,10 @@ static void test_ticket_lifetimes(void)
     is_int(broker_issue_ticket(&broker, lease, NULL, 7200, "test", &bundle), 0,
            "a ticket of the longest lifetime");
     free(bundle);
-    is_int(broker_issue_ticket(&broker, lease, NULL, 7201, "test", &bundle), -ERANGE, "not longer");
-    is_int(broker_issue_ticket(&broker, lease, NULL, INT64_MAX, "test", &bundle), -ERANGE, "nor much");
-    is_int(broker_issue_ticket(&broker, lease, NULL, -1, "test", &bundle), -ERANGE, "nor before now");
-    is_int(broker_write_ticket(&broker, lease, NULL, broker_wall() + 10000, &bundle), -ERANGE,
+    is_int(broker_issue_ticket(&broker, lease, NULL, 7201, "test", &bundle), OUTCOME_TOO_LONG, "not longer");
+    is_int(broker_issue_ticket(&broker, lease, NULL, INT64_MAX, "test", &bundle), OUTCOME_TOO_LONG, "nor much");
+    is_int(broker_issue_ticket(&broker, lease, NULL, -1, "test", &bundle), OUTCOME_TOO_LONG, "nor before now");
+    is_int(broker_write_ticket(&broker, lease, NULL, broker_wall() + 10000, &bundle), OUTCOME_TOO_LONG,
            "whichever way it is written");
     ok(lease->ticket_until <= broker_wall() + 7200, "boxes are never told of a later end");
     is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
@@ -159,15 +164,15 @@ static void test_confirmed_end(void)
     is_int(hear("a", "i1", id, NULL), 0, "the box runs a session of it");
     is_int(broker_end_lease(&broker, &both, "released", "test"), 0, "it is released");
     ok(both && both->state == LEASE_ENDING, "but not over before the box says so");
-    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "its GPUs are not granted again");
+    is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "its GPUs are not granted again");
     orders = broker_revocations(&broker, pool_find_box(broker.pool, "a"), none);
     is_int(json_array_size(orders), 1, "the box is told");
     is_int(hear("a", "i1", id, id), 0, "a box that still runs it");
-    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "is not believed");
+    is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "is not believed");
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", id, NULL);
-    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "nor does a restart forget it");
+    is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "nor does a restart forget it");
     is_int(acquire("waiting", 1, true, false, &next), 0, "somebody waits");
     ok(next->state == LEASE_QUEUED, "in the queue");
     is_int(hear("a", "i1", NULL, id), 0, "the box has ended the sessions");
@@ -192,19 +197,19 @@ static void test_absence(void)
     restart();
     lease = pool_find_lease(broker.pool, id);
     is_int(lease->state, LEASE_LOST, "also after a restart");
-    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "its GPUs stay with it");
+    is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "its GPUs stay with it");
     is_int(register_box("a", "i2", 3), 0, "the box comes back, started anew");
-    is_int(hear("a", "i1", NULL, NULL), -ESTALE, "reports of its former self do not count");
+    is_int(hear("a", "i1", NULL, NULL), OUTCOME_UNREGISTERED, "reports of its former self do not count");
     is_int(hear("a", "i2", NULL, NULL), 0, "its own do");
     is_int(lease->state, LEASE_GRANTED, "the lease is as before");
     is_int(register_box("a", "i3", 1), 0, "it comes back with one GPU less");
     is_int(lease->state, LEASE_ENDING, "which ends the lease");
     is_int(hear("a", "i3", NULL, id), 0, "and the box confirms");
     ok(!pool_find_lease(broker.pool, id), "it is over");
-    is_int(acquire(NULL, 2, false, false, &next), -EAGAIN, "the missing GPU is not granted");
+    is_int(acquire(NULL, 2, false, false, &next), OUTCOME_BUSY, "the missing GPU is not granted");
     is_int(register_box("a", "i4", 3), 0, "the GPU is back");
     is_int(hear("a", "i4", "Lforeign", NULL), 0, "with a session that nobody knows");
-    is_int(acquire(NULL, 1, false, false, &next), -EAGAIN, "nothing is granted beside that");
+    is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "nothing is granted beside that");
     is_int(hear("a", "i4", NULL, NULL), 0, "until it has ended");
     is_int(acquire(NULL, 2, false, true, &next), 0, "then all is");
 }
@@ -214,10 +219,10 @@ static void test_gone(void)
     struct pool_box *box = pool_find_box(broker.pool, "a");
     struct pool_lease *next;
 
-    is_int(broker_box_gone(&broker, box, "test"), -EISCONN, "a box that is there is not gone");
+    is_int(broker_box_gone(&broker, box, "test"), OUTCOME_CONNECTED, "a box that is there is not gone");
     box->heard -= 60;
     broker_tick(&broker);
-    is_int(broker_remove_box(&broker, box, "test"), -ETXTBSY, "one with leases is not removed");
+    is_int(broker_remove_box(&broker, box, "test"), OUTCOME_IN_USE, "one with leases is not removed");
     is_int(broker_box_gone(&broker, box, "test"), 0, "an absent one is, if the administrator says");
     is_int(broker.pool->lease_count, 0, "its leases are over");
     is_int(register_box("a", "i5", 3), 0, "it may come back");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "broker/http.h"
+#include "broker/start.h"
 #include "common/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* The HTTP side's part of boxes, by name. */
+#include "broker/box_line.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct box_line *)a)->name, ((const struct box_line *)b)->name);
+}
+
+struct box_line *box_line(void **lines, const char *name)
+{
+    struct box_line *line, key = {0};
+    void *node;
+
+    snprintf(key.name, sizeof(key.name), "%s", name);
+    node = tfind(&key, lines, compare);
+    if (node)
+        return *(struct box_line **)node;
+    line = malloc(sizeof(*line));
+    if (!line)
+        abort(); /* as everywhere in libevent and jansson */
+    *line = key;
+    if (!tsearch(line, lines, compare))
+        abort();
+    return line;
+}
+
+void box_line_remove(void **lines, const char *name)
+{
+    struct box_line *line = box_line(lines, name);
+
+    tdelete(line, lines, compare);
+    free(line);
+}
+
+void box_lines_free(void **lines)
+{
+    tdestroy(*lines, free);
+    *lines = NULL;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Opening and closing the broker. */
+#include "broker/start.h"
+
+#include <string.h>
+
+#include "broker/history.h"
+#include "broker/queue.h"
+#include "broker/time.h"
+
+enum outcome broker_open(const char *path, bool full_sync, struct broker *broker)
+{
+    struct pool_lease *lease;
+    enum outcome error;
+
+    broker->pool = pool_new();
+    if (!broker->pool)
+        return OUTCOME_NO_MEMORY;
+    storage_init(&broker->storage, path);
+    error = store_open(path, full_sync, &broker->store);
+    if (!error)
+        error = store_load(broker->store, broker->pool);
+    if (error) {
+        broker_close(broker);
+        return error;
+    }
+    broker->last_sequence = store_last_sequence(broker->store);
+    broker->last_event = store_last_event(broker->store);
+    error = history_start(broker);
+    if (error) {
+        broker_close(broker);
+        return error;
+    }
+    broker->wall_minus_steady = broker_wall() - (int64_t)broker_steady();
+    TAILQ_FOREACH(lease, &broker->pool->leases, all) {
+        if (lease->expires && lease->state == LEASE_QUEUED) /* renewals of those are not written */
+            lease->expires = broker_wall() + lease->lifetime;
+        if (lease->expires)
+            lease->deadline = broker_steady() + (double)(lease->expires - broker_wall());
+        if (lease->state == LEASE_QUEUED && queue_join(broker->pool->queue, lease) < 0)
+            return OUTCOME_NO_MEMORY;
+    }
+    /* Boxes get their whole grace from now on: it was the broker that was away. */
+    for (size_t i = 0; i < broker->pool->box_count; i++)
+        broker->pool->boxes[i]->heard = broker_steady();
+    broker->queue_dirty = true;
+    storage_reserve(&broker->storage);
+    return OUTCOME_DONE;
+}
+
+void broker_close(struct broker *broker)
+{
+    pool_free(&broker->pool);
+    store_close(&broker->store);
+    explicit_bzero(&broker->keys, sizeof(broker->keys));
+}

@@ -263,6 +263,7 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
         *why = "the box is connected, with other addresses";
     if (error)
         goto out;
+    description->box.registered_here = box && box->registered_here;
     error = history_check_point(broker, &description->box, json_object_get(body, "seen"), actor);
     if (error == OUTCOME_BAD_REQUEST)
         *why = "\"seen\" must be an epoch, a run and an event; compare the clocks";
@@ -279,6 +280,7 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
     box->connected = true;
     box->hung_up = box->impostor = false;
     box->epoch = broker->epoch;
+    box->registered_here = true;
     box->recheck = true;
     box->accepting = true;
     box->settled = false; /* until it has said what it runs */

@@ -84,6 +84,13 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
         return OUTCOME_BAD_REQUEST;
     if (!is_lost(broker, epoch, run, event))
         return OUTCOME_DONE;
+    /* What a box hears from one process of the broker is in the database of that process. Only what it heard before
+     * can have been lost, so that it says so once, and not again and again. */
+    if (box->registered_here) {
+        log_warn("box=%s says that it has seen what this broker has never told it: no sign of a loss",
+                 box->name);
+        return OUTCOME_DONE;
+    }
     return begin_epoch(broker, box, epoch,
                        json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
 }
@@ -99,20 +106,27 @@ static bool is_known(struct broker *broker, const char *lease)
     return ended != NULL;
 }
 
-enum outcome history_check_sessions(struct broker *broker, const struct pool_box *box,
+enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
                            const json_t *sessions, const char *actor)
 {
     json_t *session;
     size_t i;
 
+    /* As above: what a later report has besides is a session to be ended, and no sign of a loss. */
+    if (box->reported_here)
+        return OUTCOME_DONE;
     json_array_foreach(sessions, i, session) {
         const char *lease = json_string_value(json_object_get(session, "lease"));
         int64_t epoch = json_integer_value(json_object_get(session, "epoch"));
         if (!lease || epoch < broker->epoch || epoch > broker_wall() + HISTORY_AHEAD_MAX ||
             is_known(broker, lease))
             continue;
-        return begin_epoch(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+        enum outcome outcome =
+            begin_epoch(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+        box->reported_here = outcome == OUTCOME_DONE;
+        return outcome;
     }
+    box->reported_here = true;
     return OUTCOME_DONE;
 }
 

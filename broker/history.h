@@ -24,7 +24,7 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
                         const char *actor) __attribute__((warn_unused_result));
 /* The same for the sessions of a box, each with its "lease" and the "epoch" of its ticket: a lease of
  * this epoch that nobody knows of was granted in a lost part. */
-enum outcome history_check_sessions(struct broker *broker, const struct pool_box *box,
+enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
                            const json_t *sessions, const char *actor)
     __attribute__((warn_unused_result));
 

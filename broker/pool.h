@@ -103,6 +103,8 @@ struct pool_box {
     bool hung_up;    /* its last connection is closed: perhaps it has just died, so it gets nothing */
     bool impostor;   /* somebody has been refused who said that it is elsewhere */
     int64_t epoch;  /* in which it has registered */
+    bool registered_here; /* with this broker process, which knows since then what it has told the box */
+    bool reported_here;   /* the same for its sessions */
     double heard;   /* monotonic seconds */
     int64_t seen, registered; /* seconds since 1970, for people */
     uint32_t gpu_count, holders;

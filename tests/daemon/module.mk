@@ -8,6 +8,9 @@ $(call test_helper,issue-ticket,tests/daemon/issue_ticket.c,rgpucommon,$(COMMON_
 TEST_EXTRAS += $(B)/tests/hold-memory
 $(eval $(call link_rule,$(B)/tests/hold-memory,tests/daemon/hold_memory.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+TEST_EXTRAS += $(B)/tests/large-image
+$(eval $(call link_rule,$(B)/tests/large-image,tests/daemon/large_image.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/revocations.c daemon/state_file.c,rgpucommon,$(COMMON_LIBS))
 # The software GPU with an attacker in it.
 TEST_EXTRAS += $(B)/tests/hostile-driver.so

@@ -15,6 +15,7 @@ static const uint64_t TOTAL_MAX = UINT64_C(4) << 30;
 static struct image *images;
 static unsigned image_count;
 static uint64_t total;
+static uint32_t refused; // the last one for which there was no room
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct image **place_of(uint32_t number)
@@ -51,9 +52,9 @@ struct image *image_take(struct serve *serve, uint32_t number)
         image->users++;
     else
         image = NULL;
-    pthread_mutex_unlock(&lock);
     if (!image)
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        serve_fail(serve, number == refused ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_unlock(&lock);
     return image;
 }
 
@@ -82,6 +83,7 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
     if (!args->size || *place_of(args->image)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     } else if (image_count == IMAGES_MAX || args->size > TOTAL_MAX - total) {
+        refused = args->image;
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     } else {
         struct image *image = image_new(args->image, args->size);
@@ -91,6 +93,7 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
             image_count++;
             total += args->size;
         } else {
+            refused = args->image;
             serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         }
     }

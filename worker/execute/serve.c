@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One request being served: its record is checked, its context made current, its handler called and
 // its reply sent. What the generated and the hand-written handlers use is here too.
+#include "worker/execute/shortage.h"
 #include "worker/execute/serve.h"
 
 #include <sched.h>
@@ -429,6 +430,8 @@ bool serve_record(struct serve *serve, uint32_t size)
     serve->fixed_size = serve->bytes_size = 0;
     atomic_fetch_add_explicit(&session.calls, 1, memory_order_relaxed);
     execute(serve, entry);
+    if (serve_failed(serve))
+        shortage_note(serve);
     if (learned_of_completion(serve, entry))
         deliver();
     if (serve->request->call)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says in the log by what a request failed that wanted memory: the GPU, a budget, or a limit of the process.
+#ifndef RGPU_WORKER_SHORTAGE_H
+#define RGPU_WORKER_SHORTAGE_H
+
+#include "worker/execute/serve.h"
+
+// Of a request that has failed; what is no shortage is not told. Any thread.
+void shortage_note(const struct serve *serve);
+
+#endif

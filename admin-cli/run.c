@@ -9,6 +9,7 @@
 
 #include "admin-cli/lease.h"
 #include "admin-cli/pool.h"
+#include "common/control.h"
 #include "common/endpoint.h"
 #include "common/program_path.h"
 
@@ -127,7 +128,7 @@ static const struct command_option run_options[] = {
     {"no-wait", NULL, "end at once where no GPUs are free", 0},
     POOL_OPTIONS,
     {"box", "HOST:PORT[,...]", "boxes without a broker instead of a lease [RGPU_BOXES]", 0},
-    {"transport", "NAME", "tcp, shm or rdma instead of the automatic choice", 0},
+    {"transport", "NAME", CONTROL_TRANSPORT_WORDS " instead of the automatic choice", 0},
     {"protection", "WORD", "authenticate or privacy: the least that sessions have on their way", 0},
     {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0},
     {0},

@@ -180,7 +180,6 @@ static int say_hello(struct opening *o)
         .magic = CONTROL_MAGIC,
         .version_oldest = CONTROL_VERSION_OLDEST,
         .version_newest = CONTROL_VERSION,
-        .transport = o->request->transport,
         .protection = o->request->protection,
         .pid = (uint32_t)getpid(),
         .library = RGPU_VERSION,
@@ -339,14 +338,15 @@ static int64_t reply_deadline(void)
                                                        SESSION_CONNECT_TIMEOUT_MS);
 }
 
-int session_propose_transport(const struct control_stream *stream, enum control_transport transport,
+int session_propose_transport(const struct control_stream *stream, const char *transport,
                               const char *reason, struct session_error *error)
 {
     struct control_transport_reply reply = {0};
-    struct control_transport_proposal proposal = {.transport = transport};
+    struct control_transport_proposal proposal = {0};
     struct control_frame frame = {0};
     int64_t deadline = reply_deadline();
 
+    snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);
     snprintf(proposal.reason, sizeof(proposal.reason), "%s", reason);
     int err = control_send(stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline);
     if (!err)

@@ -17,7 +17,6 @@ enum {
 
 struct session_request {
     struct endpoint endpoint;
-    enum control_transport transport; // what the user asked for, told to the box
     const char *token;                // this box's whole ticket token, NULL without one
     const char *box;                  // the box's name in the ticket
     enum control_protection protection; // the least that will do; none: what box and ticket say
@@ -53,10 +52,10 @@ void session_welcome_free(struct session_welcome *welcome);
 // Tells the worker which transport the client takes, with the reason, and waits for its agreement.
 // On -1 where the worker does not agree (error->result 0) another transport may be proposed;
 // with a result in *error the connection is of no further use.
-int session_propose_transport(const struct control_stream *stream, enum control_transport transport,
+int session_propose_transport(const struct control_stream *stream, const char *transport,
                               const char *reason, struct session_error *error) __attribute__((warn_unused_result));
 
-// After the agreement on tcp: where its data are not to be protected TLS ends, else it goes on and
+// After the agreement on the connection itself: where its data are not to be protected TLS ends, else it goes on and
 // *tls is for the link.
 int session_stream_release(struct control_stream *stream, enum control_protection protection,
                            struct tls **tls) __attribute__((warn_unused_result));

@@ -73,7 +73,7 @@ static void put_sessions(struct box *box, struct evbuffer *out)
             "state", worker_state_name(worker->state), "client", text_value(s->client),
             "peer", s->peer, "lease", s->grant.lease, "devices", session_devices(s),
             "protection", control_protection_name(s->protection),
-            "transport", control_transport_name(s->stats.transport),
+            "transport", s->stats.transport,
             "reason", text_value(s->stats.reason),
             "age_seconds", (double)(control_now_ms() - s->since_ms) / 1000,
             "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,

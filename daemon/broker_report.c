@@ -7,6 +7,7 @@
 
 #include "common/control.h"
 #include "daemon/listeners.h"
+#include "daemon/transports.h"
 #include "daemon/worker_process.h"
 
 static json_t *describe_gpu(const struct box *box, const struct box_device *device)
@@ -39,12 +40,14 @@ static void announced_addresses(const struct box *box, char *text, size_t size)
 json_t *broker_report_box(const struct box *box, const char *instance)
 {
     json_t *gpus = json_array();
+    struct control_transport_name allowed[TRANSPORTS_MAX];
     char addresses[512], transports[64] = "";
 
     announced_addresses(box, addresses, sizeof(addresses));
-    for (char **name = box->settings.transports; *name; name++)
+    uint32_t count = transports_allowed(&box->settings, allowed);
+    for (uint32_t i = 0; i < count; i++)
         snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports), "%s%s",
-                 *transports ? "," : "", *name);
+                 i ? "," : "", allowed[i].name);
     for (uint32_t i = 0; i < box->device_count; i++)
         json_array_append_new(gpus, describe_gpu(box, &box->devices[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", instance,
@@ -72,7 +75,7 @@ json_t *broker_report_sessions(const struct box *box)
             client ? client : json_string("?"), "peer", session->peer, "gpu",
             session->grant.device_count ? session->grant.devices[0]->uuid : "", "protection",
             control_protection_name(session->protection), "transport",
-            control_transport_name(session->stats.transport), "age_seconds",
+            session->stats.transport, "age_seconds",
             (double)(control_now_ms() - session->since_ms) / 1000, "memory",
             (json_int_t)session->stats.memory, "bytes_in", (json_int_t)session->stats.bytes_in,
             "bytes_out", (json_int_t)session->stats.bytes_out, "calls",

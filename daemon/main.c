@@ -26,6 +26,7 @@
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/notify.h"
+#include "daemon/transports.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
 #include "daemon/worker_setup.h"
@@ -254,17 +255,6 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int check_transports(const struct settings *settings)
-{
-    for (char **name = settings->transports; *name; name++) {
-        if (strcmp(*name, "tcp") && strcmp(*name, "shm") && strcmp(*name, "rdma")) {
-            log_error("transports: %s is not tcp, shm or rdma", *name);
-            return -EINVAL;
-        }
-    }
-    return worker_setup_check(settings);
-}
-
 static void review(evutil_socket_t fd, short events, void *opaque)
 {
     lifecycle_review(opaque);
@@ -295,7 +285,8 @@ static int set_up(struct program *program)
     if (err)
         return err;
     err = device_choice_parse(settings->devices ? settings->devices : "", &box->choice);
-    if (err || (err = check_transports(settings)) || (err = admission_load_keys(box, settings)))
+    if (err || (err = transports_check(settings)) || (err = worker_setup_check(settings)) ||
+        (err = admission_load_keys(box, settings)))
         return err;
     choose_name(box);
     choose_paths(box);

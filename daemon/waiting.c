@@ -13,6 +13,7 @@
 #include "daemon/admission.h"
 #include "daemon/broker_agent.h"
 #include "daemon/exclusion.h"
+#include "daemon/transports.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
 
@@ -102,25 +103,12 @@ static enum control_protection protection_of(const struct client *client)
     return client->hello.protection > protection ? client->hello.protection : protection;
 }
 
-static uint32_t allowed_transports(const struct box *box)
-{
-    static const enum control_transport offered[] = {CONTROL_TRANSPORT_TCP, CONTROL_TRANSPORT_SHM,
-                                                     CONTROL_TRANSPORT_RDMA};
-    uint32_t mask = 0;
-
-    for (char **name = box->settings.transports; *name; name++)
-        for (size_t i = 0; i < sizeof(offered) / sizeof(offered[0]); i++)
-            if (!strcmp(*name, control_transport_name(offered[i])))
-                mask |= 1u << offered[i];
-    return mask;
-}
-
 static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
 {
     memset(grant, 0, sizeof(*grant));
     grant->session = session;
     grant->version = client->version;
-    grant->transports = allowed_transports(client->box);
+    grant->transports_count = transports_allowed(&client->box->settings, grant->transports);
     grant->protection = protection_of(client);
     memcpy(grant->client_boot_id, client->hello.boot_id, sizeof(grant->client_boot_id));
     grant->client_pid = client->hello.pid;

@@ -169,9 +169,9 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
 
     if (!session->id)
         return -EPROTO;
-    if (stats->transport != session->stats.transport)
+    if (strcmp(stats->transport, session->stats.transport))
         log_info("session=%llu transport=%s reason=\"%s\"", (unsigned long long)session->id,
-                 control_transport_name(stats->transport), stats->reason);
+                 stats->transport, stats->reason);
     session->stats = *stats;
     return 0;
 }
@@ -442,7 +442,7 @@ static void write_obituary(const struct worker_process *worker, int status)
            "session=%llu ended pid=%d client=\"%s\" peer=%s how=\"%s\" reason=\"%s\" "
            "transport=%s seconds=%lld bytes_in=%llu bytes_out=%llu calls=%llu",
            (unsigned long long)session->id, (int)worker->pid, session->client, session->peer, how,
-           why, control_transport_name(session->stats.transport),
+           why, session->stats.transport,
            (long long)((control_now_ms() - session->since_ms) / 1000),
            (unsigned long long)session->stats.bytes_in,
            (unsigned long long)session->stats.bytes_out,

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "daemon/confinement.h"
+#include "daemon/transports.h"
 
 // ---- over RDMA ----
 
@@ -66,21 +67,11 @@ int worker_setup_check(const struct settings *settings)
     return 0;
 }
 
-static bool rdma_is_allowed(const struct settings *settings)
-{
-    for (char **name = settings->transports; *name; name++)
-        if (!strcmp(*name, "rdma"))
-            return true;
-    return false;
-}
-
-static void fill_rdma(const struct settings *settings, struct control_setup *out)
+static void fill_transports(const struct settings *settings, struct control_setup *out)
 {
     static uint32_t turn;
 
-    if (!rdma_is_allowed(settings))
-        return;
-    out->rdma = 1;
+    out->transports_count = transports_allowed(settings, out->transports);
     out->rdma_turn = turn++;
     out->fabric = settings->rdma;
     join_devices(settings, out->rdma_devices, sizeof(out->rdma_devices));
@@ -135,7 +126,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part, st
     if (box->choice.software)
         out->worker.worker_memory = 0;
     fill_context_cost(box, out);
-    fill_rdma(&box->settings, out);
+    fill_transports(&box->settings, out);
     fill_gpus(box, part->sees, out);
     out->nodes_count = (uint32_t)confinement_nodes(box, part->sees, out->nodes);
 }

@@ -6,7 +6,8 @@ CALL_FILES    := cuda_ops.h cuda_ops.c client_calls.h client_calls.c api_calls.h
 CONTROL_FILES := control_messages.h control_messages.c
 
 GENERATED += $(addprefix $(B)/gen/,$(filter %.h,$(CALL_FILES) $(CONTROL_FILES)))
-EXTRAS    += $(B)/docs/api-coverage.md
+EXTRAS    += $(B)/docs/api-coverage.md $(B)/docs/rgpu-transports.7
+INSTALL_FILES += $(B)/docs/rgpu-transports.7:$(MANDIR)/man7/rgpu-transports.7:0644
 
 define generated_rule
 $(1): proto/$(2).spec $(wildcard proto/generate/*.py) proto/generate/templates/$(notdir $(1))
@@ -17,3 +18,4 @@ endef
 $(foreach file,$(CALL_FILES),$(eval $(call generated_rule,$(B)/gen/$(file),cuda)))
 $(foreach file,$(CONTROL_FILES),$(eval $(call generated_rule,$(B)/gen/$(file),control)))
 $(eval $(call generated_rule,$(B)/docs/api-coverage.md,cuda))
+$(eval $(call generated_rule,$(B)/docs/rgpu-transports.7,control))

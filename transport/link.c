@@ -115,14 +115,9 @@ void link_kick(struct link *link)
     link->ops->kick(link);
 }
 
-bool link_shares_memory(const struct link *link)
+enum link_memory link_memory(const struct link *link)
 {
-    return link->ops->send_region != NULL;
-}
-
-bool link_reaches_memory(const struct link *link)
-{
-    return link->ops->transfer_start != NULL;
+    return link->ops->memory;
 }
 
 int link_expose(struct link *link, void *base, size_t size, uint32_t *key)
@@ -131,13 +126,12 @@ int link_expose(struct link *link, void *base, size_t size, uint32_t *key)
 
     if (failure)
         return failure;
-    return link->ops->expose ? link->ops->expose(link, base, size, key) : -EOPNOTSUPP;
+    return link->ops->reaching->expose(link, base, size, key);
 }
 
 void link_conceal(struct link *link, void *base, size_t size)
 {
-    if (link->ops->conceal)
-        link->ops->conceal(link, base, size);
+    link->ops->reaching->conceal(link, base, size);
 }
 
 int link_expose_staging(struct link *link, uint32_t *key)
@@ -155,31 +149,31 @@ int link_register(struct link *link, const struct link_local *memory,
     *out = NULL;
     if (failure)
         return failure;
-    return link->ops->register_local ? link->ops->register_local(link, memory, out) : -EOPNOTSUPP;
+    return link->ops->reaching->register_local(link, memory, out);
 }
 
 void link_unregister(struct link *link, struct link_registered *memory)
 {
-    link->ops->unregister_local(link, memory);
+    link->ops->reaching->unregister_local(link, memory);
 }
 
 int link_transfer_start(struct link *link, const struct link_transfer *transfer)
 {
     int failure = link_failure(link);
 
-    return failure ? failure : link->ops->transfer_start(link, transfer);
+    return failure ? failure : link->ops->reaching->transfer_start(link, transfer);
 }
 
 int link_transfer_poll(struct link *link, void **cookies, int room)
 {
     int failure = link_failure(link);
 
-    return failure ? failure : link->ops->transfer_poll(link, cookies, room);
+    return failure ? failure : link->ops->reaching->transfer_poll(link, cookies, room);
 }
 
 const struct link_staging *link_staging(const struct link *link)
 {
-    return link->ops->staging ? link->ops->staging(link) : NULL;
+    return link->ops->staging(link);
 }
 
 int link_send_region(struct link *link, uint32_t region, int fd)
@@ -188,7 +182,7 @@ int link_send_region(struct link *link, uint32_t region, int fd)
 
     if (failure)
         return failure;
-    return link->ops->send_region ? link->ops->send_region(link, region, fd) : -EOPNOTSUPP;
+    return link->ops->sharing->send_region(link, region, fd);
 }
 
 int link_receive_region(struct link *link, uint32_t region, int *fd)
@@ -197,7 +191,7 @@ int link_receive_region(struct link *link, uint32_t region, int *fd)
 
     if (failure)
         return failure;
-    return link->ops->receive_region ? link->ops->receive_region(link, region, fd) : -EOPNOTSUPP;
+    return link->ops->sharing->receive_region(link, region, fd);
 }
 
 const char *link_name(const struct link *link)

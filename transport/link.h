@@ -13,10 +13,10 @@
 //               the caller's memory without a copy where the transport can; the receiver, having
 //               received the record, must take the payload with link_receive_bulk() before it
 //               receives again.
-//   shared memory  where link_shares_memory(): both sides map region 0 (staging blocks and a page of
+//   shared memory  where link_memory() says so: both sides map region 0 (staging blocks and a page of
 //               flags) and further regions, named by small numbers, whose descriptors travel by
 //               link_send_region(). The peer's memory is hostile: what is in it may change at any time.
-//   reached memory  where link_reaches_memory(): the client exposes memory of its own with
+//   reached memory  where link_memory() says so: the client exposes memory of its own with
 //               link_expose() and tells the key in a record; the worker reads and writes it with
 //               link_transfer_start() while the client's processor does something else. The client's
 //               link_staging() is memory that is exposed from the start.
@@ -64,7 +64,14 @@ bool link_pending(struct link *link);
 // thread may call.
 void link_kick(struct link *link);
 
-bool link_shares_memory(const struct link *link);
+// What the two sides can do with each other's memory, apart from sending what is in it.
+enum link_memory {
+    LINK_MEMORY_APART,   // nothing
+    LINK_MEMORY_SHARED,  // both map it
+    LINK_MEMORY_REACHED, // the worker reads and writes the client's
+};
+enum link_memory link_memory(const struct link *link);
+
 struct link_staging {
     void *base;           // this side's mapping of region 0
     size_t size;
@@ -82,7 +89,6 @@ const struct link_staging *link_staging(const struct link *link); // NULL where 
 int link_send_region(struct link *link, uint32_t region, int fd);
 int link_receive_region(struct link *link, uint32_t region, int *fd);
 
-bool link_reaches_memory(const struct link *link);
 // The client's side: SIZE bytes from BASE may be read and written by the worker, who needs KEY, until
 // they are concealed as often as they were exposed. Pages stay in memory meanwhile.
 int link_expose(struct link *link, void *base, size_t size, uint32_t *key);

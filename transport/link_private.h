@@ -9,8 +9,30 @@
 #include "proto/wire.h"
 #include "transport/link.h"
 
-// link.c has checked sizes and that the link is up. No entry is NULL but those said to be.
+// Memory that both sides map: regions by number.
+struct link_sharing {
+    int (*send_region)(struct link *link, uint32_t region, int fd);
+    int (*receive_region)(struct link *link, uint32_t region, int *fd);
+};
+
+// Memory of the client that the worker reads and writes one-sidedly.
+struct link_reaching {
+    int (*expose)(struct link *link, void *base, size_t size, uint32_t *key);
+    void (*conceal)(struct link *link, void *base, size_t size);
+    int (*register_local)(struct link *link, const struct link_local *memory,
+                          struct link_registered **out);
+    void (*unregister_local)(struct link *link, struct link_registered *memory);
+    int (*transfer_start)(struct link *link, const struct link_transfer *transfer);
+    int (*transfer_poll)(struct link *link, void **cookies, int room);
+};
+
+// For links that cannot: -EOPNOTSUPP.
+extern const struct link_sharing link_shares_nothing;
+extern const struct link_reaching link_reaches_nothing;
+
+// link.c has checked sizes and that the link is up. No entry is NULL.
 struct link_ops {
+    enum link_memory memory;
     void *(*reserve)(struct link *link, uint32_t size);
     int (*commit)(struct link *link, bool flush);
     void (*cancel)(struct link *link);
@@ -21,20 +43,16 @@ struct link_ops {
     int (*receive_bulk)(struct link *link, void *payload, size_t length);
     bool (*pending)(struct link *link);
     void (*kick)(struct link *link);
-    const struct link_staging *(*staging)(const struct link *link); // NULL: there is none
-    int (*send_region)(struct link *link, uint32_t region, int fd); // these two are NULL where
-    int (*receive_region)(struct link *link, uint32_t region, int *fd); // memory is not shared
-    int (*expose)(struct link *link, void *base, size_t size, uint32_t *key); // these six are
-    void (*conceal)(struct link *link, void *base, size_t size);  // NULL where it is not reached
-    int (*register_local)(struct link *link, const struct link_local *memory,
-                          struct link_registered **out);
-    void (*unregister_local)(struct link *link, struct link_registered *memory);
-    int (*transfer_start)(struct link *link, const struct link_transfer *transfer);
-    int (*transfer_poll)(struct link *link, void **cookies, int room);
+    const struct link_staging *(*staging)(const struct link *link); // what it gives is NULL where there is none
+    const struct link_sharing *sharing;
+    const struct link_reaching *reaching;
     void (*wake_all)(struct link *link);    // the link was marked as down: end every wait
     void (*close)(struct link *link);       // descriptors and mappings; no locks (link_abandon)
     void (*free)(struct link *link);        // closes, then frees everything
 };
+
+// The staging of a link without any.
+const struct link_staging *link_no_staging(const struct link *link);
 
 struct link {
     const struct link_ops *ops;

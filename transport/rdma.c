@@ -437,7 +437,17 @@ static void rdma_free(struct link *link)
     free(rdma);
 }
 
+static const struct link_reaching rdma_reaching = {
+    .expose = rdma_expose,
+    .conceal = rdma_conceal,
+    .register_local = rdma_register_local,
+    .unregister_local = rdma_unregister_local,
+    .transfer_start = rdma_transfer_start,
+    .transfer_poll = rdma_transfer_poll,
+};
+
 static const struct link_ops rdma_ops = {
+    .memory = LINK_MEMORY_REACHED,
     .reserve = rdma_reserve,
     .commit = rdma_commit,
     .cancel = rdma_cancel,
@@ -448,12 +458,8 @@ static const struct link_ops rdma_ops = {
     .pending = rdma_pending,
     .kick = rdma_kick,
     .staging = rdma_staging,
-    .expose = rdma_expose,
-    .conceal = rdma_conceal,
-    .register_local = rdma_register_local,
-    .unregister_local = rdma_unregister_local,
-    .transfer_start = rdma_transfer_start,
-    .transfer_poll = rdma_transfer_poll,
+    .sharing = &link_shares_nothing,
+    .reaching = &rdma_reaching,
     .wake_all = rdma_wake_all,
     .close = rdma_close,
     .free = rdma_free,

@@ -447,7 +447,13 @@ static void shm_free(struct link *link)
     free(shm);
 }
 
+static const struct link_sharing shm_sharing = {
+    .send_region = shm_send_region,
+    .receive_region = shm_receive_region,
+};
+
 static const struct link_ops shm_ops = {
+    .memory = LINK_MEMORY_SHARED,
     .reserve = shm_reserve,
     .commit = shm_commit,
     .cancel = shm_cancel,
@@ -458,8 +464,8 @@ static const struct link_ops shm_ops = {
     .pending = shm_pending,
     .kick = shm_kick,
     .staging = shm_staging,
-    .send_region = shm_send_region,
-    .receive_region = shm_receive_region,
+    .sharing = &shm_sharing,
+    .reaching = &link_reaches_nothing,
     .wake_all = shm_wake_all,
     .close = shm_close,
     .free = shm_free,

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/scope.h"
 #include "common/fdpass.h"
 #include "common/log.h"
 #include "common/sha256.h"
@@ -59,6 +60,17 @@ static int address_of(const char *name, struct sockaddr_un *address, socklen_t *
     memcpy(address->sun_path + 1, name, length);
     *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
     return 0;
+}
+
+bool shm_can_reach(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+
+    if (address_of(name, &address, &size))
+        return false;
+    SCOPED_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    return fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0;
 }
 
 int shm_listen(char *name, size_t room, int *fd)

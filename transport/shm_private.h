@@ -13,4 +13,7 @@ enum shm_side { SHM_WORKER, SHM_CLIENT };
 int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
                  int watch, const struct link_options *options, struct link **out);
 
+// Whether the worker's abstract socket can be reached at all: same kernel, same network namespace.
+bool shm_can_reach(const char *name);
+
 #endif

@@ -507,6 +507,7 @@ static void tcp_free(struct link *link)
 }
 
 static const struct link_ops tcp_ops = {
+    .memory = LINK_MEMORY_APART,
     .reserve = tcp_reserve,
     .commit = tcp_commit,
     .cancel = tcp_cancel,
@@ -516,6 +517,9 @@ static const struct link_ops tcp_ops = {
     .receive_bulk = tcp_receive_bulk,
     .pending = tcp_pending,
     .kick = tcp_kick,
+    .staging = link_no_staging,
+    .sharing = &link_shares_nothing,
+    .reaching = &link_reaches_nothing,
     .wake_all = tcp_wake_all,
     .close = tcp_close,
     .free = tcp_free,

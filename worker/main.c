@@ -14,6 +14,7 @@
 #include "worker/confine/confine.h"
 #include "worker/execute/charge.h"
 #include "worker/setup.h"
+#include "worker/welcome.h"
 
 // ---- before a client comes ----
 
@@ -106,7 +107,7 @@ static int prepare(struct control_failed *failed)
     pinned.staging = shm_memory_staging(pinned.shm);
     err = make_context(failed);
     if (!err)
-        fabric_prepare();
+        transports_prepare();
     return err;
 }
 
@@ -221,7 +222,7 @@ int main(int argc, char **argv)
     crash_report_start();
     take_setup(&failed);
     close_others();
-    int err = session_listen();
+    int err = transports_listen();
     if (!err)
         err = confine(failed.text, sizeof(failed.text));
     if (!err)

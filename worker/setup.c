@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "transport/link.h"
@@ -53,4 +54,12 @@ int setup_receive(void)
     if (!err && setup.worker.spin_us < 0)
         setup.worker.spin_us = link_default_spin_us();
     return err;
+}
+
+bool setup_wants_transport(const char *name)
+{
+    for (uint32_t i = 0; i < setup.transports_count; i++)
+        if (!strcmp(setup.transports[i].name, name))
+            return true;
+    return false;
 }

@@ -15,6 +15,9 @@ bool setup_is_offered(void);
 // the supervisor has gone; -EPROTO or -EBADMSG: it says something else, or is of another version.
 int setup_receive(void) __attribute__((warn_unused_result));
 
+// Whether sessions may use the transport of that name, so that the worker is to be ready for it.
+bool setup_wants_transport(const char *name);
+
 static inline uint32_t setup_spin_us(void)
 {
     return (uint32_t)setup.worker.spin_us;

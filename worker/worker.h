@@ -13,21 +13,11 @@
 #include "common/handle_table.h"
 #include "worker/execute/serve.h"
 #include "transport/link.h"
-#include "transport/rdma.h"
 #include "worker_driver.h"
 
 enum {
     DEVICES_MAX = WIRE_DEVICE_MAX,
 };
-
-// ---- clients over verbs (fabric.c) ----
-
-extern struct rdma_listener *rdma_listener; // NULL: none
-// Makes it, where there is a device. A box without one is none that fails: its clients come another
-// way.
-void fabric_prepare(void);
-// When a client has come: where ports were down or all in use before, they may no longer be.
-void fabric_prepare_again(void);
 
 // ---- the driver (driver_load.c) ----
 
@@ -133,7 +123,7 @@ struct session {
     int account_line;
     bool streams_bytes;        // the link neither shares nor reaches memory
     bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
-    enum control_transport transport;
+    char transport[16];
     char transport_reason[256];
     _Atomic uint64_t calls;
     _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
@@ -158,8 +148,6 @@ struct handle_note {
 // Maps the account that all sessions of the lease share; -1: there is none. -errno.
 int session_open_account(const struct control_grant *grant, int account_fd)
     __attribute__((warn_unused_result));
-// Makes the socket over which a client of this host comes to share memory, while sockets can be made.
-int session_listen(void) __attribute__((warn_unused_result));
 // Serves one client from its grant to the end of the process.
 // Erases the secret in the grant once it is used.
 void session_run(int control_fd, struct control_grant *grant, int client_fd)

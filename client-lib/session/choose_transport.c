@@ -1,74 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the bytes of a session will move: shared memory where both sides are on one host, else verbs
-// where both have a device and a connection comes about, else TCP.
+// How the bytes of a session will move: over the first transport of the table that the box offers and that
+// comes about, or over the one that RGPU_TRANSPORT names.
 #include "client-lib/session/choose_transport.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "client-lib/report/tell.h"
-#include "client-lib/session/rdma_settings.h"
 #include "common/log.h"
 
-// A connection over verbs mostly stands soon or not at all, so that TCP is taken after a second. Who
-// wants nothing else is given what a loaded machine may take.
-enum {
-    TRANSPORT_TIMEOUT_MS = 5000,
-    RDMA_TIMEOUT_MS = 1000,
-    RDMA_FORCED_TIMEOUT_MS = 15000,
-    SPIN_PROCESSORS = 8,
-    SPIN_FOR_GPU_US = 2000,
-};
+enum { SPIN_PROCESSORS = 8, SPIN_FOR_GPU_US = 2000 };
 
-struct word {
-    const char *name;
-    int value;
-};
-
-// The value of the variable's word; -1: it is not one of the COUNT words, which is said.
-static int word_of(const char *variable, const struct word *words, size_t count, int unset)
+int transport_choice(const struct transport **choice)
 {
-    const char *text = getenv(variable);
-    if (!text || !*text)
-        return unset;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(text, words[i].name) == 0)
-            return words[i].value;
-    char known[160] = "";
-    for (size_t i = 0; i < count; i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof(known) - used, "%s %s", i ? "," : "", words[i].name);
-    }
-    tell("%s is not one of%s", variable, known);
-    return -1;
-}
+    const char *text = getenv("RGPU_TRANSPORT");
 
-int transport_choice(enum control_transport *choice)
-{
-    static const struct word words[] = {{"auto", CONTROL_TRANSPORT_AUTOMATIC},
-                                        {"shm", CONTROL_TRANSPORT_SHM},
-                                        {"rdma", CONTROL_TRANSPORT_RDMA},
-                                        {"tcp", CONTROL_TRANSPORT_TCP}};
-    int value = word_of("RGPU_TRANSPORT", words, sizeof(words) / sizeof(words[0]),
-                        CONTROL_TRANSPORT_AUTOMATIC);
-    *choice = value < 0 ? CONTROL_TRANSPORT_AUTOMATIC : (enum control_transport)value;
-    return value < 0 ? -EINVAL : 0;
+    *choice = NULL;
+    if (!text || !*text || strcmp(text, "auto") == 0)
+        return 0;
+    *choice = transport_named(text);
+    if (*choice)
+        return 0;
+    tell("RGPU_TRANSPORT is not one of auto, " CONTROL_TRANSPORT_WORDS);
+    return -EINVAL;
 }
 
 int protection_choice(enum control_protection *choice)
 {
-    static const struct word words[] = {{"authenticate", CONTROL_PROTECTION_AUTHENTICATE},
-                                        {"privacy", CONTROL_PROTECTION_PRIVACY}};
-    int value = word_of("RGPU_PROTECTION", words, sizeof(words) / sizeof(words[0]),
-                        CONTROL_PROTECTION_NONE);
-    *choice = value < 0 ? CONTROL_PROTECTION_NONE : (enum control_protection)value;
-    return value < 0 ? -EINVAL : 0;
+    const char *text = getenv("RGPU_PROTECTION");
+
+    *choice = CONTROL_PROTECTION_NONE;
+    if (!text || !*text)
+        return 0;
+    if (strcmp(text, "authenticate") == 0)
+        *choice = CONTROL_PROTECTION_AUTHENTICATE;
+    else if (strcmp(text, "privacy") == 0)
+        *choice = CONTROL_PROTECTION_PRIVACY;
+    else
+        tell("RGPU_PROTECTION is not one of authenticate, privacy");
+    return *choice == CONTROL_PROTECTION_NONE ? -EINVAL : 0;
 }
 
 static struct link_options link_settings(void)
@@ -90,182 +63,115 @@ static struct link_options link_settings(void)
     return options;
 }
 
-// Whether the worker's abstract socket can be reached at all: same kernel, same network namespace.
-static bool reaches(const char *name)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t length = strlen(name);
-    if (!length || length > sizeof(address.sun_path) - 1)
-        return false;
-    memcpy(address.sun_path + 1, name, length);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    int connected = connect(fd, (void *)&address,
-                            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
-    close(fd);
-    return connected == 0;
-}
-
-static bool same_kernel(const uint8_t boot_id[CONTROL_BOOT_ID_BYTES])
-{
-    uint8_t ours[CONTROL_BOOT_ID_BYTES];
-    return control_boot_id(ours) == 0 && memcmp(ours, boot_id, sizeof(ours)) == 0;
-}
-
-// Why shm cannot be had, or NULL when it can.
-static const char *shm_obstacle(const struct session_welcome *welcome)
-{
-    if (!welcome->offer.shm_socket[0])
-        return "the box offers none";
-    if (!same_kernel(welcome->boot_id))
-        return "the box is another host";
-    if (!reaches(welcome->offer.shm_socket))
-        return "the box is in another network namespace of this host";
-    return NULL;
-}
-
-// One attempt's outcome beyond "it works" (0): the next best may be tried, or nothing can be.
-enum { TRY_NEXT = 1, GIVE_UP = -1 };
-
 struct choice {
     struct box_session *session;
     const struct session_welcome *welcome;
-    enum control_transport wanted;
-    struct link_options options;
-    char reason[256]; // for the transport; collects what stood in the way of others
+    struct transport_client side;
+    char obstacles[200]; // what stood in the way of others
+    char reason[256];    // for the transport that is tried
     struct session_error *error;
 };
 
-static int obstacle(struct choice *choice, const char *transport, const char *text)
+static const struct control_offer *offer_of(const struct session_welcome *welcome,
+                                            const struct transport *row)
 {
-    size_t used = strlen(choice->reason);
-    snprintf(choice->reason + used, sizeof(choice->reason) - used, "%sno %s: %s", used ? "; " : "",
-             transport, text);
-    return TRY_NEXT;
+    for (uint32_t i = 0; i < welcome->offer.offers_count; i++)
+        if (strcmp(welcome->offer.offers[i].transport, row->name) == 0)
+            return &welcome->offer.offers[i];
+    return NULL;
 }
 
-static int propose(struct choice *choice, enum control_transport transport)
+// How an attempt ends: with the session's link, with the next transport to try, or with the session.
+enum attempt { LINKED, NEXT, OVER };
+
+static enum attempt note_obstacle(struct choice *choice, const struct transport *row,
+                                  const char *text)
 {
-    return session_propose_transport(&choice->session->stream, transport, choice->reason,
-                                     choice->error);
+    size_t used = strlen(choice->obstacles);
+    snprintf(choice->obstacles + used, sizeof(choice->obstacles) - used, "%sno %s: %s",
+             used ? "; " : "", row->words, text);
+    return NEXT;
 }
 
-static int try_shm(struct choice *choice)
+// What others could not, and what speaks for this one.
+static void state_reason(struct choice *choice, const struct transport *row, const char *speaks)
 {
-    const char *text = shm_obstacle(choice->welcome);
-    if (text)
-        return obstacle(choice, "shared memory", text);
-    snprintf(choice->reason, sizeof(choice->reason), "same host, shared memory maps");
-    if (propose(choice, CONTROL_TRANSPORT_SHM) != 0)
-        return GIVE_UP;
-    int err = link_shm_connect(choice->welcome->offer.shm_socket,
-                               choice->welcome->offer.shm_token, choice->session->stream.fd,
-                               TRANSPORT_TIMEOUT_MS, &choice->options, &choice->session->link);
-    if (!err)
-        return 0;
-    // The worker has given its memory away; only another session can use TCP.
-    choice->error->result = 0;
-    snprintf(choice->error->text, sizeof(choice->error->text),
-             "shared memory of box %s does not map: %s", choice->session->box, strerror(-err));
-    return GIVE_UP;
+    const char *others = choice->obstacles;
+    if (!*others && !*speaks)
+        snprintf(choice->reason, sizeof(choice->reason), "asked for by RGPU_TRANSPORT=%s", row->name);
+    else
+        snprintf(choice->reason, sizeof(choice->reason), "%s%s%s", others,
+                 *others && *speaks ? "; " : "", speaks);
 }
 
-static int try_rdma(struct choice *choice)
+static enum attempt fail(struct choice *choice, const struct transport *row, const char *text)
 {
-    const struct control_welcome *offer = &choice->welcome->offer;
-    struct rdma_settings fabric;
-    char before[160], text[320] = "";
-    if (choice->welcome->protection == CONTROL_PROTECTION_PRIVACY)
-        return obstacle(choice, "rdma", "protection=privacy, and RDMA sends data as they are");
-    if (!offer->rdma_port)
-        return obstacle(choice, "rdma", "the box offers none");
-    snprintf(before, sizeof(before), "%.*s", (int)sizeof(before) - 1, choice->reason);
-    snprintf(choice->reason, sizeof(choice->reason), "%s%sthe box has a device at %.60s", before,
-             *before ? "; " : "", offer->rdma_address);
-    if (propose(choice, CONTROL_TRANSPORT_RDMA) != 0)
-        return GIVE_UP;
-    rdma_settings_read(&fabric, choice->session->id);
-    int timeout_ms = choice->wanted == CONTROL_TRANSPORT_RDMA ? RDMA_FORCED_TIMEOUT_MS
-                                                              : RDMA_TIMEOUT_MS;
-    int err = link_rdma_connect(offer->rdma_address, offer->rdma_port, offer->rdma_token,
-                                choice->session->stream.fd, timeout_ms, &choice->options,
-                                &fabric.options, &choice->session->link, text, sizeof(text));
-    if (!err) {
-        link_rdma_describe(choice->session->link, text, sizeof(text));
-        log_info("rdma device=\"%s\" box=%s at=%s", text, choice->session->box,
-                 offer->rdma_address);
-        return 0;
+    if (row->failure == TRANSPORT_TRY_NEXT) {
+        if (!choice->side.forced)
+            log_info("no %s box=%s reason=\"%s\"", row->words, choice->session->box, text);
+        return note_obstacle(choice, row, text);
     }
-    snprintf(choice->reason, sizeof(choice->reason), "%s", before);
-    if (choice->wanted == CONTROL_TRANSPORT_AUTOMATIC)
-        log_info("no rdma box=%s reason=\"%s\"", choice->session->box, text);
-    return obstacle(choice, "rdma", text);
+    choice->error->result = row->failure == TRANSPORT_GIVE_UP ? CUDA_ERROR_SYSTEM_NOT_READY : 0;
+    snprintf(choice->error->text, sizeof(choice->error->text), "%s", text);
+    return OVER;
 }
 
-static int use_tcp(struct choice *choice)
+static enum attempt try(struct choice *choice, const struct transport *row)
 {
-    if (propose(choice, CONTROL_TRANSPORT_TCP) != 0)
-        return GIVE_UP;
-    struct box_session *session = choice->session;
-    struct tls *tls = NULL;
-    int err = session_stream_release(&session->stream, choice->welcome->protection, &tls);
-    if (!err)
-        err = link_tcp_open(session->stream.fd, tls, &choice->options, &session->link);
-    if (err) {
-        tls_discard(&tls);
-        choice->error->result = CUDA_ERROR_SYSTEM_NOT_READY;
-        snprintf(choice->error->text, sizeof(choice->error->text),
-                 "cannot use the connection to box %s: %s", choice->session->box, strerror(-err));
-        return GIVE_UP;
-    }
-    session->stream.fd = -1;
-    return 0;
+    struct transport_client *side = &choice->side;
+    char speaks[120] = "", text[320] = "";
+    side->offer = offer_of(choice->welcome, row);
+    const char *obstacle = row->obstacle(side, speaks, sizeof(speaks));
+    if (!obstacle && !side->offer)
+        obstacle = "the box offers none";
+    if (obstacle)
+        return note_obstacle(choice, row, obstacle);
+    state_reason(choice, row, speaks);
+    // A worker that does not agree to what it has offered may yet serve another session.
+    if (session_propose_transport(side->stream, row->name, choice->reason, choice->error) != 0)
+        return OVER;
+    int err = row->connect(side, &choice->session->link, text, sizeof(text));
+    return err ? fail(choice, row, text) : LINKED;
 }
 
-static int refuse(struct choice *choice, const char *name)
+static int refuse(struct choice *choice, const char *wanted)
 {
     choice->error->result = CUDA_ERROR_SYSTEM_NOT_READY;
     snprintf(choice->error->text, sizeof(choice->error->text),
-             "RGPU_TRANSPORT=%s, but %s (box %s); use RGPU_TRANSPORT=auto", name, choice->reason,
+             "RGPU_TRANSPORT=%s, but %s (box %s); use RGPU_TRANSPORT=auto", wanted, choice->obstacles,
              choice->session->box);
-    return GIVE_UP;
+    return -1;
 }
 
-static int take(struct choice *choice)
+static int take(struct choice *choice, const struct transport *wanted)
 {
-    int r;
-    switch (choice->wanted) {
-    case CONTROL_TRANSPORT_SHM:
-        r = try_shm(choice);
-        return r == TRY_NEXT ? refuse(choice, "shm") : r;
-    case CONTROL_TRANSPORT_RDMA:
-        r = try_rdma(choice);
-        return r == TRY_NEXT ? refuse(choice, "rdma") : r;
-    case CONTROL_TRANSPORT_TCP:
-        snprintf(choice->reason, sizeof(choice->reason), "asked for by RGPU_TRANSPORT=tcp");
-        return use_tcp(choice);
-    case CONTROL_TRANSPORT_AUTOMATIC:
-    case CONTROL_TRANSPORT_LOOP:
-        break;
+    for (const struct transport *const *row = transports; *row; row++) {
+        if (wanted && *row != wanted)
+            continue;
+        enum attempt attempt = try(choice, *row);
+        if (attempt != NEXT)
+            return attempt == LINKED ? 0 : -1;
     }
-    r = try_shm(choice);
-    if (r == TRY_NEXT)
-        r = try_rdma(choice);
-    return r == TRY_NEXT ? use_tcp(choice) : r;
+    return refuse(choice, wanted ? wanted->name : "auto");
 }
 
 int session_choose_link(struct box_session *session, const struct session_welcome *welcome,
-                        enum control_transport wanted, struct session_error *error)
+                        const struct transport *wanted, struct session_error *error)
 {
-    struct choice choice = {.session = session, .welcome = welcome, .wanted = wanted,
-                            .options = link_settings(), .error = error};
-    session->spin_us = choice.options.spin_us;
-    if (take(&choice) != 0)
+    struct choice choice = {
+        .session = session,
+        .welcome = welcome,
+        .side = {.box = session->box, .boot_id = welcome->boot_id, .protection = welcome->protection,
+                 .session = session->id, .forced = wanted != NULL, .stream = &session->stream,
+                 .options = link_settings()},
+        .error = error,
+    };
+    session->spin_us = choice.side.options.spin_us;
+    if (take(&choice, wanted) != 0)
         return -1;
+    snprintf(session->transport_reason, sizeof(session->transport_reason), "%s", choice.reason);
     // What is still said on the connection is its end.
     tls_discard(&session->stream.tls);
-    snprintf(session->transport_reason, sizeof(session->transport_reason), "%s", choice.reason);
     log_info("session opened box=%s session=%llu protection=%s transport=%s reason=\"%s\"",
              session->box, (unsigned long long)session->id,
              control_protection_name(welcome->protection), link_name(session->link), choice.reason);

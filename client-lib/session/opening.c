@@ -17,8 +17,13 @@
 #include "common/log.h"
 #include "common/ticket.h"
 
-static struct box_session *session_try(const struct session_request *request,
-                                   struct session_error *error)
+// What all boxes are asked, and which transport is wanted; NULL: the best.
+struct wish {
+    struct session_request request;
+    const struct transport *transport;
+};
+
+static struct box_session *session_try(const struct wish *wish, struct session_error *error)
 {
     struct session_welcome welcome;
     // Aligned for the record of the thread that receives.
@@ -33,12 +38,12 @@ static struct box_session *session_try(const struct session_request *request,
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->pushing, NULL);
     pthread_cond_init(&session->service_needed, NULL);
-    if (session_open(request, &welcome, &session->stream, error) != 0) {
+    if (session_open(&wish->request, &welcome, &session->stream, error) != 0) {
         session_free(session);
         return NULL;
     }
     char address[ENDPOINT_TEXT_MAX];
-    endpoint_format(&request->endpoint, address);
+    endpoint_format(&wish->request.endpoint, address);
     snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, address);
     session->id = welcome.session;
     int err = snapshot_take(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
@@ -48,7 +53,7 @@ static struct box_session *session_try(const struct session_request *request,
                  "box %s describes its devices in a form that this library does not know: "
                  "install the same version of rgpu on both sides", session->box);
     } else {
-        err = session_choose_link(session, &welcome, request->transport, error);
+        err = session_choose_link(session, &welcome, wish->transport, error);
     }
     session_welcome_free(&welcome);
     if (!err)
@@ -60,15 +65,23 @@ static struct box_session *session_try(const struct session_request *request,
     return session;
 }
 
-static CUresult open_box(const struct session_request *request)
+// The transport that needs nothing but the connection.
+static const struct transport *plainest(void)
+{
+    const struct transport *const *row = transports;
+    while (row[1])
+        row++;
+    return *row;
+}
+
+static CUresult open_box(const struct wish *wish)
 {
     struct session_error error = {0};
-    struct box_session *session = session_try(request, &error);
-    if (!session && !error.result && request->transport == CONTROL_TRANSPORT_AUTOMATIC) {
-        struct session_request over_tcp = *request;
-        over_tcp.transport = CONTROL_TRANSPORT_TCP;
-        log_warn("falling back to tcp reason=\"%s\"", error.text);
-        session = session_try(&over_tcp, &error);
+    struct box_session *session = session_try(wish, &error);
+    if (!session && !error.result && !wish->transport) {
+        struct wish plain = {.request = wish->request, .transport = plainest()};
+        log_warn("falling back to %s reason=\"%s\"", plain.transport->words, error.text);
+        session = session_try(&plain, &error);
     }
     if (!session) {
         tell("%s", error.text);
@@ -80,8 +93,7 @@ static CUresult open_box(const struct session_request *request)
     return CUDA_SUCCESS;
 }
 
-// REQUEST says what all boxes are asked.
-static CUresult open_listed(const char *list, struct session_request request)
+static CUresult open_listed(const char *list, struct wish wish)
 {
     struct endpoint endpoints[SESSIONS_MAX];
     int count = endpoint_parse_list(list, ENDPOINT_DEFAULT_PORT, endpoints, SESSIONS_MAX);
@@ -91,13 +103,13 @@ static CUresult open_listed(const char *list, struct session_request request)
     }
     CUresult result = CUDA_SUCCESS;
     for (int i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        request.endpoint = endpoints[i];
-        result = open_box(&request);
+        wish.request.endpoint = endpoints[i];
+        result = open_box(&wish);
     }
     return result;
 }
 
-static CUresult open_ticketed(const struct ticket_bundle *bundle, struct session_request request)
+static CUresult open_ticketed(const struct ticket_bundle *bundle, struct wish wish)
 {
     for (size_t i = 0; i < bundle->count; i++) {
         struct endpoint endpoints[SESSIONS_MAX];
@@ -109,11 +121,11 @@ static CUresult open_ticketed(const struct ticket_bundle *bundle, struct session
             return CUDA_ERROR_NO_DEVICE;
         }
         CUresult result = CUDA_ERROR_NO_DEVICE;
-        request.token = bundle->entries[i].token;
-        request.box = bundle->entries[i].box;
+        wish.request.token = bundle->entries[i].token;
+        wish.request.box = bundle->entries[i].box;
         for (int a = 0; a < count && result != CUDA_SUCCESS; a++) {
-            request.endpoint = endpoints[a];
-            result = open_box(&request);
+            wish.request.endpoint = endpoints[a];
+            result = open_box(&wish);
         }
         if (result != CUDA_SUCCESS)
             return result;
@@ -144,8 +156,8 @@ static void describe_sessions(FILE *out)
 CUresult sessions_open(void)
 {
     watch_describe(describe_sessions);
-    struct session_request request = {0};
-    if (transport_choice(&request.transport) != 0 || protection_choice(&request.protection) != 0)
+    struct wish wish = {0};
+    if (transport_choice(&wish.transport) != 0 || protection_choice(&wish.request.protection) != 0)
         return CUDA_ERROR_INVALID_VALUE;
 
     struct ticket_bundle bundle;
@@ -153,7 +165,7 @@ CUresult sessions_open(void)
     int err = ticket_bundle_load(&bundle);
     CUresult result;
     if (err == 0) {
-        result = open_ticketed(&bundle, request);
+        result = open_ticketed(&bundle, wish);
         ticket_bundle_free(&bundle);
     } else if (err != -ENOENT) {
         tell(err == -EPERM ? "the file that RGPU_TICKET_FILE names can be read by others or is not "
@@ -162,7 +174,7 @@ CUresult sessions_open(void)
                                : "cannot read the ticket that RGPU_TICKET_FILE names");
         result = CUDA_ERROR_NO_DEVICE;
     } else if (boxes && *boxes) {
-        result = open_listed(boxes, request);
+        result = open_listed(boxes, wish);
     } else {
         tell("no GPU box is named: set RGPU_BOXES=host:port, or run under a job that has a ticket "
              "(RGPU_TICKET_FILE)");

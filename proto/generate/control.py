@@ -62,7 +62,11 @@ class Group:
 class Spec:
     def __init__(self):
         self.consts, self.enums, self.structs, self.messages = [], {}, {}, []
-        self.settings = {}
+        self.settings, self.transports = {}, []
+
+    @property
+    def transport_words(self):
+        return ', '.join(name for name, _ in self.transports)
 
     @property
     def groups(self):
@@ -153,6 +157,8 @@ def parse_head(spec, line):
         spec.settings[words[1]] = Group(words[1], line.comment)
         spec.settings[words[1]].section = words[2]
         return spec.settings[words[1]]
+    elif words[0] == 'transport' and len(words) == 2 and line.comment and '"' not in line.comment:
+        spec.transports.append((words[1], line.comment))
     elif words[0] == 'message' and len(words) in (3, 4):
         message = Group(words[2].lower(), line.comment, int(words[1]), words[3:] == ['open'])
         if any(message.number == m.number or message.name == m.name for m in spec.messages):
@@ -182,10 +188,11 @@ def parse(lines):
 
 
 def digest(protocol, lines):
-    """Of everything that reaches the wire or the code: all words, no comments."""
+    """Of everything that reaches the wire or the code: all words, no comments; transports are known by name."""
     total = hashlib.sha256(f'protocol {protocol.name} {protocol.version} {protocol.oldest}\n'.encode())
     for line in lines:
-        total.update((' '.join(line.words) + '\n').encode())
+        if line.indented or line.words[0] != 'transport':
+            total.update((' '.join(line.words) + '\n').encode())
     return total.hexdigest()
 
 

@@ -93,7 +93,7 @@ static void short_body(void)
     put(frame, size - 3);
 }
 
-// The length of the first string is behind magic, two versions, transport, boot id and pid.
+// The length of the first string is behind magic, two versions, a byte, protection, boot id and pid.
 static void long_string(void)
 {
     size_t size = encode_hello(), at = CONTROL_HEADER_BYTES + 4 + 2 + 2 + 1 + 16 + 4;

@@ -30,9 +30,9 @@ static void propose(void)
 {
     struct session_error error;
 
-    if (session_propose_transport(&stream, CONTROL_TRANSPORT_SHM, "a try", &error))
+    if (session_propose_transport(&stream, "shm", "a try", &error))
         printf("refused transport=shm text=\"%s\" result=%d\n", error.text, error.result);
-    if (session_propose_transport(&stream, CONTROL_TRANSPORT_TCP, "the probe said so", &error)) {
+    if (session_propose_transport(&stream, "tcp", "the probe said so", &error)) {
         printf("error result=%d %s\n", error.result, error.text);
         exit(1);
     }
@@ -93,7 +93,7 @@ static enum control_protection protection_wanted(void)
 
 int main(int argc, char **argv)
 {
-    struct session_request request = {.transport = CONTROL_TRANSPORT_AUTOMATIC};
+    struct session_request request = {0};
     struct ticket_bundle bundle = {0};
     struct session_welcome welcome;
     struct session_error error;

@@ -150,7 +150,7 @@ static void agree_on_transport(void)
         if (control_receive(&stream, &frame, control_now_ms() + 20000) ||
             control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal))
             return;
-        reply.accepted = proposal.transport == CONTROL_TRANSPORT_TCP;
+        reply.accepted = !strcmp(proposal.transport, "tcp");
         snprintf(reply.text, sizeof(reply.text), "%s", reply.accepted ? "" : "only tcp here");
         if (control_send(&stream, CONTROL_TRANSPORT_REPLY, &reply, control_now_ms() + 5000))
             return;
@@ -159,7 +159,7 @@ static void agree_on_transport(void)
     if (stream.tls && grant.protection != CONTROL_PROTECTION_PRIVACY &&
         control_end_tls(&stream, control_now_ms() + 5000))
         _exit(7);
-    stats.transport = proposal.transport;
+    snprintf(stats.transport, sizeof(stats.transport), "%s", proposal.transport);
     snprintf(stats.reason, sizeof(stats.reason), "%s", proposal.reason);
     say(CONTROL_STATS, &stats);
 }
@@ -196,7 +196,7 @@ static void flood(void)
     struct control_stats stats = {.reason = "flood"};
 
     for (;;) {
-        stats.transport = ++stats.calls % 2 ? CONTROL_TRANSPORT_TCP : CONTROL_TRANSPORT_SHM;
+        snprintf(stats.transport, sizeof(stats.transport), "%s", ++stats.calls % 2 ? "tcp" : "shm");
         say(CONTROL_STATS, &stats);
     }
 }

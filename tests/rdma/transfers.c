@@ -89,7 +89,7 @@ int main(void)
 {
     struct pair pair = pair_open(pair_kind_named("rdma"), &options);
 
-    ok(link_reaches_memory(pair.worker) && !link_shares_memory(pair.worker),
+    ok(link_memory(pair.worker) == LINK_MEMORY_REACHED,
        "memory is reached, not shared");
     check_order(&pair);
     check_contents(&pair);

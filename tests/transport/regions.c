@@ -160,7 +160,7 @@ int main(void)
 
     for (size_t i = 0; i < PAIR_KINDS; i++) {
         struct pair pair = pair_open(&pair_kinds[i], &options);
-        if (link_shares_memory(pair.client)) {
+        if (link_memory(pair.client) == LINK_MEMORY_SHARED) {
             check_staging(&pair, &options);
             check_passing(&pair);
             check_waiting(&pair);

@@ -55,7 +55,7 @@ static void over_tcp(void)
 {
     struct peer peer;
 
-    peer_start(&peer, &(struct peer_options){.transport = CONTROL_TRANSPORT_TCP});
+    peer_start(&peer, &(struct peer_options){.transport = "tcp"});
     peer_retain(&peer, 0);
     rows(&peer);
     blocks(&peer);
@@ -190,7 +190,7 @@ static void over_shm(void)
 {
     struct peer peer;
 
-    peer_start(&peer, &(struct peer_options){.transport = CONTROL_TRANSPORT_SHM});
+    peer_start(&peer, &(struct peer_options){.transport = "shm"});
     peer_retain(&peer, 0);
     staging(&peer);
     host_memory(&peer);

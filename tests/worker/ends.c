@@ -9,7 +9,7 @@
 #include "tests/worker/peer.h"
 
 // In the middle of work: a stream that is held up for ever, and a thread that waits for it.
-static void start_busy(struct peer *peer, enum control_transport transport)
+static void start_busy(struct peer *peer, const char *transport)
 {
     struct brake brake;
     uint64_t stream;
@@ -17,7 +17,7 @@ static void start_busy(struct peer *peer, enum control_transport transport)
     peer_start(peer, &(struct peer_options){.transport = transport});
     peer_retain(peer, 0);
     stream = peer_stream(peer);
-    if (transport == CONTROL_TRANSPORT_TCP) {
+    if (!strcmp(transport, "tcp")) {
         brake_make(peer, &brake);
         brake_hold(peer, &brake, stream);
     } else {
@@ -28,7 +28,7 @@ static void start_busy(struct peer *peer, enum control_transport transport)
               sizeof(struct args_cuStreamSynchronize), NULL, 0);
 }
 
-static void client_goes(enum control_transport transport, const char *name)
+static void client_goes(const char *transport)
 {
     struct control_ended ended;
     struct peer peer;
@@ -36,7 +36,7 @@ static void client_goes(enum control_transport transport, const char *name)
     start_busy(&peer, transport);
     shutdown(peer.client, SHUT_RDWR);
     peer_await_end(&peer, &ended);
-    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT, "%s: a client that goes is told of", name);
+    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT, "%s: a client that goes is told of", transport);
 }
 
 static void supervisor_goes(void)
@@ -44,7 +44,7 @@ static void supervisor_goes(void)
     struct control_ended ended;
     struct peer peer;
 
-    start_busy(&peer, CONTROL_TRANSPORT_TCP);
+    start_busy(&peer, "tcp");
     shutdown(peer.control, SHUT_WR);
     peer_await_end(&peer, &ended);
     pass("a worker without a supervisor goes");
@@ -56,7 +56,7 @@ static void ordered(void)
     struct control_ended ended;
     struct peer peer;
 
-    start_busy(&peer, CONTROL_TRANSPORT_TCP);
+    start_busy(&peer, "tcp");
     if (control_send_packet(peer.control, CONTROL_END, &order, -1))
         bail("the order is not taken");
     while (!*peer.ending)
@@ -92,8 +92,8 @@ static void confined(void)
 
 int main(void)
 {
-    client_goes(CONTROL_TRANSPORT_TCP, "tcp");
-    client_goes(CONTROL_TRANSPORT_SHM, "shm");
+    client_goes("tcp");
+    client_goes("shm");
     supervisor_goes();
     ordered();
     confined();

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/spawn.h"
+#include "transport/transport.h"
 
 enum { PATIENCE_MS = 60000 };
 
@@ -107,7 +108,9 @@ static void grant(struct peer *peer, const struct peer_options *options, int wor
     memset(&grant, 0, sizeof(grant));
     grant.session = 7;
     grant.version = 1;
-    grant.transports = 1u << CONTROL_TRANSPORT_TCP | 1u << CONTROL_TRANSPORT_SHM;
+    for (const struct transport *const *row = transports; *row; row++)
+        snprintf(grant.transports[grant.transports_count++].name, sizeof(grant.transports[0].name), "%s",
+                 (*row)->name);
     control_boot_id(grant.client_boot_id);
     snprintf(grant.client, sizeof(grant.client), "test");
     grant.devices_count = options->devices ? options->devices : 1;
@@ -133,26 +136,35 @@ static void take_welcome(struct peer *peer)
     peer->devices = (const void *)(peer->snapshot + 1);
 }
 
-static void open_link(struct peer *peer, enum control_transport transport)
+static void connect_link(struct peer *peer, const char *transport, struct control_stream *stream)
 {
-    struct control_transport_proposal proposal = {.transport = transport, .reason = "test"};
+    const struct transport *row = transport_named(transport);
+    struct transport_client side = {.box = "test", .boot_id = peer->welcome.boot_id, .forced = true,
+                                    .stream = stream};
+    char text[256] = "";
+
+    for (uint32_t i = 0; i < peer->welcome.offers_count; i++)
+        if (!strcmp(peer->welcome.offers[i].transport, transport))
+            side.offer = &peer->welcome.offers[i];
+    if (!row || !side.offer || row->connect(&side, &peer->link, text, sizeof(text)))
+        bail("no link over %s: %s", transport, text);
+}
+
+static void open_link(struct peer *peer, const char *transport)
+{
+    struct control_transport_proposal proposal = {.reason = "test"};
     struct control_transport_reply reply;
     struct control_frame frame = {0};
-    struct link_options options = {0};
     struct control_stream stream = {.fd = peer->client};
     int64_t deadline = control_now_ms() + PATIENCE_MS;
 
+    snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);
     if (control_send(&stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline) ||
         control_receive(&stream, &frame, deadline) ||
         control_decode(&frame, CONTROL_TRANSPORT_REPLY, &reply) || !reply.accepted)
         bail("the transport is not accepted");
     control_frame_free(&frame);
-    int err = transport == CONTROL_TRANSPORT_SHM
-                  ? link_shm_connect(peer->welcome.shm_socket, peer->welcome.shm_token,
-                                     peer->client, 5000, &options, &peer->link)
-                  : link_tcp_open(peer->client, NULL, &options, &peer->link);
-    if (err)
-        bail("no link: %s", strerror(-err));
+    connect_link(peer, transport, &stream);
 }
 
 void peer_start(struct peer *peer, const struct peer_options *options)
@@ -167,7 +179,7 @@ void peer_start(struct peer *peer, const struct peer_options *options)
     peer->client = ends[0];
     grant(peer, options, ends[1]);
     take_welcome(peer);
-    open_link(peer, options->transport ? options->transport : CONTROL_TRANSPORT_TCP);
+    open_link(peer, options->transport ? options->transport : "tcp");
     peer->handles = handle_table_new(1);
 }
 

@@ -17,10 +17,10 @@
 #include "transport/link.h"
 
 struct peer_options {
-    enum control_transport transport; // tcp unless said otherwise
-    unsigned devices;                 // 0: one
-    uint64_t budget;                  // bytes of each device
-    const char *memory;               // of a software device, as RGPU_SIM_MEMORY; NULL: 1G
+    const char *transport; // NULL: tcp
+    unsigned devices;      // 0: one
+    uint64_t budget;       // bytes of each device
+    const char *memory;    // of a software device, as RGPU_SIM_MEMORY; NULL: 1G
 };
 
 enum { PEER_JOBS = 64, PEER_HOST_CALLS = 16 };

@@ -174,7 +174,7 @@ static int fill(scmp_filter_ctx filter)
     for (size_t i = 0; i < sizeof(conditional_calls) / sizeof(conditional_calls[0]) && !err; i++)
         err = add_conditional(filter, &conditional_calls[i]);
     for (size_t i = 0; i < sizeof(fabric_calls) / sizeof(fabric_calls[0]) && !err; i++)
-        if (setup.rdma)
+        if (setup_wants_transport("rdma"))
             err = add_conditional(filter, &fabric_calls[i]);
     if (!err)
         err = add_own(filter);

@@ -114,7 +114,7 @@ void confine_files_open(void)
     if (strchr(setup.driver, '/'))
         add_directory_of(setup.driver);
     add_library_path();
-    if (setup.rdma)
+    if (setup_wants_transport("rdma"))
         add_place("/dev/infiniband", USE);
     for (unsigned i = 0; i < setup.nodes_count; i++)
         add_place(setup.nodes[i].path, USE);

@@ -32,7 +32,7 @@ void *host_address(uint64_t host, uint64_t size)
     uint64_t offset = WIRE_HOST_OFFSET(host), limit;
     uint8_t *base;
 
-    if (!session.link || !link_shares_memory(session.link))
+    if (!session.link || link_memory(session.link) != LINK_MEMORY_SHARED)
         return NULL;
     if (WIRE_HOST_REGION(host) == WIRE_REGION_STAGING) {
         base = pinned.staging->base;
@@ -106,7 +106,7 @@ void serve_host_map(struct serve *serve, const struct args_host_map *args,
     CUdeviceptr device = 0;
     int fd = -1;
 
-    if (!link_shares_memory(session.link)) {
+    if (link_memory(session.link) != LINK_MEMORY_SHARED) {
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
         return;
     }

@@ -283,10 +283,10 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
     enum staging_use use = session.reaches_memory ? STAGING_SMALL : STAGING_PULL;
 
     // Where memory is shared the staging blocks are the client's: the reply's buffer has to do.
-    struct block *block = !link_shares_memory(session.link) ? staging_take(use, false) : NULL;
+    struct block *block = link_memory(session.link) != LINK_MEMORY_SHARED ? staging_take(use, false) : NULL;
     if (!block)
         serve_let_others_read(serve);
-    if (!block && !link_shares_memory(session.link))
+    if (!block && link_memory(session.link) != LINK_MEMORY_SHARED)
         block = staging_take(use, true);
     void *data = block ? block->data : serve->bytes;
     serve_fail(serve, copy_rows(args, data, stream));

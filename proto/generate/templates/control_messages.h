@@ -17,6 +17,12 @@
 #define CONTROL_${name} ${value}${said(comment)}
 % end
 
+% if spec.transports:
+// The transports, best first.
+#define CONTROL_TRANSPORTS(row_) ${' '.join(f'row_({name})' for name, _ in spec.transports)}
+#define CONTROL_TRANSPORT_WORDS "${spec.transport_words}"
+
+% end
 % for name, values in spec.enums.items():
 enum control_${name} {
 %   for word, value, comment in values:

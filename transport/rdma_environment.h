@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a client uses the RDMA fabric.
-#ifndef RGPU_CLIENT_RDMA_SETTINGS_H
-#define RGPU_CLIENT_RDMA_SETTINGS_H
+#ifndef RGPU_TRANSPORT_RDMA_ENVIRONMENT_H
+#define RGPU_TRANSPORT_RDMA_ENVIRONMENT_H
 
 #include "transport/rdma.h"
 
-struct rdma_settings {
+struct rdma_environment {
     struct rdma_options options;
     char devices[1024];
 };
 // From the environment (RGPU_RDMA_...); what makes no sense is ignored with a message. The numbers
 // that a box gives its sessions follow one another, and so spread them over the devices.
-void rdma_settings_read(struct rdma_settings *out, uint64_t session);
+void rdma_environment_read(struct rdma_environment *out, uint64_t session);
 
 #endif

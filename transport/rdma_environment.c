@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a client uses the RDMA fabric: the environment's settings, one row each.
-#include "client-lib/session/rdma_settings.h"
+#include "transport/rdma_environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static unsigned packet_size(void)
     return (unsigned)value;
 }
 
-void rdma_settings_read(struct rdma_settings *out, uint64_t session)
+void rdma_environment_read(struct rdma_environment *out, uint64_t session)
 {
     const char *addresses = getenv("RGPU_RDMA_ADDRESS"), *devices = getenv("RGPU_RDMA_DEVICES");
 

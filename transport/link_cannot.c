@@ -1,0 +1,62 @@
+// What a link says of abilities that it does not have.
+#include <errno.h>
+
+#include "transport/link_private.h"
+
+const struct link_staging *link_no_staging(const struct link *link)
+{
+    return NULL;
+}
+
+static int send_no_region(struct link *link, uint32_t region, int fd)
+{
+    return -EOPNOTSUPP;
+}
+
+static int receive_no_region(struct link *link, uint32_t region, int *fd)
+{
+    return -EOPNOTSUPP;
+}
+
+const struct link_sharing link_shares_nothing = {
+    .send_region = send_no_region,
+    .receive_region = receive_no_region,
+};
+
+static int expose_nothing(struct link *link, void *base, size_t size, uint32_t *key)
+{
+    return -EOPNOTSUPP;
+}
+
+static void conceal_nothing(struct link *link, void *base, size_t size)
+{
+}
+
+static int register_nothing(struct link *link, const struct link_local *memory,
+                            struct link_registered **out)
+{
+    return -EOPNOTSUPP;
+}
+
+static void unregister_nothing(struct link *link, struct link_registered *memory)
+{
+}
+
+static int start_no_transfer(struct link *link, const struct link_transfer *transfer)
+{
+    return -EOPNOTSUPP;
+}
+
+static int poll_no_transfer(struct link *link, void **cookies, int room)
+{
+    return -EOPNOTSUPP;
+}
+
+const struct link_reaching link_reaches_nothing = {
+    .expose = expose_nothing,
+    .conceal = conceal_nothing,
+    .register_local = register_nothing,
+    .unregister_local = unregister_nothing,
+    .transfer_start = start_no_transfer,
+    .transfer_poll = poll_no_transfer,
+};

@@ -1,0 +1,67 @@
+// The transport tcp: the connection over which the session was opened, which both sides have already.
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/session_client.h"
+#include "common/tls.h"
+#include "transport/transport.h"
+
+static bool offer_tcp(const struct transport_worker *worker, struct control_offer *offer)
+{
+    return true;
+}
+
+// Where the data are not to be protected TLS ends, and plain records follow on the same connection.
+static int accept_tcp(struct transport_worker *worker, const struct control_offer *offer, int64_t deadline,
+                      struct link **out, char *text, size_t room)
+{
+    struct control_stream *stream = worker->stream;
+
+    if (stream->tls && worker->grant->protection != CONTROL_PROTECTION_PRIVACY) {
+        int err = control_end_tls(stream, deadline);
+        if (err)
+            return err;
+    }
+    bool in_kernel = stream->tls && tls_in_kernel(stream->tls);
+    int err = link_tcp_open(stream->fd, stream->tls, &worker->options, out);
+    if (!err && stream->tls)
+        log_info("data are encrypted by=%s", in_kernel ? "kernel" : "worker");
+    if (!err)
+        stream->tls = NULL;
+    return err;
+}
+
+static const char *obstacle_of_tcp(const struct transport_client *client, char *reason, size_t room)
+{
+    return NULL;
+}
+
+static int connect_tcp(struct transport_client *client, struct link **out, char *text, size_t room)
+{
+    struct tls *tls = NULL;
+    int err = session_stream_release(client->stream, client->protection, &tls);
+
+    if (!err)
+        err = link_tcp_open(client->stream->fd, tls, &client->options, out);
+    if (err) {
+        tls_discard(&tls);
+        snprintf(text, room, "cannot use the connection to box %s: %s", client->box, strerror(-err));
+        return err;
+    }
+    client->stream->fd = -1;
+    return 0;
+}
+
+const struct transport transport_tcp = {
+    .name = "tcp",
+    .words = "tcp",
+    .failure = TRANSPORT_GIVE_UP,
+    .listen = transport_listen_nowhere,
+    .prepare = transport_prepare_nothing,
+    .offer = offer_tcp,
+    .accept = accept_tcp,
+    .withdraw = transport_withdraw_nothing,
+    .obstacle = obstacle_of_tcp,
+    .connect = connect_tcp,
+};

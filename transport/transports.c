@@ -1,0 +1,32 @@
+// The table of transports.
+#include <string.h>
+
+#include "transport/transport.h"
+
+#define DECLARE(name) extern const struct transport transport_##name;
+#define ROW(name) &transport_##name,
+
+CONTROL_TRANSPORTS(DECLARE)
+
+const struct transport *const transports[] = {CONTROL_TRANSPORTS(ROW) NULL};
+
+const struct transport *transport_named(const char *name)
+{
+    for (const struct transport *const *row = transports; *row; row++)
+        if (!strcmp((*row)->name, name))
+            return *row;
+    return NULL;
+}
+
+int transport_listen_nowhere(void)
+{
+    return 0;
+}
+
+void transport_prepare_nothing(const struct transport_worker *worker)
+{
+}
+
+void transport_withdraw_nothing(void)
+{
+}

@@ -17,16 +17,3 @@ const struct transport *transport_named(const char *name)
             return *row;
     return NULL;
 }
-
-int transport_listen_nowhere(void)
-{
-    return 0;
-}
-
-void transport_prepare_nothing(const struct transport_worker *worker)
-{
-}
-
-void transport_withdraw_nothing(void)
-{
-}

@@ -69,7 +69,7 @@ static uint64_t opening_for(const struct box *box, const struct box_device *devi
     TAILQ_FOREACH(worker, &box->workers, link) {
         const struct session_record *session = &worker->session;
         if (worker->device != device || worker->state != WORKER_SERVING ||
-            session->stats.transport != CONTROL_TRANSPORT_AUTOMATIC)
+            *session->stats.transport)
             continue;
         uint64_t since = (uint64_t)(control_now_ms() - session->since_ms) * 1000;
         uint64_t left = since < most ? most - since : 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The setting `transports`.
 #include "daemon/transports.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transports that sessions of this box may use.
 #ifndef RGPU_DAEMON_TRANSPORTS_H
 #define RGPU_DAEMON_TRANSPORTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a link says of abilities that it does not have.
 #include <errno.h>
 

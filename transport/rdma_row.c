@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transport rdma: a connection over verbs. The worker's listener is made before a client comes, as far as
 // the fabric is there by then.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a row says where its transport has nothing to do.
 #include "transport/transport.h"
 

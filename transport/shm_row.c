@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transport shm: one memory that both sides map, where they run on one kernel.
 #include <errno.h>
 #include <stdio.h>

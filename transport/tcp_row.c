@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transport tcp: the connection over which the session was opened, which both sides have already.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A transport as a whole: what it offers, what stands in its way, and how its links come about.
 //
 // Each is one row, in the file of its name (shm_row.c), and one line `transport NAME` of proto/control.spec,

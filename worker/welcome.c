@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Offering transports, and opening the one that the client proposes. Which ones there are, and what each
 // needs, is the affair of their table (transport/transport.h).
 #include "worker/welcome.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The welcome of a client: what it is told, and the choice of the transport.
 #ifndef RGPU_WORKER_WELCOME_H
 #define RGPU_WORKER_WELCOME_H

@@ -254,7 +254,7 @@ static void over_shared_memory(void)
 {
     struct peer peer;
 
-    peer_start(&peer, &(struct peer_options){.transport = CONTROL_TRANSPORT_SHM});
+    peer_start(&peer, &(struct peer_options){.transport = "shm"});
     peer_retain(&peer, 0);
     uint64_t held = peer_stream(&peer), other = peer_stream(&peer);
     is_int(ASK(&peer, gate_hold, .gate = 1, .stream = held), CUDA_SUCCESS, "shm: a stream is held");

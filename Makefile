@@ -18,4 +18,9 @@ clean:
 
 install: all $(INSTALL_TARGETS)
 
+# What docs/code.md says of formatting is done.
+.PHONY: format
+format:
+	@scripts/format
+
 -include $(DEPFILES)

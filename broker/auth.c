@@ -330,7 +330,8 @@ static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
         *why = "the request's time is too far from the broker's; compare the clocks";
         return OUTCOME_UNAUTHORIZED;
     }
-    /* What was used before a restart is not remembered, so nothing from before it is taken. */
+    /* The nonces that were used before a restart are forgotten, so a request from before it could be a
+     * repeated one: none is accepted. */
     if (given->time <= auth->started) {
         *why = "the request is older than the broker; send it anew";
         return OUTCOME_RESTARTED;

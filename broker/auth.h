@@ -48,7 +48,7 @@ struct auth;
 
 int auth_new(const struct settings *settings, struct event_base *base, struct auth **auth)
     __attribute__((warn_unused_result));
-/* What is still being asked is forgotten. */
+/* Questions that munge has not answered yet are dropped. */
 void auth_free(struct auth **auth);
 
 struct auth_request {

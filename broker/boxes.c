@@ -74,7 +74,7 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     return NULL;
 }
 
-/* What is not measured yet stays what it was when it was last. */
+/* While a box measures a GPU anew, the figures of the last time stay in force. */
 static void keep_what_was_measured(const struct broker *broker, struct pool_gpu *said)
 {
     const struct pool_gpu *known = pool_find_gpu(broker->pool, said->uuid);
@@ -215,7 +215,8 @@ static void end_leases_without_gpu(struct broker *broker, struct pool_box *box)
     }
 }
 
-/* A box that is connected is not elsewhere at the same time. Who keeps saying so is one event. */
+/* A box that is connected cannot register from another address: somebody else has its key. One event is
+ * written for all further attempts. */
 static enum outcome refuse_impostor(struct broker *broker, struct pool_box *box,
                            const struct description *description, const char *actor)
 {

@@ -20,6 +20,7 @@ enum {
     SHOWN = COLUMN_SHOWN,
     ENDED = COLUMN_SHOWN_ENDED,
     OPTIONAL = COLUMN_OPTIONAL,
+    ASKED = COLUMN_ASKED,
 };
 
 #define BOX(...) COLUMN(struct pool_box, __VA_ARGS__)
@@ -59,7 +60,7 @@ const struct column lease_columns[] = {
     LEASE(key, TEXT, SHOWN | ENDED | OPTIONAL | COLUMN_OR_NULL),
     LEASE(key_owner, NUMBER, ENDED),
     LEASE(owner, NUMBER, SHOWN | ENDED),
-    LEASE(job, TEXT, SHOWN | ENDED),
+    LEASE(job, CHARS, SHOWN | ENDED | ASKED),
     NAMED(struct pool_lease, state, lease_state_names, SHOWN | ENDED | CHANGES),
     LEASE(request, REQUEST, SHOWN | ENDED),
     LEASE(lifetime, NUMBER, CHANGES),
@@ -210,6 +211,21 @@ enum outcome column_set(const struct column *column, struct pool *pool, const st
         return request_from_text(text, member) < 0 ? OUTCOME_DATABASE_DAMAGED : OUTCOME_DONE;
     }
     return OUTCOME_DATABASE_DAMAGED;
+}
+
+bool columns_ask(const struct column *columns, const json_t *object, void *thing)
+{
+    for (const struct column *column = columns; column->name; column++) {
+        const json_t *given = json_object_get(object, column->name);
+        const char *text = json_string_value(given);
+
+        if (!(column->roles & COLUMN_ASKED) || !given || json_is_null(given))
+            continue;
+        if (!text || strlen(text) >= column->size)
+            return false;
+        set_chars(column, text, (char *)thing + column->offset);
+    }
+    return true;
 }
 
 /* ---- what the API shows ---- */

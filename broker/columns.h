@@ -31,7 +31,8 @@ enum column_role {
     COLUMN_SHOWN = 4,       /* by the API */
     COLUMN_SHOWN_ENDED = 8, /* by the API once the lease has ended */
     COLUMN_OPTIONAL = 16,   /* shown where it is not empty */
-    COLUMN_OR_NULL = 32,    /* NULL in the database where it is empty */
+    COLUMN_ASKED = 32,      /* leases: a text that who acquires one may give, by this name */
+    COLUMN_OR_NULL = 64,    /* NULL in the database where it is empty */
 };
 
 struct column {
@@ -60,6 +61,9 @@ enum outcome column_set(const struct column *column, struct pool *pool, const st
 /* As the API shows it; NULL: it does not, since it is empty. */
 json_t *column_to_json(const struct column *column, const struct column_value *value);
 
+/* Sets what has the role ASKED from the members of an object; what is not there stays. False: one is no
+ * text, or too long. */
+bool columns_ask(const struct column *columns, const json_t *object, void *thing);
 /* Adds to `object` what has the role. */
 void columns_show(const struct column *columns, unsigned role, const void *thing, json_t *object);
 /* Copies what has the role from one thing to another; not what is owned, nor places in the pool. */

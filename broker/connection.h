@@ -50,7 +50,7 @@ const char *connection_peer(const struct connection *connection);
 
 /* What the handler's functions are given from now on. */
 void connection_attach(struct connection *connection, void *request);
-/* It is known who asks, or that nobody can know. Who is trusted need not make room for others. */
+/* It has been found out who asks, as far as that can be. A trusted one is not dropped to make room. */
 void connection_identified(struct connection *connection, bool trusted);
 /* Asks for the body; the handler's `body` follows, maybe before this returns. */
 void connection_read_body(struct connection *connection);

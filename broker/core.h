@@ -25,9 +25,21 @@ struct broker_limits {
     int64_t max_lifetime;     /* longest lifetime of a lease, 0: no limit */
 };
 
+/* What is counted from the start on: name and, for /metrics, what it is. */
+#define BROKER_COUNTERS(ROW) \
+    ROW(grants, "Leases granted.") \
+    ROW(refusals, "Requests refused for want of GPUs.") \
+    ROW(queued, "Requests that had to wait.") \
+    ROW(releases, "Leases whose end was begun.") \
+    ROW(revocations, "Leases ended by an administrator.") \
+    ROW(expirations, "Leases that ran out.") \
+    ROW(tickets, "Tickets issued.")
+
+#define BROKER_COUNTER_(name, help) uint64_t name;
 struct broker_counters {
-    uint64_t grants, refusals, queued, releases, revocations, expirations, tickets;
+    BROKER_COUNTERS(BROKER_COUNTER_)
 };
+#undef BROKER_COUNTER_
 
 struct broker {
     struct store *store;

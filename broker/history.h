@@ -34,9 +34,10 @@ void history_put_point(const struct broker *broker, json_t *answer);
 json_t *history_live_leases(struct broker *broker, const struct pool_box *box);
 
 /*
- * Leases that live and that a box has refused for good. One from before a restore was ended in the
- * part that is lost: it ends. One of this epoch was refused by nobody who may: *restored (of strings)
- * names those, which the box takes again.
+ * For leases that live here, but that a box has been told to refuse for good. If the lease is of an
+ * earlier epoch, that order was given in the lost part of the history: the lease ends here as well. If it
+ * is of this epoch, this broker gave no such order: *restored (of strings) names it, and the box is to
+ * take it again.
  */
 enum outcome history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
                       const char *actor, json_t **restored) __attribute__((warn_unused_result));

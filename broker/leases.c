@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "broker/columns.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "broker/request.h"
@@ -80,7 +81,7 @@ static json_t *grant_detail(const struct pool_lease *lease)
     for (size_t i = 0; i < lease->hold_count; i++)
         json_array_append_new(gpus, json_string(lease->holds[i].gpu->uuid));
     return json_pack("{s:I, s:s, s:o}", "owner", (json_int_t)lease->owner, "job",
-                     lease->job ? lease->job : "", "gpus", gpus);
+                     lease->job, "gpus", gpus);
 }
 
 static enum outcome insert_holds(struct broker *broker, const struct pool_lease *lease)
@@ -137,7 +138,6 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
     make_id(lease->id);
     lease->key = copy_or_null(acquire->key);
     lease->key_owner = acquire->key_owner;
-    lease->job = copy_or_null(acquire->job);
     lease->owner = acquire->owner;
     lease->epoch = broker->epoch;
     lease->request = acquire->request;
@@ -222,7 +222,11 @@ enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire
         return planned;
     }
     lease = new_lease(broker, acquire);
-    error = lease ? admit(broker, lease, &plan, planned == 0, acquire) : OUTCOME_NO_MEMORY;
+    error = lease ? OUTCOME_DONE : OUTCOME_NO_MEMORY;
+    if (!error && !columns_ask(lease_columns, acquire->asked, lease))
+        error = OUTCOME_BAD_REQUEST;
+    if (!error)
+        error = admit(broker, lease, &plan, planned == 0, acquire);
     plan_clear(&plan);
     if (error)
         lease_free(&lease);
@@ -258,7 +262,7 @@ static enum outcome grant_waiting(struct broker *broker, struct pool_lease *leas
     return OUTCOME_DONE;
 }
 
-/* Serves the head of a class. An error makes going on pointless. */
+/* Serves the head of a class. After an error the pass ends: the next change would fail as well. */
 static enum outcome serve_class(struct broker *broker, struct queue_class *entry, bool *granted)
 {
     struct pool_lease *lease = TAILQ_FIRST(&entry->waiting);

@@ -6,7 +6,8 @@
 #include "broker/core.h"
 
 struct acquire {
-    const char *key, *job, *actor;
+    const char *key, *actor;
+    const json_t *asked; /* what else is asked for, see COLUMN_ASKED; may be NULL */
     int64_t key_owner;
     uid_t owner;
     struct request request;
@@ -16,8 +17,9 @@ struct acquire {
 
 /*
  * Grants, queues or refuses. A key that is known gives the lease it gave before.
- * OUTCOME_BUSY: not now; OUTCOME_IMPOSSIBLE; OUTCOME_KEY_REUSED; OUTCOME_ENDED: the key's lease has
- * ended already; else of store.h.
+ * OUTCOME_BAD_REQUEST: what is asked for is no text or too long; OUTCOME_BUSY: not now;
+ * OUTCOME_IMPOSSIBLE; OUTCOME_KEY_REUSED; OUTCOME_ENDED: the key's lease has ended already; else what
+ * befell the database.
  */
 enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **lease)
     __attribute__((warn_unused_result));

@@ -107,7 +107,7 @@ static int somebody_listens(const struct sockaddr_un *address)
     return result;
 }
 
-/* What a broker left that was killed goes. Anything else at the path is not ours to remove. */
+/* Removes the socket that a killed broker left behind, and nothing else that may be at the path. */
 static int clear_path(const struct sockaddr_un *address)
 {
     const char *path = address->sun_path;

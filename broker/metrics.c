@@ -15,15 +15,9 @@ static void put_counters(FILE *out, const struct server *server)
 {
     const struct broker_counters *count = &server->broker->counters;
 
-    metrics_put(out, "grants_total", "counter", "Leases granted.", (double)count->grants);
-    metrics_put(out, "refusals_total", "counter", "Requests refused for want of GPUs.",
-        (double)count->refusals);
-    metrics_put(out, "queued_total", "counter", "Requests that had to wait.", (double)count->queued);
-    metrics_put(out, "releases_total", "counter", "Leases whose end was begun.", (double)count->releases);
-    metrics_put(out, "revocations_total", "counter", "Leases ended by an administrator.",
-        (double)count->revocations);
-    metrics_put(out, "expirations_total", "counter", "Leases that ran out.", (double)count->expirations);
-    metrics_put(out, "tickets_total", "counter", "Tickets issued.", (double)count->tickets);
+#define PUT(name, help) metrics_put(out, #name "_total", "counter", help, (double)count->name);
+    BROKER_COUNTERS(PUT)
+#undef PUT
     metrics_put(out, "errors_total", "counter", "Changes that the database refused.",
         (double)server->broker->storage.errors);
     metrics_put(out, "requests_total", "counter", "HTTP requests.", (double)server->requests);

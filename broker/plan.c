@@ -82,7 +82,7 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
 static bool fits(struct attempt *attempt, struct pool_gpu *gpu,
                  const struct request_part *part)
 {
-    /* What is cheap and mostly says no comes first. */
+    /* Cheap checks that mostly fail come first. */
     return has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
            (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
            (attempt->ideal || !claims_bar(attempt->pool, gpu, attempt->sequence));

@@ -259,7 +259,6 @@ void lease_free(struct pool_lease **lease)
     if (!*lease)
         return;
     free((*lease)->key);
-    free((*lease)->job);
     free((*lease)->reason);
     free((*lease)->holds);
     free(*lease);

@@ -66,7 +66,7 @@ struct gpu_claim {
     uint8_t modes;     /* that the GPU took */
 };
 
-/* What placement looks at fills one cache line, for it looks at every GPU of the pool. */
+/* Placement looks at every GPU of the pool; what it reads of one fits into one cache line. */
 struct pool_gpu {
     struct pool_box *box;
     const char *model; /* interned: equal models are equal pointers */
@@ -132,7 +132,7 @@ struct pool_lease {
     char id[POOL_NAME_MAX];
     char *key;         /* the caller's name for it, or NULL */
     int64_t key_owner; /* whose name: KEYS_OF_SCHEDULERS, or a user's number */
-    char *job;
+    char job[121];
     char *reason; /* why it ended or ends, or NULL */
     uid_t owner;
     enum lease_state state;

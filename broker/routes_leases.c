@@ -20,7 +20,7 @@ static bool may_steer(const struct call *call, const struct pool_lease *lease)
     return who->admin || who->scheduler || (who->has_uid && who->uid == lease->owner);
 }
 
-/* Whose names a caller's keys are. */
+/* In whose name space the keys of a caller are: his own, or that of all schedulers. */
 static int64_t keys_of(const struct identity *who)
 {
     return who->scheduler || !who->has_uid ? KEYS_OF_SCHEDULERS : (int64_t)who->uid;
@@ -65,7 +65,7 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
     memset(acquire, 0, sizeof(*acquire));
     acquire->key = json_string_value(json_object_get(call->body, "key"));
     acquire->key_owner = keys_of(who);
-    acquire->job = json_string_value(json_object_get(call->body, "job"));
+    acquire->asked = call->body;
     acquire->actor = call->actor;
     acquire->wait = json_is_true(json_object_get(call->body, "queue"));
     acquire->with_ticket = json_is_true(json_object_get(call->body, "ticket"));
@@ -82,9 +82,9 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
                     "administrator to set user_leases = yes");
         return false;
     }
-    if ((acquire->key && strlen(acquire->key) > 200) || (acquire->job && strlen(acquire->job) > 120)
-        || acquire->lifetime < 0 || acquire->lifetime > LIFETIME_MAX) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" or \"job\" is too long, or \"lifetime\" "
+    if ((acquire->key && strlen(acquire->key) > 200) || acquire->lifetime < 0 ||
+        acquire->lifetime > LIFETIME_MAX) {
+        call_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" is too long, or \"lifetime\" "
                     "is negative or beyond a hundred years");
         return false;
     }
@@ -146,7 +146,9 @@ static void acquire_lease(struct call *call)
         return;
     }
     error = broker_acquire(call->server->broker, &acquire, &lease);
-    if (error)
+    if (error == OUTCOME_BAD_REQUEST)
+        call_refuse(call, error, "\"job\" or another text is none, or too long");
+    else if (error)
         call_fail(call, error);
     else
         answer_acquire(call, lease, acquire.with_ticket);

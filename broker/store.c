@@ -95,7 +95,7 @@ static enum outcome load_gpus(struct store *store, struct pool *pool)
     return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading gpus");
 }
 
-/* One that was given back is known as long as its box is. */
+/* Adds a hold. One that was given back is left out where its GPU or box has been removed since. */
 static enum outcome add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_lease *lease)
 {
     struct pool_hold *holds = realloc(lease->holds, (lease->hold_count + 1) * sizeof(*holds));

@@ -184,7 +184,7 @@ static int column_of(sqlite3_stmt *row, const char *name)
     for (int i = 0; i < count; i++)
         if (!strcmp(sqlite3_column_name(row, i), name))
             return i;
-    abort(); /* asked for by the code and by nobody else */
+    abort(); /* the name is in the code, not in any input */
 }
 
 static const char *text_at(sqlite3_stmt *row, int place)

@@ -73,7 +73,7 @@ static void expire_leases(struct broker *broker)
     }
 }
 
-/* Marks the leases of a box that has fallen silent: nobody knows what runs there. */
+/* Marks the leases of a box that has fallen silent as lost: it is not known what still runs there. */
 static void lose_box(struct broker *broker, struct pool_box *box)
 {
     json_t *lost = json_array();

@@ -37,8 +37,7 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
     strcpy(ticket->lease, lease->id);
     strcpy(ticket->box, box->name);
     strcpy(ticket->addresses, box->addresses);
-    if (lease->job)
-        snprintf(ticket->job, sizeof(ticket->job), "%s", lease->job);
+    strcpy(ticket->job, lease->job);
     ticket->owner = lease->owner;
     ticket->protection = lease->request.privacy || broker->limits.privacy
                              ? CONTROL_PROTECTION_PRIVACY

@@ -362,8 +362,9 @@ static int take_secrets(struct broker_client *client, json_t *answer)
     return error;
 }
 
-/* Whoever answers without proof has refused nothing, and granted nothing. That credentials are wrong
- * the broker says without, since it cannot know what would prove it. */
+/* An answer without proof may come from anybody, so it counts neither as a refusal nor as a grant. Only
+ * "the credentials are wrong" (401) comes without: the broker then shares no secret with the asker by
+ * which it could prove anything. */
 static int check_proof(struct broker_client *client, const struct http_answer *got)
 {
     if (client->endpoint.is_unix || got->status == 401)
@@ -445,7 +446,7 @@ int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, co
         return broker_client_explain(client, -ENOMEM, "no memory");
     error = perform(client, timeout_ms, method, path, text, answer);
     if (error == -EACCES && !strcmp(client->code, "restarted")) {
-        /* A broker takes no signature from before its own start: one of the next second will do. */
+        /* A broker refuses signatures that are not younger than its own start, in seconds. The next second's is. */
         struct timespec pause = {.tv_sec = 1};
         nanosleep(&pause, NULL);
         error = perform(client, timeout_ms, method, path, text, answer);

@@ -108,7 +108,7 @@ int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, c
     return error;
 }
 
-// What does not name its lease and the state of it is no answer of a broker.
+// Every answer about a lease names the lease and its state; one that does not is not a broker's.
 static int read_lease(struct broker_client *client, const json_t *answer, struct broker_lease *lease)
 {
     const json_t *object = json_object_get(answer, "lease");

@@ -9,8 +9,8 @@
  *
  * so a client finds where to go without parsing JSON. The signature, the token's third part, is
  * the secret: client and box open TLS with it as pre-shared key (common/tls.h), which
- * `header.payload` names. Who is not given the token and does not have the box's key has no part in
- * that, on either side.
+ * `header.payload` names. So neither side can be played by anybody who has neither been given the token
+ * nor the box's key.
  *
  * The client's half needs no library for tickets, for it ends up in every CUDA program. Issuing and checking need
  * libjwt and live in ticket_token.c; programs that call them link -ljwt -ljansson.

@@ -37,7 +37,8 @@ static void await_work(struct rdma_link *rdma)
     struct rdma_gather *gather = &rdma->gather;
 
     atomic_store(&gather->ticks, false);
-    // Who commits does so first and then looks whether there are ticks.
+    // A sender commits its record first and looks at `ticks` afterwards. So either it sees that there are none
+    // and wakes this thread, or this thread sees the record here.
     if (atomic_load(&rdma->left) == atomic_load(&rdma->produced) && !gather->ending)
         pthread_cond_wait(&gather->work, &gather->lock);
     atomic_store(&gather->ticks, true);
@@ -105,7 +106,8 @@ static bool ensure_ticks(struct rdma_link *rdma)
     return true;
 }
 
-// What follows a record that left by itself tells whether it should have waited.
+// Learns from the time that passed since a record left by itself: another one soon after it could have left
+// together with it.
 static void learn(struct rdma_gather *gather)
 {
     if (atomic_load_explicit(&gather->missed, memory_order_relaxed)) {

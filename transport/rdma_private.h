@@ -72,7 +72,7 @@ struct rdma_end {
     uint32_t dead_ms;
 };
 
-// Who asks for completions or sleeps until there are some.
+// The kinds of threads that take completions, or sleep until there are some.
 enum rdma_waiter { RDMA_RECEIVER, RDMA_SENDER, RDMA_NOBODY };
 
 // Records that wait for the next ones to leave together (rdma_gather.c).
@@ -173,8 +173,9 @@ bool rdma_may_post(struct rdma_link *rdma);
 // Takes completions for WHO; the others who wait for what they bring are woken.
 // Where another thread is at it, that one hands over what we wait for, and this does nothing.
 void rdma_progress(struct rdma_link *rdma, enum rdma_waiter who);
-// Between arming the queue and sleeping: another thread that is at it may have looked before, and
-// what came since raises no event, so this waits for it and looks again.
+// To be called between arming the queue and sleeping. Another thread may be taking completions, and may have
+// looked before the queue was armed; what came in between raises no event. So this waits until that thread
+// is through, and looks again.
 void rdma_progress_armed(struct rdma_link *rdma, enum rdma_waiter who);
 // Waits for completions: 0: look again, -ETIMEDOUT, -EPIPE: the peer has gone.
 int rdma_sleep(struct rdma_link *rdma, enum rdma_waiter who, uint64_t deadline);

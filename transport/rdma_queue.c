@@ -278,7 +278,8 @@ void rdma_progress_armed(struct rdma_link *rdma, enum rdma_waiter who)
 
 // ---- sleeping ----
 
-// Once: until the event has been read the queue is armed, or the event lets no one sleep.
+// Has the queue raise an event with its next completion. That is asked for once: the queue stays armed until
+// the event has come and has been read, and before that a sleeper is woken by it at once.
 void rdma_arm(struct rdma_link *rdma, bool sends_too)
 {
     int wanted = sends_too ? 2 : 1;
@@ -304,7 +305,8 @@ static void take_connection_events(struct rdma_link *rdma)
     }
 }
 
-// One: what more there is lets nobody sleep. Who takes it looks what has come before sleeping again.
+// Takes one event of possibly several. Those that are left wake whoever sleeps next, at once, and a thread
+// that has taken one looks for completions before it sleeps again, so that none is missed.
 static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
 {
     struct ibv_cq *queue;
@@ -314,7 +316,8 @@ static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
         return; // the other sleeper was quicker
     verbs.ibv_ack_cq_events(rdma->end.queue[RDMA_COMMANDS], 1);
     atomic_store(&rdma->armed, 0);
-    // The other may go on sleeping after what we find, and its event was this one.
+    // The event was the other sleeper's as well, and what we find may not be what it waits for: it needs
+    // another event to be woken by.
     if (atomic_load(who == RDMA_RECEIVER ? &rdma->sender_sleeps : &rdma->receiver_sleeps))
         rdma_arm(rdma, true);
 }

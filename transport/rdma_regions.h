@@ -9,8 +9,8 @@
 
 struct ibv_mr;
 
-// One range, which somebody named as it is. It has a registration of its own, or uses that of a
-// range that it lies in; ranges that overlap otherwise have nothing to do with each other.
+// A range of memory, exactly as it was named. It has a registration of its own, or uses that of a range which
+// contains it. Ranges that overlap in part do not share one.
 struct rdma_region {
     uintptr_t start, end;
     struct ibv_mr *mr;          // NULL: WITHIN's

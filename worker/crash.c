@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A last word of a worker that crashes: where, as a trace of the calls, into the log. The driver's code
 // runs in here, and what goes wrong in it is otherwise told by a signal's number alone.
+#include "worker/crash.h"
+
 #include <execinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "worker/worker.h"
+#include "worker/session.h"
 
 enum { FRAMES = 48 };
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads the GPU's driver library by its configured path, never by name: an inherited library path
 // could otherwise bring our own client library, which goes by the same name.
+#include "worker/driver_load.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
-#include "worker/worker.h"
+#include "worker_driver.h"
 
 static const char *const needed[] = {
     "cuInit",          "cuDeviceGetCount",     "cuDeviceGet",       "cuDeviceGetAttribute",

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events to the client that are not replies. Any thread sends them; a link that is down is the
 // reading thread's matter.
+#include "worker/events.h"
+
 #include <string.h>
 
-#include "worker/worker.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/session.h"
 
 void event_send(enum wire_event_kind kind, const void *body, uint32_t size, uint32_t bytes)
 {

@@ -10,11 +10,25 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/control.h"
 #include "common/log.h"
+#include "worker/account/charge.h"
 #include "worker/confine/confine.h"
-#include "worker/execute/charge.h"
+#include "worker/crash.h"
+#include "worker/driver_load.h"
+#include "worker/execute/crossing.h"
+#include "worker/execute/linker.h"
+#include "worker/execute/memory.h"
+#include "worker/gpus.h"
+#include "worker/move/mapped/host_memory.h"
+#include "worker/move/pinned.h"
+#include "worker/move/print.h"
+#include "worker/run.h"
+#include "worker/session.h"
 #include "worker/setup.h"
+#include "worker/snapshot.h"
 #include "worker/welcome.h"
+#include "worker_driver.h"
 
 // ---- before a client comes ----
 
@@ -29,7 +43,7 @@ static int cuda_failure(const char *step, CUresult result, struct control_failed
 // What a bare context takes, as the difference that a second one makes; the first one shares its
 // device with other processes whose part cannot be told apart. Workers that start at the same time
 // disturb the measurement, so the supervisor has it made by its first one only.
-static void measure_context(struct device *device)
+static void measure_context(struct gpu *device)
 {
     size_t before = 0, after = 0, total = 0;
     CUcontext second = NULL;
@@ -57,18 +71,18 @@ static int make_context(struct control_failed *failed)
 {
     CUcontext context;
 
-    if (setup.device >= (unsigned)devices.count || !devices.list[setup.device].present) {
+    if (setup.device >= (unsigned)gpus.count || !gpus.list[setup.device].present) {
         failed->result = CUDA_ERROR_INVALID_DEVICE;
         snprintf(failed->text, sizeof(failed->text), "there is no device %u, the driver has %d",
-                 setup.device, devices.count);
+                 setup.device, gpus.count);
         return -ENODEV;
     }
-    CUresult result = device_primary((int)setup.device, &context);
+    CUresult result = gpu_primary((int)setup.device, &context);
     if (result == CUDA_SUCCESS)
         result = driver.cuCtxSetCurrent(context);
     if (result != CUDA_SUCCESS)
         return cuda_failure("cannot make a context", result, failed);
-    measure_context(&devices.list[setup.device]);
+    measure_context(&gpus.list[setup.device]);
     driver.cuCtxSetCurrent(context);
     result = pinned_register();
     if (result != CUDA_SUCCESS)
@@ -96,7 +110,7 @@ static int prepare(struct control_failed *failed)
     charges_prepare();
     crossing_prepare();
     host_memory_prepare();
-    CUresult result = devices_discover();
+    CUresult result = gpus_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);
     err = shm_memory_new(&memory, &pinned.shm);
@@ -116,9 +130,9 @@ static int report_ready(void)
     static struct control_ready ready;
 
     ready.pid = (uint32_t)getpid();
-    ready.driver_version = (uint32_t)devices.driver_version;
-    ready.devices_count = (uint32_t)devices.count;
-    devices_describe(ready.devices);
+    ready.driver_version = (uint32_t)gpus.driver_version;
+    ready.devices_count = (uint32_t)gpus.count;
+    gpus_describe(ready.devices);
     return control_send_packet(CONTROL_WORKER_SUPERVISOR_FD, CONTROL_READY, &ready, -1);
 }
 
@@ -240,5 +254,5 @@ int main(int argc, char **argv)
         log_error("cannot take a client error=\"%s\"", strerror(-err));
         _exit(1);
     }
-    session_run(CONTROL_WORKER_SUPERVISOR_FD, &grant, client_fd);
+    run_session(CONTROL_WORKER_SUPERVISOR_FD, &grant, client_fd);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu-worker loads the GPU's driver at run time; nothing else of a GPU is linked or included.
-WORKER_SOURCES := $(filter-out worker/main.c,$(wildcard worker/*.c worker/*/*.c)) \
+WORKER_SOURCES := $(filter-out worker/main.c,$(wildcard worker/*.c worker/*/*.c worker/*/*/*.c)) \
     $(B)/gen/worker_serve.c $(B)/gen/worker_driver.c $(B)/gen/cuda_ops.c
 WORKER_LIBS = $(COMMON_LIBS) $(TLS_LIBS) $(DRIVER_LIBS) -lseccomp -ldl
 

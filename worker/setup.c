@@ -4,10 +4,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/control.h"
 #include "transport/link.h"
 
 struct control_setup setup;

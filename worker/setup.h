@@ -4,6 +4,9 @@
 #ifndef RGPU_WORKER_SETUP_H
 #define RGPU_WORKER_SETUP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "common/control.h"
 
 // Written by setup_receive() and confine(), before there are threads, and then read by whoever likes.

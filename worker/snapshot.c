@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The description of the session's devices that a client gets at the start, so that it never has to
 // ask again. The driver is asked before a client comes; a grant picks rows.
+#include "worker/snapshot.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/wire.h"
+#include "worker/gpus.h"
 #include "cuda_ops.h"
-#include "worker/worker.h"
+#include "worker_driver.h"
 
 static struct wire_device *rows;
-static struct wire_peer *peers; // devices.count squared
+static struct wire_peer *peers; // gpus.count squared
 
 static void describe_attributes(CUdevice device, struct wire_device *row)
 {
@@ -46,7 +50,7 @@ static void describe_priorities(struct wire_device *row, int ordinal)
 
 static void describe(int ordinal, struct wire_device *row)
 {
-    CUdevice device = devices.list[ordinal].handle;
+    CUdevice device = gpus.list[ordinal].handle;
     CUuuid uuid = {{0}};
     size_t total = 0;
 
@@ -75,7 +79,7 @@ static void describe(int ordinal, struct wire_device *row)
 
 static void describe_peer(int from, int to, struct wire_peer *peer)
 {
-    CUdevice a = devices.list[from].handle, b = devices.list[to].handle;
+    CUdevice a = gpus.list[from].handle, b = gpus.list[to].handle;
 
     if (driver.cuDeviceCanAccessPeer && from != to)
         driver.cuDeviceCanAccessPeer(&peer->can_access, a, b);
@@ -88,16 +92,16 @@ static void describe_peer(int from, int to, struct wire_peer *peer)
 
 void snapshot_prepare(void)
 {
-    size_t count = (size_t)devices.count;
+    size_t count = (size_t)gpus.count;
 
     rows = calloc(count ? count : 1, sizeof(*rows));
     peers = calloc(count ? count * count : 1, sizeof(*peers));
-    for (int i = 0; rows && peers && i < devices.count; i++) {
-        if (!devices.list[i].present)
+    for (int i = 0; rows && peers && i < gpus.count; i++) {
+        if (!gpus.list[i].present)
             continue;
         describe(i, &rows[i]);
-        for (int j = 0; j < devices.count; j++)
-            if (devices.list[j].present)
+        for (int j = 0; j < gpus.count; j++)
+            if (gpus.list[j].present)
                 describe_peer(i, j, &peers[(size_t)i * count + (size_t)j]);
     }
 }
@@ -111,18 +115,18 @@ void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
     if (!snapshot)
         return NULL;
     *snapshot = (struct wire_snapshot){.version = CALL_PROTOCOL_VERSION, .devices = count,
-                                       .driver_version = devices.driver_version};
+                                       .driver_version = gpus.driver_version};
     struct wire_device *device = (struct wire_device *)(snapshot + 1);
     struct wire_peer *peer = (struct wire_peer *)(device + count);
     for (unsigned i = 0; i < count; i++) {
-        uint64_t budget = devices.list[ordinals[i]].budget;
+        uint64_t budget = gpus.list[ordinals[i]].budget;
         device[i] = rows[ordinals[i]];
         if (budget && budget < device[i].total_memory)
             device[i].total_memory = budget;
         if (budget)
             snapshot->budgeted = 1;
         for (unsigned j = 0; j < count; j++)
-            peer[i * count + j] = peers[ordinals[i] * devices.count + ordinals[j]];
+            peer[i * count + j] = peers[ordinals[i] * gpus.count + ordinals[j]];
     }
     *size = bytes;
     return snapshot;

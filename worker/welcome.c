@@ -10,11 +10,14 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/control.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "transport/transport.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
 #include "worker/setup.h"
-#include "worker/worker.h"
+#include "worker/snapshot.h"
 
 enum { CHOICE_TIMEOUT_MS = 30000 }; // for the client to say its transport
 

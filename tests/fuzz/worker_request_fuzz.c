@@ -7,9 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/handle_table.h"
 #include "common/log.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/driver_load.h"
+#include "worker/account/allocation.h"
+#include "worker/gpus.h"
+#include "worker/execute/context.h"
+#include "worker/execute/pipeline.h"
+#include "worker/serve.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
 #include "cuda_ops.h"
-#include "worker/worker.h"
+#include "worker_driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,11 +44,11 @@ static void start(void)
     snprintf(books, sizeof(books), "/dev/shm/rgpu-sim-fuzz-%d", (int)getpid());
     setenv("RGPU_SIM_STATE", books, 1);
     snprintf(path, sizeof(path), "%s/lib/libcuda-sim.so", build ? build : "build");
-    if (driver_load(path, text, sizeof(text)) || devices_discover() ||
+    if (driver_load(path, text, sizeof(text)) || gpus_discover() ||
         shm_memory_new(&options, &pinned.shm))
         abort();
     pinned.staging = shm_memory_staging(pinned.shm);
-    if (device_primary(0, &context) || driver.cuCtxSetCurrent(context) || pinned_register())
+    if (gpu_primary(0, &context) || driver.cuCtxSetCurrent(context) || pinned_register())
         abort();
     unlink(books); // it is open
     session.device_count = 1;
@@ -54,12 +65,12 @@ static void begin_session(void)
     CUevent event = NULL;
 
     session.handles = handle_table_new(0);
-    device_primary(0, &context);
+    gpu_primary(0, &context);
     driver.cuCtxSetCurrent(context);
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     driver.cuEventCreate(&event, 0);
     serve->current = context;
-    devices.list[0].retained = 1;
+    gpus.list[0].retained = 1;
     if (handle_bind(session.handles, HANDLE(HANDLE_CONTEXT, 1), context) ||
         handle_bind(session.handles, HANDLE(HANDLE_STREAM, 2), stream) ||
         handle_bind(session.handles, HANDLE(HANDLE_EVENT, 3), event))
@@ -141,8 +152,8 @@ static void end_session(void)
     // Gives back what was allocated and is not known any more.
     if (++sessions % 64 == 0) {
         session.handles = handle_table_new(0);
-        allocation_remove_context(devices.list[0].primary);
-        device_reset(0);
+        allocation_remove_context(gpus.list[0].primary);
+        gpu_reset(0);
         handle_table_free(&session.handles);
     }
 }

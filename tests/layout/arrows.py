@@ -53,7 +53,8 @@ def objects(top, build, paths):
         # Not what an earlier version has left there.
         template = os.path.join(top, 'proto/generate/templates', name[:-2] + '.c')
         if name.endswith('.o') and os.path.exists(template):
-            yield os.path.join(folder, name), owner.get(name.split('_')[0], 'proto') + '/' + name[:-2]
+            of = 'worker' if name == 'worker_driver.o' else owner.get(name.split('_')[0], 'proto')
+            yield os.path.join(folder, name), of + '/' + name[:-2]
 
 
 def symbol_arrows(top, build, paths):

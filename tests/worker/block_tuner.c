@@ -2,7 +2,7 @@
 // The choice of a block size from trials whose times are made up.
 #include <string.h>
 
-#include "worker/move/block_tuner.h"
+#include "worker/move/one_sided/block_tuner.h"
 #include "tests/tap.h"
 
 enum { KIB = 1024, MIB = 1024 * 1024, ENOUGH = 64 * MIB, TRIALS_MAX = 100 };

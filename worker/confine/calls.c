@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/control.h"
 #include "common/fdpass.h"
 #include "common/log.h"
 #include "worker/confine/confine.h"

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/control.h"
 #include "worker/setup.h"
 
 // worker_filter=log: nothing is refused, only told.

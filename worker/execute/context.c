@@ -3,32 +3,24 @@
 // those that the client creates.
 #include "worker/execute/context.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "worker/execute/charge.h"
-#include "worker/execute/pools.h"
+#include "worker/account/allocation.h"
+#include "worker/account/charge.h"
+#include "worker/account/pools.h"
+#include "worker/contexts.h"
+#include "worker/gpus.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
-
-enum { WATCHERS_MAX = 8 };
-
-static void (*watchers[WATCHERS_MAX])(CUcontext context);
-static unsigned watcher_count;
-
-void context_watch(void (*forget)(CUcontext context))
-{
-    if (watcher_count == WATCHERS_MAX) {
-        log_error("more than %d parts of the worker watch contexts", WATCHERS_MAX);
-        abort();
-    }
-    watchers[watcher_count++] = forget;
-}
 
 // Everything of ours that refers to a context which is going away.
 static void forget_context(CUcontext context)
 {
-    for (unsigned i = 0; i < watcher_count; i++)
-        watchers[i](context);
+    contexts_forget(context);
     allocation_remove_context(context);
     charge_drop_context(context);
     atomic_fetch_add(&session.memory_epoch, 1);
@@ -43,16 +35,45 @@ static void forget_primary_handles(struct serve *serve, CUcontext primary)
         serve_unbind(serve, HANDLE_CONTEXT, handle);
 }
 
+CUresult gpu_reset(int ordinal)
+{
+    struct gpu *device = &gpus.list[ordinal];
+    CUcontext old = device->primary, fresh;
+    bool held_pinned = old && pinned.owner == old;
+
+    if (!old)
+        return CUDA_SUCCESS;
+    driver.cuCtxSetCurrent(old);
+    if (held_pinned)
+        pinned_unregister();
+    CUresult result = driver.cuDevicePrimaryCtxReset_v2(device->handle);
+    atomic_fetch_add(&session.context_epoch, 1);
+    driver.cuCtxSetCurrent(NULL);
+    device->primary = NULL;
+    if (result != CUDA_SUCCESS)
+        return result;
+    // Our reference went with the reset in some drivers and not in others.
+    driver.cuDevicePrimaryCtxRelease_v2(device->handle);
+    result = gpu_primary(ordinal, &fresh);
+    if (result == CUDA_SUCCESS && held_pinned) {
+        result = driver.cuCtxSetCurrent(fresh);
+        if (result == CUDA_SUCCESS)
+            result = pinned_register();
+        driver.cuCtxSetCurrent(NULL);
+    }
+    return result;
+}
+
 static void reset_primary(struct serve *serve, int ordinal)
 {
-    CUcontext primary = devices.list[ordinal].primary;
+    CUcontext primary = gpus.list[ordinal].primary;
 
-    devices.list[ordinal].retained = 0;
+    gpus.list[ordinal].retained = 0;
     if (!primary)
         return;
     forget_primary_handles(serve, primary);
     forget_context(primary);
-    serve_fail(serve, device_reset(ordinal));
+    serve_fail(serve, gpu_reset(ordinal));
     pools_forget_device(ordinal);
     serve->current = NULL;
 }
@@ -66,11 +87,11 @@ void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
     if (serve_failed(serve))
         return;
     int ordinal = session_device_of(device);
-    serve_fail(serve, device_primary(ordinal, &context));
+    serve_fail(serve, gpu_primary(ordinal, &context));
     if (!serve_failed(serve))
         serve_bind(serve, HANDLE_CONTEXT, args->pctx, context, 0);
     if (!serve_failed(serve))
-        devices.list[ordinal].retained++;
+        gpus.list[ordinal].retained++;
 }
 
 // The last reference of the client ends what it made, as if ours did not exist.
@@ -82,12 +103,12 @@ void serve_cuDevicePrimaryCtxRelease_v2(struct serve *serve,
     if (serve_failed(serve))
         return;
     int ordinal = session_device_of(device);
-    if (!devices.list[ordinal].retained)
+    if (!gpus.list[ordinal].retained)
         serve_fail(serve, CUDA_ERROR_INVALID_CONTEXT);
-    else if (devices.list[ordinal].retained == 1)
+    else if (gpus.list[ordinal].retained == 1)
         reset_primary(serve, ordinal);
     else
-        devices.list[ordinal].retained--;
+        gpus.list[ordinal].retained--;
 }
 
 void serve_cuDevicePrimaryCtxReset_v2(struct serve *serve,
@@ -120,7 +141,7 @@ void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 
     if (serve_failed(serve))
         return;
     int ordinal = session_device_of(device);
-    if (!charge_set(serve, 0, NULL, ordinal, devices.list[ordinal].context_cost)) {
+    if (!charge_set(serve, 0, NULL, ordinal, gpus.list[ordinal].context_cost)) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         return;
     }
@@ -141,8 +162,8 @@ void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 
 
 static bool is_primary(CUcontext context)
 {
-    for (int i = 0; i < devices.count; i++)
-        if (devices.list[i].primary == context)
+    for (int i = 0; i < gpus.count; i++)
+        if (gpus.list[i].primary == context)
             return true;
     return false;
 }
@@ -165,4 +186,25 @@ void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v
     driver.cuCtxSetCurrent(NULL);
     serve->current = NULL;
     atomic_fetch_add(&session.context_epoch, 1);
+}
+
+void serve_cuCtxSetLimit(struct serve *serve, const struct args_cuCtxSetLimit *args)
+{
+    CUdevice handle = 0;
+    uint64_t before = 0;
+
+    if (!serve_require(serve, driver.cuCtxSetLimit))
+        return;
+    serve_fail(serve, driver.cuCtxGetDevice(&handle));
+    if (serve_failed(serve))
+        return;
+    int device = session_device_of(handle);
+    bool counts = charges_apply(device);
+    if (counts && !charge_limit(serve->current, device, args->limit, args->value, &before)) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    serve_fail(serve, driver.cuCtxSetLimit(args->limit, args->value));
+    if (counts && serve_failed(serve))
+        charge_limit_back(serve->current, device, args->limit, before);
 }

@@ -5,13 +5,25 @@
 //
 // A watched event is asked for again and again by a thread of its own: a stream that waited for it could
 // hold up others that share a queue of the hardware, and a thread for each would be many.
+#include "worker/execute/crossing.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "common/handle_table.h"
 #include "common/log.h"
-#include "worker/execute/context.h"
-#include "worker/intake/relief.h"
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "worker/contexts.h"
+#include "worker/events.h"
+#include "worker/expected.h"
+#include "worker/move/deliver.h"
 #include "worker/move/gates.h"
 #include "worker/move/mover.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 struct watch {
@@ -110,7 +122,7 @@ static bool look(void)
         return false;
     end_events(reached);
     pthread_mutex_unlock(&mover.lock);
-    deliver();
+    deliver_all();
     tell(reached);
     pthread_mutex_lock(&mover.lock);
     return true;
@@ -142,7 +154,7 @@ void serve_event_watch(struct serve *serve, const struct args_event_watch *args,
         return;
     }
     struct watch *watch = calloc(1, sizeof(*watch));
-    pthread_mutex_lock(&mover.lock);
+    SCOPED_LOCK(&mover.lock);
     if (watch && start_watching()) {
         *watch = (struct watch){.number = args->watch, .event = event,
                                 .context = context_of(args->event), .next = watches};
@@ -153,7 +165,6 @@ void serve_event_watch(struct serve *serve, const struct args_event_watch *args,
         free(watch);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
-    pthread_mutex_unlock(&mover.lock);
 }
 
 // ---- events, which may be recorded again and destroyed while they are watched ----
@@ -163,11 +174,10 @@ static bool leave_to_watches(CUevent event)
 {
     bool found = false;
 
-    pthread_mutex_lock(&mover.lock);
+    SCOPED_LOCK(&mover.lock);
     for (struct watch *watch = watches; watch; watch = watch->next)
         if (watch->event == event)
             watch->ours = found = true;
-    pthread_mutex_unlock(&mover.lock);
     return found;
 }
 
@@ -287,25 +297,24 @@ void serve_gate_hold(struct serve *serve, const struct args_gate_hold *args)
         return;
     }
     // Before the GPU may wait: what opens the gate comes over the link.
-    relief_expect();
+    expected_add();
     serve_fail(serve, gate_hold(stream, entry->gate, entry->ticket));
     if (serve_failed(serve)) {
-        relief_came();
+        expected_came();
         gate_release(entry->gate);
         free(entry);
         return;
     }
-    pthread_mutex_lock(&mover.lock);
+    SCOPED_LOCK(&mover.lock);
     entry->next = held;
     held = entry;
-    pthread_mutex_unlock(&mover.lock);
 }
 
 static void open_gate(struct held *entry)
 {
     gate_open(entry->gate, entry->ticket);
     gate_release(entry->gate);
-    relief_came();
+    expected_came();
     free(entry);
 }
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of the client that its streams call. The driver calls us in stream order; we tell the
 // client and hold the stream until it says that it is done.
+#include <pthread.h>
 #include <stdlib.h>
 
-#include "worker/intake/relief.h"
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "worker/events.h"
+#include "worker/expected.h"
+#include "worker/move/deliver.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 struct call {
@@ -21,7 +27,7 @@ static void run(struct call *call, CUresult status)
     struct wire_host_function body = {
         .token = call->token, .status = (int32_t)status, .is_callback = call->is_callback};
 
-    deliver();
+    deliver_all();
     pthread_mutex_lock(&lock);
     call->next = calls;
     calls = call;
@@ -56,7 +62,7 @@ void serve_host_function(struct serve *serve, const struct args_host_function *a
     if (!call)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     // Before the driver may call: the end must not be counted before the beginning.
-    relief_expect();
+    expected_add();
     if (!serve_failed(serve)) {
         *call = (struct call){.token = args->token, .is_callback = args->is_callback};
         if (args->is_callback)
@@ -69,7 +75,7 @@ void serve_host_function(struct serve *serve, const struct args_host_function *a
                                   : CUDA_ERROR_NOT_SUPPORTED);
     }
     if (serve_failed(serve)) {
-        relief_came();
+        expected_came();
         free(call);
     }
 }
@@ -78,7 +84,7 @@ void serve_host_function_done(struct serve *serve, const struct args_host_functi
 {
     bool found = false;
 
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     for (struct call *call = calls; call; call = call->next)
         if (call->token == args->token && !call->done) {
             call->done = found = true;
@@ -86,9 +92,8 @@ void serve_host_function_done(struct serve *serve, const struct args_host_functi
         }
     if (found) {
         pthread_cond_broadcast(&done);
-        relief_came();
+        expected_came();
     } else {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     }
-    pthread_mutex_unlock(&lock);
 }

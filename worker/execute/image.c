@@ -3,10 +3,12 @@
 // size and number.
 #include "worker/execute/image.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/scope.h"
 #include "worker_serve.h"
 
 enum { IMAGES_MAX = 256, TAIL = 64 };
@@ -39,14 +41,13 @@ static void put_locked(struct image *image)
 
 void image_put(struct image *image)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     put_locked(image);
-    pthread_mutex_unlock(&lock);
 }
 
 struct image *image_take(struct serve *serve, uint32_t number)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     struct image *image = *place_of(number);
     if (image && image->received == image->size)
         image->users++;
@@ -54,7 +55,6 @@ struct image *image_take(struct serve *serve, uint32_t number)
         image = NULL;
     if (!image)
         serve_fail(serve, number == refused ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_unlock(&lock);
     return image;
 }
 
@@ -79,7 +79,7 @@ static struct image *image_new(uint32_t number, uint64_t size)
 
 void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     if (!args->size || *place_of(args->image)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     } else if (image_count == IMAGES_MAX || args->size > TOTAL_MAX - total) {
@@ -97,12 +97,11 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
             serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         }
     }
-    pthread_mutex_unlock(&lock);
 }
 
 void serve_image_data(struct serve *serve, const struct args_image_data *args)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     struct image *image = *place_of(args->image);
     // In order, so that "all received" can be told from a count.
     if (image && args->offset == image->received && args->bytes <= image->size - args->offset) {
@@ -111,12 +110,11 @@ void serve_image_data(struct serve *serve, const struct args_image_data *args)
     } else {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     }
-    pthread_mutex_unlock(&lock);
 }
 
 void serve_image_free(struct serve *serve, const struct args_image_free *args)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     struct image **at = place_of(args->image), *image = *at;
     if (image) {
         *at = image->next;
@@ -124,7 +122,6 @@ void serve_image_free(struct serve *serve, const struct args_image_free *args)
     } else {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     }
-    pthread_mutex_unlock(&lock);
 }
 
 // Names of functions are readable in PTX and in binaries; compressed images keep their secret.

@@ -4,7 +4,11 @@
 #ifndef RGPU_WORKER_IMAGE_H
 #define RGPU_WORKER_IMAGE_H
 
-#include "worker/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+#include "worker/serve.h"
 
 struct image {
     uint32_t number;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/wire.h"
 #include "worker/execute/image.h"
+#include "worker/serve.h"
 
 static void add(struct jit *jit, CUjit_option name, uint64_t value)
 {

@@ -3,8 +3,12 @@
 // be that layout's, as a launch with other parameters would run on garbage.
 #include <string.h>
 
-#include "worker/execute/charge.h"
-#include "worker/worker.h"
+#include "common/handle_table.h"
+#include "proto/wire.h"
+#include "worker/account/charge.h"
+#include "worker/execute/crossing.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 // ---- the layout of a function's parameters ----

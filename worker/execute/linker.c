@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver's linker. A state's log buffers belong to it for as long as it lives, so they are kept
 // in a list of our own beside the driver's object.
+#include "worker/execute/linker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/scope.h"
 #include "worker/execute/image.h"
 #include "worker/execute/linker_thread.h"
+#include "worker/move/print.h"
+#include "worker/move/waiting.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 struct link_state {
@@ -91,7 +100,7 @@ void linker_prepare(void)
 
 static void remember(struct link_state *fresh)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     // The same address again: the old state was destroyed.
     for (struct link_state **at = &states; *at;) {
         struct link_state *old = *at;
@@ -105,7 +114,6 @@ static void remember(struct link_state *fresh)
     }
     fresh->next = states;
     states = fresh;
-    pthread_mutex_unlock(&lock);
 }
 
 static struct link_state *find(struct serve *serve, uint64_t handle)

@@ -4,7 +4,11 @@
 // 580), and our requests come on any thread.
 #include "worker/execute/linker_thread.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "worker_driver.h"
 
 struct job {
     void (*run)(void *argument);

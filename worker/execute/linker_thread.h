@@ -3,7 +3,7 @@
 #ifndef RGPU_WORKER_LINKER_THREAD_H
 #define RGPU_WORKER_LINKER_THREAD_H
 
-#include "worker/worker.h"
+#include "worker_driver.h"
 
 // Runs it there with that context current: one waits for it, the other does not.
 CUresult linker_run(CUcontext context, void (*run)(void *argument), void *argument);

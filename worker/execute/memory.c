@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Device memory: every allocation is counted against the session's budget, whatever it comes from.
-#include "worker/execute/charge.h"
-#include "worker/execute/pools.h"
-#include "worker/worker.h"
+#include "worker/execute/memory.h"
+
+#include <stdatomic.h>
+
+#include "common/handle_table.h"
+#include "proto/wire.h"
+#include "worker/account/allocation.h"
+#include "worker/account/budget.h"
+#include "worker/account/charge.h"
+#include "worker/account/pools.h"
+#include "worker/gpus.h"
+#include "worker/move/one_sided/direct.h"
+#include "worker/move/waiting.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 static int current_device(struct serve *serve)
@@ -27,7 +39,7 @@ static bool take(struct serve *serve, uint64_t size, int *device, uint64_t *coun
     }
     if (budget_find(*device, size))
         *counted = size;
-    else if (size > devices.list[*device].page / 2)
+    else if (size > gpus.list[*device].page / 2)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     return !serve_failed(serve);
 }
@@ -80,7 +92,7 @@ void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v
     if (serve_failed(serve))
         return;
     pools_settle();
-    uint64_t budget = devices.list[ordinal].budget;
+    uint64_t budget = gpus.list[ordinal].budget;
     uint64_t used = budget_used(ordinal);
     if (budget && budget < total) {
         uint64_t left = used < budget ? budget - used : 0;
@@ -207,7 +219,7 @@ void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsyn
     if (!serve_require(serve, driver.cuMemAllocAsync))
         return;
     if (charges_apply(device) && serve_require(serve, driver.cuDeviceGetMemPool))
-        serve_fail(serve, driver.cuDeviceGetMemPool(&pool, devices.list[device].handle));
+        serve_fail(serve, driver.cuDeviceGetMemPool(&pool, gpus.list[device].handle));
     allocate_in_order(serve, pool, device, args->bytesize, stream, &address);
     reply->dptr = address;
 }
@@ -262,7 +274,7 @@ static bool place_in_driver(CUmemLocation *location)
         return true;
     if (location->id < 0 || (unsigned)location->id >= session.device_count)
         return false;
-    location->id = devices.list[session.ordinals[location->id]].handle;
+    location->id = gpus.list[session.ordinals[location->id]].handle;
     return true;
 }
 
@@ -341,7 +353,7 @@ void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDest
         return;
     // The default pool cannot be destroyed, and must not lose its account.
     if (!driver.cuDeviceGetDefaultMemPool ||
-        driver.cuDeviceGetDefaultMemPool(&standard, devices.list[device].handle) != CUDA_SUCCESS ||
+        driver.cuDeviceGetDefaultMemPool(&standard, gpus.list[device].handle) != CUDA_SUCCESS ||
         standard != pool)
         pool_note_destroy(pool);
     serve_fail(serve, driver.cuMemPoolDestroy(pool));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Modules and libraries: loading, and what is in them.
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "worker/execute/charge.h"
+#include "worker/account/charge.h"
 #include "worker/execute/image.h"
+#include "worker/move/print.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 static void note_prints(const struct image *image)
@@ -21,7 +25,7 @@ static void load_module(struct serve *serve, const struct args_module_load *args
 
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
-        serve_fail(serve, charge_variables(image, jit, serve->current, session_device_of(device)));
+        serve_fail(serve, charge_variables(image->data, image->size, jit, serve->current, session_device_of(device)));
     if (!serve_failed(serve)) {
         serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit->count, jit->names,
                                                     jit->values));
@@ -66,7 +70,7 @@ void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload 
 static void charge_library(struct serve *serve, const struct image *image, const void *owner)
 {
     for (unsigned i = 0; i < session.device_count; i++)
-        serve_fail(serve, charge_variables(image, owner, NULL, session.ordinals[i]));
+        serve_fail(serve, charge_variables(image->data, image->size, owner, NULL, session.ordinals[i]));
 }
 
 static void load_library(struct serve *serve, const struct args_library_load *args,

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "worker/worker.h"
+#include "proto/wire.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 // The table, as far as it is known: its first slot holds its size in bytes.

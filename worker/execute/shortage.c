@@ -3,12 +3,14 @@
 // beside their limits.
 #include "worker/execute/shortage.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "common/log.h"
-#include "worker/worker.h"
+#include "worker/driver_load.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 struct figures {

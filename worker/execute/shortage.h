@@ -3,7 +3,7 @@
 #ifndef RGPU_WORKER_SHORTAGE_H
 #define RGPU_WORKER_SHORTAGE_H
 
-#include "worker/execute/serve.h"
+#include "worker/serve.h"
 
 // Of a request that has failed; what is no shortage is not told. Any thread.
 void shortage_note(const struct serve *serve);

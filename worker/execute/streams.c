@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams, which take memory of the GPU as well.
-#include "worker/execute/charge.h"
+#include "worker/account/charge.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 // 64 streams took 34 MiB of an H100.
@@ -16,7 +19,7 @@ static bool count_stream(struct serve *serve)
     if (serve_failed(serve))
         return false;
     int ordinal = session_device_of(device);
-    if (!charges_apply(ordinal) || !devices.list[ordinal].page ||
+    if (!charges_apply(ordinal) || !gpus.list[ordinal].page ||
         charge_set(serve, 0, serve->current, ordinal, STREAM_BYTES))
         return true;
     serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

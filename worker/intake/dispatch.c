@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads that serve requests. One of them reads the link; before it goes on to wait for the GPU
 // it hands the reading to another, which is woken or made, and queues up again when it is done.
+#include "worker/intake/dispatch.h"
+
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/control.h"
 #include "common/log.h"
-#include "worker/intake/relief.h"
-#include "worker/move/staging.h"
+#include "common/scope.h"
 #include "common/wait.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/execute/pipeline.h"
+#include "worker/intake/relief.h"
+#include "worker/session.h"
 #include "worker/setup.h"
-#include "worker/worker.h"
 #include "worker_serve.h"
 
 enum { THREADS_MAX = 1024 };
@@ -105,6 +113,9 @@ static void take_requests(struct serve *serve)
     }
 }
 
+static void let_others_read(struct serve *serve);
+static const struct serve_reader reader = {.let_others_read = let_others_read, .may_linger = relief_linger};
+
 static void *thread_main(void *opaque)
 {
     struct serve *serve = serve_new();
@@ -114,6 +125,7 @@ static void *thread_main(void *opaque)
     log_set_thread_context(name);
     if (!serve)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
+    serve->reader = &reader;
     for (;;) {
         await_turn();
         take_requests(serve);
@@ -145,12 +157,11 @@ static int offer(void)
     // Whoever looks now looks once more before it sleeps.
     if (atomic_load(&looking))
         return 0;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     if (!atomic_load(&idle))
         err = add_thread();
     if (!err)
         pthread_cond_signal(&turn);
-    pthread_mutex_unlock(&lock);
     return err;
 }
 
@@ -167,10 +178,8 @@ static bool promote(void)
     return !offer() || !take_turn();
 }
 
-void serve_let_others_read(struct serve *serve)
+static void let_others_read(struct serve *serve)
 {
-    if (!serve->reading)
-        return;
     // Without another thread the wait holds up the link, which is slow but right.
     if (!relief_executed(serve) || promote())
         serve->reading = false;

@@ -14,13 +14,23 @@
 #include "worker/intake/relief.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "common/control.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/execute/pipeline.h"
+#include "worker/expected.h"
+#include "worker/intake/dispatch.h"
+#include "worker/move/staged/push.h"
+#include "worker/session.h"
 #include "worker_serve.h"
 
 enum {
@@ -46,9 +56,8 @@ struct entry {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t needed = PTHREAD_COND_INITIALIZER;  // expected rose, or the backlog shrank
+static pthread_cond_t needed = PTHREAD_COND_INITIALIZER;  // more is expected, or the backlog shrank
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; // the backlog grew, or reading stopped
-static _Atomic unsigned expected; // what the GPU waits for and the link will bring
 static struct entry *first, **last = &first;
 static size_t backlog_bytes;
 static unsigned kept_blocks;
@@ -58,20 +67,8 @@ static void wake_watch(void)
 {
     if (atomic_load(&watching))
         return;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     pthread_cond_broadcast(&needed);
-    pthread_mutex_unlock(&lock);
-}
-
-void relief_expect(void)
-{
-    atomic_fetch_add(&expected, 1);
-    wake_watch();
-}
-
-void relief_came(void)
-{
-    atomic_fetch_sub(&expected, 1);
 }
 
 void relief_executing(struct serve *serve)
@@ -155,7 +152,7 @@ uint32_t relief_take(struct serve *serve)
 
     if (atomic_load_explicit(&state, memory_order_acquire) != RELIEVED)
         return 0;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     while (!first && reading) {
         stop_wanted = true;
         link_kick(session.link);
@@ -167,7 +164,6 @@ uint32_t relief_take(struct serve *serve)
         stop_wanted = false;
         atomic_store(&state, TAKING);
     }
-    pthread_mutex_unlock(&lock);
     return size;
 }
 
@@ -254,7 +250,7 @@ static bool take_part(uint64_t now)
     if ((now & KIND) == LINGERING && atomic_compare_exchange_strong(&state, &now, TAKING)) {
         atomic_store(&caution, CAUTION);
         dispatch_offer();
-    } else if ((now & KIND) == EXECUTING && atomic_load(&expected)) {
+    } else if ((now & KIND) == EXECUTING && expected_any()) {
         pthread_mutex_lock(&lock);
         taken = atomic_compare_exchange_strong(&state, &now, RELIEVED);
         if (taken) {
@@ -268,12 +264,11 @@ static bool take_part(uint64_t now)
 
 static void await_need(void)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     atomic_store(&watching, false);
-    while (!atomic_load(&expected) && !atomic_load(&lingered))
+    while (!expected_any() && !atomic_load(&lingered))
         pthread_cond_wait(&needed, &lock);
     atomic_store(&watching, true);
-    pthread_mutex_unlock(&lock);
 }
 
 static void *watch_main(void *opaque)
@@ -286,7 +281,7 @@ static void *watch_main(void *opaque)
     if (!serve)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
     for (;;) {
-        bool needed_now = atomic_load(&expected) || atomic_exchange(&lingered, false);
+        bool needed_now = expected_any() || atomic_exchange(&lingered, false);
         idle = needed_now ? 0 : idle + 1;
         if (idle >= IDLE_TICKS)
             await_need();
@@ -302,6 +297,8 @@ static void *watch_main(void *opaque)
 int relief_start(void)
 {
     pthread_t thread;
+
+    expected_watch(wake_watch);
     int err = pthread_create(&thread, NULL, watch_main, NULL);
 
     if (!err)

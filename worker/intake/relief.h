@@ -3,13 +3,12 @@
 #ifndef RGPU_WORKER_RELIEF_H
 #define RGPU_WORKER_RELIEF_H
 
-#include "worker/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker/serve.h"
 
 int relief_start(void);
-// Something that the GPU waits for will come over the link (a push's data, a host function's end), and
-// has come.
-void relief_expect(void);
-void relief_came(void);
 // Around the execution of a request by the thread that takes them; false at its end: another thread
 // takes them now.
 void relief_executing(struct serve *serve);
@@ -19,8 +18,5 @@ bool relief_executed(struct serve *serve);
 bool relief_linger(struct serve *serve);
 // The next request of those that were read for that thread; 0: the link is its to read.
 uint32_t relief_take(struct serve *serve);
-
-// Of push.c: whether that push has begun, so that its blocks can be served.
-bool push_has_begun(uint32_t job);
 
 #endif

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between the device and host memory that both sides map, copies within devices, small copies
 // that travel inside records, and the flags by which the GPU tells the client how far it has come.
+#include <stdatomic.h>
 #include <string.h>
 
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/move/mapped/host_memory.h"
+#include "worker/move/one_sided/reach_requests.h"
+#include "worker/move/pinned.h"
+#include "worker/move/staged/push.h"
 #include "worker/move/staging.h"
+#include "worker/move/waiting.h"
+#include "worker/session.h"
+#include "worker_driver.h"
 #include "worker_serve.h"
 
 void serve_copy_to_device(struct serve *serve, const struct args_copy_to_device *args)
@@ -38,6 +48,16 @@ void serve_copy_from_device(struct serve *serve, const struct args_copy_from_dev
     if (serve_require(serve, driver.cuMemcpyDtoHAsync_v2) &&
         serve_device_range(serve, args->src, args->size))
         serve_fail(serve, driver.cuMemcpyDtoHAsync_v2(host, args->src, args->size, stream));
+}
+
+void serve_host_unmap(struct serve *serve, const struct args_host_unmap *args)
+{
+    if (args->region == WIRE_REGION_STAGING || args->region >= WIRE_REGION_LIMIT)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else if (session.reaches_memory)
+        reach_forget_region(serve, args->region);
+    else
+        host_memory_unmap(serve, args->region);
 }
 
 void serve_signal(struct serve *serve, const struct args_signal *args)
@@ -253,7 +273,7 @@ void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
     if (serve_failed(serve))
         staging_give(block);
     else
-        staging_see_off(block);
+        push_see_off(block);
 }
 
 static CUresult copy_rows(const struct args_read_rows *args, void *data, CUstream stream)

@@ -6,8 +6,9 @@
 #include <stdatomic.h>
 
 #include "common/scope.h"
-#include "worker/intake/relief.h"
-#include "worker/worker.h"
+#include "worker/expected.h"
+#include "worker/move/pinned.h"
+#include "worker_driver.h"
 
 // One that the client opens has a number, by the order in which they were taken; else 0.
 static struct gate {
@@ -39,13 +40,13 @@ static void leave(void)
 // over it, or the news that the client is gone: so another reads on meanwhile.
 static void await_end_of_drains(void)
 {
-    relief_expect();
+    expected_add();
     pthread_mutex_lock(&lock);
     while (atomic_load(&drains))
         pthread_cond_wait(&drained, &lock);
     atomic_fetch_add(&inside, 1);
     pthread_mutex_unlock(&lock);
-    relief_came();
+    expected_came();
 }
 
 struct gate_pass gates_enter(void)
@@ -89,7 +90,7 @@ bool gates_ask_drain(struct gate_drain *drain)
 // Here, too, what is waited for may come over the link, should nobody else be there to read it.
 void gates_await_drain(const struct gate_drain *drain)
 {
-    relief_expect();
+    expected_add();
     pthread_mutex_lock(&lock);
     while (!drain->asked && client_holds(drain->most))
         pthread_cond_wait(&left, &lock);
@@ -98,7 +99,7 @@ void gates_await_drain(const struct gate_drain *drain)
     while (atomic_load(&inside))
         pthread_cond_wait(&left, &lock);
     pthread_mutex_unlock(&lock);
-    relief_came();
+    expected_came();
 }
 
 void gates_drained(void)

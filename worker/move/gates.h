@@ -16,8 +16,6 @@
 
 #include "worker_driver.h"
 
-enum { GATES = 1024 };
-
 // Who opens a gate: a copy of ours, or the client, by a request.
 enum gate_opener { GATE_OF_COPY, GATE_OF_CLIENT };
 

@@ -2,11 +2,12 @@
 // The thread of a mover, its contexts and their streams.
 #include "worker/move/mover.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include "common/wait.h"
 #include "worker/setup.h"
-#include "worker/worker.h"
+#include "worker_driver.h"
 
 static void pause_for(struct mover *mover, uint32_t us)
 {

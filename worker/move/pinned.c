@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that we and the GPU share from the start: region 0 (a client's on shm, our staging blocks
 // on a byte stream), and the words of the gates (gates.c).
+#include "worker/move/pinned.h"
+
 #include <sys/mman.h>
 
-#include "worker/move/gates.h"
-#include "worker/worker.h"
+#include "worker_driver.h"
 
 struct pinned pinned;
 

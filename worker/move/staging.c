@@ -3,8 +3,16 @@
 // starve the others, and the events that tell when the GPU is done with one.
 #include "worker/move/staging.h"
 
-#include "worker/execute/context.h"
+#include <pthread.h>
+
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/contexts.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
 #include "worker/setup.h"
+#include "worker_driver.h"
 
 enum { SMALL_SHARE = 16 };
 
@@ -55,7 +63,7 @@ static void add_pool(enum staging_use use, uint8_t **data, size_t size, uint32_t
 
 static void forget_events(CUcontext context)
 {
-    pthread_mutex_lock(&events_lock);
+    SCOPED_LOCK(&events_lock);
     for (int use = 0; use < STAGING_USES; use++)
         for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
             struct block *block = &pools[use].blocks[i];
@@ -64,7 +72,6 @@ static void forget_events(CUcontext context)
             block->context = NULL;
             driver.cuEventDestroy_v2(block->event);
         }
-    pthread_mutex_unlock(&events_lock);
 }
 
 // Over a byte stream a quarter of the blocks is for pulls, as the kernel's buffers hold data as well,
@@ -117,11 +124,10 @@ size_t staging_room(enum staging_use use)
 
 bool staging_carve(enum staging_use use, uint32_t block_size)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     bool unused = !pools[use].used;
     if (unused && pools[use].block_size != block_size)
         carve(use, block_size);
-    pthread_mutex_unlock(&lock);
     return unused;
 }
 
@@ -138,11 +144,10 @@ static struct block *take(struct pool *pool)
 
 struct block *staging_take(enum staging_use use, bool wait)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     while (!pools[use].idle && wait)
         pthread_cond_wait(&given, &lock);
     struct block *block = take(&pools[use]);
-    pthread_mutex_unlock(&lock);
     return block;
 }
 
@@ -150,9 +155,8 @@ struct block *staging_take_spare(enum staging_use use, unsigned keep)
 {
     struct pool *pool = &pools[use];
 
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     struct block *block = pool->count - pool->used > keep ? take(pool) : NULL;
-    pthread_mutex_unlock(&lock);
     return block;
 }
 
@@ -160,12 +164,11 @@ void staging_give(struct block *block)
 {
     struct pool *pool = &pools[block->use];
 
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     block->next = pool->idle;
     pool->idle = block;
     pool->used--;
     pthread_cond_broadcast(&given);
-    pthread_mutex_unlock(&lock);
 }
 
 static CUresult make_event(struct block *block, CUcontext context)
@@ -181,19 +184,17 @@ static CUresult make_event(struct block *block, CUcontext context)
 
 CUresult staging_mark(struct block *block, CUcontext context, CUstream stream)
 {
-    pthread_mutex_lock(&events_lock);
+    SCOPED_LOCK(&events_lock);
     CUresult result = make_event(block, context);
     if (result == CUDA_SUCCESS)
         result = driver.cuEventRecord(block->event, stream);
-    pthread_mutex_unlock(&events_lock);
     return result;
 }
 
 bool staging_done(struct block *block, CUresult *result)
 {
-    pthread_mutex_lock(&events_lock);
+    SCOPED_LOCK(&events_lock);
     // The event went with its context.
     *result = block->context ? driver.cuEventQuery(block->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    pthread_mutex_unlock(&events_lock);
     return *result != CUDA_ERROR_NOT_READY;
 }

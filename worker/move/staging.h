@@ -4,7 +4,10 @@
 #ifndef RGPU_WORKER_STAGING_H
 #define RGPU_WORKER_STAGING_H
 
-#include "worker/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker_driver.h"
 
 // Writes are the small copies whose data came inside a record; with a link that reaches memory also
 // those that leave inside one.
@@ -39,8 +42,5 @@ void staging_give(struct block *block);
 CUresult staging_mark(struct block *block, CUcontext context, CUstream stream);
 // Whether the copy behind the block is over; a failed one is.
 bool staging_done(struct block *block, CUresult *result);
-
-// Gives a marked block back once its copy is over (push.c).
-void staging_see_off(struct block *block);
 
 #endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The session's device allocations, with their exact sizes: what counts against a budget, and what
+// an address that a client names may touch. Mapped host regions are in it too, uncounted.
+#include "worker/account/allocation.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ledger.h"
+#include "common/scope.h"
+#include "worker/account/budget.h"
+#include "worker/account/pools.h"
+#include "worker/gpus.h"
+#include "worker_driver.h"
+
+struct allocation {
+    uint64_t start, size;
+    CUcontext context; // it dies with it; NULL: with nothing but itself
+    int device;
+    enum allocation_kind kind;
+    struct pool_account *account; // which counts it; NULL: it counts itself
+};
+
+// Sorted by start, without overlaps.
+static struct allocation *list;
+static size_t count, room;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// The number of allocations that start at or below ADDRESS.
+static size_t below(uint64_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool ends_in(size_t i, uint64_t page, uint64_t number)
+{
+    return list[i].kind == ALLOCATION_DEVICE &&
+           (list[i].start + list[i].size - 1) / page == number;
+}
+
+static bool begins_in(size_t i, uint64_t page, uint64_t number)
+{
+    return list[i].kind == ALLOCATION_DEVICE && list[i].start / page == number;
+}
+
+// The driver gives small allocations places in pages that they share. Whoever shares a page with this
+// one is the last before it or the first behind it.
+static uint64_t taken(size_t i)
+{
+    uint64_t page = gpus.list[list[i].device].page;
+
+    if (!page || list[i].kind != ALLOCATION_DEVICE)
+        return list[i].size;
+    uint64_t first = list[i].start / page, last = (list[i].start + list[i].size - 1) / page;
+    bool before = i > 0 && ends_in(i - 1, page, first);
+    bool behind = i + 1 < count && begins_in(i + 1, page, last);
+    uint64_t shared = first == last ? before || behind : (uint64_t)before + behind;
+    return (last - first + 1 - shared) * page;
+}
+
+static void take_out(size_t i)
+{
+    memmove(&list[i], &list[i + 1], (--count - i) * sizeof(*list));
+}
+
+static void drop(size_t i)
+{
+    if (list[i].account)
+        pool_note_free(list[i].account, list[i].size);
+    else if (list[i].kind != ALLOCATION_HOST)
+        budget_give(list[i].device, taken(i));
+    take_out(i);
+}
+
+static int insert(const struct allocation *allocation)
+{
+    int err = 0;
+
+    SCOPED_LOCK(&lock);
+    if (count == room) {
+        size_t more = room ? room * 2 : 256;
+        struct allocation *grown = realloc(list, more * sizeof(*list));
+        if (grown) {
+            list = grown;
+            room = more;
+        } else {
+            err = -ENOMEM;
+        }
+    }
+    size_t at = below(allocation->start);
+    if (!err) {
+        memmove(&list[at + 1], &list[at], (count - at) * sizeof(*list));
+        list[at] = *allocation;
+        count++;
+    }
+    return err;
+}
+
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind)
+{
+    return insert(&(struct allocation){address, size, context, device, kind, NULL});
+}
+
+int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
+                          struct pool_account *account)
+{
+    return insert(&(struct allocation){address, size, context, device, ALLOCATION_POOL, account});
+}
+
+bool allocation_remove(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    size_t at = below(address);
+    bool found = at && list[at - 1].start == address;
+    if (found)
+        drop(at - 1);
+    return found;
+}
+
+void allocation_forget(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    size_t at = below(address);
+    if (at && list[at - 1].start == address)
+        take_out(at - 1);
+}
+
+uint64_t allocation_taken(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    size_t at = below(address);
+    uint64_t bytes = at && list[at - 1].start == address ? taken(at - 1) : 0;
+    return bytes;
+}
+
+void allocation_remove_context(CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    for (size_t i = count; i-- > 0;)
+        if (list[i].context == context)
+            drop(i);
+}
+
+// Under lock; NULL: none.
+static const struct allocation *find(uint64_t address)
+{
+    size_t at = below(address);
+
+    return at && address - list[at - 1].start < list[at - 1].size ? &list[at - 1] : NULL;
+}
+
+bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    SCOPED_LOCK(&lock);
+    const struct allocation *found = find(address);
+    if (found) {
+        *start = found->start;
+        *end = found->start + found->size;
+    }
+    return found != NULL;
+}
+
+bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context)
+{
+    SCOPED_LOCK(&lock);
+    const struct allocation *found = find(address);
+    bool plain = found && found->kind == ALLOCATION_DEVICE;
+    if (plain) {
+        *start = found->start;
+        *end = found->start + found->size;
+        *context = found->context;
+    }
+    return plain;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The session's allocations (allocation.c).
+#ifndef RGPU_WORKER_ALLOCATION_H
+#define RGPU_WORKER_ALLOCATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker/account/pools.h"
+#include "worker_driver.h"
+
+enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST };
+
+int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
+                   enum allocation_kind kind);
+// One of a pool that has an account, which counts it.
+struct pool_account;
+int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
+                          struct pool_account *account);
+bool allocation_remove(uint64_t address); // false: there is none that starts there
+void allocation_forget(uint64_t address); // the same, and nothing is given back
+// The bytes that are taken for the one at ADDRESS alone: whole pages, less those that it shares with its
+// neighbours, where the budget counts in pages; else its size.
+uint64_t allocation_taken(uint64_t address);
+void allocation_remove_context(CUcontext context);
+bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
+// The same for what cuMemAlloc and its kin gave.
+bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of each GPU that the session may have, and how much of it is taken: by this process, and by all
+// processes of the lease where they share an account.
+#include "worker/account/budget.h"
+
+#include <stdatomic.h>
+
+#include "common/ledger.h"
+#include "worker/account/pools.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+
+void budget_give(int ordinal, uint64_t size)
+{
+    atomic_fetch_sub(&gpus.list[ordinal].used, size);
+    if (session.account && gpus.list[ordinal].budget)
+        ledger_give(session.account, session.account_line, (unsigned)ordinal, size);
+}
+
+uint64_t budget_used(int ordinal)
+{
+    if (session.account && gpus.list[ordinal].budget)
+        return ledger_used(session.account, (unsigned)ordinal);
+    return atomic_load(&gpus.list[ordinal].used);
+}
+
+static bool account_take(const struct gpu *device, int ordinal, uint64_t size)
+{
+    return !session.account || !device->budget ||
+           ledger_take(session.account, session.account_line, (unsigned)ordinal, size,
+                       device->budget);
+}
+
+bool budget_take(int ordinal, uint64_t size)
+{
+    struct gpu *device = &gpus.list[ordinal];
+    uint64_t used = atomic_load(&device->used);
+
+    do {
+        if (used + size < used || (device->budget && used + size > device->budget))
+            return false;
+    } while (!atomic_compare_exchange_weak(&device->used, &used, used + size));
+    if (!account_take(device, ordinal, size)) {
+        atomic_fetch_sub(&device->used, size);
+        return false;
+    }
+    if (!session.lease_budget || gpus_used() <= session.lease_budget)
+        return true;
+    budget_give(ordinal, size);
+    return false;
+}
+
+bool budget_find(int device, uint64_t size)
+{
+    return budget_take(device, size) || (pools_reclaim(device) && budget_take(device, size));
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much of a GPU's memory the session may have, and has (budget.c).
+#ifndef RGPU_WORKER_BUDGET_H
+#define RGPU_WORKER_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Counts SIZE against the device's budget; false: over it. An allocation that is added as
+// ALLOCATION_DEVICE gives back what is taken for it when it is removed; so does one that is added as
+// ALLOCATION_POOL, of a pool without an account, its size.
+bool budget_take(int device, uint64_t size);
+// The same, and pools give back what they do not use where that helps, as they do where a device's memory
+// runs out.
+bool budget_find(int device, uint64_t size);
+void budget_give(int device, uint64_t size);
+// What counts against the budget: of all processes of the lease, with their contexts.
+uint64_t budget_used(int device);
+
+#endif

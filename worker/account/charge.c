@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device memory that has no address which a client was given, and yet counts against its budget:
+// contexts that it creates, the variables of modules and libraries, heaps and stacks of kernels.
+#include "worker/account/charge.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/driver/variables.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "worker/account/budget.h"
+#include "worker/account/pools.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+
+struct charge {
+    const void *owner;
+    int part; // of several that one owner has
+    CUcontext context;
+    int device;
+    uint64_t size;
+    struct charge *next;
+};
+
+static struct charge *charges;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool charges_apply(int device)
+{
+    return gpus.list[device].budget || session.lease_budget;
+}
+
+static struct charge *find(const void *owner, int part, int device)
+{
+    struct charge *charge = charges;
+
+    while (charge &&
+           (charge->owner != owner || charge->part != part || charge->device != device))
+        charge = charge->next;
+    return charge;
+}
+
+static struct charge *insert(const void *owner, int part, CUcontext context, int device)
+{
+    struct charge *charge = calloc(1, sizeof(*charge));
+
+    if (!charge)
+        return NULL;
+    *charge = (struct charge){owner, part, context, device, 0, charges};
+    charges = charge;
+    return charge;
+}
+
+bool charge_set(const void *owner, int part, CUcontext context, int device, uint64_t size)
+{
+    SCOPED_LOCK(&lock);
+    struct charge *charge = find(owner, part, device);
+    if (!charge)
+        charge = insert(owner, part, context, device);
+    bool fits = charge && (size <= charge->size || budget_find(device, size - charge->size));
+    if (fits) {
+        if (size < charge->size)
+            budget_give(device, charge->size - size);
+        charge->size = size;
+    }
+    return fits;
+}
+
+static uint64_t charged(const void *owner, int part, int device)
+{
+    SCOPED_LOCK(&lock);
+    const struct charge *charge = find(owner, part, device);
+    uint64_t size = charge ? charge->size : 0;
+    return size;
+}
+
+static void drop(const void *owner, CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    for (struct charge **at = &charges; *at;) {
+        struct charge *charge = *at;
+        if ((owner && charge->owner == owner) || (context && charge->context == context)) {
+            *at = charge->next;
+            budget_give(charge->device, charge->size);
+            free(charge);
+        } else {
+            at = &charge->next;
+        }
+    }
+}
+
+void charge_drop(const void *owner)
+{
+    drop(owner, NULL);
+}
+
+void charge_drop_context(CUcontext context)
+{
+    drop(NULL, context);
+}
+
+void charge_rename(const void *owner, const void *name)
+{
+    SCOPED_LOCK(&lock);
+    for (struct charge *charge = charges; charge; charge = charge->next)
+        if (charge->owner == owner)
+            charge->owner = name;
+}
+
+// ---- libraries ----
+
+enum { LIBRARY_VARIABLES = 0, LIBRARY_USE = 1 }; // parts of what a library costs
+static _Atomic bool libraries_counted;            // some library has variables
+
+// Under lock. *MORE: another context on that device uses it already.
+static bool is_used(const void *library, CUcontext context, int device, bool *more)
+{
+    *more = false;
+    for (const struct charge *c = charges; c; c = c->next) {
+        if (c->owner != library || c->part != LIBRARY_USE || c->device != device)
+            continue;
+        if (c->context == context)
+            return true;
+        *more = true;
+    }
+    return false;
+}
+
+bool charge_library_use(const void *library, CUcontext context, int device)
+{
+    bool more, fits = true;
+
+    if (!atomic_load_explicit(&libraries_counted, memory_order_relaxed))
+        return true;
+    SCOPED_LOCK(&lock);
+    const struct charge *variables = find(library, LIBRARY_VARIABLES, device);
+    if (variables && variables->size && !is_used(library, context, device, &more)) {
+        uint64_t size = more ? variables->size : 0;
+        fits = budget_find(device, size);
+        struct charge *use = fits ? insert(library, LIBRARY_USE, context, device) : NULL;
+        if (use)
+            use->size = size;
+        else if (fits)
+            budget_give(device, size);
+        fits = use != NULL;
+    }
+    return fits;
+}
+
+// The driver's own functions, which the generated handlers call by way of these.
+static CUresult (*get_global)(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                              const char *name);
+static CUresult (*get_module)(CUmodule *module, CUlibrary library);
+
+static CUresult use_here(const void *library)
+{
+    CUcontext context = NULL;
+    CUdevice device = 0;
+
+    if (driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
+        driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        return CUDA_SUCCESS; // the driver says what it thinks of that
+    return charge_library_use(library, context, session_device_of(device))
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult get_counted_global(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                                   const char *name)
+{
+    CUresult result = use_here(library);
+
+    return result == CUDA_SUCCESS ? get_global(address, bytes, library, name) : result;
+}
+
+static CUresult get_counted_module(CUmodule *module, CUlibrary library)
+{
+    CUresult result = use_here(library);
+
+    return result == CUDA_SUCCESS ? get_module(module, library) : result;
+}
+
+void charges_prepare(void)
+{
+    get_global = driver.cuLibraryGetGlobal;
+    get_module = driver.cuLibraryGetModule;
+    if (get_global)
+        driver.cuLibraryGetGlobal = get_counted_global;
+    if (get_module)
+        driver.cuLibraryGetModule = get_counted_module;
+}
+
+// ---- variables ----
+
+static unsigned arch_of(int device)
+{
+    int major = 0, minor = 0;
+
+    if (driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                    gpus.list[device].handle) != CUDA_SUCCESS ||
+        driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                    gpus.list[device].handle) != CUDA_SUCCESS)
+        return 0;
+    return (unsigned)(10 * major + minor);
+}
+
+CUresult charge_variables(const void *image, uint64_t size, const void *owner, CUcontext context,
+                          int device)
+{
+    uint64_t bytes;
+
+    if (!charges_apply(device))
+        return CUDA_SUCCESS;
+    int r = image_variable_bytes(image, size, arch_of(device), &bytes);
+    if (r) { // what cannot be counted could be of any size
+        log_warn("an image is refused, since its variables cannot be counted size=%llu error=%d",
+                 (unsigned long long)size, r);
+        return r == -EINVAL ? CUDA_ERROR_INVALID_PTX
+               : r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
+                              : CUDA_ERROR_INVALID_IMAGE;
+    }
+    if (!bytes)
+        return CUDA_SUCCESS;
+    if (!context)
+        atomic_store(&libraries_counted, true);
+    return charge_set(owner, 0, context, device, bytes) ? CUDA_SUCCESS
+                                                        : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// ---- what kernels of a context may use ----
+
+// The driver has a stack for every thread that can be resident at once.
+static uint64_t resident_threads(int device)
+{
+    CUdevice handle = gpus.list[device].handle;
+    int processors = 0, threads = 0;
+
+    driver.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
+    driver.cuDeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+                                handle);
+    return (uint64_t)processors * (uint64_t)threads;
+}
+
+static uint64_t limit_bytes(int device, CUlimit limit, uint64_t value)
+{
+    enum { STACK_BEFORE = 1024 }; // in every context's cost
+    uint64_t bytes;
+
+    switch (limit) {
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+        return value;
+    case CU_LIMIT_STACK_SIZE:
+        if (value <= STACK_BEFORE)
+            return 0;
+        return __builtin_mul_overflow(value - STACK_BEFORE, resident_threads(device), &bytes)
+                   ? UINT64_MAX
+                   : bytes;
+    default:
+        return 0;
+    }
+}
+
+bool charge_frames(CUcontext context, int device, uint32_t bytes)
+{
+    int part = CU_LIMIT_STACK_SIZE + 1;
+    uint64_t wanted = limit_bytes(device, CU_LIMIT_STACK_SIZE, bytes);
+
+    return wanted <= charged(context, part, device) ||
+           charge_set(context, part, context, device, wanted);
+}
+
+bool charge_limit(CUcontext context, int device, CUlimit limit, size_t value, uint64_t *before)
+{
+    int part = (int)limit + 1;
+
+    *before = charged(context, part, device);
+    return charge_set(context, part, context, device, limit_bytes(device, limit, value));
+}
+
+void charge_limit_back(CUcontext context, int device, CUlimit limit, uint64_t before)
+{
+    charge_set(context, (int)limit + 1, context, device, before);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory pools count with all that they have taken from the device, not with what is allocated from
+// them: a pool keeps what was freed until its stream has come to it, and as much as its release
+// threshold says for longer.
+#include "worker/account/pools.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "worker/account/budget.h"
+#include "worker/account/charge.h"
+#include "worker_driver.h"
+
+struct pool_account {
+    CUmemoryPool pool; // NULL: destroyed, and not to be asked any more
+    int device;
+    uint64_t charged;  // bytes of the budget
+    uint64_t live;     // bytes of allocations that have not been freed
+    struct pool_account *next;
+};
+
+static struct pool_account *accounts;
+static _Atomic bool slack; // some pool may give something back
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t ask(CUmemoryPool pool, CUmemPool_attribute attribute)
+{
+    cuuint64_t value = 0;
+
+    return driver.cuMemPoolGetAttribute &&
+                   driver.cuMemPoolGetAttribute(pool, attribute, &value) == CUDA_SUCCESS
+               ? value
+               : 0;
+}
+
+static uint64_t reserved(const struct pool_account *account)
+{
+    return ask(account->pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+}
+
+// Gives back what the pool has given back. Under lock, as all that follows.
+static bool settle(struct pool_account *account)
+{
+    uint64_t now = account->pool ? reserved(account) : account->live ? account->charged : 0;
+
+    if (now >= account->charged)
+        return false;
+    budget_give(account->device, account->charged - now);
+    account->charged = now;
+    return true;
+}
+
+static bool has_slack(const struct pool_account *account)
+{
+    return account->pool && account->charged > account->live;
+}
+
+static void drop_ended(void)
+{
+    for (struct pool_account **at = &accounts; *at;) {
+        struct pool_account *account = *at;
+        if (account->pool || account->live) {
+            at = &account->next;
+            continue;
+        }
+        *at = account->next;
+        budget_give(account->device, account->charged);
+        free(account);
+    }
+}
+
+static bool reclaim(int device)
+{
+    bool any = false;
+
+    for (struct pool_account *account = accounts; account; account = account->next) {
+        if (account->device != device || !account->pool || !driver.cuMemPoolTrimTo)
+            continue;
+        driver.cuMemPoolTrimTo(account->pool, 0);
+        any |= settle(account);
+    }
+    return any;
+}
+
+static struct pool_account *find(CUmemoryPool pool)
+{
+    struct pool_account *account = accounts;
+
+    while (account && account->pool != pool)
+        account = account->next;
+    return account;
+}
+
+struct pool_account *pool_account(CUmemoryPool pool, int device)
+{
+    if (!charges_apply(device))
+        return NULL;
+    SCOPED_LOCK(&lock);
+    struct pool_account *account = find(pool);
+    if (!account && (account = calloc(1, sizeof(*account)))) {
+        *account = (struct pool_account){.pool = pool, .device = device, .next = accounts};
+        accounts = account;
+    }
+    return account;
+}
+
+// What an allocation makes the pool take at least.
+static uint64_t lacking(const struct pool_account *account, uint64_t size)
+{
+    uint64_t used = ask(account->pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+    uint64_t left = account->charged > used ? account->charged - used : 0;
+
+    return size > left ? size - left : 0;
+}
+
+static bool take(struct pool_account *account, uint64_t size, uint64_t *taken)
+{
+    *taken = lacking(account, size);
+    if (budget_take(account->device, *taken))
+        return true;
+    if (!reclaim(account->device))
+        return false;
+    *taken = lacking(account, size);
+    return budget_take(account->device, *taken);
+}
+
+// The pool may have taken more than was reckoned with. False: the budget does not allow that.
+static bool adjust(struct pool_account *account, uint64_t taken)
+{
+    uint64_t now = reserved(account), counted = account->charged + taken;
+
+    if (now > counted && !budget_take(account->device, now - counted)) {
+        account->charged = counted; // the rest is given back at once
+        return false;
+    }
+    if (now < counted)
+        budget_give(account->device, counted - now);
+    account->charged = now;
+    return true;
+}
+
+CUresult pool_allocate(struct pool_account *account, uint64_t size, CUstream stream,
+                       CUdeviceptr *address)
+{
+    uint64_t taken;
+
+    if (!driver.cuMemAllocFromPoolAsync)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    SCOPED_LOCK(&lock);
+    settle(account);
+    CUresult result = take(account, size, &taken) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) {
+        result = driver.cuMemAllocFromPoolAsync(address, size, account->pool, stream);
+        if (!adjust(account, taken) && result == CUDA_SUCCESS) {
+            driver.cuMemFreeAsync(*address, stream);
+            driver.cuStreamSynchronize(stream);
+            driver.cuMemPoolTrimTo(account->pool, 0);
+            settle(account);
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    account->live += result == CUDA_SUCCESS ? size : 0;
+    atomic_store(&slack, true);
+    return result;
+}
+
+void pool_note_free(struct pool_account *account, uint64_t size)
+{
+    SCOPED_LOCK(&lock);
+    account->live -= size;
+    atomic_store(&slack, true);
+    drop_ended();
+}
+
+void pool_note_destroy(CUmemoryPool pool)
+{
+    SCOPED_LOCK(&lock);
+    struct pool_account *account = find(pool);
+    if (account) {
+        driver.cuMemPoolTrimTo(pool, 0);
+        settle(account);
+        account->pool = NULL;
+        drop_ended();
+    }
+}
+
+void pools_forget_device(int device)
+{
+    SCOPED_LOCK(&lock);
+    for (struct pool_account *account = accounts; account; account = account->next) {
+        if (account->device != device)
+            continue;
+        budget_give(device, account->charged);
+        account->charged = 0;
+        account->pool = NULL;
+    }
+    drop_ended();
+}
+
+void pools_settle(void)
+{
+    if (!atomic_exchange(&slack, false))
+        return;
+    SCOPED_LOCK(&lock);
+    for (struct pool_account *account = accounts; account; account = account->next) {
+        settle(account);
+        if (has_slack(account))
+            atomic_store(&slack, true);
+    }
+}
+
+bool pools_reclaim(int device)
+{
+    SCOPED_LOCK(&lock);
+    bool any = reclaim(device);
+    return any;
+}

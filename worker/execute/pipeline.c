@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One record: it is checked, its context made current, its handler called and its answer sent.
+#include "worker/execute/pipeline.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/handle_table.h"
+#include "common/log.h"
+#include "common/wait.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/driver_load.h"
+#include "worker/execute/shortage.h"
+#include "worker/move/deliver.h"
+#include "worker/move/one_sided/reach_requests.h"
+#include "worker/move/waiting.h"
+#include "worker/session.h"
+#include "cuda_ops.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+static void send_reply(struct serve *serve)
+{
+    uint32_t fixed = serve_failed(serve) ? 0 : serve->fixed_size;
+    uint32_t size = (uint32_t)sizeof(struct wire_event) + fixed + ((serve->bytes_size + 7) & ~7u);
+    struct wire_event *event = link_reserve(session.link, size);
+
+    if (!event)
+        return; // the reading thread sees that the link is down and ends the session
+    *event = (struct wire_event){
+        .size = size,
+        .kind = EVENT_REPLY,
+        .call = serve->request->call,
+        .result = (int32_t)serve->result,
+        .deferred = atomic_exchange_explicit(&session.deferred, 0, memory_order_relaxed),
+        .bytes = serve->bytes_size,
+    };
+    memcpy(event + 1, serve->fixed, fixed);
+    memcpy((uint8_t *)(event + 1) + fixed, serve->bytes, serve->bytes_size);
+    memset((uint8_t *)(event + 1) + fixed + serve->bytes_size, 0, -serve->bytes_size & 7);
+    link_commit_flush(session.link);
+}
+
+static void keep_failure(struct serve *serve)
+{
+    int none = 0;
+
+    log_debug("op=%s result=%s", cuda_op_name(serve->request->op),
+              driver_error_name(serve->result));
+    atomic_compare_exchange_strong(&session.deferred, &none, (int)serve->result);
+}
+
+// ---- contexts ----
+
+static void enter_context(struct serve *serve, uint64_t handle)
+{
+    uint32_t epoch = atomic_load_explicit(&session.context_epoch, memory_order_acquire);
+    CUcontext context = NULL;
+
+    if (handle) {
+        context = handle_find(session.handles, handle, HANDLE_CONTEXT);
+        if (!context) {
+            serve_fail(serve, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+            return;
+        }
+    }
+    if (context == serve->current && epoch == serve->epoch)
+        return;
+    CUresult result = driver.cuCtxSetCurrent(context);
+    serve->current = result == CUDA_SUCCESS ? context : NULL;
+    // A failure leaves it open what is current, so the next request asks again.
+    serve->epoch = result == CUDA_SUCCESS ? epoch : epoch - 1;
+    serve_fail(serve, result);
+}
+
+// ---- waiting ----
+
+// A wait that is over within microseconds is cheaper here than handing the link to another thread.
+// Where kernels print, only the real synchronize makes the driver bring out the text.
+static void prepare_to_block(struct serve *serve, const struct serve_entry *entry)
+{
+    CUresult result = CUDA_ERROR_NOT_READY;
+
+    if (entry->traits & TRAIT_SELF_WAITING)
+        return;
+    if ((entry->traits & TRAIT_BRIEF) && serve->reading && serve->reader->may_linger(serve))
+        return;
+    if (entry->query)
+        result = serve_ask_a_while(serve, entry->query, serve->request + 1);
+    if (result != CUDA_SUCCESS && !serve_failed(serve))
+        serve_let_others_read(serve);
+}
+
+static bool learned_of_completion(const struct serve *serve, const struct serve_entry *entry)
+{
+    return entry->kind == SERVE_BLOCKING ||
+           ((entry->traits & TRAIT_COMPLETES) && serve->result == CUDA_SUCCESS);
+}
+
+// ---- one record ----
+
+const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
+{
+    const struct wire_request *request = (const void *)serve->record;
+
+    serve->request = request;
+    if (size < sizeof(*request) || request->size != size || request->flags ||
+        request->op >= CUDA_OP_LIMIT)
+        return NULL;
+    const struct serve_entry *entry = &serve_table[request->op];
+    uint32_t body = size - (uint32_t)sizeof(*request);
+    if (!entry->handle || (entry->tail ? body < entry->args_size : body != entry->args_size))
+        return NULL;
+    return entry->check && !entry->check(request + 1) ? NULL : entry;
+}
+
+static void execute(struct serve *serve, const struct serve_entry *entry)
+{
+    uint64_t start = entry->query ? clock_ns() : 0;
+    bool drains = entry->traits & TRAIT_DRAINS;
+
+    if (!(entry->traits & TRAIT_ROW))
+        reach_break_row();
+    if (drains) // before the context is looked up, which may go meanwhile
+        serve_drain(serve);
+    if (!(entry->traits & TRAIT_CONTEXTLESS))
+        enter_context(serve, serve->request->context);
+    if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
+        prepare_to_block(serve, entry);
+    if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
+        entry->handle(serve, serve->request + 1);
+    if (drains)
+        serve_drained();
+    if (start)
+        serve_note_wait(clock_ns() - start);
+}
+
+bool serve_record(struct serve *serve, uint32_t size)
+{
+    const struct serve_entry *entry = serve_check(serve, size);
+
+    if (!entry)
+        return false;
+    serve->end = serve->record + size;
+    serve->result = CUDA_SUCCESS;
+    serve->fixed_size = serve->bytes_size = 0;
+    atomic_fetch_add_explicit(&session.calls, 1, memory_order_relaxed);
+    execute(serve, entry);
+    if (serve_failed(serve))
+        shortage_note(serve);
+    if (learned_of_completion(serve, entry))
+        deliver_all();
+    if (serve->request->call)
+        send_reply(serve);
+    else if (serve_failed(serve))
+        keep_failure(serve);
+    free(serve->payload);
+    serve->payload = NULL;
+    return true;
+}

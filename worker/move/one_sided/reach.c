@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies between the GPU and the client's memory over a link that reaches it: a thread reads blocks
+// from the client, or writes them there, while the GPU copies others. The client's processor has no
+// part in it. The stream that a copy belongs to is held at a gate until its last byte has moved.
+//
+// A move takes staging blocks when its stream has come to it. One whose data was final from the
+// start (the client's staging blocks) is fetched before, but only as long as blocks are left for
+// moves whose turn it is: those end whatever else waits, so that none can wait for ever.
+#include "worker/move/one_sided/reach.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/contexts.h"
+#include "worker/move/gates.h"
+#include "worker/move/one_sided/direct.h"
+#include "worker/move/one_sided/reach_blocks.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
+#include "worker/setup.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+enum {
+    BLOCKS_KEPT = 4,
+    POLL_BATCH = 16,
+    DIRECT_PIECE = 1 << 20, // bytes of one operation
+    DIRECT_FLYING = 8,      // of one move
+};
+
+static bool any_move(void);
+static bool make_progress(void);
+struct reach reach = {.mover = MOVER(.has_work = any_move, .advance = make_progress, .learns = true)};
+struct reached_region reached[WIRE_REGION_LIMIT];
+
+// All below under the lock.
+static struct flight flights[FLIGHTS_MAX];
+static struct flight *idle[FLIGHTS_MAX], *active[FLIGHTS_MAX]; // active: oldest first
+static unsigned idle_count, active_count;
+static _Atomic unsigned signals; // of the active
+
+static CUresult enter(const struct move *move)
+{
+    return mover_enter(&reach.mover, move->context);
+}
+
+// The stream that carries MOVE, whose context is current then.
+static CUresult carrier_of(const struct move *move, CUstream *out)
+{
+    return mover_stream(&reach.mover, move->context, move->kind, out);
+}
+
+// ---- flights ----
+
+static struct flight *begin(enum flight_stage stage, struct move *move, struct block *block)
+{
+    struct flight *flight = idle[--idle_count];
+
+    *flight = (struct flight){.stage = stage, .move = move, .block = block};
+    active[active_count++] = flight;
+    return flight;
+}
+
+static void retire(const struct flight *flight)
+{
+    for (unsigned i = 0; i < active_count; i++) {
+        if (active[i] != flight)
+            continue;
+        idle[idle_count++] = active[i];
+        memmove(&active[i], &active[i + 1], (--active_count - i) * sizeof(active[0]));
+        return;
+    }
+}
+
+void move_fail(struct move *move, CUresult result)
+{
+    int none = 0;
+
+    if (move->result != CUDA_SUCCESS)
+        return;
+    move->result = result;
+    reach.unready_failures += !move->ready;
+    atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
+    gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
+}
+
+static bool post_signal(struct flight *flight)
+{
+    struct link_transfer transfer = {
+        .cookie = flight,
+        .write = true,
+        .local = &flight->value,
+        .size = sizeof(flight->value),
+        .remote = reached[WIRE_REGION_STAGING].address + pinned.staging->flags_offset +
+                  (uint64_t)flight->index * 4,
+        .key = reached[WIRE_REGION_STAGING].key,
+    };
+
+    flight->posted = link_transfer_start(session.link, &transfer) == 0;
+    return flight->posted;
+}
+
+// Gives the device its part. False: it has too much to do. A link that is down is the reading
+// thread's matter.
+static bool post(struct flight *flight)
+{
+    struct link_transfer transfer = {.cookie = flight, .write = flight->stage == FLIGHT_STORING};
+    uint32_t parts = box_parts(flight);
+
+    for (; flight->parts_posted < parts; flight->parts_posted++) {
+        box_part(flight, flight->parts_posted, &transfer);
+        if (link_transfer_start(session.link, &transfer))
+            return false;
+    }
+    flight->posted = true;
+    if (flight->stage == FLIGHT_STORING)
+        flight->move->stored += flight->size;
+    return true;
+}
+
+static CUresult copy_to_device(struct flight *flight)
+{
+    struct move *move = flight->move;
+    CUstream stream;
+    CUresult result = carrier_of(move, &stream);
+
+    if (result == CUDA_SUCCESS && move->box.width)
+        result = box_copy(flight, stream);
+    else if (result == CUDA_SUCCESS)
+        result = driver.cuMemcpyHtoDAsync_v2(move->device + flight->offset, flight->block->data,
+                                             flight->size, stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    move->copied += flight->size;
+    if (move->copied == move->size)
+        result = gate_open_from(stream, move->gate, move->ticket);
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(flight->block, move->context, stream);
+    return result;
+}
+
+static CUresult copy_from_device(struct flight *flight)
+{
+    struct move *move = flight->move;
+    CUstream stream;
+    CUresult result = carrier_of(move, &stream);
+
+    if (result == CUDA_SUCCESS && move->box.width)
+        result = box_copy(flight, stream);
+    else if (result == CUDA_SUCCESS)
+        result = driver.cuMemcpyDtoHAsync_v2(flight->block->data, move->device + flight->offset,
+                                             flight->size, stream);
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(flight->block, move->context, stream);
+    return result;
+}
+
+// The client may know of the data only after it is there, and the stream goes on only when the client
+// can know.
+static void open_when_told(struct move *move)
+{
+    if (move->kind == MOVE_FROM_DEVICE && move->finished == move->size &&
+        move->result == CUDA_SUCCESS && (move->flag == FLAG_NONE || move->flag == FLAG_TOLD))
+        gate_open(move->gate, move->ticket);
+}
+
+// The GPU sees what the device wrote before the stream goes on.
+static void open_when_written(struct move *move)
+{
+    if (move->kind != MOVE_TO_DEVICE || move->finished != move->size ||
+        move->result != CUDA_SUCCESS)
+        return;
+    CUresult result = enter(move);
+    if (result == CUDA_SUCCESS)
+        result = direct_flush();
+    if (result == CUDA_SUCCESS)
+        gate_open(move->gate, move->ticket);
+    else
+        move_fail(move, result);
+}
+
+static bool end_flight(struct flight *flight)
+{
+    struct move *move = flight->move;
+
+    move->flying--;
+    move->finished += flight->size;
+    if (flight->block) {
+        staging_give(flight->block);
+        reach_block_ended(move, flight->size);
+    } else {
+        open_when_written(move);
+    }
+    open_when_told(move);
+    return true;
+}
+
+static bool copy_is_over(struct flight *flight)
+{
+    CUresult result = enter(flight->move);
+
+    if (result == CUDA_SUCCESS && !staging_done(flight->block, &result))
+        return false;
+    if (result != CUDA_SUCCESS)
+        move_fail(flight->move, result);
+    return true;
+}
+
+// A flag that follows the move's data on the same queue cannot overtake it.
+static bool tell_flag(struct move *move)
+{
+    if (move->flag != FLAG_WANTED || move->stored != move->size || !idle_count ||
+        move->result != CUDA_SUCCESS)
+        return false;
+    struct flight *flight = begin(FLIGHT_SIGNALLING, move, NULL);
+    flight->index = move->flag_index;
+    flight->value = move->flag_value;
+    if (!post_signal(flight)) {
+        retire(flight);
+        return false;
+    }
+    move->flag = FLAG_FLYING;
+    move->flying++;
+    return true;
+}
+
+// Takes a flight one step further. Whether it is over; *ANY is set where something happened.
+static bool advance(struct flight *flight, bool *any)
+{
+    struct move *move = flight->move;
+    CUresult result;
+
+    switch (flight->stage) {
+    case FLIGHT_SIGNALLING:
+        return false; // the device tells
+    case FLIGHT_FETCHING:
+        if (!flight->posted && post(flight))
+            *any = true;
+        return false;
+    case FLIGHT_FETCHED:
+        if (move->result != CUDA_SUCCESS)
+            return end_flight(flight);
+        if (!move->ready)
+            return false;
+        *any = true;
+        flight->stage = FLIGHT_COPYING;
+        result = copy_to_device(flight);
+        if (result != CUDA_SUCCESS)
+            move_fail(move, result);
+        return result != CUDA_SUCCESS && end_flight(flight);
+    case FLIGHT_COPYING:
+        if (!copy_is_over(flight))
+            return false;
+        *any = true;
+        if (move->kind == MOVE_TO_DEVICE || move->result != CUDA_SUCCESS)
+            return end_flight(flight);
+        flight->stage = FLIGHT_STORING;
+        post(flight);
+        return false;
+    case FLIGHT_STORING:
+        if (!flight->posted && post(flight))
+            *any = true;
+        return false;
+    }
+    return false;
+}
+
+static bool advance_all(void)
+{
+    bool any = false;
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < active_count; i++) {
+        if (advance(active[i], &any)) {
+            idle[idle_count++] = active[i];
+            any = true;
+        } else {
+            active[kept++] = active[i];
+        }
+    }
+    active_count = kept;
+    return any;
+}
+
+// What the device has done since.
+static bool take_transfers(void)
+{
+    void *cookies[POLL_BATCH];
+    int count = link_transfer_poll(session.link, cookies, POLL_BATCH);
+
+    for (int i = 0; i < count; i++) {
+        struct flight *flight = cookies[i];
+        if (flight->stage != FLIGHT_SIGNALLING && ++flight->parts_over < box_parts(flight))
+            continue;
+        if (flight->stage == FLIGHT_FETCHING && flight->block) {
+            flight->stage = FLIGHT_FETCHED;
+            continue;
+        }
+        if (flight->stage == FLIGHT_STORING || flight->stage == FLIGHT_FETCHING) {
+            end_flight(flight);
+        } else if (flight->move) {
+            flight->move->flag = FLAG_TOLD;
+            flight->move->flying--;
+            open_when_told(flight->move);
+        } else {
+            atomic_fetch_sub(&signals, 1);
+        }
+        retire(flight);
+    }
+    if (count > 0)
+        pthread_cond_broadcast(&reach.mover.ended);
+    return count > 0;
+}
+
+// ---- moves ----
+
+static struct block *take_block(const struct move *move)
+{
+    if (idle_count == 0)
+        return NULL;
+    if (move->kind == MOVE_FROM_DEVICE)
+        return staging_take(STAGING_PULL, false);
+    return move->ready ? staging_take(STAGING_PUSH, false)
+                       : staging_take_spare(STAGING_PUSH, BLOCKS_KEPT);
+}
+
+// The same without a block: the stream must have come to the move, whose memory is its own then.
+static bool issue_direct(struct move *move)
+{
+    uint64_t left = move->size - move->issued;
+
+    // The first come of a row are the first served, so that none overtakes another for long.
+    if (move->follows && move->follows->issued < move->follows->size)
+        return false;
+    if (!idle_count || move->flying >= (!setup.worker.pipeline ? 1 : DIRECT_FLYING))
+        return false;
+    struct flight *flight = begin(
+        move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_STORING, move, NULL);
+    flight->offset = move->issued;
+    flight->size = left < DIRECT_PIECE ? (uint32_t)left : DIRECT_PIECE;
+    move->issued += flight->size;
+    move->flying++;
+    post(flight);
+    return true;
+}
+
+// Begins the next flight. False: it has to wait.
+static bool issue_one(struct move *move)
+{
+    if (move->direct)
+        return issue_direct(move);
+    struct block *block = reach_blocks_ready(move) ? take_block(move) : NULL;
+
+    if (!block)
+        return false;
+    struct flight *flight = begin(
+        move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_COPYING, move, block);
+    flight->offset = move->issued;
+    flight->size = reach_block_size(move);
+    CUresult result = CUDA_SUCCESS;
+    if (move->kind == MOVE_FROM_DEVICE)
+        result = copy_from_device(flight);
+    else if (!post(flight) && !flight->parts_posted)
+        result = CUDA_ERROR_NOT_READY;
+    if (result == CUDA_SUCCESS) {
+        reach_block_began(move, flight->size);
+        move->issued += flight->size;
+        move->flying++;
+        return true;
+    }
+    staging_give(block);
+    retire(flight);
+    if (result != CUDA_ERROR_NOT_READY)
+        move_fail(move, result);
+    return false;
+}
+
+static void look_whether_ready(struct move *move)
+{
+    CUresult result = enter(move);
+
+    if (result == CUDA_SUCCESS && move->follows)
+        result = move->follows->ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    else if (result == CUDA_SUCCESS)
+        result = driver.cuEventQuery(move->start);
+    if (result == CUDA_SUCCESS)
+        move->ready = true;
+    else if (result != CUDA_ERROR_NOT_READY)
+        move_fail(move, result);
+}
+
+static bool issue(struct move *move)
+{
+    bool any = false;
+
+    if (move->result == CUDA_SUCCESS && !move->ready) {
+        look_whether_ready(move);
+        any = move->ready;
+    }
+    if (move->result != CUDA_SUCCESS || !(move->ready || move->early))
+        return any;
+    while (move->issued < move->size && issue_one(move))
+        any = true;
+    return any;
+}
+
+// Whether the stream got as far as a move that failed before its turn is not known.
+static void let_follow(const struct move *over)
+{
+    for (struct move *move = reach.moves; move; move = move->next) {
+        if (move->follows != over)
+            continue;
+        move->follows = NULL;
+        if (over->ready)
+            move->ready = true;
+        else
+            move_fail(move, over->result);
+    }
+}
+
+static bool end_moves(void)
+{
+    bool any = false;
+
+    for (struct move **at = &reach.moves; *at;) {
+        struct move *move = *at;
+        bool wanted = move->finished != move->size || move->flag == FLAG_WANTED;
+        if (move->flying || (move->result == CUDA_SUCCESS && wanted)) {
+            at = &move->next;
+            continue;
+        }
+        *at = move->next;
+        let_follow(move);
+        if (move->start && enter(move) == CUDA_SUCCESS)
+            driver.cuEventDestroy_v2(move->start);
+        gate_release(move->gate);
+        if (move->direct)
+            direct_release(move->direct);
+        free(move);
+        pthread_cond_broadcast(&reach.mover.ended);
+        any = true;
+    }
+    return any;
+}
+
+// ---- signals ----
+
+static bool is_raised(const struct flight *flight)
+{
+    uint32_t now = __atomic_load_n(&pinned.staging->flags[flight->index], __ATOMIC_ACQUIRE);
+
+    return (int32_t)(now - flight->value) >= 0;
+}
+
+// Passes on the flags that the GPU has raised.
+static bool pass_signals(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < active_count && atomic_load(&signals); i++) {
+        struct flight *flight = active[i];
+        if (flight->stage != FLIGHT_SIGNALLING || flight->posted || flight->move ||
+            !is_raised(flight))
+            continue;
+        if (!post_signal(flight))
+            break;
+        any = true;
+    }
+    return any;
+}
+
+bool signal_begin(uint32_t index, uint32_t value)
+{
+    if (idle_count <= STAGING_BLOCKS_MAX / 2)
+        return false;
+    struct flight *flight = begin(FLIGHT_SIGNALLING, NULL, NULL);
+    flight->index = index;
+    flight->value = value;
+    atomic_fetch_add(&signals, 1);
+    pthread_cond_signal(&reach.mover.added);
+    return true;
+}
+
+static bool raised_but_not_told(void)
+{
+    for (unsigned i = 0; i < active_count; i++)
+        if (active[i]->stage == FLIGHT_SIGNALLING && !active[i]->move && is_raised(active[i]))
+            return true;
+    return false;
+}
+
+void reach_deliver(void)
+{
+    if (!session.reaches_memory || !atomic_load_explicit(&signals, memory_order_acquire))
+        return;
+    SCOPED_LOCK(&reach.mover.lock);
+    while (raised_but_not_told()) {
+        pthread_cond_signal(&reach.mover.added);
+        pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
+    }
+}
+
+// ---- the mover ----
+
+static bool make_progress(void)
+{
+    bool any = take_transfers();
+
+    any |= advance_all();
+    for (struct move *move = reach.moves; move; move = move->next)
+        any |= issue(move);
+    for (struct move *move = reach.moves; move; move = move->next)
+        any |= tell_flag(move);
+    any |= pass_signals();
+    any |= end_moves();
+    return any;
+}
+
+static bool any_move(void)
+{
+    return reach.moves || active_count;
+}
+
+static void forget_context(CUcontext context)
+{
+    SCOPED_LOCK(&reach.mover.lock);
+    for (struct move *move = reach.moves; move; move = move->next)
+        if (move->context == context) {
+            move->context = NULL;
+            move_fail(move, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        }
+    mover_forget_context(&reach.mover, context);
+}
+
+int reach_start(void)
+{
+    staging_prepare();
+    reach_blocks_start();
+    context_watch(forget_context);
+    direct_start(); // behind this, as it waits for moves that are to fail first
+    for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)
+        idle[idle_count] = &flights[idle_count];
+    return mover_start(&reach.mover);
+}

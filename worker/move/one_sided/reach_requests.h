@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests that have memory of the client reached (reach_requests.c). Of the thread that takes requests.
+#ifndef RGPU_WORKER_REACH_REQUESTS_H
+#define RGPU_WORKER_REACH_REQUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker/serve.h"
+#include "worker_driver.h"
+
+// Ends the use of a region once the copies that need it are over.
+void reach_forget_region(struct serve *serve, uint32_t region);
+// A copy between the device and a client's WIRE_HOST name, in stream order.
+void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
+                uint64_t size, CUstream stream);
+// The same for rows, between memory of the client and of the device, whose ranges have been checked.
+void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream);
+// Whether SIZE bytes from the client's WIRE_HOST name on are reached.
+bool reach_has(uint64_t host, uint64_t size);
+// Has flag INDEX of the client become VALUE once ours is.
+void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
+// Has the flag told right behind the data of the copy from the device that was the stream's last request;
+// false: there is no such copy any more.
+bool reach_flag(CUstream stream, uint32_t index, uint32_t value);
+// What is served next is more than copies and signals.
+void reach_break_row(void);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that the GPU and we share (pinned.c).
+#ifndef RGPU_WORKER_PINNED_H
+#define RGPU_WORKER_PINNED_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "transport/link.h"
+#include "worker_driver.h"
+
+enum { GATES = 1024 };
+
+// Region 0 and the gates, registered in the worker's first context; re-made after a reset.
+struct pinned {
+    CUcontext owner;                    // in which it is registered
+    struct shm_memory *shm;             // until a shm link owns it
+    const struct link_staging *staging; // region 0
+    CUdeviceptr staging_device, flags_device;
+    _Atomic uint32_t *gates;
+    CUdeviceptr gates_device;
+};
+extern struct pinned pinned;
+
+CUresult pinned_register(void); // the current context is the worker's first
+void pinned_unregister(void);
+
+#endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies from the GPU over a byte stream. The stream that a pull belongs to is held at a gate; a
+// thread copies the data block by block into staging blocks, sends each, and the GPU opens the gate
+// behind the last copy. Nothing that learns of the stream's progress passes the data.
+#include "worker/move/staged/pull.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/contexts.h"
+#include "worker/events.h"
+#include "worker/move/gates.h"
+#include "worker/move/mover.h"
+#include "worker/move/staging.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+struct pull {
+    uint32_t id;
+    CUdeviceptr src;
+    uint64_t size;
+    uint64_t issued; // bytes whose copies have been queued
+    uint64_t sent;
+    CUcontext context;
+    CUevent start;   // recorded where the client's stream was
+    bool ready;      // the GPU has passed it
+    int gate;
+    uint32_t ticket;
+    CUresult result;
+    unsigned flying; // blocks with a copy under way
+    struct pull *next;
+};
+
+struct flight {
+    struct pull *job;
+    struct block *block;
+    uint64_t offset;
+    uint32_t size;
+};
+
+static bool any_job(void);
+static bool make_progress(void);
+static struct mover mover = MOVER(.has_work = any_job, .advance = make_progress);
+static struct pull *jobs; // under the mover's lock, oldest first; only it takes them out
+static _Atomic unsigned job_count;
+static struct flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
+static unsigned flight_head, flight_count;
+
+// ---- the mover ----
+
+static CUresult issue_one(struct pull *job, CUstream stream, struct block *block)
+{
+    uint64_t left = job->size - job->issued;
+    uint32_t block_size = staging_block_size(STAGING_PULL);
+    uint32_t size = left < block_size ? (uint32_t)left : block_size;
+    CUresult result =
+        driver.cuMemcpyDtoHAsync_v2(block->data, job->src + job->issued, size, stream);
+
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(block, job->context, stream);
+    // Behind the mark: when the gate is open the block is known to be done.
+    if (result == CUDA_SUCCESS && size == left)
+        result = gate_open_from(stream, job->gate, job->ticket);
+    if (result != CUDA_SUCCESS)
+        return result;
+    flights[(flight_head + flight_count++) % STAGING_BLOCKS_MAX] =
+        (struct flight){.job = job, .block = block, .offset = job->issued, .size = size};
+    job->issued += size;
+    job->flying++;
+    return CUDA_SUCCESS;
+}
+
+static void fail(struct pull *job, CUresult result)
+{
+    job->result = result;
+    gate_open(job->gate, job->ticket); // nothing is to wait for data that will not come
+}
+
+// Queues as many copies as there are blocks; under lock.
+static bool issue(struct pull *job)
+{
+    CUresult result = job->result == CUDA_SUCCESS ? mover_enter(&mover, job->context) : job->result;
+    CUstream stream = NULL;
+    struct block *block;
+    bool any = false;
+
+    if (job->result != CUDA_SUCCESS || job->issued == job->size)
+        return false;
+    if (result == CUDA_SUCCESS && !job->ready) {
+        result = driver.cuEventQuery(job->start);
+        if (result == CUDA_ERROR_NOT_READY)
+            return false;
+        job->ready = result == CUDA_SUCCESS;
+    }
+    if (result == CUDA_SUCCESS)
+        result = mover_stream(&mover, job->context, 0, &stream);
+    while (result == CUDA_SUCCESS && job->issued < job->size &&
+           (block = staging_take(STAGING_PULL, false))) {
+        result = issue_one(job, stream, block);
+        if (result != CUDA_SUCCESS)
+            staging_give(block);
+        any = true;
+    }
+    if (result != CUDA_SUCCESS)
+        fail(job, result);
+    return any || result != CUDA_SUCCESS;
+}
+
+static void send_block(const struct flight *flight)
+{
+    struct {
+        struct wire_event event;
+        struct wire_data data;
+    } record = {
+        .event = {.size = sizeof(record), .kind = EVENT_DATA},
+        .data = {.job = flight->job->id, .size = flight->size, .offset = flight->offset},
+    };
+
+    // A link that is down is the reading thread's matter.
+    if (link_send_bulk(session.link, &record, sizeof(record), flight->block->data, flight->size))
+        log_debug("data of pull=%u was not sent", flight->job->id);
+}
+
+// Sends the oldest block when its copy is over; the lock is given up meanwhile.
+static bool send_next(void)
+{
+    CUresult result;
+
+    if (!flight_count)
+        return false;
+    struct flight flight = flights[flight_head];
+    if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS && !staging_done(flight.block, &result))
+        return false;
+    if (mover.current != flight.job->context)
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    flight_head = (flight_head + 1) % STAGING_BLOCKS_MAX;
+    flight_count--;
+    if (result != CUDA_SUCCESS && flight.job->result == CUDA_SUCCESS)
+        fail(flight.job, result);
+    pthread_mutex_unlock(&mover.lock);
+    if (flight.job->result == CUDA_SUCCESS)
+        send_block(&flight);
+    staging_give(flight.block);
+    pthread_mutex_lock(&mover.lock);
+    flight.job->flying--;
+    flight.job->sent += flight.size;
+    return true;
+}
+
+static bool is_over(const struct pull *job)
+{
+    return !job->flying && (job->result != CUDA_SUCCESS || job->sent == job->size);
+}
+
+static void end_job(struct pull *job)
+{
+    struct wire_job_end end = {.job = job->id, .result = (int32_t)job->result};
+
+    event_send(EVENT_PULLED, &end, sizeof(end), 0);
+    if (job->context && mover_enter(&mover, job->context) == CUDA_SUCCESS)
+        driver.cuEventDestroy_v2(job->start);
+    gate_release(job->gate);
+    free(job);
+}
+
+static bool end_jobs(void)
+{
+    bool any = false;
+
+    for (struct pull **at = &jobs; *at;) {
+        struct pull *job = *at;
+        if (!is_over(job)) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        end_job(job);
+        atomic_fetch_sub(&job_count, 1);
+        pthread_cond_broadcast(&mover.ended);
+        any = true;
+    }
+    return any;
+}
+
+static bool make_progress(void)
+{
+    bool any = false;
+
+    for (struct pull *job = jobs; job; job = job->next)
+        any |= issue(job);
+    any |= send_next();
+    any |= end_jobs();
+    return any;
+}
+
+static bool any_job(void)
+{
+    return jobs;
+}
+
+static void forget_context(CUcontext context)
+{
+    SCOPED_LOCK(&mover.lock);
+    for (struct pull *job = jobs; job; job = job->next)
+        if (job->context == context) {
+            job->context = NULL;
+            if (job->result == CUDA_SUCCESS)
+                fail(job, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        }
+    mover_forget_context(&mover, context);
+}
+
+int pull_start(void)
+{
+    context_watch(forget_context);
+    return mover_start(&mover);
+}
+
+// ---- requests ----
+
+static CUresult place(const struct gate_pass *pass, struct pull *job, CUstream stream)
+{
+    CUresult result = driver.cuEventCreate(&job->start, CU_EVENT_DISABLE_TIMING);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = driver.cuEventRecord(job->start, stream);
+    if (result == CUDA_SUCCESS && (job->gate = gate_take(pass, GATE_OF_COPY, &job->ticket)) < 0)
+        result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (result == CUDA_SUCCESS)
+        result = gate_hold(stream, job->gate, job->ticket);
+    if (result == CUDA_SUCCESS)
+        return result;
+    if (job->gate >= 0)
+        gate_release(job->gate);
+    driver.cuEventDestroy_v2(job->start);
+    return result;
+}
+
+static void append(struct pull *job)
+{
+    SCOPED_LOCK(&mover.lock);
+    struct pull **at = &jobs;
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    atomic_fetch_add(&job_count, 1);
+    pthread_cond_signal(&mover.added);
+}
+
+// A pull that cannot start tells the client so, which waits for its end.
+static void refuse(uint32_t id, CUresult result)
+{
+    struct wire_job_end end = {.job = id, .result = (int32_t)result};
+
+    event_send(EVENT_PULLED, &end, sizeof(end), 0);
+}
+
+void serve_pull(struct serve *serve, const struct args_pull *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    GATE_PASS(pass);
+
+    if (!session.streams_bytes || !args->size)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    struct pull *job = calloc(1, sizeof(*job));
+    if (!job)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve) && serve_device_range(serve, args->src, args->size)) {
+        *job = (struct pull){.id = args->job, .src = args->src, .size = args->size,
+                             .context = serve->current, .gate = -1};
+        serve_fail(serve, place(&pass, job, stream));
+    }
+    if (serve_failed(serve)) {
+        free(job);
+        refuse(args->job, serve->result);
+        serve->result = CUDA_SUCCESS; // told already
+        return;
+    }
+    append(job);
+}
+
+static bool copied_but_not_sent(void)
+{
+    for (const struct pull *job = jobs; job; job = job->next)
+        if (gate_is_open(job->gate, job->ticket))
+            return true;
+    return false;
+}
+
+void pull_deliver(void)
+{
+    if (!atomic_load_explicit(&job_count, memory_order_acquire))
+        return;
+    SCOPED_LOCK(&mover.lock);
+    while (copied_but_not_sent()) {
+        pthread_cond_signal(&mover.added);
+        pthread_cond_wait(&mover.ended, &mover.lock);
+    }
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies to the GPU over a byte stream. The stream that a push belongs to is held at a gate; the data
+// comes block by block and is copied on a stream of our own, whose last step opens the gate.
+#include "worker/move/staged/push.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/contexts.h"
+#include "worker/events.h"
+#include "worker/expected.h"
+#include "worker/move/deliver.h"
+#include "worker/move/gates.h"
+#include "worker/move/mover.h"
+#include "worker/move/staging.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+enum { JOBS_MAX = 256, LANES_MAX = 64 };
+
+// A stream of ours that one push uses at a time: a push that waits for its place in the client's
+// stream holds up no other.
+struct lane {
+    CUcontext context; // NULL: the lane does not exist
+    CUstream stream;
+    CUevent start;
+    bool busy;
+};
+
+struct push {
+    bool used;
+    uint32_t id;
+    CUdeviceptr dst;
+    uint64_t size, received;
+    struct lane *lane; // NULL: the data goes nowhere, as the push has failed
+    int gate;          // -1: none is held
+    uint32_t ticket;
+};
+
+// A block on its way to the GPU, and what ends with it.
+struct flight {
+    struct block *block;
+    struct lane *lane; // not NULL with the last block: free from then on
+    int gate;          // likewise, -1: none
+    bool credit;       // the client may send another one for it
+};
+
+static struct push jobs[JOBS_MAX];     // under jobs_lock
+static struct lane lanes[LANES_MAX];   // under the mover's lock
+static struct flight flights[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
+static unsigned flight_count;
+static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the mover's
+
+static bool any_flight(void);
+static bool see_off(void);
+static struct mover mover = MOVER(.has_work = any_flight, .advance = see_off);
+
+// ---- lanes ----
+
+static CUresult make_lane(struct lane *lane, CUcontext context)
+{
+    CUresult result = own_stream_create(&lane->stream);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = driver.cuEventCreate(&lane->start, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS) {
+        driver.cuStreamDestroy_v2(lane->stream);
+        return result;
+    }
+    lane->context = context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult take_lane(CUcontext context, struct lane **out)
+{
+    struct lane *found = NULL, *unmade = NULL;
+    CUresult result = CUDA_SUCCESS;
+
+    pthread_mutex_lock(&mover.lock);
+    for (unsigned i = 0; i < LANES_MAX && !found; i++) {
+        if (lanes[i].context == context && !lanes[i].busy)
+            found = &lanes[i];
+        else if (!lanes[i].context && !lanes[i].busy && !unmade)
+            unmade = &lanes[i];
+    }
+    if (!found && unmade && (result = make_lane(unmade, context)) == CUDA_SUCCESS)
+        found = unmade;
+    if (found)
+        found->busy = true;
+    else if (result == CUDA_SUCCESS)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&mover.lock);
+    *out = found;
+    return result;
+}
+
+static void forget_context(CUcontext context)
+{
+    SCOPED_LOCK(&mover.lock);
+    for (unsigned i = 0; i < LANES_MAX; i++) {
+        if (lanes[i].context != context)
+            continue;
+        driver.cuStreamDestroy_v2(lanes[i].stream);
+        driver.cuEventDestroy_v2(lanes[i].start);
+        lanes[i].context = NULL;
+    }
+}
+
+// ---- the thread that sees blocks off ----
+
+static void finish(const struct flight *flight)
+{
+    struct wire_credit credit = {.blocks = 1};
+
+    staging_give(flight->block);
+    if (flight->gate >= 0)
+        gate_release(flight->gate);
+    if (flight->credit)
+        event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
+}
+
+static bool any_flight(void)
+{
+    return flight_count > 0;
+}
+
+// Takes every flight that is over out of the list.
+static bool see_off(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < flight_count;) {
+        CUresult result;
+        if (!staging_done(flights[i].block, &result)) {
+            i++;
+            continue;
+        }
+        struct flight over = flights[i];
+        memmove(&flights[i], &flights[i + 1], (--flight_count - i) * sizeof(flights[0]));
+        if (over.lane)
+            over.lane->busy = false;
+        any = true;
+        pthread_mutex_unlock(&mover.lock);
+        finish(&over);
+        pthread_mutex_lock(&mover.lock);
+    }
+    return any;
+}
+
+int push_start(void)
+{
+    struct wire_credit credit;
+
+    staging_prepare();
+    context_watch(forget_context);
+    credit = (struct wire_credit){.blocks = staging_blocks(STAGING_PUSH)};
+    int err = mover_start(&mover);
+    if (!err)
+        event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
+    return err;
+}
+
+static void add_flight(struct flight flight)
+{
+    SCOPED_LOCK(&mover.lock);
+    flights[flight_count++] = flight;
+    pthread_cond_signal(&mover.added);
+}
+
+void push_see_off(struct block *block)
+{
+    add_flight((struct flight){.block = block, .gate = -1});
+}
+
+// ---- requests ----
+
+// jobs_lock is held.
+static struct push *find_job(uint32_t id)
+{
+    for (unsigned i = 0; i < JOBS_MAX; i++)
+        if (jobs[i].used && jobs[i].id == id)
+            return &jobs[i];
+    return NULL;
+}
+
+static bool add_job(const struct push *job)
+{
+    for (unsigned i = 0; i < JOBS_MAX; i++)
+        if (!jobs[i].used) {
+            jobs[i] = *job;
+            return true;
+        }
+    return false;
+}
+
+bool check_push_block(const void *raw)
+{
+    const struct args_push_block *args = raw;
+
+    return session.streams_bytes && args->size && args->size <= staging_block_size(STAGING_PUSH);
+}
+
+bool push_has_begun(uint32_t job)
+{
+    SCOPED_LOCK(&jobs_lock);
+    return find_job(job);
+}
+
+// The lane starts where the client's stream is now, and the client's stream stops behind that.
+static CUresult place(const struct gate_pass *pass, struct push *job, CUcontext context,
+                      CUstream stream)
+{
+    CUresult result = take_lane(context, &job->lane);
+
+    if (result == CUDA_SUCCESS)
+        result = driver.cuEventRecord(job->lane->start, stream);
+    if (result == CUDA_SUCCESS)
+        result = driver.cuStreamWaitEvent(job->lane->stream, job->lane->start, 0);
+    if (result == CUDA_SUCCESS && (job->gate = gate_take(pass, GATE_OF_COPY, &job->ticket)) < 0)
+        result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (result == CUDA_SUCCESS)
+        result = gate_hold(stream, job->gate, job->ticket);
+    if (result == CUDA_SUCCESS)
+        return result;
+    if (job->gate >= 0)
+        gate_release(job->gate);
+    job->gate = -1;
+    if (job->lane) {
+        pthread_mutex_lock(&mover.lock);
+        job->lane->busy = false;
+        pthread_mutex_unlock(&mover.lock);
+        job->lane = NULL;
+    }
+    return result;
+}
+
+// Nothing is to wait for data that will not come.
+static void give_up(struct push *job)
+{
+    if (job->gate >= 0) {
+        gate_open(job->gate, job->ticket);
+        gate_release(job->gate);
+        job->gate = -1;
+    }
+    if (job->lane) {
+        pthread_mutex_lock(&mover.lock);
+        job->lane->busy = false;
+        pthread_mutex_unlock(&mover.lock);
+        job->lane = NULL;
+    }
+}
+
+// The driver calls this when the lane has come to its start: what was to write to the client's
+// memory before has done so, and the data may be read from there.
+static void CUDA_CB want_data(void *job)
+{
+    struct wire_wanted wanted = {.job = (uint32_t)(uintptr_t)job};
+
+    deliver_all();
+    event_send(EVENT_WANTED, &wanted, sizeof(wanted), 0);
+}
+
+static CUresult ask_when_due(const struct push *job)
+{
+    return driver.cuLaunchHostFunc ? driver.cuLaunchHostFunc(job->lane->stream, want_data,
+                                                             (void *)(uintptr_t)job->id)
+                                   : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    GATE_PASS(pass);
+    struct push job = {
+        .used = true, .id = args->job, .dst = args->dst, .size = args->size, .gate = -1};
+
+    pthread_mutex_lock(&jobs_lock);
+    bool known = find_job(args->job);
+    pthread_mutex_unlock(&jobs_lock);
+    if (!session.streams_bytes || !args->size || known) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    expected_add();
+    // A push that fails from the start still has to swallow its blocks.
+    if (!serve_failed(serve) && serve_device_range(serve, args->dst, args->size))
+        serve_fail(serve, place(&pass, &job, serve->current, stream));
+    pthread_mutex_lock(&jobs_lock);
+    bool added_job = add_job(&job);
+    pthread_mutex_unlock(&jobs_lock);
+    if (!added_job) {
+        give_up(&job);
+        expected_came();
+        serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    } else if (args->late) {
+        if (job.lane)
+            serve_fail(serve, ask_when_due(&job));
+        if (serve_failed(serve)) // its data is asked for all the same, to be swallowed
+            want_data((void *)(uintptr_t)job.id);
+    }
+}
+
+static void drop_block(struct block *block)
+{
+    const struct flight nothing_else = {.block = block, .gate = -1, .credit = true};
+
+    finish(&nothing_else);
+}
+
+static CUresult fly(struct serve *serve, struct push *job, struct block *block, uint64_t offset,
+                    uint32_t size)
+{
+    bool last = job->received == job->size;
+    CUcontext context = job->lane->context;
+
+    if (!context)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = CUDA_SUCCESS;
+    if (serve->current != context) {
+        result = driver.cuCtxSetCurrent(context);
+        serve->current = result == CUDA_SUCCESS ? context : NULL;
+    }
+    if (result == CUDA_SUCCESS)
+        result = driver.cuMemcpyHtoDAsync_v2(job->dst + offset, block->data, size,
+                                             job->lane->stream);
+    if (result == CUDA_SUCCESS && last)
+        result = gate_open_from(job->lane->stream, job->gate, job->ticket);
+    if (result == CUDA_SUCCESS)
+        result = staging_mark(block, context, job->lane->stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    add_flight((struct flight){.block = block, .lane = last ? job->lane : NULL,
+                               .gate = last ? job->gate : -1, .credit = true});
+    return CUDA_SUCCESS;
+}
+
+static bool fits(const struct push *job, const struct args_push_block *args)
+{
+    return args->size <= job->size - job->received && args->offset <= job->size &&
+           args->size <= job->size - args->offset;
+}
+
+// The block goes to the GPU, or back where the push is not what it should be; jobs_lock is held.
+static void take_block(struct serve *serve, struct block *block,
+                       const struct args_push_block *args)
+{
+    struct push *job = find_job(args->job);
+
+    if (!job || !fits(job, args)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        drop_block(block);
+        return;
+    }
+    job->received += args->size;
+    CUresult result =
+        job->lane ? fly(serve, job, block, args->offset, args->size) : CUDA_ERROR_NOT_READY;
+    if (result != CUDA_SUCCESS) {
+        // The first failure of this push has been told; the rest of its data is only swallowed. Data
+        // for a context that the client has ended is nobody's failure.
+        if (job->lane && result != CUDA_ERROR_CONTEXT_IS_DESTROYED)
+            serve_fail(serve, result);
+        give_up(job);
+        drop_block(block);
+    }
+    if (job->received == job->size) {
+        job->used = false;
+        expected_came();
+    }
+}
+
+void serve_push_block(struct serve *serve, const struct args_push_block *args)
+{
+    struct block *block = staging_take(STAGING_PUSH, true);
+
+    if (serve->payload) {
+        memcpy(block->data, serve->payload, args->size);
+    } else if (link_receive_bulk(session.link, block->data, args->size)) {
+        staging_give(block);
+        return; // the reading thread ends the session
+    }
+    SCOPED_LOCK(&jobs_lock);
+    take_block(serve, block, args);
+}

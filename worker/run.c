@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One client from its grant to the end of the process: the two prove themselves to each other, agree on a
+// transport, and the main thread watches over the rest.
+#include "worker/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/control_stream.h"
+#include "common/log.h"
+#include "common/tls.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/events.h"
+#include "worker/intake/dispatch.h"
+#include "worker/move/one_sided/reach.h"
+#include "worker/move/staged/pull.h"
+#include "worker/move/staged/push.h"
+#include "worker/session.h"
+#include "worker/welcome.h"
+
+enum {
+    MEETING_TIMEOUT_MS = 30000, // for the client to prove itself
+    REPORT_INTERVAL_MS = 1000,
+    IDLE_INTERVAL_MS = 5000,   // after a second in which nothing changed
+    FAREWELL_MS = 100,         // for the last words to a client
+    LAST_WORD_MS = 20,
+};
+
+static void *say_farewell(void *text)
+{
+    event_send(EVENT_ENDING, text, (uint32_t)strlen(text) + 1, (uint32_t)strlen(text) + 1);
+    return NULL;
+}
+
+// The client may not be reading any more, so that telling it must not take long.
+static void end_by_order(const struct control_end *end)
+{
+    static char text[sizeof(end->text)];
+    struct timespec deadline;
+    pthread_t thread;
+
+    snprintf(text, sizeof(text), "%s", end->text);
+    if (session.link && !pthread_create(&thread, NULL, say_farewell, text)) {
+        clock_gettime(CLOCK_REALTIME, &deadline);
+        deadline.tv_nsec += FAREWELL_MS * 1000000L;
+        deadline.tv_sec += deadline.tv_nsec / 1000000000L;
+        deadline.tv_nsec %= 1000000000L;
+        pthread_timedjoin_np(thread, NULL, &deadline);
+    }
+    session_end(end->reason, "%s", end->text);
+}
+
+// ---- the client ----
+
+static int give_secret(void *argument, const void *identity, size_t size,
+                       uint8_t key[TLS_SECRET_BYTES])
+{
+    const struct control_grant *grant = argument;
+
+    memcpy(key, grant->secret, TLS_SECRET_BYTES);
+    return 0;
+}
+
+// The client and the supervisor have proved themselves to each other; the secret that they share
+// since then is what the supervisor passed on.
+static int meet_client(struct control_grant *grant, struct control_stream *stream)
+{
+    if (grant->protection == CONTROL_PROTECTION_NONE)
+        return 0;
+    int err = tls_server(stream->fd, give_secret, grant,
+                         grant->protection == CONTROL_PROTECTION_PRIVACY, &stream->tls);
+    if (!err)
+        err = control_secure(stream, control_now_ms() + MEETING_TIMEOUT_MS);
+    explicit_bzero(grant->secret, sizeof(grant->secret));
+    return err;
+}
+
+// ---- running ----
+
+static void take_order(void)
+{
+    struct control_frame frame = {0};
+    struct control_end end = {.reason = CONTROL_END_REASON_SHUTDOWN};
+    int passed = -1;
+    int err = control_receive_packet(session.control, &frame, &passed);
+
+    if (err == -EAGAIN)
+        return;
+    if (!err)
+        err = control_decode(&frame, CONTROL_END, &end);
+    if (err)
+        snprintf(end.text, sizeof(end.text), "the supervisor is gone");
+    end_by_order(&end);
+}
+
+static void watch(int client_fd)
+{
+    int interval = REPORT_INTERVAL_MS;
+
+    for (;;) {
+        struct pollfd fds[] = {{.fd = session.control, .events = POLLIN},
+                               {.fd = client_fd, .events = POLLRDHUP}};
+        int n = poll(fds, 2, interval);
+        if (n < 0 && errno != EINTR)
+            session_end(CONTROL_END_REASON_INTERNAL, "poll: %s", strerror(errno));
+        if (n > 0 && fds[1].revents) {
+            // The thread that reads may know better why the connection is down.
+            poll(NULL, 0, LAST_WORD_MS);
+            session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client is gone");
+        }
+        if (n > 0 && fds[0].revents)
+            take_order();
+        interval = session_report() ? REPORT_INTERVAL_MS : IDLE_INTERVAL_MS;
+    }
+}
+
+void run_session(int control_fd, struct control_grant *grant, int client_fd)
+{
+    struct control_stream stream = {.fd = client_fd};
+    char name[32];
+
+    session.control = control_fd;
+    snprintf(name, sizeof(name), "session=%llu", (unsigned long long)grant->session);
+    log_set_thread_context(name);
+    log_info("serving client=\"%s\" devices=%u protection=%s", grant->client,
+             grant->devices_count, control_protection_name(grant->protection));
+    int err = session_take_grant(grant);
+    if (err)
+        session_end(CONTROL_END_REASON_INTERNAL, "the grant cannot be served: %s", strerror(-err));
+    err = meet_client(grant, &stream);
+    if (!err)
+        err = welcome_client(session.control, grant, &stream);
+    if (err == -ECONNRESET || err == -EPIPE)
+        session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client left during the handshake");
+    if (err)
+        session_end(CONTROL_END_REASON_CLIENT_ERROR, "handshake failed: %s",
+                    stream.tls && *tls_problem(stream.tls) ? tls_problem(stream.tls)
+                                                           : strerror(-err));
+    tls_discard(&stream.tls);
+    session.reaches_memory = link_memory(session.link) == LINK_MEMORY_REACHED;
+    session.streams_bytes = link_memory(session.link) == LINK_MEMORY_APART;
+    log_info("transport=%s reason=\"%s\"", link_name(session.link), session.transport_reason);
+    if (session.streams_bytes && (push_start() || pull_start()))
+        session_end(CONTROL_END_REASON_INTERNAL, "no threads for transfers");
+    if (session.reaches_memory && reach_start())
+        session_end(CONTROL_END_REASON_INTERNAL, "no thread for transfers");
+    session_report();
+    dispatch_start();
+    watch(client_fd);
+    __builtin_unreachable();
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What handlers of requests call: the client's handles, addresses and strings, checked, and the reply.
+#include "worker/serve.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/handle_table.h"
+#include "common/log.h"
+#include "proto/wire.h"
+#include "worker/account/allocation.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+#include "cuda_ops.h"
+#include "worker_driver.h"
+
+struct serve *serve_new(void)
+{
+    struct serve *serve = calloc(1, sizeof(*serve));
+
+    if (!serve)
+        return NULL;
+    serve->record = aligned_alloc(64, WIRE_RECORD_MAX);
+    serve->bytes = aligned_alloc(64, SERVE_BYTES_MAX);
+    if (!serve->record || !serve->bytes)
+        serve_free(&serve);
+    return serve;
+}
+
+void serve_free(struct serve **serve)
+{
+    free((*serve)->record);
+    free((*serve)->bytes);
+    free(*serve);
+    *serve = NULL;
+}
+
+void serve_fail(struct serve *serve, CUresult result)
+{
+    if (serve->result == CUDA_SUCCESS)
+        serve->result = result;
+}
+
+bool serve_failed(const struct serve *serve)
+{
+    return serve->result != CUDA_SUCCESS;
+}
+
+bool serve_require(struct serve *serve, const void *function)
+{
+    if (!function)
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+    return function && !serve_failed(serve);
+}
+
+// ---- handles ----
+
+void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle)
+{
+    if (kind == HANDLE_STREAM && handle <= 1)
+        return (void *)(uintptr_t)handle;
+    void *object = handle_find(session.handles, handle, kind);
+    if (!object && kind == HANDLE_FUNCTION)
+        object = handle_find(session.handles, handle, HANDLE_KERNEL);
+    if (!object)
+        serve_fail(serve, kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT
+                                                 : CUDA_ERROR_INVALID_HANDLE);
+    return object;
+}
+
+CUdevice serve_device(struct serve *serve, int32_t device)
+{
+    if (device >= 0 && (unsigned)device < session.device_count)
+        return gpus.list[session.ordinals[device]].handle;
+    serve_fail(serve, CUDA_ERROR_INVALID_DEVICE);
+    return CU_DEVICE_INVALID;
+}
+
+uint64_t serve_context(const struct serve *serve)
+{
+    return serve->request->context;
+}
+
+void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object,
+                uint64_t parent)
+{
+    if (handle_type(handle) != (unsigned)kind || handle_bind(session.handles, handle, object)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_HANDLE);
+        return;
+    }
+    session.notes[handle_index(handle)] = (struct handle_note){.parent = parent};
+}
+
+static void forget_if_child(void *opaque, uint64_t handle, void *object)
+{
+    uint64_t wanted = *(const uint64_t *)opaque, parent = handle;
+
+    // Notes outlive their handles, so the chain holds even where its middle is gone already.
+    for (unsigned depth = 0; depth < 4 && parent; depth++) {
+        parent = session.notes[handle_index(parent)].parent;
+        if (parent == wanted) {
+            handle_release(session.handles, handle, handle_type(handle));
+            return;
+        }
+    }
+}
+
+void serve_forget_children(uint64_t parent)
+{
+    if (parent)
+        handle_table_each(session.handles, 0, forget_if_child, &parent);
+}
+
+void serve_unbind(struct serve *serve, enum handle_kind kind, uint64_t handle)
+{
+    if (!handle_release(session.handles, handle, kind))
+        return;
+    if (kind == HANDLE_CONTEXT || kind == HANDLE_MODULE || kind == HANDLE_LIBRARY)
+        serve_forget_children(handle);
+}
+
+struct search {
+    const void *object;
+    uint64_t found;
+};
+
+static void compare(void *opaque, uint64_t handle, void *object)
+{
+    struct search *search = opaque;
+
+    if (object == search->object)
+        search->found = handle;
+}
+
+uint64_t serve_handle_of(enum handle_kind kind, const void *object)
+{
+    struct search search = {.object = object};
+
+    handle_table_each(session.handles, kind, compare, &search);
+    return search.found;
+}
+
+// ---- what comes behind the arguments ----
+
+bool serve_bytes(struct serve *serve, const void *at, uint32_t length)
+{
+    if (length <= (size_t)(serve->end - (const uint8_t *)at))
+        return true;
+    serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    return false;
+}
+
+const char *serve_string(struct serve *serve, const void *at, uint32_t length)
+{
+    const char *text = at;
+
+    if (!serve_bytes(serve, at, length))
+        return NULL;
+    if (length && text[length - 1] == '\0')
+        return text;
+    serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    return NULL;
+}
+
+// ---- replies ----
+
+void serve_reply(struct serve *serve, const void *reply, size_t size)
+{
+    if (size > sizeof(serve->fixed)) {
+        log_error("op=%s reply=%zu is longer than a reply may be",
+                  cuda_op_name(serve->request->op), size);
+        serve_fail(serve, CUDA_ERROR_UNKNOWN);
+        return;
+    }
+    memcpy(serve->fixed, reply, size);
+    serve->fixed_size = (uint32_t)size;
+}
+
+void serve_reply_bytes(struct serve *serve, const void *bytes, size_t size)
+{
+    if (size > SERVE_BYTES_MAX) {
+        log_error("op=%s bytes=%zu is more than a reply carries",
+                  cuda_op_name(serve->request->op), size);
+        serve_fail(serve, CUDA_ERROR_UNKNOWN);
+        return;
+    }
+    if (bytes != serve->bytes)
+        memcpy(serve->bytes, bytes, size);
+    serve->bytes_size = (uint32_t)size;
+}
+
+uint32_t serve_reply_room(const struct serve *serve, uint32_t wanted)
+{
+    return wanted < WIRE_INLINE_MAX ? wanted : WIRE_INLINE_MAX;
+}
+
+// ---- addresses ----
+
+static bool known_by_driver(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    CUmemorytype type = 0;
+    CUdeviceptr base = 0;
+    size_t size = 0;
+
+    if (!driver.cuPointerGetAttribute ||
+        driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
+            CUDA_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE ||
+        driver.cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) !=
+            CUDA_SUCCESS ||
+        driver.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) !=
+            CUDA_SUCCESS)
+        return false;
+    *start = base;
+    *end = base + size;
+    return address >= *start && address < *end;
+}
+
+bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size)
+{
+    uint32_t epoch = atomic_load_explicit(&session.memory_epoch, memory_order_acquire);
+
+    if (serve->known_epoch != epoch || address < serve->known_start ||
+        address >= serve->known_end) {
+        if (!allocation_find(address, &serve->known_start, &serve->known_end) &&
+            !known_by_driver(address, &serve->known_start, &serve->known_end)) {
+            serve->known_end = 0;
+            serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+            return false;
+        }
+        serve->known_epoch = epoch;
+    }
+    if (size <= serve->known_end - address)
+        return true;
+    serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    return false;
+}

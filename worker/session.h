@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one session of this worker (session.c). Who may write a field is said there; any thread reads it.
+#ifndef RGPU_WORKER_SESSION_H
+#define RGPU_WORKER_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/control_stream.h"
+#include "common/handle_table.h"
+#include "transport/link.h"
+#include "worker/gpus.h"
+
+struct ledger;
+
+struct client_session {
+    uint64_t id;
+    int control; // the socket of the supervisor
+    struct link *link;
+    struct handle_table *handles;
+    struct handle_note *notes; // by handle_index
+    int ordinals[GPUS_MAX]; // the session's devices
+    unsigned device_count;
+    uint64_t lease_budget;     // bytes of all devices together; 0: none
+    bool budgeted;             // there is that, or one of a device
+    struct ledger *account;    // of the lease on this box; NULL: no other process counts
+    int account_line;
+    bool streams_bytes;        // the link neither shares nor reaches memory
+    bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
+    char transport[16];
+    char transport_reason[256];
+    _Atomic uint64_t calls;
+    _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
+    _Atomic int deferred;      // CUresult of the first async failure not yet told
+    _Atomic uint32_t context_epoch; // changes when a context goes away
+    _Atomic uint32_t memory_epoch;  // changes when device or mapped memory goes away
+    _Atomic bool prints;       // a loaded image may print
+};
+extern struct client_session session;
+
+// What we keep about a bound handle, beside the driver's object.
+struct handle_note {
+    uint64_t parent;          // handle of the context, module or library that it dies with
+    uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
+    union {
+        uint32_t event_flags; // of an event, as it was made
+        int32_t pool_device;  // of a pool: which device's memory it has
+        uint32_t frame_bytes; // of a function or kernel: local memory of each thread
+    };
+};
+
+// Maps the account that all sessions of the lease share; -1: there is none. -errno.
+int session_open_account(const struct control_grant *grant, int account_fd)
+    __attribute__((warn_unused_result));
+// Takes the devices and budgets that the supervisor grants. -errno.
+int session_take_grant(const struct control_grant *grant) __attribute__((warn_unused_result));
+// Ends the process after telling the supervisor; any thread, first one wins.
+void session_end(enum control_end_reason reason, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+bool session_report(void); // STATS, when something changed
+int session_device_of(CUdevice handle);
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a client is told of its GPUs (snapshot.c).
+#ifndef RGPU_WORKER_SNAPSHOT_H
+#define RGPU_WORKER_SNAPSHOT_H
+
+#include <stddef.h>
+
+// The description of the granted devices; heap, the caller's. NULL: no memory.
+void *snapshot_make(const int *ordinals, unsigned count, size_t *size);
+void snapshot_prepare(void); // asks the driver beforehand
+
+#endif

@@ -4,5 +4,5 @@ RGPUCTL_SOURCES := $(wildcard admin-cli/*.c)
 
 $(call program,rgpuctl,$(RGPUCTL_SOURCES),rgpucommon,\
     $$(COMMON_LIBS) -ljansson -lmunge -lsmartcols)
-INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755 \
-                 admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644
+INSTALL_FILES += $(B)/bin/rgpuctl:$(BINDIR)/rgpuctl:0755:tools \
+                 admin-cli/rgpuctl.bash-completion:$(COMPLETIONDIR)/rgpuctl:0644:tools

@@ -15,16 +15,16 @@ $(B)/gen/broker/status_page.h: broker/status.html broker/embed.py
 	$(call say,GEN,$@)
 	$(Q)$(PYTHON) broker/embed.py status_page $< >$@.tmp && mv $@.tmp $@
 
-INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755 \
-    systemd/rgpu-brokerd.service.in:$(UNITDIR)/rgpu-brokerd.service:0644 \
-    systemd/rgpu-broker.sysusers:$(SYSUSERSDIR)/rgpu-broker.conf:0644 \
-    config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config \
-    docs/man/rgpu-brokerd.8:$(MANDIR)/man8/rgpu-brokerd.8:0644 \
-    docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644 \
-    config/rgpu-alerts.yml:$(PREFIX)/share/doc/rgpu/rgpu-alerts.yml:0644 \
-    config/rgpu-dashboard.json:$(PREFIX)/share/doc/rgpu/rgpu-dashboard.json:0644 \
-    docs/watching.md:$(PREFIX)/share/doc/rgpu/watching.md:0644 \
-    docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644
+INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
+    systemd/rgpu-brokerd.service.in:$(UNITDIR)/rgpu-brokerd.service:0644:broker \
+    systemd/rgpu-broker.sysusers:$(SYSUSERSDIR)/rgpu-broker.conf:0644:broker \
+    config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config:broker \
+    docs/man/rgpu-brokerd.8:$(MANDIR)/man8/rgpu-brokerd.8:0644:broker \
+    docs/broker-api.md:$(PREFIX)/share/doc/rgpu/broker-api.md:0644:broker \
+    config/rgpu-alerts.yml:$(PREFIX)/share/doc/rgpu/rgpu-alerts.yml:0644:broker \
+    config/rgpu-dashboard.json:$(PREFIX)/share/doc/rgpu/rgpu-dashboard.json:0644:broker \
+    docs/watching.md:$(PREFIX)/share/doc/rgpu/watching.md:0644:broker \
+    docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644:broker
 
 BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c broker/box_line.c \
     broker/http_head.c broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \

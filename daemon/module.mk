@@ -8,4 +8,4 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c devices.c lifecycle
                    worker_spawn.c worker_output.c confinement.c refusals.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd -lseccomp)
-INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755
+INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755:box

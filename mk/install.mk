@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `make install` puts where. Each module.mk says it with
-#   INSTALL_FILES += SOURCE:DESTINATION:MODE      MODE is e.g. 0755, or `config`: 0644, and an
-#                                                 existing file stays
+#   INSTALL_FILES += SOURCE:DESTINATION:MODE:PART MODE is e.g. 0755, or `config`: 0644, and an
+#                                                 existing file stays; PART is client, tools, box,
+#                                                 broker or slurm, and its package's name
+# `make install ONLY=box` installs one part, `make install-list ONLY=box` names its files.
 # In a SOURCE that ends in .in, @BINDIR@ and the like are replaced on the way.
 
 BINDIR      ?= $(PREFIX)/bin
@@ -19,10 +21,16 @@ INSTALL_TARGETS += install-files
 fill_template = sed -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@SBINDIR@|$(SBINDIR)|g' \
     -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g'
 
-.PHONY: install-files
+ONLY ?=
+without_part = $(filter-out %:client %:tools %:box %:broker %:slurm,$(INSTALL_FILES))
+installed = $(if $(without_part),$(error no package is named for $(without_part)))$(if \
+    $(ONLY),$(filter %:$(ONLY),$(INSTALL_FILES)),$(INSTALL_FILES))
+
+.PHONY: install-files install-list
 install-files: all
-	@for entry in $(INSTALL_FILES); do \
-	    source=$${entry%%:*}; rest=$${entry#*:}; target=$(DESTDIR)$${rest%%:*}; mode=$${rest#*:}; \
+	@for entry in $(installed); do \
+	    source=$${entry%%:*}; rest=$${entry#*:}; target=$(DESTDIR)$${rest%%:*}; \
+	    rest=$${rest#*:}; mode=$${rest%%:*}; \
 	    if [ "$$mode" = config ]; then \
 	        [ ! -e "$$target" ] || continue; mode=0644; \
 	    fi; \
@@ -32,3 +40,6 @@ install-files: all
 	    *) install -D -m "$$mode" "$$source" "$$target" ;; \
 	    esac || exit 1; \
 	done
+
+install-list:
+	@for entry in $(installed); do rest=$${entry#*:}; echo "$${rest%%:*}"; done

@@ -16,7 +16,7 @@ EXTRAS += $(B)/lib/sim/libcuda.so.1
 # Its management library, which tells of the memory that the software GPUs of a box have given away.
 $(call shared_library,libnvidia-ml-sim.so,sim/nvml/nvml.c sim/shared_state.c sim/config.c sim/uuid.c,\
     rgpucommon,,-Wl$(comma)-soname$(comma)libnvidia-ml.so.1)
-INSTALL_FILES += $(B)/lib/libnvidia-ml-sim.so:$(LIBDIR)/libnvidia-ml-sim.so:0755
+INSTALL_FILES += $(B)/lib/libnvidia-ml-sim.so:$(LIBDIR)/libnvidia-ml-sim.so:0755:box
 
 SIM_TESTS := $(wildcard tests/sim/*.c)
 SIM_TEST_LIBS := -L$(B)/lib/sim -l:libcuda.so.1 -Wl$(comma)-rpath$(comma)$(CURDIR)/$(B)/lib/sim
@@ -24,4 +24,4 @@ $(foreach t,$(SIM_TESTS),\
   $(call test_program,sim-$(basename $(notdir $(t))),$(t),,$(SIM_TEST_LIBS)))
 $(patsubst tests/sim/%.c,$(B)/tests/sim-%,$(SIM_TESTS)): $(B)/lib/sim/libcuda.so.1
 $(patsubst tests/sim/%.c,$(B)/obj/tests/sim/%.o,$(SIM_TESTS)): tests/programs/kernels.ptx
-INSTALL_FILES += $(B)/lib/libcuda-sim.so:$(LIBDIR)/libcuda-sim.so:0755
+INSTALL_FILES += $(B)/lib/libcuda-sim.so:$(LIBDIR)/libcuda-sim.so:0755:box

@@ -16,7 +16,7 @@ SLURM_PLUGINS += $(B)/lib/slurm/$(1).so
 $(call link_rule,$(B)/lib/slurm/$(1).so,$(addprefix slurm-plugin/,$(2)),$(3),\
     $(4) -Wl$(comma)-z$(comma)undefs,-shared -Wl$(comma)--exclude-libs$(comma)ALL)
 $(patsubst %.c,$(B)/obj/slurm-plugin/%.o,$(2)): EXTRA_CPPFLAGS := -I$(B)/gen/slurm -isystem $(SLURM_HEADERS)
-INSTALL_FILES += $(B)/lib/slurm/$(1).so:$(LIBDIR)/slurm/$(1).so:0755
+INSTALL_FILES += $(B)/lib/slurm/$(1).so:$(LIBDIR)/slurm/$(1).so:0755:slurm
 endef
 
 ifneq ($(SLURM_HEADERS),)
@@ -33,7 +33,7 @@ $(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c near.c,rgpuslurm rgpucommo
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so
 $(eval $(call link_rule,$(B)/lib/slurm/rgpu_step.so,slurm-plugin/step.c,rgpuslurm rgpucommon,\
     $(SLURM_LIBS),-shared -Wl$(comma)--exclude-libs$(comma)ALL))
-INSTALL_FILES += $(B)/lib/slurm/rgpu_step.so:$(LIBDIR)/slurm/rgpu_step.so:0755
+INSTALL_FILES += $(B)/lib/slurm/rgpu_step.so:$(LIBDIR)/slurm/rgpu_step.so:0755:slurm
 EXTRAS += $(SLURM_PLUGINS)
 
 # What Slurm's configure would find that its headers ask for.
@@ -46,12 +46,11 @@ endif
 ifneq ($(wildcard /usr/include/slurm/slurm.h),)
 $(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c slurm-plugin/sync_lost.c,rgpuslurm rgpucommon,\
     $(SLURM_LIBS) -lslurm -lsystemd)
-INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755 \
-    systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644 \
-    docs/slurm.md:$(PREFIX)/share/doc/rgpu/slurm.md:0644 \
-    docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644 \
-    config/slurm.conf:$(SYSCONFDIR)/rgpu/slurm.conf:config \
-    config/modulefiles/rgpu.in:$(PREFIX)/share/modulefiles/rgpu:0644
+INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755:slurm \
+    systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644:slurm \
+    docs/slurm.md:$(PREFIX)/share/doc/rgpu/slurm.md:0644:slurm \
+    docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644:slurm \
+    config/slurm.conf:$(SYSCONFDIR)/rgpu/slurm.conf:config:slurm
 endif
 
 # What is installed without the plugins says so; asked for, they are there or nothing is:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Units and accounts of the services, their settings and manuals.
-INSTALL_FILES += systemd/rgpud.service.in:$(UNITDIR)/rgpud.service:0644 \
-                 systemd/rgpu.sysusers:$(SYSUSERSDIR)/rgpu.conf:0644 \
-                 config/rgpud.conf:$(SYSCONFDIR)/rgpu/rgpud.conf:config \
-                 docs/man/rgpud.8:$(MANDIR)/man8/rgpud.8:0644 \
-                 docs/man/rgpuctl.1:$(MANDIR)/man1/rgpuctl.1:0644
+INSTALL_FILES += systemd/rgpud.service.in:$(UNITDIR)/rgpud.service:0644:box \
+                 systemd/rgpu.sysusers:$(SYSUSERSDIR)/rgpu.conf:0644:box \
+                 config/rgpud.conf:$(SYSCONFDIR)/rgpu/rgpud.conf:config:box \
+                 docs/man/rgpud.8:$(MANDIR)/man8/rgpud.8:0644:box \
+                 docs/man/rgpuctl.1:$(MANDIR)/man1/rgpuctl.1:0644:tools

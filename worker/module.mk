@@ -6,4 +6,4 @@ WORKER_LIBS = $(COMMON_LIBS) $(TLS_LIBS) $(DRIVER_LIBS) -lseccomp -ldl
 
 $(call static_library,rgpuworker,$(WORKER_SOURCES))
 $(call program,rgpu-worker,worker/main.c,rgpuworker rgpudriver rgputransport rgpucommon,$(WORKER_LIBS))
-INSTALL_FILES += $(B)/bin/rgpu-worker:$(LIBEXECDIR)/rgpu-worker:0755
+INSTALL_FILES += $(B)/bin/rgpu-worker:$(LIBEXECDIR)/rgpu-worker:0755:box

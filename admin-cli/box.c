@@ -2,6 +2,7 @@
 // Commands that ask the daemon of this machine through its administration socket.
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,9 +88,13 @@ static int ask(const char *path, const char *question, char **answer)
     struct endpoint endpoint;
     char text[ENDPOINT_TEXT_MAX];
 
-    if ((size_t)snprintf(text, sizeof(text), "unix:%s", path) >= sizeof(text) ||
-        endpoint_parse(text, 0, &endpoint))
-        return -EINVAL;
+    // Addresses have whole paths; a person may be where the socket is.
+    char here[PATH_MAX] = "";
+    if (*path != '/' && !getcwd(here, sizeof(here)))
+        return -errno;
+    if ((size_t)snprintf(text, sizeof(text), "unix:%s%s%s", here, *path != '/' ? "/" : "", path) >=
+            sizeof(text) || endpoint_parse(text, 0, &endpoint))
+        return -ENAMETOOLONG;
     int fd = endpoint_connect(&endpoint, TIMEOUT_MS);
     if (fd < 0)
         return fd;
@@ -174,7 +179,7 @@ static int query(const struct command *command, int argc, char **argv,
 
 static int run_sessions(const struct command *command, int argc, char **argv)
 {
-    if (pool_is_meant(argc, argv, true))
+    if (pool_is_meant(command, argc, argv, true))
         return pool_sessions(command, argc, argv);
     return query(command, argc, argv, session_columns, NULL);
 }
@@ -186,7 +191,7 @@ static int run_devices(const struct command *command, int argc, char **argv)
 
 static int run_state(const struct command *command, int argc, char **argv)
 {
-    if (pool_is_meant(argc, argv, false))
+    if (pool_is_meant(command, argc, argv, false))
         return pool_drain(command, argc, argv);
     return query(command, argc, argv, health_columns, NULL);
 }
@@ -196,7 +201,7 @@ static int run_health(const struct command *command, int argc, char **argv)
     json_t *rows = NULL;
     int status;
 
-    if (pool_is_meant(argc, argv, true))
+    if (pool_is_meant(command, argc, argv, true))
         return pool_health(command, argc, argv);
     status = query(command, argc, argv, health_columns, &rows);
 

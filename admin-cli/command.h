@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// Rows of the tables leave out what they do not have.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 // Exit statuses (`run` ends with its program's own, or 126 and 127 as a shell does).
 enum {
     EXIT_ANSWER_NO = 1,   // done, and the answer is no: not healthy, refused
@@ -14,13 +17,14 @@ enum {
     EXIT_UNREACHABLE = 3, // nobody answered
 };
 
-enum { COMMAND_OPTIONS_MAX = 16 };
+enum { COMMAND_OPTIONS_MAX = 24, COMMAND_ARGUMENTS_MAX = 128 };
 
 struct command_option {
     const char *name;     // without the dashes
     const char *argument; // NULL: a flag
     const char *help;
     char letter;          // a short form such as -n, or 0
+    const char *values;   // "a|b": one of these words; "1..64": a number; NULL: the command checks it
 };
 
 struct command {
@@ -29,6 +33,7 @@ struct command {
     const char *help;      // one line
     const struct command_option *options; // ends with a row without a name; may be NULL
     int (*run)(const struct command *command, int argc, char **argv);
+    bool wraps;            // the first argument is a program, and what follows is its own
 };
 
 // What the command line of one command says. VALUES has the place of each option in the table:
@@ -37,11 +42,15 @@ struct command_line {
     const char *values[COMMAND_OPTIONS_MAX];
     int argc; // what is left
     char **argv;
+    char *words[COMMAND_ARGUMENTS_MAX + 1]; // where argv points, unless the command wraps a program
 };
 
-// argv[0] is the command's name. Options end at "--" or the first other word. Negative: go on;
-// else the exit status (help was printed, or an error).
+// argv[0] is the command's name. Options may stand behind arguments, up to "--"; where the command wraps
+// a program they end at its name. Negative: go on; else the exit status (help was printed, or an error).
+// OUT is not to be moved.
 int command_parse(const struct command *command, int argc, char **argv, struct command_line *out);
+// The same, and says nothing: whether the command line can be meant, and what it says then.
+bool command_look(const struct command *command, int argc, char **argv, struct command_line *out);
 const char *command_value(const struct command *command, const struct command_line *line,
                           const char *name);
 void command_print_help(const struct command *command);

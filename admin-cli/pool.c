@@ -100,20 +100,17 @@ int pool_print(const struct pool *pool, const json_t *answer, const char *member
     return 0;
 }
 
-bool pool_is_meant(int argc, char **argv, bool without_name)
+bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name)
 {
     struct broker_client *client = NULL;
-    bool named = false, known;
+    struct command_line line;
+    bool known;
 
-    for (int i = 1; i < argc; i++) {
-        if (!strncmp(argv[i], "--socket", 8))
-            return false;
-        if (!strncmp(argv[i], "--broker", 8))
-            return true;
-        named |= argv[i][0] != '-';
-    }
-    if (named || !without_name)
-        return named;
+    // What cannot be meant is told by the command that parses it.
+    if (!command_look(command, argc, argv, &line) || command_value(command, &line, "socket"))
+        return false;
+    if (command_value(command, &line, "broker") || line.argc || !without_name)
+        return command_value(command, &line, "broker") || line.argc;
     known = broker_client_open(NULL, &client) == 0;
     broker_client_close(&client);
     return known;

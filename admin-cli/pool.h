@@ -42,7 +42,7 @@ int pool_print(const struct pool *pool, const json_t *answer, const char *member
 
 // Commands that are the box's or the pool's: the pool's where a name is given, or, where WITHOUT_NAME
 // allows, a broker is known; never with --socket.
-bool pool_is_meant(int argc, char **argv, bool without_name);
+bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name);
 int pool_sessions(const struct command *command, int argc, char **argv);
 int pool_health(const struct command *command, int argc, char **argv);
 // Whether the Slurm daemons of this machine have loaded rgpu's plugins, on standard error where they

@@ -355,14 +355,15 @@ static const struct command_option list_options[] = {
 
 static const struct command_option lease_options[] = {
     POOL_OPTIONS,
-    {"state", "STATE", "only queued, granted, lost, ending or ended ones", 0},
+    {"state", "STATE", "only queued, granted, lost, ending or ended ones", 0,
+     "queued|granted|lost|ending|ended"},
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };
 
 static const struct command_option top_options[] = {
     POOL_OPTIONS,
-    {"interval", "SECONDS", "how often sessions are looked at [2]", 0},
+    {"interval", "SECONDS", "how often sessions are looked at [2]", 0, "1..3600"},
     {"once", NULL, "one screen, without clearing; so it is where the output is no terminal", 0},
     {0},
 };
@@ -370,7 +371,7 @@ static const struct command_option top_options[] = {
 static const struct command_option event_options[] = {
     POOL_OPTIONS,
     {"follow", NULL, "go on with what happens from now on", 0},
-    {"lines", "N", "how many past events to begin with [20]", 0},
+    {"lines", "N", "how many past events to begin with [20]", 0, "0..100000"},
     {"json", NULL, "one JSON object per line", 0},
     {0},
 };

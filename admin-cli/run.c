@@ -26,14 +26,6 @@ static int check_boxes(const char *boxes)
     return EXIT_USAGE;
 }
 
-static int check_protection(const char *word)
-{
-    if (!word || !strcmp(word, "authenticate") || !strcmp(word, "privacy"))
-        return 0;
-    fprintf(stderr, "rgpuctl run: --protection is authenticate or privacy\n");
-    return EXIT_USAGE;
-}
-
 // The directory of our libcuda.so.1, which the program's own search would not find.
 static int library_directory(char *path, size_t size)
 {
@@ -105,8 +97,6 @@ static int run(const struct command *command, int argc, char **argv)
     }
     status = boxes ? check_boxes(boxes) : 0;
     if (!status)
-        status = check_protection(command_value(command, &line, "protection"));
-    if (!status)
         status = set_library_path();
     if (!status)
         status = set_variable("RGPU_BOXES", boxes) ||
@@ -120,22 +110,24 @@ static int run(const struct command *command, int argc, char **argv)
 }
 
 static const struct command_option run_options[] = {
-    {"gpus", "N", "how many GPUs of the pool to take a lease of [1]", 'n'},
+    {"gpus", "N", "how many GPUs of the pool to take a lease of [1]", 'n', "1..1000"},
     {"mem", "SIZE", "a share of each with this memory budget; with --mode exclusive the least it has",
      0},
-    {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0},
+    {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0, "exclusive|shared"},
     {"constraint", "LIST", "such as model=*H200*,same-box,policy=spread", 0},
     {"no-wait", NULL, "end at once where no GPUs are free", 0},
     POOL_OPTIONS,
     {"box", "HOST:PORT[,...]", "boxes without a broker instead of a lease [RGPU_BOXES]", 0},
     {"transport", "NAME", CONTROL_TRANSPORT_WORDS " instead of the automatic choice", 0},
-    {"protection", "WORD", "authenticate or privacy: the least that sessions have on their way", 0},
-    {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0},
+    {"protection", "WORD", "authenticate or privacy: the least that sessions have on their way", 0,
+     "authenticate|privacy"},
+    {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0,
+     "error|warn|info|debug|trace"},
     {0},
 };
 
 const struct command run_commands[] = {
     {"run", "-- PROGRAM [ARGUMENT...]", "Runs an unmodified CUDA program on remote GPUs.",
-     run_options, run},
+     run_options, run, .wraps = true},
     {0},
 };

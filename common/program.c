@@ -24,7 +24,7 @@ static void print_version(const struct program_about *about)
 
 static bool answer(const struct program_about *about, const char *word)
 {
-    if (!strcmp(word, "--help"))
+    if (!strcmp(word, "--help") || !strcmp(word, "-h"))
         program_print_help(about);
     else if (!strcmp(word, "--version"))
         print_version(about);

@@ -2,6 +2,7 @@
 // This box and its sessions, as the broker is told of them.
 #include "daemon/broker_report.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,19 @@ static void announced_addresses(const struct box *box, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", *name);
 }
 
+// Whether the kernel has one; what it can do, workers find out.
+static bool has_rdma_device(void)
+{
+    DIR *devices = opendir("/sys/class/infiniband");
+    struct dirent *entry = NULL;
+
+    while (devices && (entry = readdir(devices)) && entry->d_name[0] == '.')
+        ;
+    if (devices)
+        closedir(devices);
+    return entry;
+}
+
 json_t *broker_report_box(const struct box *box, const char *instance)
 {
     json_t *gpus = json_array();
@@ -46,8 +60,9 @@ json_t *broker_report_box(const struct box *box, const char *instance)
     announced_addresses(box, addresses, sizeof(addresses));
     uint32_t count = transports_allowed(&box->settings, allowed);
     for (uint32_t i = 0; i < count; i++)
-        snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports), "%s%s",
-                 i ? "," : "", allowed[i].name);
+        if (strcmp(allowed[i].name, "rdma") || has_rdma_device())
+            snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports), "%s%s",
+                     *transports ? "," : "", allowed[i].name);
     for (uint32_t i = 0; i < box->device_count; i++)
         json_array_append_new(gpus, describe_gpu(box, &box->devices[i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", instance,

@@ -18,6 +18,16 @@ is "$("$ctl" leases --json | at id)" "$lease" "leases as JSON"
 like "$("$ctl" top)" "$lease" "top prints one screen where there is no terminal"
 ok "health" "$ctl" health
 
+complete_words() {
+    bash -c '. "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rgpuctl "$2"; printf "%s\\n" "${COMPREPLY[@]}"' \
+        sh "$TOP/admin-cli/rgpuctl.bash-completion" "$@"
+}
+is "$(complete_words "$ctl" mode G)" "$("$ctl" gpus --json | while read -r gpu; do at uuid <<<"$gpu"; done)" \
+    "completion finds GPUs whose model has spaces in its name"
+is "$(complete_words "$ctl" drain b)" box1 "and boxes"
+is "$(complete_words "$ctl" revoke L)" "$lease" "and leases"
+like "$("$ctl" boxes)" ' tcp,shm +' "a box without an RDMA device does not show that transport"
+
 ok "drain a box" "$ctl" drain box1
 like "$("$ctl" boxes)" '^box1 +draining' "which shows"
 "$ctl" drain --wait box1 &

@@ -75,14 +75,11 @@ ok "a program runs on the box" m rgpuctl run --box 127.0.0.1:7300 -- /programs/s
 
 # ---- upgrade ----
 session() { on packages env RGPU_BOXES=127.0.0.1:7300 LD_LIBRARY_PATH=/usr/lib/rgpu /programs/broker-hold-memory <"$TMP/orders"; }
-export -f session
-session >"$TMP/session.out" 2>"$TMP/session.log" &
+session >"$TMP/session.out" 2>"$TMP/session.log" {orders}>&- &
 session_pid=$!
 said() { grep -q "$1" "$TMP/session.out"; }
 await "a session" said ready
 box_pid=$(m cat /run/rgpud.pid) broker_pid=$(m cat /run/rgpu-brokerd.pid)
-echo "log_level = debug" >>"$root/etc/rgpu/rgpu-brokerd.conf"
-sed -i '$d' "$root/etc/rgpu/rgpu-brokerd.conf" # as it was: packaged, and not changed
 ok "they upgrade" install_debs "$new"
 like "$(m dpkg -s rgpu-broker)" "^Version: $new" "to the next version"
 is "$(m cat /run/rgpud.pid)" "$box_pid" "the box goes on"

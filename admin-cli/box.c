@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "admin-cli/command.h"
+#include "admin-cli/box.h"
 #include "admin-cli/pool.h"
 #include "admin-cli/table.h"
 #include "common/endpoint.h"
 #include "common/scope.h"
 
-#define DEFAULT_SOCKET "/run/rgpu/rgpud.sock"
 enum { ANSWER_MAX = 16 << 20, TIMEOUT_MS = 5000 };
 
 static const struct table_column session_columns[] = {
@@ -126,6 +126,21 @@ static int parse_answer(char *answer, json_t *rows)
     return err;
 }
 
+int box_rows(const char *path, const char *question, json_t **rows)
+{
+    char *answer = NULL;
+    int err = ask(path, question, &answer);
+
+    if (err)
+        return err;
+    *rows = json_array();
+    err = parse_answer(answer, *rows);
+    free(answer);
+    if (err)
+        json_decref(*rows);
+    return err;
+}
+
 static int print_rows(const json_t *rows, const struct table_column *columns, bool as_json)
 {
     size_t i;
@@ -162,7 +177,7 @@ static int query(const struct command *command, int argc, char **argv,
         return EXIT_USAGE;
     }
     const char *path = command_value(command, &line, "socket");
-    path = path ? path : DEFAULT_SOCKET;
+    path = path ? path : RGPUD_SOCKET;
     int err = ask(path, command->name, &answer);
     if (err)
         return explain_failure(path, err);
@@ -212,7 +227,7 @@ static int run_health(const struct command *command, int argc, char **argv)
 }
 
 static const struct command_option device_options[] = {
-    {"socket", "PATH", "administration socket of rgpud [" DEFAULT_SOCKET "]", 0},
+    {"socket", "PATH", "administration socket of rgpud [" RGPUD_SOCKET "]", 0},
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };
@@ -228,7 +243,7 @@ static const struct command_option drain_options[] = {
     POOL_OPTIONS,
     {"wait", NULL, "return when no lease holds it any more", 0},
     {"force", NULL, "end the leases that hold it", 0},
-    {"socket", "PATH", "administration socket of rgpud [" DEFAULT_SOCKET "]", 0},
+    {"socket", "PATH", "administration socket of rgpud [" RGPUD_SOCKET "]", 0},
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };

@@ -61,5 +61,7 @@ extern const struct command box_commands[];
 extern const struct command pool_list_commands[];
 extern const struct command pool_steer_commands[];
 extern const struct command slurm_commands[];
+extern const struct command doctor_commands[];
+extern const struct command ping_commands[];
 
 #endif

@@ -55,7 +55,7 @@ json_t *broker_report_box(const struct box *box, const char *instance)
 {
     json_t *gpus = json_array();
     struct control_transport_name allowed[TRANSPORTS_MAX];
-    char addresses[512], transports[64] = "";
+    char addresses[512], transports[1024] = "";
 
     announced_addresses(box, addresses, sizeof(addresses));
     uint32_t count = transports_allowed(&box->settings, allowed);

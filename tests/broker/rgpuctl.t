@@ -26,7 +26,7 @@ is "$(complete_words "$ctl" mode G)" "$("$ctl" gpus --json | while read -r gpu; 
     "completion finds GPUs whose model has spaces in its name"
 is "$(complete_words "$ctl" drain b)" box1 "and boxes"
 is "$(complete_words "$ctl" revoke L)" "$lease" "and leases"
-like "$("$ctl" boxes)" ' tcp,shm +' "a box without an RDMA device does not show that transport"
+like "$("$ctl" boxes)" ' shm,tcp +' "a box without an RDMA device does not show that transport"
 
 ok "drain a box" "$ctl" drain box1
 like "$("$ctl" boxes)" '^box1 +draining' "which shows"

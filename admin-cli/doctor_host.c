@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What rgpuctl doctor looks at on this machine: RDMA devices with their ports and GIDs, who may use
+// them, locked memory, NUMA nodes, munge.
+#include "admin-cli/doctor_host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <munge.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "admin-cli/findings.h"
+
+#define RDMA_DEVICES "/sys/class/infiniband"
+// Blocks of a session, and the buffers of its queue pairs.
+static const rlim_t memlock_wanted = 64 << 20;
+
+static bool read_line(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    bool got = file && fgets(text, (int)size, file);
+
+    if (file)
+        fclose(file);
+    if (got)
+        text[strcspn(text, "\n")] = '\0';
+    return got;
+}
+
+// Names in a directory that begin with PREFIX, sorted; NULL ends them. The caller frees the names.
+static size_t list(const char *path, const char *prefix, char **names, size_t max)
+{
+    DIR *directory = opendir(path);
+    struct dirent *entry;
+    size_t count = 0;
+
+    while (directory && count < max && (entry = readdir(directory)))
+        if (entry->d_name[0] != '.' && !strncmp(entry->d_name, prefix, strlen(prefix)))
+            names[count++] = strdup(entry->d_name);
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static unsigned count_gids(const char *port)
+{
+    char path[600], text[64], *names[256];
+    snprintf(path, sizeof(path), "%s/gids", port);
+    size_t count = list(path, "", names, 256);
+    unsigned used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%.500s/gids/%.60s", port, names[i]);
+        if (read_line(path, text, sizeof(text)) && strspn(text, "0:") != strlen(text))
+            used++;
+        free(names[i]);
+    }
+    return used;
+}
+
+static void look_at_port(const char *device, const char *number, const char *node)
+{
+    char path[400], file[420], state[64] = "unknown", name[128];
+
+    snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/ports/%.20s", device, number);
+    snprintf(name, sizeof(name), "%.100s:%.20s", device, number);
+    snprintf(file, sizeof(file), "%s/state", path);
+    read_line(file, state, sizeof(state));
+    unsigned gids = count_gids(path);
+    if (!strstr(state, "ACTIVE"))
+        finding_problem("rdma", "its port is not active",
+                        "%s is in state %s: look at the cable, the switch and `ibstat`; over RoCE set its "
+                        "interface up", name, state);
+    else if (!gids)
+        finding_problem("rdma", "it has no GID", "%s: give its interface an address", name);
+    else
+        finding_well("rdma", "%s is active, GIDs %u, NUMA node %s", name, gids, node);
+}
+
+static void look_at_device(const char *device)
+{
+    char path[300], node[16] = "unknown", *ports[16], *verbs[4];
+
+    snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/device/numa_node", device);
+    read_line(path, node, sizeof(node));
+    snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/ports", device);
+    size_t count = list(path, "", ports, 16);
+    for (size_t i = 0; i < count; i++) {
+        look_at_port(device, ports[i], node);
+        free(ports[i]);
+    }
+    snprintf(path, sizeof(path), RDMA_DEVICES "/%.100s/device/infiniband_verbs", device);
+    count = list(path, "uverbs", verbs, 4);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "/dev/infiniband/%.60s", verbs[i]);
+        if (access(path, R_OK | W_OK))
+            finding_problem("rdma", "you may not use it", "%s: %s; give it mode 0666 or a group of yours",
+                            path, strerror(errno));
+        free(verbs[i]);
+    }
+}
+
+static void look_at_memlock(bool matters)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit))
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        finding_well("memlock", "unlimited");
+    else if (limit.rlim_cur >= memlock_wanted || !matters)
+        finding_well("memlock", "%llu KiB%s", (unsigned long long)limit.rlim_cur >> 10,
+                     matters ? "" : ", which only RDMA would need more of");
+    else
+        finding_problem("memlock", "too little memory may be locked for RDMA",
+                        "%llu KiB, wanted %llu: raise memlock in /etc/security/limits.conf, and for jobs "
+                        "LimitMEMLOCK of slurmd", (unsigned long long)limit.rlim_cur >> 10,
+                        (unsigned long long)memlock_wanted >> 10);
+}
+
+void doctor_host(void)
+{
+    char *names[64];
+    size_t count = list("/sys/devices/system/node", "node", names, 64);
+
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    finding_well("numa", "nodes %zu", count ? count : 1);
+    count = list(RDMA_DEVICES, "", names, 64);
+    if (!count)
+        finding_well("rdma", "no device here: sessions take shm or tcp");
+    for (size_t i = 0; i < count; i++) {
+        look_at_device(names[i]);
+        free(names[i]);
+    }
+    look_at_memlock(count > 0);
+}
+
+void doctor_munge(bool needed)
+{
+    munge_ctx_t context = munge_ctx_create();
+    const char *socket = getenv("RGPU_MUNGE_SOCKET");
+    char *credential = NULL;
+
+    if (!needed)
+        finding_well("munge", "not asked: the broker is reached without it");
+    if (!needed || !context) {
+        munge_ctx_destroy(context);
+        return;
+    }
+    if (socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, socket);
+    munge_err_t error = munge_encode(&credential, context, NULL, 0);
+    if (!error)
+        error = munge_decode(credential, context, NULL, NULL, NULL, NULL);
+    if (error)
+        finding_problem("munge", munge_strerror(error), "start munged here (systemctl start munge) with the "
+                        "cluster's key, or name a shared key with --key");
+    else
+        finding_well("munge", "munged makes and reads credentials");
+    free(credential);
+    munge_ctx_destroy(context);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rgpuctl ping: how fast a box answers, and how fast data go to its GPU and back, by each transport. It is
+// measured with the client library itself, as a program would use it, in a process for each transport.
+#include "admin-cli/ping.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "admin-cli/pool.h"
+#include "common/clock.h"
+#include "common/program_path.h"
+#include "common/scope.h"
+#include "proto/cuda_abi.h"
+
+enum { COPY_BYTES = 32 << 20, COPIES = 4, QUESTIONS = 200, REPORT_MAX = 16384 };
+
+static const char *const transports[] = {"shm", "rdma", "tcp"};
+
+struct library {
+    CUresult (*init)(unsigned);
+    CUresult (*retain)(CUcontext *, CUdevice);
+    CUresult (*set_current)(CUcontext);
+    CUresult (*alloc)(CUdeviceptr *, size_t);
+    CUresult (*to)(CUdeviceptr, const void *, size_t);
+    CUresult (*from)(void *, CUdeviceptr, size_t);
+};
+
+int ping_library(char *path, size_t size)
+{
+    static const char *const candidates[] = {"../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1", NULL};
+
+    return program_path_find(candidates, path, size);
+}
+
+static int load(struct library *out)
+{
+    char path[PATH_MAX];
+    void *handle = ping_library(path, sizeof(path)) ? NULL : dlopen(path, RTLD_NOW);
+    const struct { void *to; const char *name; } symbols[] = {
+        {&out->init, "cuInit"},            {&out->retain, "cuDevicePrimaryCtxRetain"},
+        {&out->set_current, "cuCtxSetCurrent"}, {&out->alloc, "cuMemAlloc_v2"},
+        {&out->to, "cuMemcpyHtoD_v2"},     {&out->from, "cuMemcpyDtoH_v2"},
+    };
+
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        void *symbol = handle ? dlsym(handle, symbols[i].name) : NULL;
+        if (!symbol) {
+            fprintf(stderr, "the client library is not installed (%s)\n", path);
+            return -ENOENT;
+        }
+        memcpy(symbols[i].to, &symbol, sizeof(symbol));
+    }
+    return 0;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static CUresult measure(const struct library *library, char *bytes, double took[3])
+{
+    CUcontext context;
+    CUdeviceptr memory = 0;
+    CUresult result = library->init(0);
+
+    if (!result)
+        result = library->retain(&context, 0);
+    if (!result)
+        result = library->set_current(context);
+    if (!result)
+        result = library->alloc(&memory, COPY_BYTES);
+    if (!result) // the first time is slower
+        result = library->to(memory, bytes, COPY_BYTES);
+    double begin = seconds();
+    for (int i = 0; !result && i < QUESTIONS; i++)
+        result = library->from(bytes, memory, 4);
+    double asked = seconds();
+    for (int i = 0; !result && i < COPIES; i++)
+        result = library->to(memory, bytes, COPY_BYTES);
+    double sent = seconds();
+    for (int i = 0; !result && i < COPIES; i++)
+        result = library->from(bytes, memory, COPY_BYTES);
+    took[0] = (asked - begin) / QUESTIONS;
+    took[1] = (sent - asked) / COPIES;
+    took[2] = (seconds() - sent) / COPIES;
+    return result;
+}
+
+// The child: its last line is the result, or why there is none.
+static int measure_transport(const char *transport)
+{
+    struct library library;
+    double took[3];
+    char *bytes = calloc(1, COPY_BYTES);
+
+    if (!bytes || setenv("RGPU_TRANSPORT", transport, 1) || load(&library))
+        return EXIT_ANSWER_NO;
+    CUresult result = measure(&library, bytes, took);
+    free(bytes);
+    if (result) {
+        fflush(stdout);
+        return EXIT_ANSWER_NO;
+    }
+    printf("round trip %.0f us, to the GPU %.2f GB/s, from it %.2f GB/s\n", took[0] * 1e6,
+           COPY_BYTES / took[1] / 1e9, COPY_BYTES / took[2] / 1e9);
+    fflush(stdout);
+    return 0;
+}
+
+static void read_last_line(int fd, char *line, size_t size)
+{
+    static char text[REPORT_MAX];
+    size_t used = 0;
+    ssize_t n;
+
+    while ((n = read(fd, text + used, sizeof(text) - 1 - used)) > 0 || (n < 0 && errno == EINTR)) {
+        used += n > 0 ? (size_t)n : 0;
+        if (used > sizeof(text) / 2) { // the last line is what matters
+            memmove(text, text + used / 2, used - used / 2);
+            used -= used / 2;
+        }
+    }
+    while (used && text[used - 1] == '\n')
+        used--;
+    text[used] = '\0';
+    const char *last = strrchr(text, '\n');
+    snprintf(line, size, "%.*s", (int)size - 1, last ? last + 1 : text);
+}
+
+// 0: LINE says how fast, else why not.
+static int ping_by(const char *transport, char *line, size_t size)
+{
+    int ends[2], status = -1;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return -errno;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        if (dup2(ends[1], STDOUT_FILENO) < 0 || dup2(ends[1], STDERR_FILENO) < 0)
+            _exit(EXIT_ANSWER_NO);
+        exit(measure_transport(transport));
+    }
+    close(ends[1]);
+    read_last_line(ends[0], line, size);
+    close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) < 0 || status) {
+        if (!*line)
+            snprintf(line, size, "the session ended without a word");
+        return -EIO;
+    }
+    return 0;
+}
+
+// The boxes of the environment: RGPU_BOXES, or a ticket.
+static int ping_here(void)
+{
+    char line[700];
+    int ways = 0;
+
+    for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++) {
+        int err = ping_by(transports[i], line, sizeof(line));
+        ways += !err;
+        printf("%-5s %s%s\n", transports[i], err ? "not here: " : "", line);
+    }
+    return ways ? 0 : EXIT_UNREACHABLE;
+}
+
+// A box of a pool is reached with a lease of one of its GPUs, as any program reaches it.
+static int ping_with_lease(const struct command *command, const struct command_line *line)
+{
+    const char *broker = command_value(command, line, "broker"), *key = command_value(command, line, "key");
+    char self[PATH_MAX], constraint[300];
+    char *words[16] = {"run", "--constraint", constraint, "--no-wait"};
+    int n = 4;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (length < 0)
+        return EXIT_UNREACHABLE;
+    self[length] = '\0';
+    snprintf(constraint, sizeof(constraint), "box=%.250s", line->argv[0]);
+    if (broker) {
+        words[n++] = "--broker";
+        words[n++] = (char *)broker;
+    }
+    if (key) {
+        words[n++] = "--key";
+        words[n++] = (char *)key;
+    }
+    words[n++] = "--";
+    words[n++] = self;
+    words[n++] = "ping";
+    return run_commands[0].run(&run_commands[0], n, words);
+}
+
+bool ping_is_address(const char *box)
+{
+    return strchr(box, ':') != NULL;
+}
+
+static int run_ping(const struct command *command, int argc, char **argv)
+{
+    struct command_line line;
+    int status = command_parse(command, argc, argv, &line);
+
+    if (status >= 0)
+        return status;
+    if (line.argc > 1) {
+        fprintf(stderr, "rgpuctl ping: too many arguments; see rgpuctl ping --help\n");
+        return EXIT_USAGE;
+    }
+    if (line.argc && !ping_is_address(line.argv[0]))
+        return ping_with_lease(command, &line);
+    if (line.argc && setenv("RGPU_BOXES", line.argv[0], 1))
+        return EXIT_USAGE;
+    return ping_here();
+}
+
+static const struct command_option ping_options[] = {
+    POOL_OPTIONS,
+    {0},
+};
+
+const struct command ping_commands[] = {
+    {"ping", "[BOX|HOST:PORT]", "Measures how a box answers, by each transport.", ping_options, run_ping},
+    {0},
+};

@@ -12,6 +12,7 @@
 
 #include "common/control.h"
 #include "common/log.h"
+#include "common/program.h"
 #include "worker/account/charge.h"
 #include "worker/confine/confine.h"
 #include "worker/crash.h"
@@ -177,13 +178,12 @@ static int follow_parent(void)
 
 // ---- the whole of it ----
 
-static int usage(FILE *out)
-{
-    fprintf(out, "usage: rgpu-worker\n"
-                 "Serves one client on a GPU. rgpud starts it, with a socket over which it tells it the rest;\n"
-                 "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n");
-    return out == stdout ? 0 : 2;
-}
+static const struct program_about about = {
+    .name = "rgpu-worker",
+    .usage = "usage: rgpu-worker\n"
+             "Serves one client on a GPU. rgpud starts it, with a socket over which it tells it the rest;\n"
+             "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n",
+};
 
 __attribute__((noreturn))
 static void fail_start(int err, struct control_failed *failed)
@@ -226,10 +226,12 @@ int main(int argc, char **argv)
     int client_fd = -1, account_fd = -1;
 
     log_init("rgpu-worker", LOG_LEVEL_INFO);
-    if (argc == 2 && !strcmp(argv[1], "--help"))
-        return usage(stdout);
-    if (argc > 1 || !setup_is_offered())
-        return usage(stderr);
+    if (program_answer(&about, argc, argv))
+        return 0;
+    if (argc > 1 || !setup_is_offered()) {
+        fputs(about.usage, stderr);
+        return 2;
+    }
     if (follow_parent())
         return 0;
     signal(SIGPIPE, SIG_IGN);

@@ -3,8 +3,8 @@
 # Every program says what it is and what it takes in the same way, and its manual says so too.
 . "$(dirname "$0")/../lib.sh"
 declare -A manual=([rgpud]=rgpud.8 [rgpu-brokerd]=rgpu-brokerd.8 [rgpu-slurm-sync]=rgpu-slurm-sync.8
-    [rgpuctl]=rgpuctl.1)
-for program in rgpud rgpu-brokerd rgpu-slurm-sync rgpuctl; do
+    [rgpuctl]=rgpuctl.1 [rgpu-worker]=)
+for program in rgpud rgpu-brokerd rgpu-slurm-sync rgpuctl rgpu-worker; do
     path=$BUILD/bin/$program page=$TOP/docs/man/${manual[$program]}
     if [ ! -e "$path" ]; then
         skip "$program: it is not built here"
@@ -22,6 +22,7 @@ for program in rgpud rgpu-brokerd rgpu-slurm-sync rgpuctl; do
     *)
         is "$sample" "" "$program, which has no file, prints none" ;;
     esac
+    [ -n "${manual[$program]}" ] || continue
     for question in help version; do
         ok "${manual[$program]} names --$question" grep -qE -- "[ -]-$question" "$page"
     done

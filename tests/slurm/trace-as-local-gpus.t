@@ -15,12 +15,26 @@ await "the count" free_licenses_are rgpu 4
 export BROKER_SOCKET TOP
 seed=${TRACE_SEED:-$RANDOM}
 echo "# TRACE_SEED=$seed"
+# Who looks at the queue gets no answer now and then, as from a busy slurmctld.
+mkdir "$TMP/busy"
+echo 0 >"$TMP/looks"
+cat >"$TMP/busy/squeue" <<END
+#!/bin/bash
+looks=\$((\$(cat "$TMP/looks") + 1))
+echo "\$looks" >"$TMP/looks"
+if [ \$((looks % 5)) = 3 ]; then
+    echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2
+    exit 1
+fi
+exec "$(command -v squeue)" "\$@"
+END
+chmod 755 "$TMP/busy/squeue"
 # play GRES [ARGUMENT...]: plays the trace.
 play() {
-    python3 "$TOP/tests/slurm/trace.py" "$1" "${TRACE_JOBS:-30}" "$seed" $ALICE "$SLURM_DIR/slurmctld.log" "${@:2}"
+    PATH=$TMP/busy:$PATH python3 "$TOP/tests/slurm/trace.py" "$1" "${TRACE_JOBS:-30}" "$seed" $ALICE "$SLURM_DIR/slurmctld.log" "${@:2}"
 }
 play gpu >"$TMP/local.json" || bail "the trace with GPUs of the nodes"
-play rgpu --sample "python3 $TOP/tests/slurm/agree.py $BROKER_SOCKET" >"$TMP/remote.json" ||
+play rgpu --sample "PATH=$PATH python3 $TOP/tests/slurm/agree.py $BROKER_SOCKET" >"$TMP/remote.json" ||
     bail "the trace with remote GPUs"
 starts=$(python3 -c 'import json,sys; print(len(json.load(sys.stdin)["order"]))' <"$TMP/local.json")
 ok "$starts jobs have started" [ "$starts" -ge $((${TRACE_JOBS:-30} / 2)) ]

@@ -28,14 +28,16 @@ alone = random.Random(int(arguments.seed))
 
 
 def call(*command, user=False, check=True):
-    # Slurm is asked again where it is too busy to answer.
+    # Slurm is asked again where it is too busy to answer: no answer is no empty queue, nor is what was not
+    # cancelled cancelled. Without `check` a refusal counts as done: who is cancelled may have ended.
     for attempt in range(20):
         done = subprocess.run(command, capture_output=True, text=True,
                               **({"user": account.pw_uid, "group": account.pw_gid,
                                   "extra_groups": []} if user else {}))
-        if done.returncode == 0 or not check:
+        busy = re.search("timed out|Unable to contact|temporarily", done.stderr)
+        if not busy and (done.returncode == 0 or not check):
             return done.stdout.strip()
-        if not re.search("timed out|Unable to contact|temporarily", done.stderr):
+        if not busy:
             break
     raise SystemExit("trace: %s: %s" % (" ".join(command), done.stderr))
 
@@ -76,7 +78,7 @@ def submit(index, kind, options, fate, seconds):
 
 
 def states():
-    text = call("squeue", "-h", "-r", "-t", "all", "-o", "%A|%F|%T", check=False)
+    text = call("squeue", "-h", "-r", "-t", "all", "-o", "%A|%F|%T")
     return [line.split("|") for line in text.splitlines() if line.count("|") == 2]
 
 

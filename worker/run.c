@@ -144,7 +144,7 @@ void run_session(int control_fd, struct control_grant *grant, int client_fd)
     tls_discard(&stream.tls);
     session.reaches_memory = link_memory(session.link) == LINK_MEMORY_REACHED;
     session.streams_bytes = link_memory(session.link) == LINK_MEMORY_APART;
-    log_info("transport=%s reason=\"%s\"", link_name(session.link), session.transport_reason);
+    log_info("transport=%s reason=\"%s\"", session.transport, session.transport_reason);
     if (session.streams_bytes && (push_start() || pull_start()))
         session_end(CONTROL_END_REASON_INTERNAL, "no threads for transfers");
     if (session.reaches_memory && reach_start())

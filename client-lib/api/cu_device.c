@@ -153,7 +153,7 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct box_sess
     case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
         return true;
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // of a GPU in the same host only
-        return !session->staging || session->reached;
+        return !session->memory->maps_page_locked;
     default:
         return false;
     }

@@ -60,7 +60,7 @@ static CUresult await_flag(struct box_session *session, uint32_t index, uint32_t
             until = now + session->spin_us;
         if (now < until)
             continue;
-        if (session->reached && size && doze_for_flag(session, index, value, size))
+        if (session->memory->flags_come_late && size && doze_for_flag(session, index, value, size))
             return CUDA_SUCCESS;
         CUresult result = remote_cuStreamSynchronize(stream);
         if (result == CUDA_ERROR_INVALID_HANDLE) // destroyed meanwhile; its work goes on

@@ -11,8 +11,6 @@
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
 
-enum { REPLIED_MAX = 16 * 1024 };
-
 bool copy_shared_name(const struct box_session *session, const void *host, size_t size, uint64_t *name)
 {
     struct allocation found;
@@ -75,13 +73,10 @@ CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr
     struct allocation found;
     if (!wait && !(memory_find((uintptr_t)dst, &found) && found.host))
         wait = true;
-    // Where the box would have to write to us in two steps, a small reply carries the data.
-    bool replied = wait && size <= (session->reached ? REPLIED_MAX : WIRE_INLINE_MAX);
-    if (session->staging && !(session->reached && replied))
-        return staged_from_device(session, dst, src, size, stream, wait);
-    if (replied)
+    if (wait && size <= session->memory->replied_max)
         return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
-    return streamed_from_device(session, dst, src, size, stream, wait);
+    return session->staging ? staged_from_device(session, dst, src, size, stream, wait)
+                            : streamed_from_device(session, dst, src, size, stream, wait);
 }
 
 CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *resolved)

@@ -140,14 +140,11 @@ static CUresult copy_plane(struct box_session *session, const struct rect_copy *
     return result;
 }
 
-// Rows narrower than this are packed by us, since the device takes an operation for each of them.
-enum { REACHED_ROW_MIN = 256 };
-
 static bool is_one_request(const struct box_session *session, const struct rect_copy *copy,
                            struct side *host)
 {
     uint64_t name;
-    if (session->reached && (copy->width < REACHED_ROW_MIN || copy->width > WIRE_INLINE_MAX))
+    if (copy->width < session->memory->row_min || copy->width > session->memory->row_max)
         return false;
     if (!copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy), &name))
         return false;
@@ -159,7 +156,7 @@ static bool is_one_request(const struct box_session *session, const struct rect_
 static CUresult await_source(struct box_session *session, const struct rect_copy *copy, CUstream stream)
 {
     struct allocation found;
-    bool written = session->reached || session_expecting(session) || staging_owed(session);
+    bool written = session->memory->reaches_page_locked || session_expecting(session) || staging_owed(session);
     if (!written || copy->from.device || !memory_find(copy->from.address, &found) || !found.host)
         return CUDA_SUCCESS;
     return copy_fence(session, stream);

@@ -15,8 +15,7 @@
 #include "client_calls.h"
 
 enum {
-    CHUNK_MIN = 128 * 1024,
-    REACHED_CHUNK_MIN = 256 * 1024, // each takes two requests
+    CHUNK_UNIT = 128 * 1024,
     CREW_MIN = 2 * 1024 * 1024, // below, waking helpers takes longer than they save
 };
 
@@ -142,8 +141,8 @@ static void chunks_from_device(void *argument)
 static size_t chunk_size(const struct box_session *session, size_t size)
 {
     size_t block = session->staging->block_size;
-    size_t least = session->reached ? REACHED_CHUNK_MIN : CHUNK_MIN;
-    size_t chunk = (size / 8 + CHUNK_MIN - 1) & ~(size_t)(CHUNK_MIN - 1);
+    size_t least = session->memory->chunk_min;
+    size_t chunk = (size / 8 + CHUNK_UNIT - 1) & ~(size_t)(CHUNK_UNIT - 1);
     chunk = chunk < least ? least : chunk;
     return chunk < block ? chunk : block;
 }

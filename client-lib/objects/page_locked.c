@@ -157,7 +157,7 @@ static CUresult allocate_private(struct allocation *allocation)
     if (memory == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->base = (uintptr_t)memory;
-    if (allocation->session->reached) {
+    if (allocation->session->memory->reaches_page_locked) {
         // As the pages of shared memory: a child of a fork does not get them.
         madvise(memory, allocation->size, MADV_DONTFORK);
         let_reach(allocation);
@@ -171,7 +171,7 @@ CUresult page_locked_allocate(const struct object *context, size_t bytes, unsign
     struct allocation allocation = {.size = page_round(bytes), .host = true, .host_flags = flags,
                                     .session = session, .context = context->handle,
                                     .device = context->ctx.device};
-    CUresult result = session->staging && !session->reached ? allocate_shared(&allocation)
+    CUresult result = session->memory->maps_page_locked ? allocate_shared(&allocation)
                                                             : allocate_private(&allocation);
     if (result != CUDA_SUCCESS)
         return result;
@@ -192,7 +192,7 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                                     .registered = true, .host_flags = flags,
                                     .session = context->session, .context = context->handle,
                                     .device = context->ctx.device};
-    if (context->session->reached && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
+    if (context->session->memory->reaches_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_reach(&allocation);
     int err = memory_add(&allocation);
     if (err && allocation.reached)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client-lib/session/memory_model.h"
 #include "common/session_client.h"
 #include "proto/cuda_abi.h"
 #include "proto/wire.h"
@@ -52,7 +53,8 @@ struct box_session {
     struct link *link;
     char transport_reason[256]; // why this one, and no other
     const struct link_staging *staging; // NULL where memory is neither shared nor reached
-    bool reached;                       // the worker reads and writes our memory one-sidedly
+    const struct memory_model *memory;  // what its link can do with memory
+    const char *transport;              // its name
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;
     CUdevice first_device;              // program's number of devices[0]

@@ -131,7 +131,10 @@ static enum attempt try(struct choice *choice, const struct transport *row)
     if (session_propose_transport(side->stream, row->name, choice->reason, choice->error) != 0)
         return OVER;
     int err = row->connect(side, &choice->session->link, text, sizeof(text));
-    return err ? fail(choice, row, text) : LINKED;
+    if (err)
+        return fail(choice, row, text);
+    choice->session->transport = row->name;
+    return LINKED;
 }
 
 static int refuse(struct choice *choice, const char *wanted)
@@ -174,6 +177,6 @@ int session_choose_link(struct box_session *session, const struct session_welcom
     tls_discard(&session->stream.tls);
     log_info("session opened box=%s session=%llu protection=%s transport=%s reason=\"%s\"",
              session->box, (unsigned long long)session->id,
-             control_protection_name(welcome->protection), link_name(session->link), choice.reason);
+             control_protection_name(welcome->protection), session->transport, choice.reason);
     return 0;
 }

@@ -148,7 +148,7 @@ static void describe_sessions(FILE *out)
         link_bytes(session->link, &sent, &received);
         fprintf(out, SUMMARY_LINE "box %s, session %llu, over %s (%s): %llu bytes sent on the link, %llu received\n",
                 session->box, (unsigned long long)session->id,
-                link_name(session->link), session->transport_reason, (unsigned long long)sent,
+                session->transport, session->transport_reason, (unsigned long long)sent,
                 (unsigned long long)received);
     }
 }

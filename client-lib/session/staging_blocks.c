@@ -50,8 +50,8 @@ static int reach_staging(struct box_session *session)
 int staging_start(struct box_session *session, struct session_error *error)
 {
     session->staging = link_staging(session->link);
-    session->reached = link_memory(session->link) == LINK_MEMORY_REACHED;
-    if (session->reached && reach_staging(session) != 0) {
+    session->memory = memory_model_of(link_memory(session->link));
+    if (session->memory->reaches_page_locked && reach_staging(session) != 0) {
         error->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
         strcpy(error->text, "the link went down before the first call");
         return -1;

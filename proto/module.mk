@@ -7,7 +7,7 @@ CONTROL_FILES := control_messages.h control_messages.c
 
 GENERATED += $(addprefix $(B)/gen/,$(filter %.h,$(CALL_FILES) $(CONTROL_FILES)))
 EXTRAS    += $(B)/docs/api-coverage.md $(B)/docs/rgpu-transports.7
-INSTALL_FILES += $(B)/docs/rgpu-transports.7:$(MANDIR)/man7/rgpu-transports.7:0644
+INSTALL_FILES += $(B)/docs/rgpu-transports.7:$(MANDIR)/man7/rgpu-transports.7:0644:box
 
 define generated_rule
 $(1): proto/$(2).spec $(wildcard proto/generate/*.py) proto/generate/templates/$(notdir $(1))

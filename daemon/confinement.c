@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,6 +66,21 @@ static void say(const struct box *box)
         log_warn("worker_filter=log: workers are not kept from files and system calls");
 }
 
+// Workers inherit it, and the rights of root that go beyond it end with the change of user.
+static void raise_locked_memory(void)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    if (!setrlimit(RLIMIT_MEMLOCK, &limit) || getrlimit(RLIMIT_MEMLOCK, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_max != RLIM_INFINITY)
+        log_warn("memory that each worker may lock for devices is limited to %llu bytes (RLIMIT_MEMLOCK), which "
+                 "rgpud has no right to raise: set LimitMEMLOCK in its unit, or ulimit -l",
+                 (unsigned long long)limit.rlim_max);
+}
+
 // Where the driver's library finds no device nodes it starts a program that makes them, which workers
 // may not. As root we can do that for them; the unit does it before us.
 static void make_nodes(void)
@@ -105,8 +121,10 @@ int confinement_set_up(struct box *box)
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return -errno;
 #endif
-    if (!box->choice.software)
+    if (!box->choice.software) {
+        raise_locked_memory();
         make_nodes();
+    }
     say(box);
     return 0;
 }

@@ -25,7 +25,7 @@ static int set_limits(void)
     rlim_t memory = setup.worker.worker_memory ? (rlim_t)setup.worker.worker_memory : RLIM_INFINITY;
     const struct rlimit bytes = {memory, memory};
 
-    // Memory that devices reach is locked; where this is not allowed, registration says so.
+    // Memory that devices reach is locked. The supervisor has told where that is limited.
     setrlimit(RLIMIT_MEMLOCK, &unlimited);
     // The kernel counts threads by user, and others' would count where we have none of our own.
     if (setup.user && setrlimit(RLIMIT_NPROC, &threads))

@@ -14,10 +14,12 @@
 struct line {
     _Atomic uint64_t session; // 0: free
     _Atomic uint64_t used[LEDGER_DEVICES];
+    _Atomic uint64_t images;
 };
 
 struct ledger {
     pthread_mutex_t lock; // of workers
+    uint64_t images_limit;
     struct line lines[LEDGER_LINES];
 };
 
@@ -86,6 +88,7 @@ static void clear(struct line *line)
 {
     for (int i = 0; i < LEDGER_DEVICES; i++)
         atomic_store(&line->used[i], 0);
+    atomic_store(&line->images, 0);
 }
 
 int ledger_open_line(struct ledger *ledger, uint64_t session)
@@ -140,6 +143,11 @@ void ledger_close_line(struct ledger *ledger, uint64_t session)
     atomic_store(&ledger->lines[line].session, 0);
 }
 
+void ledger_limit_images(struct ledger *ledger, uint64_t limit)
+{
+    ledger->images_limit = limit;
+}
+
 uint64_t ledger_line_used(const struct ledger *ledger, int line, unsigned device)
 {
     return atomic_load(&ledger->lines[line].used[device]);
@@ -186,4 +194,24 @@ void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size
 {
     if (device < LEDGER_DEVICES)
         atomic_fetch_sub(&ledger->lines[line].used[device], size);
+}
+
+bool ledger_take_images(struct ledger *ledger, int line, uint64_t size)
+{
+    uint64_t sum = 0;
+
+    if (!lock(ledger))
+        return false;
+    for (int i = 0; i < LEDGER_LINES; i++)
+        sum += atomic_load(&ledger->lines[i].images);
+    bool fits = sum <= ledger->images_limit && size <= ledger->images_limit - sum;
+    if (fits)
+        atomic_fetch_add(&ledger->lines[line].images, size);
+    pthread_mutex_unlock(&ledger->lock);
+    return fits;
+}
+
+void ledger_give_images(struct ledger *ledger, int line, uint64_t size)
+{
+    atomic_fetch_sub(&ledger->lines[line].images, size);
 }

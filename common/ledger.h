@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The account of a lease on one box: how much device memory each of its processes' workers holds. It
+// The account of a lease on one box: how much device memory, and memory for images, each of its processes' workers
+// holds. It
 // is shared memory that the supervisor makes, one per lease, so that a worker can spoil nothing but
 // the account of its own lease. What a worker held goes with it, however it ends: the supervisor
 // clears its line.
@@ -30,6 +31,8 @@ int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, 
 // Clears the line of a session whose worker has ended.
 void ledger_close_line(struct ledger *ledger, uint64_t session);
 
+// What images of all lines together may take. Before a worker has the account.
+void ledger_limit_images(struct ledger *ledger, uint64_t limit);
 // What a line holds of one device.
 uint64_t ledger_line_used(const struct ledger *ledger, int line, unsigned device);
 
@@ -41,6 +44,9 @@ int ledger_find_line(const struct ledger *ledger, uint64_t session)
 // Counts SIZE on the line, unless all lines together would exceed LIMIT; false then.
 bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit);
 void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size);
+// The same for images, within the limit of the account.
+bool ledger_take_images(struct ledger *ledger, int line, uint64_t size);
+void ledger_give_images(struct ledger *ledger, int line, uint64_t size);
 // What all lines hold.
 uint64_t ledger_used(const struct ledger *ledger, unsigned device);
 

@@ -53,6 +53,7 @@ static struct account *open_account(struct box *box, const char *lease)
         free(account);
         return NULL;
     }
+    ledger_limit_images(account->ledger, box->settings.max_images_per_lease);
     snprintf(account->lease, sizeof(account->lease), "%s", lease);
     TAILQ_INSERT_TAIL(&box->accounts, account, link);
     return account;
@@ -94,7 +95,7 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     struct account *account;
     int err;
 
-    if (!*grant->lease || !has_budget(grant))
+    if (!*grant->lease)
         return -ENOENT;
     account = find(box, grant->lease);
     if (!account)
@@ -102,6 +103,9 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     if (!account)
         return -ENOMEM;
     err = ledger_open_line(account->ledger, session);
+    // Where no budget depends on it a session goes on without; its own limit of images stands.
+    if (err && !has_budget(grant))
+        return -ENOENT;
     if (err) {
         log_warn("lease=%s has too many sessions on this box", grant->lease);
         return err;
@@ -109,6 +113,8 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     err = count_contexts(account, grant, session);
     if (err) {
         ledger_close_line(account->ledger, session);
+        if (!account->sessions)
+            close_account(box, account);
         return err;
     }
     if (!account->sessions++)

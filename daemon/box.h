@@ -55,7 +55,7 @@ struct box {
 
     struct worker_list workers;
     struct client_list clients;
-    struct account_list accounts; // of leases with a budget that have sessions
+    struct account_list accounts; // of leases that have sessions
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;
     unsigned session_count;

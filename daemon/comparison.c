@@ -38,6 +38,14 @@ static struct worker_process *find_worker(const struct box *box, pid_t pid)
     return NULL;
 }
 
+static bool has_budget(const struct session_grant *grant, const struct box_device *device)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i] == device)
+            return grant->budgets[i] != 0;
+    return false;
+}
+
 // ---- one process ----
 
 static void compare_session(struct worker_process *worker, const struct box_device *device, uint64_t driver)
@@ -48,7 +56,8 @@ static void compare_session(struct worker_process *worker, const struct box_devi
     bool counted;
     uint64_t account;
 
-    if (!accounts_look(box, session->grant.lease, session->id, device->ordinal, &account, &counted))
+    if (!has_budget(&session->grant, device) ||
+        !accounts_look(box, session->grant.lease, session->id, device->ordinal, &account, &counted))
         return;
     uint64_t allowed = account + (counted ? 0 : context_bytes(device));
     bool more = exceeds(box, driver, allowed), less = exceeds(box, allowed, driver);
@@ -104,7 +113,8 @@ static bool expected_of_workers(const struct box_device *device, uint64_t *sum)
             if (grant->devices[i] != device)
                 continue;
             uses = true;
-            if (!accounts_look(box, grant->lease, worker->session.id, device->ordinal, &account,
+            if (!grant->budgets[i] ||
+                !accounts_look(box, grant->lease, worker->session.id, device->ordinal, &account,
                                &counted))
                 return false;
         }

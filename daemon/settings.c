@@ -90,6 +90,9 @@ const struct config_option settings_table[] = {
                0, 65536, "those of one lease, 0 for no limit; further clients are refused",
                .reloadable = true),
 
+    CONFIG_SIZE("clients", "max_images_per_lease", struct settings, max_images_per_lease, "16G",
+                "code that the sessions of one lease have loading at once; more is out of memory",
+                .min = 64 << 20, .reloadable = true),
     CONFIG_ENUM("auth", "auth", struct settings, auth, "ticket", auth_methods,
                 "what a client must show", .reloadable = true),
     CONFIG_ENUM("auth", "protection", struct settings, protection, "authenticate", protections,

@@ -77,6 +77,14 @@ int main(void)
     ok(ledger_take(ledger, 1, 0, 40, 100), "but 40");
     ok(ledger_take(ledger, 1, 1, 100, 100), "another device has an account of its own");
     ok(!ledger_take(ledger, 1, 0, UINT64_MAX, 100), "no overflow");
+    ledger_limit_images(ledger, 100);
+    ok(ledger_take_images(ledger, 0, 60), "images of 60 of 100");
+    ok(!ledger_take_images(ledger, 1, 41), "not 41 more by another process");
+    ok(ledger_take_images(ledger, 1, 40), "but 40");
+    ok(!ledger_take_images(ledger, 1, UINT64_MAX), "no overflow there");
+    ledger_give_images(ledger, 0, 60);
+    ok(ledger_take_images(ledger, 1, 60), "what one has given back another one takes");
+    ledger_give_images(ledger, 1, 100);
     ok(!ledger_take(ledger, 1, LEDGER_DEVICES, 1, 100), "no device beyond the last");
     ledger_give(ledger, 0, 0, 10);
     is_int(ledger_used(ledger, 0), 90, "what is given back is free");

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/ledger.h"
+#include "common/log.h"
 #include "common/scope.h"
+#include "worker/session.h"
 #include "worker_serve.h"
 
 enum { IMAGES_MAX = 256, TAIL = 64 };
@@ -34,6 +37,8 @@ static void put_locked(struct image *image)
     if (--image->users)
         return;
     total -= image->size;
+    if (session.account)
+        ledger_give_images(session.account, session.account_line, image->size);
     image_count--;
     munmap(image->data, image->size + TAIL);
     free(image);
@@ -77,6 +82,17 @@ static struct image *image_new(uint32_t number, uint64_t size)
     return image;
 }
 
+// Within what the lease has left for all its sessions.
+static struct image *image_for_lease(uint32_t number, uint64_t size)
+{
+    if (session.account && !ledger_take_images(session.account, session.account_line, size))
+        return NULL;
+    struct image *image = image_new(number, size);
+    if (!image && session.account)
+        ledger_give_images(session.account, session.account_line, size);
+    return image;
+}
+
 void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
 {
     SCOPED_LOCK(&lock);
@@ -86,7 +102,7 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
         refused = args->image;
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     } else {
-        struct image *image = image_new(args->image, args->size);
+        struct image *image = image_for_lease(args->image, args->size);
         if (image) {
             image->next = images;
             images = image;
@@ -94,6 +110,8 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
             total += args->size;
         } else {
             refused = args->image;
+            log_warn("no room for an image bytes=%llu, within max_images_per_lease and worker_memory",
+                     (unsigned long long)args->size);
             serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         }
     }

@@ -3,8 +3,11 @@
 #include "admin-cli/pool.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "admin-cli/table_wish.h"
 
 int pool_explain(const struct pool *pool, int error)
 {
@@ -87,17 +90,41 @@ int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last)
 int pool_print(const struct pool *pool, const json_t *answer, const char *member,
                const struct table_column *columns)
 {
-    const json_t *rows = json_object_get(answer, member);
+    const struct table_wish wish = {.format = pool_option(pool, "format"),
+                                    .sort = pool_option(pool, "sort"),
+                                    .only = pool_option(pool, "only")};
+    struct table_column shown[TABLE_COLUMNS_MAX];
+    json_t *rows, *row;
+    size_t i;
+    int status = 0;
+
+    if (table_wish(&wish, columns, json_object_get(answer, member), shown, &rows))
+        return EXIT_USAGE;
+    if (!pool_option(pool, "json"))
+        status = table_print(shown, rows) ? EXIT_ANSWER_NO : 0;
+    else
+        json_array_foreach(rows, i, row) {
+            json_dumpf(row, stdout, JSON_COMPACT);
+            putchar('\n');
+        }
+    json_decref(rows);
+    return status;
+}
+
+void pool_name_owners(json_t *rows)
+{
     json_t *row;
     size_t i;
 
-    if (!pool_option(pool, "json"))
-        return table_print(columns, rows) ? EXIT_ANSWER_NO : 0;
     json_array_foreach(rows, i, row) {
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
+        const json_t *owner = json_object_get(row, "owner");
+        const struct passwd *entry =
+            json_is_integer(owner) ? getpwuid((uid_t)json_integer_value(owner)) : NULL;
+        char number[16];
+
+        snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(owner));
+        json_object_set_new(row, "user", json_string(entry ? entry->pw_name : number));
     }
-    return 0;
 }
 
 bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name)

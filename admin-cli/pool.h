@@ -40,6 +40,9 @@ int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last);
 int pool_print(const struct pool *pool, const json_t *answer, const char *member,
                const struct table_column *columns);
 
+// Adds "user", the name of "owner", to each row.
+void pool_name_owners(json_t *rows);
+
 // Commands that are the box's or the pool's: the pool's where a name is given, or, where WITHOUT_NAME
 // allows, a broker is known; never with --socket.
 bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name);
@@ -48,6 +51,7 @@ int pool_health(const struct command *command, int argc, char **argv);
 // Whether the Slurm daemons of this machine have loaded rgpu's plugins, on standard error where they
 // have not. The exit status to go on with.
 int slurm_health(int status);
+int pool_usage(const struct command *command, int argc, char **argv);
 int pool_drain(const struct command *command, int argc, char **argv);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "admin-cli/pool.h"
+#include "admin-cli/table_wish.h"
 #include "common/scope.h"
 
 static const struct table_column box_columns[] = {
@@ -28,7 +29,7 @@ static const struct table_column gpu_columns[] = {
 
 static const struct table_column lease_columns[] = {
     {"LEASE", "id", TABLE_TEXT},     {"STATE", "state", TABLE_TEXT},
-    {"OWNER", "owner", TABLE_TEXT},  {"JOB", "job", TABLE_TEXT},
+    {"OWNER", "user", TABLE_TEXT},   {"JOB", "job", TABLE_TEXT},
     {"GPUS", "where", TABLE_TEXT},   {"AGE", "age", TABLE_SECONDS},
     {"REASON", "reason", TABLE_TEXT}, {0},
 };
@@ -148,12 +149,15 @@ static void add_summaries(json_t *leases)
     json_t *lease;
     size_t i;
 
+    pool_name_owners(leases);
     json_array_foreach(leases, i, lease) {
         json_int_t granted = json_integer_value(json_object_get(lease, "granted"));
         json_int_t created = json_integer_value(json_object_get(lease, "created"));
         char where[256];
         describe_gpus(json_object_get(lease, "gpus"), where, sizeof(where));
         json_object_set_new(lease, "where", json_string(where));
+        if (!json_object_get(lease, "reason") && json_object_get(lease, "pending"))
+            json_object_set(lease, "reason", json_object_get(lease, "pending"));
         json_object_set_new(lease, "age", json_integer(now - (granted ? granted : created)));
     }
 }
@@ -172,7 +176,7 @@ static int run_leases(const struct command *command, int argc, char **argv)
     snprintf(path, sizeof(path), "/v1/leases%s%.20s", state ? "?state=" : "", state ? state : "");
     status = pool_call(&pool, "GET", path, NULL, &answer);
     if (!status) {
-        if (!pool_option(&pool, "json"))
+        if (!pool_option(&pool, "json") || pool_option(&pool, "sort") || pool_option(&pool, "only"))
             add_summaries(json_object_get(answer, "leases"));
         status = pool_print(&pool, answer, "leases", lease_columns);
         json_decref(answer);
@@ -349,6 +353,7 @@ static int run_events(const struct command *command, int argc, char **argv)
 
 static const struct command_option list_options[] = {
     POOL_OPTIONS,
+    TABLE_WISH_OPTIONS,
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };
@@ -357,6 +362,17 @@ static const struct command_option lease_options[] = {
     POOL_OPTIONS,
     {"state", "STATE", "only queued, granted, lost, ending or ended ones", 0,
      "queued|granted|lost|ending|ended"},
+    TABLE_WISH_OPTIONS,
+    {"json", NULL, "one JSON object per line instead of a table", 0},
+    {0},
+};
+
+static const struct command_option usage_options[] = {
+    POOL_OPTIONS,
+    {"user", "NAME", "of this user only; ordinary users see themselves", 0},
+    {"from", "TIME", "2026-11-01, 2026-11-01T12:30, or a time ago such as 30d [7d]", 0},
+    {"to", "TIME", "until then [now]", 0},
+    TABLE_WISH_OPTIONS,
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };
@@ -380,6 +396,7 @@ const struct command pool_list_commands[] = {
     {"boxes", "", "Lists the boxes of the pool.", list_options, run_boxes},
     {"gpus", "", "Lists the GPUs of the pool.", list_options, run_gpus},
     {"leases", "", "Lists who holds GPUs, and who waits for them.", lease_options, run_leases},
+    {"usage", "", "Shows what users have had of the pool.", usage_options, pool_usage},
     {"top", "", "Shows boxes, GPUs, leases and sessions, live.", top_options, run_top},
     {"events", "", "Shows what has happened in the pool.", event_options, run_events},
     {0},

@@ -46,12 +46,14 @@ static void format_list(const json_t *list, char *text, size_t size)
                                      json_is_string(item) ? json_string_value(item) : "?");
 }
 
-static void format_value(const json_t *value, enum table_format format, char *text, size_t size)
+void table_format_value(const json_t *value, enum table_format format, char *text, size_t size)
 {
     if (json_is_number(value) && format == TABLE_BYTES)
         format_bytes(json_number_value(value), text, size);
     else if (json_is_number(value) && format == TABLE_SECONDS)
         format_seconds(json_number_value(value), text, size);
+    else if (json_is_number(value) && format == TABLE_DECIMAL)
+        snprintf(text, size, "%.1f", json_number_value(value));
     else if (json_is_number(value))
         snprintf(text, size, "%.0f", json_number_value(value));
     else if (json_is_boolean(value))
@@ -75,7 +77,7 @@ static int fill(struct libscols_table *table, const struct table_column *columns
         struct libscols_line *line = scols_table_new_line(table, NULL);
         for (size_t i = 0; columns[i].title; i++) {
             char text[1024];
-            format_value(json_object_get(row, columns[i].key), columns[i].format, text,
+            table_format_value(json_object_get(row, columns[i].key), columns[i].format, text,
                          sizeof(text));
             if (!line || scols_line_set_data(line, i, text))
                 return -ENOMEM;

@@ -2,6 +2,7 @@
 /* Transactions, each with its event. */
 #include "broker/core.h"
 
+#include "broker/holder.h"
 #include "broker/time.h"
 #include "common/fault.h"
 
@@ -9,6 +10,7 @@ static enum outcome begin(struct broker *broker, const struct change *change, bo
 {
     enum outcome error = OUTCOME_DISK_FULL;
 
+    holder_check(broker->holder);
     if (broker->storage.broken)
         error = OUTCOME_DATABASE_DAMAGED;
     else if (has_room)

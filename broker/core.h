@@ -56,6 +56,7 @@ struct broker {
     int64_t wall_minus_steady;  /* to notice that the wall clock was changed */
     double next_trim, last_tick;
     struct storage storage;
+    struct holder *holder; /* of the state directory; NULL in tests */
 };
 
 /* Who asks for a change, for the event log: "admin uid=0", "box gpu01", "broker". */

@@ -43,10 +43,10 @@ static bool is_lost(struct broker *broker, int64_t epoch, const char *run, int64
 }
 
 /* Numbers of epochs are times, so that one that was begun in a lost part never comes again. */
-static enum outcome begin_epoch(struct broker *broker, const struct pool_box *box, int64_t seen,
-                       json_t *why, const char *actor)
+static enum outcome begin_epoch(struct broker *broker, const char *kind, const struct pool_box *box,
+                                int64_t seen, json_t *why, const char *actor)
 {
-    struct change change = {.kind = "history.lost", .actor = actor, .box = box, .detail = why};
+    struct change change = {.kind = kind, .actor = actor, .box = box, .detail = why};
     int64_t epoch = broker_wall() > broker->epoch ? broker_wall() : broker->epoch + 1;
     enum outcome error = broker_begin(broker, &change);
 
@@ -64,10 +64,29 @@ static enum outcome begin_epoch(struct broker *broker, const struct pool_box *bo
         broker->pool->boxes[i]->settled = false; /* until it has registered in this epoch */
         pool_order(broker->pool, broker->pool->boxes[i]);
     }
-    log_warn("box=%s has seen what this database has not: it was restored from an older copy; "
-             "tickets of leases that it does not know are refused from now on epoch=%" PRId64,
-             box->name, epoch);
     return OUTCOME_DONE;
+}
+
+static enum outcome leave_history(struct broker *broker, const struct pool_box *box, int64_t seen,
+                                  json_t *why, const char *actor)
+{
+    enum outcome error = begin_epoch(broker, "history.lost", box, seen, why, actor);
+
+    if (!error)
+        log_warn("box=%s has seen what this database has not: it was restored from an older copy; "
+                 "tickets of leases that it does not know are refused from now on epoch=%" PRId64,
+                 box->name, broker->epoch);
+    return error;
+}
+
+enum outcome history_take_over(struct broker *broker)
+{
+    enum outcome error = begin_epoch(broker, "broker.taken-over", NULL, 0,
+                                     json_pack("{s:s}", "run", broker->run), "broker");
+
+    if (!error)
+        log_info("took over epoch=%" PRId64, broker->epoch);
+    return error;
 }
 
 enum outcome history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
@@ -91,8 +110,8 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
                  box->name);
         return OUTCOME_DONE;
     }
-    return begin_epoch(broker, box, epoch,
-                       json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
+    return leave_history(broker, box, epoch,
+                         json_pack("{s:s, s:I}", "run", run, "event", (json_int_t)event), actor);
 }
 
 static bool is_known(struct broker *broker, const char *lease)
@@ -122,7 +141,7 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
             is_known(broker, lease))
             continue;
         enum outcome outcome =
-            begin_epoch(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
+            leave_history(broker, box, epoch, json_pack("{s:s}", "lease", lease), actor);
         box->reported_here = outcome == OUTCOME_DONE;
         return outcome;
     }

@@ -18,6 +18,10 @@
 /* Begins a run; called once, when the pool is loaded. */
 enum outcome history_start(struct broker *broker) __attribute__((warn_unused_result));
 
+/* After another broker, which may still run somewhere: a new epoch, so that boxes take no ticket that it
+ * gives from now on. */
+enum outcome history_take_over(struct broker *broker) __attribute__((warn_unused_result));
+
 /* What a box says when it registers: {"epoch":, "run":, "event":}, or NULL. Begins a new epoch where
  * the box has seen what this database has not. Boxes that have registered must then do so again. */
 enum outcome history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,

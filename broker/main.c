@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "broker/history.h"
+#include "broker/holder.h"
 #include "broker/http.h"
 #include "broker/start.h"
 #include "broker/time.h"
@@ -22,21 +23,9 @@
 
 enum { OWN_FILES = 64 }; /* open beside connections */
 
-static int lock_state(const char *directory)
+static void tell_manager(const char *state)
 {
-    char path[4096];
-
-    snprintf(path, sizeof(path), "%s/lock", directory);
-    SCOPED_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        log_error("state_dir=%s: %s", directory, strerror(errno));
-        return -errno;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        log_error("state_dir=%s is in use by another broker", directory);
-        return -EBUSY;
-    }
-    return scoped_take_fd(&fd);
+    sd_notify(0, state);
 }
 
 static int load_keys(const struct settings *settings, struct broker *broker)
@@ -184,18 +173,25 @@ static int run(struct settings *settings)
 {
     struct broker broker = {.limits = limits_of(settings)};
     struct server server = {.broker = &broker, .settings = settings};
+    struct holder holder;
     char path[4096];
-    int lock = lock_state(settings->state_dir);
     enum outcome error;
 
-    if (lock < 0)
-        return lock;
+    if (holder_take(settings->state_dir, settings->standby, tell_manager, &holder))
+        return -1;
     snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
     error = outcome_of(fit_connections(settings));
     if (!error)
         error = outcome_of(load_keys(settings, &broker));
     if (!error)
         error = broker_open(path, settings->synchronous == 0, &broker);
+    if (!error)
+        error = outcome_of(holder_sign(&holder, broker.run));
+    if (!error) {
+        broker.holder = &holder;
+        if (holder.took_over)
+            error = history_take_over(&broker);
+    }
     if (error == OUTCOME_DATABASE_DAMAGED)
         log_error("%s is damaged; restore it from a copy, or move it away to begin anew: boxes "
                   "then end the sessions of all leases", path);
@@ -210,7 +206,7 @@ static int run(struct settings *settings)
     if (server.base)
         event_base_free(server.base);
     broker_close(&broker);
-    close(lock);
+    holder_release(&holder);
     return error ? -1 : 0;
 }
 
@@ -242,6 +238,10 @@ static const struct program_about about = {
     .name = "rgpu-brokerd",
     .usage = "usage: rgpu-brokerd [--config FILE] [--OPTION VALUE]...\n"
              "       rgpu-brokerd --make-key FILE      a new cluster key\n"
+             "       rgpu-brokerd [--config FILE] --backup FILE   a copy of the database, also while\n"
+             "                                         the broker runs\n"
+             "       rgpu-brokerd [--config FILE] --check [--database FILE]   whether the database,\n"
+             "                                         or a copy, is sound and keeps the promises\n"
              "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
              "       rgpu-brokerd --version\n\n",
     .settings = settings_table,
@@ -274,9 +274,30 @@ static int configure(int *argc, char **argv, struct settings *settings)
     return settings_check(settings);
 }
 
+/* What is done with the database instead of serving it. */
+struct task {
+    const char *backup, *database;
+    bool check;
+};
+
+static int run_task(const struct task *task, const struct settings *settings)
+{
+    char path[4096];
+    int error;
+
+    snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
+    error = task->backup ? store_backup(path, task->backup)
+                         : store_check(task->database ? task->database : path);
+    if (!error)
+        printf("%s: %s\n", task->backup ? task->backup : task->database ? task->database : path,
+               "sound, and all promises hold");
+    return error;
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = {0};
+    struct task task = {0};
     const char *key_path;
     int error;
 
@@ -290,9 +311,12 @@ int main(int argc, char **argv)
     key_path = program_take_value(&argc, argv, "--make-key");
     if (key_path)
         return make_key(key_path) < 0 ? 1 : 0;
+    task.check = program_take_flag(&argc, argv, "--check");
+    task.backup = program_take_value(&argc, argv, "--backup");
+    task.database = program_take_value(&argc, argv, "--database");
     error = configure(&argc, argv, &settings);
     if (!error)
-        error = run(&settings);
+        error = task.check || task.backup ? run_task(&task, &settings) : run(&settings);
     config_clear(settings_table, &settings);
     return error ? 1 : 0;
 }

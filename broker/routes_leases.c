@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/claims.h"
 #include "broker/leases.h"
 #include "broker/request.h"
 #include "broker/tickets.h"
@@ -188,8 +189,23 @@ static json_t *list_ended(const struct call *call, int64_t owner)
 }
 
 /* Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose. */
+/* The first of those who wait are told why; that looks at every GPU. */
+static json_t *list_lease(const struct call *call, const struct pool_lease *lease, int *explained)
+{
+    enum { EXPLAINED_MAX = 25 };
+    json_t *row = view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner));
+    char pending[160];
+
+    if (lease->state == LEASE_QUEUED && (*explained)++ < EXPLAINED_MAX) {
+        claims_explain(call->server->broker->pool, lease, pending, sizeof(pending));
+        json_object_set_new(row, "pending", json_string(pending));
+    }
+    return row;
+}
+
 static void list_leases(struct call *call)
 {
+    int explained = 0;
     const char *state = call_query(call, "state");
     const char *prefix = call_query(call, "key_prefix");
     int64_t owner = call_query_number(call, "owner", -1);
@@ -205,8 +221,7 @@ static void list_leases(struct call *call)
         if ((owner < 0 || lease->owner == (uid_t)owner) &&
             (!state || !strcmp(state, lease_state_names[lease->state])) &&
             (!prefix || key_begins(call, lease, prefix)))
-            json_array_append_new(
-                list, view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
+            json_array_append_new(list, list_lease(call, lease, &explained));
     call_answer(call, 200, json_pack("{s:o}", "leases", list));
 }
 

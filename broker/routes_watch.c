@@ -8,6 +8,7 @@
 #include "broker/overview.h"
 #include "broker/routes.h"
 #include "broker/status_page.h"
+#include "broker/time.h"
 #include "common/scope.h"
 
 enum { EVENTS_MAX = 200 }; /* in one answer, which others wait for */
@@ -41,7 +42,30 @@ static void get_events(struct call *call)
                                      (json_int_t)broker->last_event));
 }
 
-static size_t row_number(const struct call *call, const char *name, int64_t standard, int64_t most)
+/* ?from=TIME&to=TIME&owner=UID: everybody's for administrators and schedulers, else one's own. */
+static void get_usage(struct call *call)
+{
+    const struct identity *who = &call->who;
+    int64_t now = broker_wall(), owner = call_query_number(call, "owner", -1);
+    int64_t from = call_query_number(call, "from", now - 604800);
+    int64_t to = call_query_number(call, "to", now);
+
+    if (!who->admin && !who->scheduler && owner >= 0 && owner != (int64_t)who->uid) {
+        call_refuse(call, OUTCOME_FORBIDDEN, "what others have had is for administrators");
+        return;
+    }
+    if (!who->admin && !who->scheduler)
+        owner = (int64_t)who->uid;
+    if (from >= to || from < 0) {
+        call_refuse(call, OUTCOME_BAD_REQUEST, "\"from\" must be before \"to\"");
+        return;
+    }
+    call_answer(call, 200, json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to",
+                                     (json_int_t)to, "users",
+                                     store_usage(call->server->broker->store, from, to, now, owner)));
+}
+
+static size_t first_row(const struct call *call, const char *name, int64_t standard, int64_t most)
 {
     int64_t number = call_query_number(call, name, standard);
 
@@ -56,11 +80,11 @@ static void get_overview(struct call *call)
     int64_t wait = call_query_number(call, "wait", 0);
     struct overview_query query = {
         .find = find ? find : "",
-        .limit = row_number(call, "limit", ROWS, ROWS_MAX),
-        .boxes = row_number(call, "boxes", 0, FIRST_MAX),
-        .leases = row_number(call, "leases", 0, FIRST_MAX),
-        .waiting = row_number(call, "waiting", 0, FIRST_MAX),
-        .sessions = row_number(call, "sessions", 0, FIRST_MAX),
+        .limit = first_row(call, "limit", ROWS, ROWS_MAX),
+        .boxes = first_row(call, "boxes", 0, FIRST_MAX),
+        .leases = first_row(call, "leases", 0, FIRST_MAX),
+        .waiting = first_row(call, "waiting", 0, FIRST_MAX),
+        .sessions = first_row(call, "sessions", 0, FIRST_MAX),
     };
 
     call->mark = call_query_number(call, "after", -1);
@@ -154,6 +178,7 @@ static void get_page(struct call *call)
 const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/events", ALLOW_READERS, get_events},
     {EVHTTP_REQ_GET, "/v1/overview", ALLOW_READERS, get_overview},
+    {EVHTTP_REQ_GET, "/v1/usage", ALLOW_USERS | ALLOW_SCHEDULERS, get_usage},
     {EVHTTP_REQ_POST, "/v1/capacity", ALLOW_SCHEDULERS, post_capacity},
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},

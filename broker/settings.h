@@ -10,6 +10,7 @@ enum munge_use { MUNGE_AUTO, MUNGE_YES, MUNGE_NO };
 struct settings {
     char **listen;
     char *socket, *state_dir, *cluster_key, *log_level;
+    bool standby;
     int64_t max_connections, max_connections_per_address;
     int synchronous; /* 0 full, 1 normal */
     int munge;

@@ -53,6 +53,16 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [ADD_RUN] = {"INSERT INTO runs (id, after_event, started) VALUES (?, ?, ?)", NULL},
     [END_OF_RUN] = {"SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"
         " ORDER BY number LIMIT 1) FROM runs WHERE id = ?", NULL},
+    /* Memory in MiB, so that sums stay within 64 bits. */
+    [USAGE] = {"SELECT owner, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
+        " sum(span * mib) AS mib_seconds, sum(waited) AS waited FROM (SELECT owner,"
+        " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
+        " max(0, granted - created) AS waited,"
+        " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus,"
+        " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)"
+        " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib FROM leases"
+        " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
+        " AND (?4 < 0 OR owner = ?4)) GROUP BY owner ORDER BY gpu_seconds DESC", NULL},
     [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
         " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
         " ORDER BY sequence LIMIT ?2", NULL},

@@ -33,6 +33,14 @@ uint64_t store_durable(struct store *store);
 int store_durable_fd(const struct store *store); /* readable when there are more, an eventfd; or -1 */
 void store_await_durable(struct store *store);
 
+/* ---- copies, also while a broker has the database open; they log what they find ---- */
+
+/* A copy of one moment at `copy`, which takes the place of a file of that name once it is complete and
+ * sound. */
+int store_backup(const char *path, const char *copy) __attribute__((warn_unused_result));
+/* -EUCLEAN: the database is damaged, or does not hold what the broker promises. */
+int store_check(const char *path) __attribute__((warn_unused_result));
+
 /* ---- reading everything at start ---- */
 
 /* Fills the pool with boxes, GPUs, and leases that have not ended. */
@@ -96,6 +104,9 @@ enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 json_t *store_ended_lease(struct store *store, const char *id);
 json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
+/* By owner what leases held from `from` to `to`, [{"owner":, "leases":, "gpu_hours":, "memory_gib_hours":,
+ * "waited_seconds":}]: as far as ended leases are kept. */
+json_t *store_usage(struct store *store, int64_t from, int64_t to, int64_t now, int64_t owner);
 /* Leases that ended while tickets for the box may still be valid, [{"lease":, "until":}]: until after
  * `oldest`; without "until", where nobody knows, those of before `epoch` that ended after
  * `ended_after`. */

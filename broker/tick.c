@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* What happens because time passes. */
+#include "broker/holder.h"
 #include "broker/tick.h"
 
 #include "broker/leases.h"
@@ -130,6 +131,7 @@ static void trim(struct broker *broker)
 
 void broker_tick(struct broker *broker)
 {
+    holder_check(broker->holder);
     forgive_own_absence(broker);
     watch_clock(broker);
     expire_leases(broker);

@@ -23,6 +23,8 @@
 
 struct broker_client {
     char *address;
+    char *addresses;   /* with commas between: a broker and its standby */
+    size_t address_at; /* where the present one begins there */
     struct endpoint endpoint;
     char *munge_socket;
     struct ticket_key key;
@@ -127,9 +129,25 @@ static int load_key(struct broker_client *client, const char *option)
     return 0;
 }
 
+/* Takes the address after the present one, the first after the last; false where it is the only one. */
+static bool try_next(struct broker_client *client)
+{
+    const char *all = client->addresses, *at = all + client->address_at;
+    size_t size = strcspn(at, ",");
+
+    client->address_at = at[size] ? client->address_at + size + 1 : 0;
+    at = all + client->address_at;
+    free(client->address);
+    client->address = strndup(at, strcspn(at, ","));
+    return client->address && strchr(all, ',') &&
+           endpoint_parse(client->address, BROKER_PORT, &client->endpoint) == 0;
+}
+
 static int set_address(struct broker_client *client, const char *option)
 {
-    client->address = find_address(option);
+    client->addresses = find_address(option);
+    if (client->addresses)
+        client->address = strndup(client->addresses, strcspn(client->addresses, ","));
     if (!client->address)
         return broker_client_explain(client, -ENOENT, "no broker is known: set RGPU_BROKER to "
                                      "host:port or unix:/path, or write it to "
@@ -168,6 +186,7 @@ void broker_client_close(struct broker_client **pointer)
     if (!client)
         return;
     free(client->address);
+    free(client->addresses);
     free(client->munge_socket);
     free(client->broker_user);
     explicit_bzero(client, sizeof(*client));
@@ -411,7 +430,7 @@ static int read_answer(struct broker_client *client, const struct http_answer *g
     return status < 300 ? -EPROTO : refusal_errno(status, client->code);
 }
 
-static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
+static int perform_once(struct broker_client *client, unsigned timeout_ms, const char *method,
                    const char *path, const char *body, json_t **answer)
 {
     struct http_request request = {.method = method, .path = path, .body = body};
@@ -432,6 +451,20 @@ static int perform(struct broker_client *client, unsigned timeout_ms, const char
         explicit_bzero(got.body, got.size);
     free(got.body);
     free(header);
+    return error;
+}
+
+/* Whoever is not there has not heard of it, so another one may be asked, once each. */
+static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
+                   const char *path, const char *body, json_t **answer)
+{
+    size_t first = client->address_at;
+    int error;
+
+    do
+        error = perform_once(client, timeout_ms, method, path, body, answer);
+    while ((error == -ECONNREFUSED || error == -EHOSTUNREACH) && try_next(client) &&
+           client->address_at != first);
     return error;
 }
 

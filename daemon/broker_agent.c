@@ -28,6 +28,7 @@
 
 enum {
     DEFAULT_PORT = 7310,
+    BROKERS_MAX = 4,
     RETRY_MIN_MS = 200,
     RETRY_MAX_MS = 5000,
     ENDING_MS = 500,      // how long a report waits for sessions that are being ended
@@ -51,7 +52,9 @@ static const char *const state_names[] = {
 struct broker_agent {
     struct box *box;
     enum agent_state state;
-    struct endpoint broker;
+    struct endpoint broker; // of those below the one that is asked
+    struct endpoint brokers[BROKERS_MAX];
+    unsigned broker_count, broker_at;
     struct evdns_base *resolver;
     struct evhttp_connection *connection;
     bool connection_failed;
@@ -89,6 +92,10 @@ static void go_offline(struct broker_agent *agent, const char *why)
         log_warn("the broker is away broker=%s:%u reason=\"%s\"; sessions go on",
                  agent->broker.host, agent->broker.port, why);
     agent->was_online = false;
+    // A standby may have taken over.
+    agent->broker_at = (agent->broker_at + 1) % agent->broker_count;
+    agent->broker = agent->brokers[agent->broker_at];
+    agent->connection_failed |= agent->broker_count > 1;
     move(agent, AGENT_OFFLINE);
     arm(agent, agent->retry_ms);
     agent->retry_ms = agent->retry_ms * 2 < RETRY_MAX_MS ? agent->retry_ms * 2 : RETRY_MAX_MS;
@@ -377,16 +384,33 @@ const char *broker_agent_objection(const struct box *box, const struct session_g
     return box->agent ? broker_orders_objection(&box->agent->orders, grant) : NULL;
 }
 
+static int find_brokers(struct broker_agent *agent)
+{
+    for (char **text = agent->box->settings.broker; *text; text++) {
+        struct endpoint *broker = &agent->brokers[agent->broker_count];
+
+        if (agent->broker_count == BROKERS_MAX) {
+            log_error("broker: more than %d addresses", BROKERS_MAX);
+            return -EINVAL;
+        }
+        if (endpoint_parse(*text, DEFAULT_PORT, broker) || broker->is_unix || !*broker->host) {
+            log_error("broker=%s is not host:port", *text);
+            return -EINVAL;
+        }
+        agent->broker_count++;
+    }
+    agent->broker = agent->brokers[0];
+    return 0;
+}
+
 static int set_up(struct broker_agent *agent)
 {
     struct box *box = agent->box;
     uint8_t instance[16];
-    int err = endpoint_parse(box->settings.broker, DEFAULT_PORT, &agent->broker);
+    int err = find_brokers(agent);
 
-    if (err || agent->broker.is_unix || !*agent->broker.host) {
-        log_error("broker=%s is not host:port", box->settings.broker);
-        return -EINVAL;
-    }
+    if (err)
+        return err;
     if (getrandom(instance, sizeof(instance), 0) != sizeof(instance))
         return -EIO;
     hex_encode(instance, sizeof(instance), agent->instance);
@@ -409,7 +433,7 @@ int broker_agent_open(struct box *box)
 {
     int err;
 
-    if (!box->settings.broker)
+    if (!*box->settings.broker)
         return 0;
     box->agent = calloc(1, sizeof(*box->agent));
     if (!box->agent)

@@ -107,8 +107,8 @@ const struct config_option settings_table[] = {
     CONFIG_DURATION("auth", "max_ticket_lifetime", struct settings, max_ticket_lifetime, "8784h",
                     "tickets that are valid for longer are refused", .reloadable = true),
 
-    CONFIG_STRING("broker", "broker", struct settings, broker, "",
-                  "host:port of the broker whose pool this box belongs to; empty: none"),
+    CONFIG_LIST("broker", "broker", struct settings, broker, "",
+                "host:port of the broker whose pool this box belongs to, and of its standby; empty: none"),
     CONFIG_LIST("broker", "announce", struct settings, announce, "",
                 "addresses that clients are told to use; empty: those of listen"),
     CONFIG_STRING("broker", "locality", struct settings, locality, "",

@@ -47,7 +47,7 @@ struct settings {
     char *key_file;
     uint64_t clock_skew;
     uint64_t max_ticket_lifetime;
-    char *broker;
+    char **broker;
     char **announce;
     char *locality;
     int gpu_mode; // index in gpu_mode_words

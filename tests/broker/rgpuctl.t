@@ -13,10 +13,19 @@ take() { api POST /v1/leases "{\"request\": {\"gpus\": [$1]}, \"ticket\": true, 
 like "$("$ctl" boxes)" '^box1 +up +2 +0 ' "boxes"
 like "$("$ctl" gpus)" '^box1 +0 .* free +exclusive' "gpus"
 lease=$(take '{"count": 2}')
-like "$("$ctl" leases)" "^$lease +granted +0 +a job +box1:0,1 " "leases"
+like "$("$ctl" leases)" "^$lease +granted +$(id -un) +a job +box1:0,1 " "leases"
 is "$("$ctl" leases --json | at id)" "$lease" "leases as JSON"
 like "$("$ctl" top)" "$lease" "top prints one screen where there is no terminal"
 ok "health" "$ctl" health
+like "$("$ctl" leases)" "^$lease +granted +$(id -un) " "whose they are, by name"
+is "$("$ctl" gpus --format gpu,state --sort -gpu --only 'box=BOX*' | tr -s ' \n' '  ')" "GPU STATE 1 used 0 used " "columns, order and rows as one wants them"
+is "$("$ctl" gpus --only gpu=1 --json | at index)" 1 "also as JSON"
+is "$(status_of "$ctl" gpus --sort size)" 2 "a column that is not there"
+like "$(cat "$TMP/out")" 'no column size; there are BOX, GPU' "is told with those that are"
+is "$(status_of "$ctl" gpus --only gpu)" 2 "and so is what is no condition"
+waiting=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "queue": true}' | at lease.id)
+like "$("$ctl" leases --state queued)" "^$waiting .* 0 of 2 GPUs of its kind are free, it wants 1" "why somebody waits"
+ok "he goes" "$ctl" revoke "$waiting"
 
 complete_words() {
     bash -c '. "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rgpuctl "$2"; printf "%s\\n" "${COMPREPLY[@]}"' \
@@ -54,6 +63,23 @@ await "the drain" sh -c "'$ctl' gpus | grep -q draining"
 "$ctl" revoke "$lease"
 ok "mode --wait changes it once idle" wait "$changer"
 like "$("$ctl" gpus)" '^box1 +0 .* free +exclusive' "and puts it back into service"
+
+usage=$("$ctl" usage --json --from 1d)
+is "$(at user <<<"$usage")" "$(id -un)" "usage, by user"
+[ "$(at leases <<<"$usage")" -ge 2 ] || fail "with his leases"
+is "$("$ctl" usage --from 2020-01-01 --to 2020-01-02T12:30 --json)" "" "nobody had anything then"
+is "$(status_of "$ctl" usage --from yesterday)" 2 "a time that is none"
+is "$(status_of "$ctl" usage --user nobody-of-this-name)" 2 "a user who is none"
+python3 - "$BROKER_DIR/pool.sqlite" <<'END' # two hours of two GPUs in 2021, after half an hour of waiting
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=30)
+(model,) = db.execute("SELECT id FROM leases WHERE state = 'ended' AND granted > 0 AND (SELECT count(*) FROM holds WHERE lease = id) = 2 LIMIT 1").fetchone()
+db.execute("UPDATE leases SET created = 1609459200, granted = 1609461000, ended = 1609468200 WHERE id = ?", (model,))
+db.commit()
+END
+usage=$("$ctl" usage --json --from 2020-12-01 --to 2021-02-01)
+is "$(at gpu_hours <<<"$usage") $(at waited_seconds <<<"$usage")" "4.0 1800" "hours of GPUs and of waiting"
+like "$("$ctl" usage --from 2020-12-01 --to 2021-02-01 --format user,gpu-hours)" "^$(id -un) +4.0" "as a table"
 
 "$ctl" events --lines 100 >"$TMP/events"
 like "$(cat "$TMP/events")" 'gpu.mode .*by="admin uid=0" \{"mode":"shared"\}' "events"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What people want of a list: which columns, which rows, in which order.
+#ifndef RGPU_ADMIN_CLI_TABLE_WISH_H
+#define RGPU_ADMIN_CLI_TABLE_WISH_H
+
+#include "admin-cli/table.h"
+
+enum { TABLE_COLUMNS_MAX = 32 };
+
+struct table_wish {
+    const char *format; // titles with commas between, in any case; NULL: all columns
+    const char *sort;   // a title, with '-' in front for the largest first; NULL: as they come
+    const char *only;   // TITLE=GLOB[,TITLE=GLOB...] that rows must match; NULL: all
+};
+
+#define TABLE_WISH_OPTIONS \
+    {"format", "COLUMN,...", "these columns in this order", 0}, \
+    {"sort", "COLUMN", "by this column; with - in front the largest first", 0}, \
+    {"only", "COLUMN=GLOB,...", "rows whose columns are so", 0}
+
+// Takes from ROWS (which stays) what is wanted, as a new array in *out, and the columns into SHOWN. -EINVAL
+// after saying which word names no column.
+int table_wish(const struct table_wish *wish, const struct table_column *columns, const json_t *rows,
+               struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
+    __attribute__((warn_unused_result));
+
+#endif

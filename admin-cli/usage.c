@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What users have had of the pool.
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "admin-cli/pool.h"
+#include "admin-cli/table_wish.h"
+#include "common/units.h"
+
+static const struct table_column usage_columns[] = {
+    {"USER", "user", TABLE_TEXT},         {"LEASES", "leases", TABLE_TEXT},
+    {"GPU-HOURS", "gpu_hours", TABLE_DECIMAL},
+    {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL},
+    {"WAITED", "waited_seconds", TABLE_SECONDS}, {0},
+};
+
+// "2026-11-01", "2026-11-01T12:30", or a time ago such as 7d.
+static int read_time(const char *text, time_t standard, time_t *out)
+{
+    static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"};
+    uint64_t ago;
+
+    *out = standard;
+    if (!text)
+        return 0;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct tm parts = {.tm_isdst = -1};
+        const char *end = strptime(text, forms[i], &parts);
+
+        if (end && !*end) {
+            *out = mktime(&parts);
+            return 0;
+        }
+    }
+    if (units_parse_duration(text, &ago) || !text[strspn(text, "0123456789")]) {
+        fprintf(stderr, "rgpuctl usage: %s is no time: 2026-11-01, 2026-11-01T12:30, or a time ago "
+                "such as 7d\n", text);
+        return EXIT_USAGE;
+    }
+    *out = time(NULL) - (time_t)(ago / 1000000);
+    return 0;
+}
+
+static int read_user(const char *name, long long *uid)
+{
+    const struct passwd *entry = name ? getpwnam(name) : NULL;
+    char *end;
+
+    *uid = -1;
+    if (!name)
+        return 0;
+    *uid = entry ? (long long)entry->pw_uid : strtoll(name, &end, 10);
+    if (entry || (*name && !*end && *uid >= 0))
+        return 0;
+    fprintf(stderr, "rgpuctl usage: there is no user %s\n", name);
+    return EXIT_USAGE;
+}
+
+int pool_usage(const struct command *command, int argc, char **argv)
+{
+    struct pool pool;
+    json_t *answer;
+    long long uid = -1;
+    time_t from = 0, to = 0;
+    char path[160];
+    int status = pool_open(&pool, command, argc, argv, 0, 0);
+
+    if (status >= 0)
+        return status;
+    status = read_time(pool_option(&pool, "from"), time(NULL) - 7 * 86400, &from);
+    if (!status)
+        status = read_time(pool_option(&pool, "to"), time(NULL), &to);
+    if (!status)
+        status = read_user(pool_option(&pool, "user"), &uid);
+    snprintf(path, sizeof(path), "/v1/usage?from=%lld&to=%lld&owner=%lld", (long long)from,
+             (long long)to, uid);
+    if (!status)
+        status = pool_call(&pool, "GET", path, NULL, &answer);
+    if (!status) {
+        pool_name_owners(json_object_get(answer, "users"));
+        status = pool_print(&pool, answer, "users", usage_columns);
+        json_decref(answer);
+    }
+    pool_close(&pool);
+    return status;
+}

@@ -44,3 +44,9 @@ bench-built: all bench-programs bench-broker
 bench-broker: $(B)/bin/rgpu-brokerd
 	@mkdir -p $(B)/bench
 	@bench/broker.py $(B) > $(B)/bench/broker.jsonl
+
+# The same by requests as boxes and nodes make them: what size, waiters and an open status page cost.
+.PHONY: bench-broker-load
+bench-broker-load: $(B)/bin/rgpu-brokerd
+	@mkdir -p $(B)/bench
+	@bench/broker_load.py $(B) > $(B)/bench/broker-load.jsonl

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+// SPDX-License-Identifier: BSD-3-Clause
 /* The lock of the state directory, and who has signed it. */
 #include "broker/holder.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Which broker has the state directory. A lock says so, and the file that is locked names the run: where
  * locks fail (a storage that gave the lock to another host while this one was cut off from it), the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+// SPDX-License-Identifier: BSD-3-Clause
 /* Copies of the database while it is in use, and whether one holds what the broker promises. */
 #include <errno.h>
 #include <fcntl.h>

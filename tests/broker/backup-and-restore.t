@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A copy of the database taken while the broker works; what is wrong with one is named; a copy that is put
 # in place of a lost database goes on from its moment, and nothing is granted twice.
 . "$(dirname "$0")/broker.sh"

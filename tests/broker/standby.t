@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A second broker waits while the first has the state directory, and takes over when that dies: leases and
 # sessions go on, boxes and clients find it by themselves, nothing is granted twice, and a first one that
 # comes back to life ends before it changes anything.

@@ -272,11 +272,17 @@ END
 # rgpu_settings [LINE...]: the settings of the plugins; lines given here, and RGPU_JOBS, stand in [jobs].
 RGPU_JOBS=()
 rgpu_settings() {
-    printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" "broker_user = $(id -u)" 'cluster = test' \
-        '[sync]' 'interval = 300ms' '[jobs]' "library = $TMP/share/lib" \
-        "ticket_dir = $TMP/tickets" 'acquire_wait = 3s' 'interactive_wait = 10s' \
-        "${RGPU_JOBS[@]}" "$@" \
-        >"$SLURM_DIR/rgpu.conf"
+    local line given=("${RGPU_JOBS[@]}" "$@")
+    {
+        printf '%s\n' '[slurm]' "broker = $BROKER" "munge_socket = $MUNGE_SOCKET" "broker_user = $(id -u)" \
+            'cluster = test' '[sync]' 'interval = 300ms' '[jobs]' "library = $TMP/share/lib" \
+            "ticket_dir = $TMP/tickets"
+        # A setting stands once: the test's own, where it has one.
+        for line in 'acquire_wait = 3s' 'interactive_wait = 10s'; do
+            [[ " ${given[*]}" == *" ${line%% *} ="* ]] || echo "$line"
+        done
+        [ ${#given[@]} = 0 ] || printf '%s\n' "${given[@]}"
+    } >"$SLURM_DIR/rgpu.conf"
 }
 
 # Of the boxes that start_pool_cluster starts, by name: arguments, and what their GPUs can compute.

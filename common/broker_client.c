@@ -16,6 +16,7 @@
 #include "common/api_auth.h"
 #include "common/endpoint.h"
 #include "common/http_exchange.h"
+#include "common/scope.h"
 #include "common/seal.h"
 #include "common/ticket.h"
 
@@ -63,8 +64,8 @@ const char *broker_client_address(const struct broker_client *client)
 /* The word of this number (from 0) in the first line of the address file that has any. */
 static char *word_from_file(int number)
 {
-    FILE *file = fopen(BROKER_ADDRESS_FILE, "re");
-    char line[256], *found = NULL, *word = NULL, *position;
+    SCOPED_FILE FILE *file = fopen(BROKER_ADDRESS_FILE, "re");
+    char line[256], *word = NULL, *position;
 
     while (file && !word && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "#")] = '\0';
@@ -72,14 +73,10 @@ static char *word_from_file(int number)
         for (int i = 0; word && i < number; i++) {
             word = strtok_r(NULL, " \t\r\n", &position);
             if (!word)
-                goto out;
+                return NULL;
         }
-        found = word ? strdup(word) : NULL;
     }
-out:
-    if (file)
-        fclose(file);
-    return found;
+    return word ? strdup(word) : NULL;
 }
 
 static char *find_address(const char *option)
@@ -282,20 +279,17 @@ static int authorize_munge(struct broker_client *client, const char *text, const
 static int authorize(struct broker_client *client, const char *method, const char *path,
                      const char *body, char **header)
 {
-    char digest[API_DIGEST_TEXT], *text;
-    int error;
+    char digest[API_DIGEST_TEXT];
 
     client->is_signed = false;
     if (client->endpoint.is_unix)
         return 0;
     api_digest(body, strlen(body), digest);
-    text = api_signed_text(method, path, digest);
+    SCOPED_FREE char *text = api_signed_text(method, path, digest);
     if (!text)
         return -ENOMEM;
-    error = client->has_key ? authorize_key(client, text, digest, header)
-                            : authorize_munge(client, text, digest, header);
-    free(text);
-    return error;
+    return client->has_key ? authorize_key(client, text, digest, header)
+                           : authorize_munge(client, text, digest, header);
 }
 
 /* ---- calling ---- */
@@ -435,12 +429,10 @@ static int perform_once(struct broker_client *client, unsigned timeout_ms, const
 {
     struct http_request request = {.method = method, .path = path, .body = body};
     struct http_answer got = {0};
-    char *header = NULL;
-    int error;
+    SCOPED_FREE char *header = NULL;
 
     client->may_look = !strcmp(method, "GET");
-    error = authorize(client, method, path, body, &header);
-
+    int error = authorize(client, method, path, body, &header);
     if (error)
         return error;
     request.host = client->endpoint.is_unix ? "broker" : client->address;
@@ -450,7 +442,6 @@ static int perform_once(struct broker_client *client, unsigned timeout_ms, const
     if (got.body)
         explicit_bzero(got.body, got.size);
     free(got.body);
-    free(header);
     return error;
 }
 
@@ -471,7 +462,7 @@ static int perform(struct broker_client *client, unsigned timeout_ms, const char
 int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, const char *method,
                            const char *path, const json_t *body, json_t **answer)
 {
-    char *text = body ? json_dumps(body, JSON_COMPACT) : strdup("");
+    SCOPED_FREE char *text = body ? json_dumps(body, JSON_COMPACT) : strdup("");
     int error;
 
     client->code[0] = client->error[0] = '\0';
@@ -484,7 +475,6 @@ int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, co
         nanosleep(&pause, NULL);
         error = perform(client, timeout_ms, method, path, text, answer);
     }
-    free(text);
     if (error && !*client->error)
         broker_client_explain(client, error, "%s", strerror(-error));
     return error;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/broker_client.h"
+#include "common/scope.h"
 #include "common/units.h"
 
 /* ---- constraints ---- */
@@ -63,21 +64,22 @@ static int set_constraint(json_t *request, const char *name, const char *value)
 
 int broker_request_constrain(json_t *request, const char *text, char *bad, size_t size)
 {
-    char *copy = strdup(text ? text : ""), *position = NULL;
-    int error = copy ? 0 : -ENOMEM;
+    SCOPED_FREE char *copy = strdup(text ? text : "");
+    char *position = NULL;
 
-    for (char *word = copy ? strtok_r(copy, ",", &position) : NULL; word && !error;
+    if (!copy)
+        return -ENOMEM;
+    for (char *word = strtok_r(copy, ",", &position); word;
          word = strtok_r(NULL, ",", &position)) {
         char *value = strchr(word, '=');
         if (value)
             *value++ = '\0';
         if (set_constraint(request, word, value) != 0) {
             snprintf(bad, size, "%s%s%s", word, value ? "=" : "", value ? value : "");
-            error = -EINVAL;
+            return -EINVAL;
         }
     }
-    free(copy);
-    return error;
+    return 0;
 }
 
 /* ---- leases ---- */

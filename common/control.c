@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fdpass.h"
+#include "common/scope.h"
 
 int control_parse_header(const uint8_t *bytes, struct control_header *out)
 {
@@ -130,11 +131,10 @@ int control_boot_id(uint8_t out[CONTROL_BOOT_ID_BYTES])
     unsigned digits = 0;
 
     memset(out, 0, CONTROL_BOOT_ID_BYTES);
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    SCOPED_FD int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     ssize_t n = read(fd, text, sizeof(text) - 1);
-    close(fd);
     for (ssize_t i = 0; i < n && digits < 2 * CONTROL_BOOT_ID_BYTES; i++) {
         if (!isxdigit((unsigned char)text[i]))
             continue;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "common/scope.h"
+
 static int await(int fd, short events, int64_t deadline_ms)
 {
     struct pollfd wait = {.fd = fd, .events = events};
@@ -84,14 +86,12 @@ int control_send(const struct control_stream *stream, enum control_message_type 
                  const void *message, int64_t deadline_ms)
 {
     size_t size = CONTROL_HEADER_BYTES + control_message_max(type);
-    uint8_t *frame = malloc(size);
+    SCOPED_FREE uint8_t *frame = malloc(size);
 
     if (!frame)
         return -ENOMEM;
     int used = control_encode(type, message, frame, size);
-    int err = used < 0 ? used : send_all(stream, frame, (size_t)used, deadline_ms);
-    free(frame);
-    return err;
+    return used < 0 ? used : send_all(stream, frame, (size_t)used, deadline_ms);
 }
 
 int control_receive(const struct control_stream *stream, struct control_frame *frame,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 
 #define FAULTS_MAX 16
 
@@ -60,7 +61,8 @@ static bool parse_fault(char *text, struct fault *fault)
 void fault_init(void)
 {
     const char *value = getenv("RGPU_FAULT");
-    char *copy = value ? strdup(value) : NULL, *position = NULL;
+    SCOPED_FREE char *copy = value ? strdup(value) : NULL;
+    char *position = NULL;
 
     if (!copy)
         return;
@@ -72,7 +74,6 @@ void fault_init(void)
             log_warn("fault: not understood: %s", item);
     }
     fault_armed = fault_count > 0;
-    free(copy);
 }
 
 int fault_hit(const char *point)

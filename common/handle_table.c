@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/scope.h"
+
 enum {
     CHUNK_SLOTS = 1024,
     CHUNKS = HANDLE_INDEX_LIMIT / CHUNK_SLOTS,
@@ -121,39 +123,33 @@ static bool type_valid(unsigned type)
 
 uint64_t handle_mint(struct handle_table *table, unsigned type, void *object)
 {
-    uint64_t handle = 0;
     uint32_t index;
 
     if (!type_valid(type) || !object)
         return 0;
-    pthread_mutex_lock(&table->lock);
+    SCOPED_LOCK(&table->lock);
     struct slot *slot = take_free_slot(table, &index);
-    if (slot) {
-        slot->generation = (slot->generation + 1) & GENERATION_MASK;
-        handle = (uint64_t)type << TYPE_SHIFT | (uint64_t)table->domain << DOMAIN_SHIFT |
-                 (uint64_t)slot->generation << GENERATION_SHIFT | index;
-        publish(slot, handle, object);
-    }
-    pthread_mutex_unlock(&table->lock);
+    if (!slot)
+        return 0;
+    slot->generation = (slot->generation + 1) & GENERATION_MASK;
+    uint64_t handle = (uint64_t)type << TYPE_SHIFT | (uint64_t)table->domain << DOMAIN_SHIFT |
+                      (uint64_t)slot->generation << GENERATION_SHIFT | index;
+    publish(slot, handle, object);
     return handle;
 }
 
 int handle_bind(struct handle_table *table, uint64_t handle, void *object)
 {
-    int err = 0;
-
     if (!type_valid(handle_type(handle)) || handle_index(handle) >= HANDLE_INDEX_LIMIT || !object)
         return -EINVAL;
-    pthread_mutex_lock(&table->lock);
+    SCOPED_LOCK(&table->lock);
     struct slot *slot = make_slot(table, handle_index(handle));
     if (!slot)
-        err = -ENOMEM;
-    else if (atomic_load_explicit(&slot->handle, memory_order_relaxed))
-        err = -EEXIST;
-    else
-        publish(slot, handle, object);
-    pthread_mutex_unlock(&table->lock);
-    return err;
+        return -ENOMEM;
+    if (atomic_load_explicit(&slot->handle, memory_order_relaxed))
+        return -EEXIST;
+    publish(slot, handle, object);
+    return 0;
 }
 
 void *handle_find(const struct handle_table *table, uint64_t handle, unsigned type)
@@ -172,21 +168,18 @@ void *handle_find(const struct handle_table *table, uint64_t handle, unsigned ty
 
 void *handle_release(struct handle_table *table, uint64_t handle, unsigned type)
 {
-    void *object = NULL;
-
     if (handle_type(handle) != type || !type_valid(type))
         return NULL;
-    pthread_mutex_lock(&table->lock);
+    SCOPED_LOCK(&table->lock);
     struct slot *slot = find_slot(table, handle_index(handle));
-    if (slot && atomic_load_explicit(&slot->handle, memory_order_relaxed) == handle) {
-        object = atomic_load_explicit(&slot->object, memory_order_relaxed);
-        atomic_store_explicit(&slot->handle, 0, memory_order_relaxed);
-        // Release order pairs with the object load of a lookup that raced with us.
-        atomic_store_explicit(&slot->object, NULL, memory_order_release);
-        if (handle_index(handle) < table->used)
-            give_back_slot(table, slot, handle_index(handle));
-    }
-    pthread_mutex_unlock(&table->lock);
+    if (!slot || atomic_load_explicit(&slot->handle, memory_order_relaxed) != handle)
+        return NULL;
+    void *object = atomic_load_explicit(&slot->object, memory_order_relaxed);
+    atomic_store_explicit(&slot->handle, 0, memory_order_relaxed);
+    // Release order pairs with the object load of a lookup that raced with us.
+    atomic_store_explicit(&slot->object, NULL, memory_order_release);
+    if (handle_index(handle) < table->used)
+        give_back_slot(table, slot, handle_index(handle));
     return object;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/scope.h"
+
 #define TAG CHACHA_POLY1305_DIGEST_SIZE
 
 /* A key that serves for one answer, so that the cipher's own nonce may stay zero. */
@@ -33,21 +35,17 @@ int seal_text(const uint8_t secret[SHA256_SIZE], const char *nonce, const char *
 {
     struct chacha_poly1305_ctx context;
     size_t size = strlen(text);
-    uint8_t *bytes = malloc(size + TAG);
-    char *hex = malloc(2 * (size + TAG) + 1);
+    SCOPED_FREE uint8_t *bytes = malloc(size + TAG);
+    SCOPED_FREE char *hex = malloc(2 * (size + TAG) + 1);
 
-    if (!bytes || !hex) {
-        free(bytes);
-        free(hex);
+    if (!bytes || !hex)
         return -ENOMEM;
-    }
     start(&context, secret, nonce);
     chacha_poly1305_encrypt(&context, size, bytes, (const uint8_t *)text);
     chacha_poly1305_digest(&context, TAG, bytes + size);
     hex_encode(bytes, size + TAG, hex);
     explicit_bzero(&context, sizeof(context));
-    free(bytes);
-    *sealed = hex;
+    *sealed = scoped_take(&hex);
     return 0;
 }
 
@@ -70,21 +68,17 @@ int seal_open(const uint8_t secret[SHA256_SIZE], const char *nonce, const char *
               char **out)
 {
     size_t size = strlen(sealed) / 2;
-    uint8_t *bytes = malloc(size + 1);
-    char *text = malloc(size + 1);
-    int error = -ENOMEM;
+    SCOPED_FREE uint8_t *bytes = malloc(size + 1);
+    SCOPED_FREE char *text = malloc(size + 1);
 
-    if (bytes && text)
-        error = size < TAG || hex_decode(sealed, strlen(sealed), bytes, size) < 0
-                    ? -EBADMSG
-                    : open_bytes(secret, nonce, bytes, size, text);
-    free(bytes);
-    if (error) {
-        if (text)
-            explicit_bzero(text, size);
-        free(text);
-        return error;
-    }
-    *out = text;
-    return 0;
+    if (!bytes || !text)
+        return -ENOMEM;
+    if (size < TAG || hex_decode(sealed, strlen(sealed), bytes, size) < 0)
+        return -EBADMSG;
+    int error = open_bytes(secret, nonce, bytes, size, text);
+    if (error)
+        explicit_bzero(text, size);
+    else
+        *out = scoped_take(&text);
+    return error;
 }

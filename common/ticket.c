@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The client's half of tickets: finding the bundle, and the secret in it. */
 #include "common/ticket.h"
+#include "common/scope.h"
 #include "common/ticket_private.h"
 
 #include <errno.h>
@@ -113,7 +114,7 @@ int ticket_bundle_parse(const char *text, size_t size, struct ticket_bundle *bun
 
 int ticket_bundle_load_file(const char *path, struct ticket_bundle *bundle)
 {
-    char *text;
+    SCOPED_FREE char *text = NULL;
     size_t size;
     int error = ticket_read_private(path, TICKET_BUNDLE_MAX, &text, &size);
 
@@ -121,7 +122,6 @@ int ticket_bundle_load_file(const char *path, struct ticket_bundle *bundle)
         return error;
     error = ticket_bundle_parse(text, size, bundle);
     explicit_bzero(text, size);
-    free(text);
     return error;
 }
 

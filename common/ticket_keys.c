@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/scope.h"
+
 static int read_all(int fd, size_t limit, char **text, size_t *size)
 {
     char *buffer = malloc(limit + 1);
@@ -42,19 +44,14 @@ static int read_all(int fd, size_t limit, char **text, size_t *size)
 int ticket_read_private(const char *path, size_t limit, char **text, size_t *size)
 {
     struct stat status;
-    int error, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-    if (fd < 0)
+    if (fd < 0 || fstat(fd, &status) < 0)
         return -errno;
-    if (fstat(fd, &status) < 0)
-        error = -errno;
-    else if (!S_ISREG(status.st_mode) || (status.st_mode & 077) ||
-             (status.st_uid != geteuid() && status.st_uid != 0))
-        error = -EPERM;
-    else
-        error = read_all(fd, limit, text, size);
-    close(fd);
-    return error;
+    if (!S_ISREG(status.st_mode) || (status.st_mode & 077) ||
+        (status.st_uid != geteuid() && status.st_uid != 0))
+        return -EPERM;
+    return read_all(fd, limit, text, size);
 }
 
 static bool valid_id(const char *id)
@@ -99,12 +96,12 @@ static int parse_key(char *line, struct ticket_keyring *ring)
 int ticket_keyring_parse(const char *text, size_t size, struct ticket_keyring *ring)
 {
     struct ticket_keyring out = {0};
-    char *copy, *position = NULL;
+    char *position = NULL;
     int error = 0;
 
     if (memchr(text, '\0', size))
         return -EBADMSG;
-    copy = strndup(text, size);
+    SCOPED_FREE char *copy = strndup(text, size);
     if (!copy)
         return -ENOMEM;
     for (char *line = strtok_r(copy, "\n", &position); line && !error;
@@ -116,13 +113,12 @@ int ticket_keyring_parse(const char *text, size_t size, struct ticket_keyring *r
         *ring = out;
     explicit_bzero(copy, size);
     explicit_bzero(&out, sizeof(out));
-    free(copy);
     return error;
 }
 
 int ticket_keyring_load(const char *path, struct ticket_keyring *ring)
 {
-    char *text;
+    SCOPED_FREE char *text = NULL;
     size_t size;
     int error = ticket_read_private(path, 65536, &text, &size);
 
@@ -130,7 +126,6 @@ int ticket_keyring_load(const char *path, struct ticket_keyring *ring)
         return error;
     error = ticket_keyring_parse(text, size, ring);
     explicit_bzero(text, size);
-    free(text);
     return error;
 }
 

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/scope.h"
+
 // One way to do it: nothing is negotiated, so nothing can be negotiated down.
 static const char cipher_name[] = "TLS_AES_128_GCM_SHA256";
 static const uint8_t cipher_number[] = {0x13, 0x01};
@@ -359,11 +361,10 @@ static int renew(struct tls *tls)
 ssize_t tls_send(struct tls *tls, const void *data, size_t size)
 {
     size_t done = 0;
-    int err;
 
-    pthread_mutex_lock(&tls->lock);
+    SCOPED_LOCK(&tls->lock);
     ERR_clear_error();
-    err = tls->send_again ? 0 : renew(tls);
+    int err = tls->send_again ? 0 : renew(tls);
     if (!err) {
         errno = 0;
         int result = SSL_write_ex(tls->ssl, data, size, &done);
@@ -374,7 +375,6 @@ ssize_t tls_send(struct tls *tls, const void *data, size_t size)
         tls->sent += done;
         tls->send_again = err == -EAGAIN;
     }
-    pthread_mutex_unlock(&tls->lock);
     return err ? err : (ssize_t)done;
 }
 
@@ -383,22 +383,19 @@ ssize_t tls_receive(struct tls *tls, void *data, size_t size)
     size_t done = 0;
     int err = 0;
 
-    pthread_mutex_lock(&tls->lock);
+    SCOPED_LOCK(&tls->lock);
     ERR_clear_error();
     errno = 0;
     int result = SSL_read_ex(tls->ssl, data, size, &done);
     if (result != 1)
         err = outcome(tls, result, errno);
-    pthread_mutex_unlock(&tls->lock);
     return done ? (ssize_t)done : err;
 }
 
 bool tls_pending(struct tls *tls)
 {
-    pthread_mutex_lock(&tls->lock);
-    bool pending = SSL_has_pending(tls->ssl);
-    pthread_mutex_unlock(&tls->lock);
-    return pending;
+    SCOPED_LOCK(&tls->lock);
+    return SSL_has_pending(tls->ssl);
 }
 
 short tls_wants(const struct tls *tls)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/scope.h"
+
 uint32_t link_default_spin_us(void)
 {
     cpu_set_t set;
@@ -33,7 +35,7 @@ int link_fail(struct link *link, int error, const char *format, ...)
 
     if (link_failure(link))
         return link_failure(link);
-    pthread_mutex_lock(&link->failure_lock);
+    SCOPED_LOCK(&link->failure_lock);
     if (!link_failure(link)) {
         va_start(arguments, format);
         vsnprintf(link->error, sizeof(link->error), format, arguments);
@@ -41,9 +43,7 @@ int link_fail(struct link *link, int error, const char *format, ...)
         atomic_store_explicit(&link->failure, error, memory_order_release);
         link->ops->wake_all(link);
     }
-    error = link_failure(link);
-    pthread_mutex_unlock(&link->failure_lock);
-    return error;
+    return link_failure(link);
 }
 
 void *link_reserve(struct link *link, uint32_t size)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "transport/rdma_private.h"
 #include "common/wait.h"
 
@@ -143,15 +144,12 @@ static void rdma_cancel(struct link *link)
 static int rdma_flush(struct link *link)
 {
     struct rdma_link *rdma = rdma_of(link);
-    int r = 0;
 
     if (atomic_load(&rdma->left) == atomic_load(&rdma->produced))
         return 0;
-    pthread_mutex_lock(&rdma->send_lock);
+    SCOPED_LOCK(&rdma->send_lock);
     rdma_gather_flushed(rdma);
-    r = send_gathered(rdma);
-    pthread_mutex_unlock(&rdma->send_lock);
-    return r;
+    return send_gathered(rdma);
 }
 
 // The payload goes through the ring too, padded to a multiple of 8; its first piece together with

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "transport/rdma_private.h"
 #include "common/wait.h"
 
@@ -99,9 +100,8 @@ static bool ensure_ticks(struct rdma_link *rdma)
     if (!gather->runs)
         return start_ticker(rdma);
     if (!atomic_load(&gather->ticks)) {
-        pthread_mutex_lock(&gather->lock);
+        SCOPED_LOCK(&gather->lock);
         pthread_cond_signal(&gather->work);
-        pthread_mutex_unlock(&gather->lock);
     }
     return true;
 }
@@ -151,9 +151,10 @@ void rdma_gather_stop(struct rdma_link *rdma)
 
     if (!gather->runs)
         return;
-    pthread_mutex_lock(&gather->lock);
-    gather->ending = true;
-    pthread_cond_signal(&gather->work);
-    pthread_mutex_unlock(&gather->lock);
+    {
+        SCOPED_LOCK(&gather->lock);
+        gather->ending = true;
+        pthread_cond_signal(&gather->work);
+    }
     pthread_join(gather->thread, NULL);
 }

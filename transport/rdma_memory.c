@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "transport/rdma_private.h"
 
 enum {
@@ -59,13 +60,12 @@ int rdma_expose(struct link *link, void *base, size_t size, uint32_t *key)
         *key = rdma->end.staging_mr->rkey;
         return 0;
     }
-    pthread_mutex_lock(&rdma->region_lock);
+    SCOPED_LOCK(&rdma->region_lock);
     struct ibv_mr *mr = rdma_regions_hold(&rdma->exposed, start, end, &r);
     if (!r && !mr)
         r = register_range(rdma, start, end, &mr);
     if (!r)
         *key = mr->rkey;
-    pthread_mutex_unlock(&rdma->region_lock);
     return r;
 }
 
@@ -75,11 +75,10 @@ void rdma_conceal(struct link *link, void *base, size_t size)
     uintptr_t start = (uintptr_t)base & ~(uintptr_t)(PAGE - 1);
     uintptr_t end = ((uintptr_t)base + size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 
-    pthread_mutex_lock(&rdma->region_lock);
+    SCOPED_LOCK(&rdma->region_lock);
     struct ibv_mr *mr = rdma_regions_release(&rdma->exposed, start, end);
     if (mr && !rdma->abandoned)
         verbs.ibv_dereg_mr(mr);
-    pthread_mutex_unlock(&rdma->region_lock);
 }
 
 // Memory that is registered is locked: the machine keeps some for itself, whatever the user's limit
@@ -137,7 +136,6 @@ static int local_key(struct rdma_link *rdma, const struct link_transfer *transfe
 {
     uintptr_t start = (uintptr_t)transfer->local, end = start + transfer->size;
     const struct ibv_mr *staging = rdma->end.staging_mr;
-    int r = -EFAULT;
 
     if (transfer->registered) {
         *key = ((const struct ibv_mr *)transfer->registered)->lkey;
@@ -148,14 +146,12 @@ static int local_key(struct rdma_link *rdma, const struct link_transfer *transfe
         *key = staging->lkey;
         return 0;
     }
-    pthread_mutex_lock(&rdma->region_lock);
-    struct ibv_mr *mr = rdma_regions_find(&rdma->exposed, start, end);
-    if (mr) {
-        *key = mr->lkey;
-        r = 0;
-    }
-    pthread_mutex_unlock(&rdma->region_lock);
-    return r;
+    SCOPED_LOCK(&rdma->region_lock);
+    const struct ibv_mr *mr = rdma_regions_find(&rdma->exposed, start, end);
+    if (!mr)
+        return -EFAULT;
+    *key = mr->lkey;
+    return 0;
 }
 
 // One word per operation, so that the caller's may change at once.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "transport/rdma_private.h"
+#include "common/scope.h"
 #include "common/wait.h"
 
 enum { POLL_BATCH = 16 };
@@ -47,10 +48,8 @@ static bool has_room(const struct rdma_link *rdma, unsigned kept)
 
 bool rdma_may_post(struct rdma_link *rdma)
 {
-    pthread_mutex_lock(&rdma->post_lock);
-    bool may = has_room(rdma, RDMA_KEPT);
-    pthread_mutex_unlock(&rdma->post_lock);
-    return may;
+    SCOPED_LOCK(&rdma->post_lock);
+    return has_room(rdma, RDMA_KEPT);
 }
 
 // Under post_lock, with room.
@@ -92,9 +91,8 @@ static int post_message(struct rdma_link *rdma, uint32_t immediate, struct ibv_s
 
 int rdma_post_gathered(struct rdma_link *rdma)
 {
+    SCOPED_LOCK(&rdma->post_lock);
     int r = 0;
-
-    pthread_mutex_lock(&rdma->post_lock);
     uint64_t from = atomic_load_explicit(&rdma->left, memory_order_relaxed);
     uint64_t to = atomic_load_explicit(&rdma->produced, memory_order_acquire);
     if (to != from) {
@@ -108,17 +106,14 @@ int rdma_post_gathered(struct rdma_link *rdma)
             atomic_fetch_add_explicit(&rdma->base.sent, part.length, memory_order_relaxed);
         }
     }
-    pthread_mutex_unlock(&rdma->post_lock);
     return r;
 }
 
 void rdma_return_credit(struct rdma_link *rdma)
 {
-    uint64_t receives, bytes;
-
-    pthread_mutex_lock(&rdma->post_lock);
-    receives = atomic_load(&rdma->receives) - rdma->receives_told;
-    bytes = atomic_load(&rdma->consumed) - rdma->bytes_told;
+    SCOPED_LOCK(&rdma->post_lock);
+    uint64_t receives = atomic_load(&rdma->receives) - rdma->receives_told;
+    uint64_t bytes = atomic_load(&rdma->consumed) - rdma->bytes_told;
     if ((receives >= RDMA_RECEIVES / 2 || bytes >= RDMA_RING_SIZE / 2) &&
         !link_failure(&rdma->base)) {
         struct ibv_sge none = {0};
@@ -129,7 +124,6 @@ void rdma_return_credit(struct rdma_link *rdma)
             rdma->bytes_told += bytes;
         }
     }
-    pthread_mutex_unlock(&rdma->post_lock);
 }
 
 // Called after every third of the dead time that passes without anything. A write of nothing: the
@@ -144,7 +138,7 @@ void rdma_post_keepalive(struct rdma_link *rdma)
     };
 
     rdma_progress(rdma, RDMA_NOBODY);
-    pthread_mutex_lock(&rdma->post_lock);
+    SCOPED_LOCK(&rdma->post_lock);
     uint64_t completed = atomic_load(&rdma->completed), now = clock_ns();
     if (rdma->keepalive > completed) {
         if (now - rdma->asked_at >= (uint64_t)rdma->end.dead_ms * 600000)
@@ -154,7 +148,6 @@ void rdma_post_keepalive(struct rdma_link *rdma)
         rdma->keepalive = rdma->posted;
         rdma->asked_at = now;
     }
-    pthread_mutex_unlock(&rdma->post_lock);
 }
 
 // ---- completions ----
@@ -172,6 +165,12 @@ static void failed(struct rdma_link *rdma, const struct ibv_wc *completion)
                   verbs.ibv_wc_status_str(completion->status));
 }
 
+static bool has_sent(struct rdma_link *rdma, uint64_t messages)
+{
+    SCOPED_LOCK(&rdma->post_lock);
+    return messages <= rdma->messages;
+}
+
 static int take_message(struct rdma_link *rdma, uint32_t immediate)
 {
     uint64_t bytes = RDMA_IMMEDIATE_BYTES(immediate);
@@ -180,10 +179,7 @@ static int take_message(struct rdma_link *rdma, uint32_t immediate)
         uint64_t taken = atomic_load(&rdma->acknowledged) + bytes;
         uint64_t answered =
             atomic_load(&rdma->messages_acknowledged) + RDMA_IMMEDIATE_RECEIVES(immediate);
-        pthread_mutex_lock(&rdma->post_lock);
-        bool possible = answered <= rdma->messages;
-        pthread_mutex_unlock(&rdma->post_lock);
-        if (!possible || bytes > RDMA_RING_SIZE)
+        if (!has_sent(rdma, answered) || bytes > RDMA_RING_SIZE)
             return link_fail(&rdma->base, -EPROTO, "the peer broke the protocol: credit");
         atomic_store(&rdma->acknowledged, taken);
         atomic_store(&rdma->messages_acknowledged, answered);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "transport/shm_private.h"
+#include "common/scope.h"
 #include "transport/shm_regions.h"
 #include "common/wait.h"
 
@@ -398,23 +399,27 @@ static int read_region(struct shm_link *shm, uint64_t deadline)
     return r ? r : link_failure(&shm->base);
 }
 
+static int take_region(struct shm_link *shm, uint32_t region, int *fd)
+{
+    uint64_t deadline = deadline_in(SHM_REGION_TIMEOUT_MS);
+    int r = 0;
+
+    SCOPED_LOCK(&shm->region_lock);
+    while (!r && shm_region_take(&shm->regions, region, fd) == -ENOENT)
+        r = read_region(shm, deadline);
+    return r;
+}
+
 static int shm_receive_region(struct link *link, uint32_t region, int *fd)
 {
-    struct shm_link *shm = shm_of(link);
-    uint64_t deadline = deadline_in(SHM_REGION_TIMEOUT_MS);
-    int got, r = 0;
+    SCOPED_FD int got = -1;
+    int r = take_region(shm_of(link), region, &got);
 
-    pthread_mutex_lock(&shm->region_lock);
-    while (!r && shm_region_take(&shm->regions, region, &got) == -ENOENT)
-        r = read_region(shm, deadline);
-    pthread_mutex_unlock(&shm->region_lock);
     if (r)
         return r;
-    if (!shm_region_is_sealed(got)) {
-        close(got);
+    if (!shm_region_is_sealed(got))
         return -EINVAL;
-    }
-    *fd = got;
+    *fd = scoped_take_fd(&got);
     return 0;
 }
 

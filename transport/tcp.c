@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "common/tls.h"
 #include "transport/link_private.h"
 #include "common/wait.h"
@@ -126,17 +127,22 @@ static int send_parts(struct tcp_link *tcp, struct iovec *parts, int count)
     return 0;
 }
 
+static struct iovec take_gathered(struct tcp_link *tcp)
+{
+    SCOPED_LOCK(&tcp->lock);
+    struct iovec part = {.iov_base = tcp->gathering, .iov_len = tcp->gathered};
+
+    tcp->gathering = tcp->leaving;
+    tcp->leaving = part.iov_base;
+    tcp->gathered = 0;
+    return part;
+}
+
 // Sends what has gathered and two parts more. Under wire.
 static int drain(struct tcp_link *tcp, struct iovec record, struct iovec payload)
 {
-    struct iovec parts[3] = {[1] = record, [2] = payload};
+    struct iovec parts[3] = {[0] = take_gathered(tcp), [1] = record, [2] = payload};
 
-    pthread_mutex_lock(&tcp->lock);
-    parts[0] = (struct iovec){.iov_base = tcp->gathering, .iov_len = tcp->gathered};
-    tcp->gathering = tcp->leaving;
-    tcp->leaving = parts[0].iov_base;
-    tcp->gathered = 0;
-    pthread_mutex_unlock(&tcp->lock);
     return send_parts(tcp, parts, 3);
 }
 
@@ -144,12 +150,9 @@ static int tcp_flush(struct link *link)
 {
     struct tcp_link *tcp = tcp_of(link);
     struct iovec none = {0};
-    int r;
 
-    pthread_mutex_lock(&tcp->wire);
-    r = drain(tcp, none, none);
-    pthread_mutex_unlock(&tcp->wire);
-    return r;
+    SCOPED_LOCK(&tcp->wire);
+    return drain(tcp, none, none);
 }
 
 static void *flusher_main(void *argument)
@@ -238,23 +241,17 @@ static int tcp_send_bulk(struct link *link, const void *record, uint32_t size,
 {
     struct tcp_link *tcp = tcp_of(link);
     uint32_t copy[512];
-    uint8_t *sized = (uint8_t *)copy;
-    int r;
+    SCOPED_FREE uint8_t *longer = size > sizeof(copy) ? malloc(size) : NULL;
+    uint8_t *sized = longer ? longer : (uint8_t *)copy;
 
-    // The size goes into a copy, the caller's record may be constant.
-    if (size > sizeof(copy))
-        sized = malloc(size);
-    if (!sized)
+    if (size > sizeof(copy) && !longer)
         return -ENOMEM;
+    // The size goes into a copy, the caller's record may be constant.
     memcpy(sized, record, size);
     memcpy(sized, &size, sizeof(size));
-    pthread_mutex_lock(&tcp->wire);
-    r = drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
-              (struct iovec){.iov_base = (void *)payload, .iov_len = length});
-    pthread_mutex_unlock(&tcp->wire);
-    if (sized != (uint8_t *)copy)
-        free(sized);
-    return r;
+    SCOPED_LOCK(&tcp->wire);
+    return drain(tcp, (struct iovec){.iov_base = sized, .iov_len = size},
+                 (struct iovec){.iov_base = (void *)payload, .iov_len = length});
 }
 
 // ---- receiving ----
@@ -490,9 +487,10 @@ static void tcp_free(struct link *link)
     struct tcp_link *tcp = tcp_of(link);
 
     if (tcp->flusher_runs) {
-        pthread_mutex_lock(&tcp->lock);
-        tcp->ending = true;
-        pthread_mutex_unlock(&tcp->lock);
+        {
+            SCOPED_LOCK(&tcp->lock);
+            tcp->ending = true;
+        }
         pthread_cond_signal(&tcp->work);
         pthread_join(tcp->flusher, NULL);
     }

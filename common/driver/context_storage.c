@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/scope.h"
+
 struct entry {
     struct entry *next;
     CUcontext context;
@@ -45,20 +47,15 @@ CUresult context_storage_put(CUcontext context, void *key, void *value,
     CUresult result = resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    struct entry *entry = malloc(sizeof *entry);
+    SCOPED_FREE struct entry *entry = malloc(sizeof *entry);
     if (!entry)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *entry = (struct entry){NULL, context, key, value, destructor};
-    pthread_mutex_lock(&lock);
-    bool taken = *find(context, key) != NULL;
-    if (!taken) {
-        entry->next = entries;
-        entries = entry;
-    }
-    pthread_mutex_unlock(&lock);
-    if (taken)
-        free(entry);
-    return taken ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+    SCOPED_LOCK(&lock);
+    if (*find(context, key))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *entry = (struct entry){entries, context, key, value, destructor};
+    entries = scoped_take(&entry);
+    return CUDA_SUCCESS;
 }
 
 CUresult context_storage_delete(CUcontext context, void *key)
@@ -66,14 +63,13 @@ CUresult context_storage_delete(CUcontext context, void *key)
     CUresult result = resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    pthread_mutex_lock(&lock);
-    struct entry **link = find(context, key), *entry = *link;
-    if (entry)
-        *link = entry->next;
-    pthread_mutex_unlock(&lock);
-    if (!entry)
+    SCOPED_FREE struct entry *entry = NULL;
+    SCOPED_LOCK(&lock);
+    struct entry **link = find(context, key);
+    if (!*link)
         return CUDA_ERROR_INVALID_HANDLE;
-    free(entry);
+    entry = *link;
+    *link = entry->next;
     return CUDA_SUCCESS;
 }
 
@@ -84,11 +80,10 @@ CUresult context_storage_get(void **value, CUcontext context, void *key)
     CUresult result = resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     const struct entry *entry = *find(context, key);
     if (entry)
         *value = entry->value;
-    pthread_mutex_unlock(&lock);
     return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

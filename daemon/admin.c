@@ -16,6 +16,7 @@
 
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "daemon/accounts.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
@@ -34,11 +35,10 @@ struct admin {
 
 static void put_line(struct evbuffer *out, json_t *object)
 {
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    SCOPED_FREE char *text = object ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 
     if (text)
         evbuffer_add_printf(out, "%s\n", text);
-    free(text);
     json_decref(object);
 }
 
@@ -177,14 +177,13 @@ static void asker_readable(struct bufferevent *asker, void *opaque)
 {
     struct admin *admin = opaque;
     struct evbuffer *in = bufferevent_get_input(asker);
-    char *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
+    SCOPED_FREE char *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
 
     if (!line && evbuffer_get_length(in) < COMMAND_MAX)
         return;
     bufferevent_disable(asker, EV_READ);
     bufferevent_setcb(asker, NULL, asker_written, asker_event, admin);
     answer(admin->box, line ? line : "", bufferevent_get_output(asker));
-    free(line);
 }
 
 static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,

@@ -22,6 +22,7 @@
 #include "common/endpoint.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "common/ticket.h"
 #include "daemon/broker_orders.h"
 #include "daemon/broker_report.h"
@@ -275,7 +276,9 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
                         const char *suffix, const json_t *body)
 {
     struct evhttp_request *request = evhttp_request_new(answered, agent);
-    char *text = json_dumps(body, JSON_COMPACT), *signed_text = NULL, *credentials = NULL;
+    SCOPED_FREE char *text = json_dumps(body, JSON_COMPACT);
+    SCOPED_FREE char *signed_text = NULL;
+    SCOPED_FREE char *credentials = NULL;
     char path[256], host[300], digest[API_DIGEST_TEXT];
     struct evkeyvalq *headers;
     int err = -ENOMEM;
@@ -301,9 +304,6 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
     }
     if (request)
         evhttp_request_free(request);
-    free(text);
-    free(signed_text);
-    free(credentials);
     return err;
 }
 

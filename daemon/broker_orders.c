@@ -11,6 +11,7 @@
 
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "daemon/history.h"
 #include "daemon/revocations.h"
 #include "daemon/state_saver.h"
@@ -272,7 +273,7 @@ int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
     const json_t *list = json_object_get(answer, "leases");
     int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
     size_t count = 0, size = json_array_size(list);
-    const char **leases = calloc(size + 1, sizeof(*leases));
+    SCOPED_FREE const char **leases = calloc(size + 1, sizeof(*leases));
     int err = leases ? broker_orders_note(orders, answer) : -ENOMEM;
 
     for (size_t i = 0; !err && i < size; i++) {
@@ -289,7 +290,6 @@ int broker_orders_adopt(struct broker_orders *orders, const json_t *answer)
         broker_orders_save(orders);
         note_refused(orders, leases, count);
     }
-    free(leases);
     return err;
 }
 

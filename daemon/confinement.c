@@ -16,6 +16,7 @@
 
 #include "common/landlock.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "common/spawn.h"
 
 // ---- users ----
@@ -144,11 +145,9 @@ static int minor_of(const struct box_device *device)
     int number = -1;
 
     snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/%.31s/information", device->info.pci);
-    FILE *file = fopen(path, "re");
+    SCOPED_FILE FILE *file = fopen(path, "re");
     while (file && number < 0 && fgets(line, sizeof(line), file))
         sscanf(line, "Device Minor: %d", &number);
-    if (file)
-        fclose(file);
     return number;
 }
 

@@ -15,6 +15,7 @@
 
 #include "common/fdpass.h"
 #include "common/log.h"
+#include "common/scope.h"
 
 enum {
     TURN_MAX = 16,      // answers in one turn
@@ -71,7 +72,7 @@ static bool read_file_name(const struct seccomp_notif *request, const char *call
     char memory[64];
 
     snprintf(memory, sizeof(memory), "/proc/%u/mem", request->pid);
-    FILE *file = fopen(memory, "re");
+    SCOPED_FILE FILE *file = fopen(memory, "re");
     if (!file)
         return false;
     size_t n = 0;
@@ -79,7 +80,6 @@ static bool read_file_name(const struct seccomp_notif *request, const char *call
         for (int c; n < room - 1 && (c = fgetc(file)) > 0;)
             out[n++] = (char)c;
     out[n] = '\0';
-    fclose(file);
     return n > 0;
 }
 
@@ -101,7 +101,7 @@ static uint64_t variety(const struct seccomp_data *data, const char *call)
 static void tell(struct refusals *refusals, const struct seccomp_notif *request)
 {
     const struct seccomp_data *data = &request->data;
-    char *found = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
+    SCOPED_FREE char *found = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
     const char *name = found ? found : "unknown";
     char file[256];
 
@@ -117,7 +117,6 @@ static void tell(struct refusals *refusals, const struct seccomp_notif *request)
                data->nr, (unsigned long long)data->args[0], (unsigned long long)data->args[1],
                (unsigned long long)data->args[2], (unsigned long long)data->args[3]);
     }
-    free(found);
 }
 
 // ---- answering ----
@@ -140,13 +139,12 @@ static void stop(struct refusals *refusals)
 static int error_for(const struct seccomp_data *data)
 {
     static const char *const nothing_there[] = {"connect", "unlink"};
-    char *name = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
+    SCOPED_FREE char *name = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
     int error = name ? EPERM : ENOSYS;
 
     for (size_t i = 0; name && i < sizeof(nothing_there) / sizeof(nothing_there[0]); i++)
         if (!strcmp(name, nothing_there[i]))
             error = ENOENT;
-    free(name);
     return error;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "daemon/accounts.h"
 #include "daemon/admission.h"
 #include "daemon/broker_agent.h"
@@ -170,7 +171,7 @@ static bool give_to_worker(struct client *client, struct worker_process *worker,
 static void hand_over(struct client *client, struct worker_process *worker)
 {
     struct box *box = client->box;
-    struct control_grant *grant = malloc(sizeof(*grant));
+    SCOPED_FREE struct control_grant *grant = malloc(sizeof(*grant));
     uint64_t session = box->next_session++;
     int account = grant ? accounts_join(box, &client->grant, session) : -ENOMEM;
 
@@ -187,7 +188,6 @@ static void hand_over(struct client *client, struct worker_process *worker)
     }
     if (grant)
         explicit_bzero(grant->secret, sizeof(grant->secret));
-    free(grant);
 }
 
 // False where the client must wait for a session that is just ending, or has been refused.

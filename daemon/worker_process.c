@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "common/spawn.h"
 #include "daemon/accounts.h"
 #include "daemon/refusals.h"
@@ -178,7 +179,7 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
 
 static int take_message(struct worker_process *worker, const struct control_frame *frame)
 {
-    union control_message *message = malloc(sizeof(*message));
+    SCOPED_FREE union control_message *message = malloc(sizeof(*message));
     int err = -ENOMEM;
 
     if (!message)
@@ -209,7 +210,6 @@ static int take_message(struct worker_process *worker, const struct control_fram
     default:
         err = -EPROTO;
     }
-    free(message);
     return err;
 }
 

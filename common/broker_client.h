@@ -63,9 +63,6 @@ int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, co
                            const char *path, const json_t *body, json_t **answer)
     __attribute__((warn_unused_result));
 
-/* The "code" of the broker's last refusal, e.g. "busy", or "". */
-const char *broker_client_code(const struct broker_client *client);
-
 /* ---- what schedulers need ---- */
 
 struct broker_acquire {

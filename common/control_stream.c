@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 
 static int await(int fd, short events, int64_t deadline_ms)
 {
     struct pollfd wait = {.fd = fd, .events = events};
-    int64_t left = deadline_ms - control_now_ms();
+    int64_t left = deadline_ms - clock_ms();
     int result = poll(&wait, 1, left > 0 ? (int)left : 0);
 
     if (result < 0)

@@ -3,6 +3,7 @@
 #ifndef RGPU_COMMON_CONTROL_STREAM_H
 #define RGPU_COMMON_CONTROL_STREAM_H
 
+#include "common/clock.h"
 #include "common/control.h"
 #include "common/tls.h"
 
@@ -11,7 +12,7 @@ struct control_stream {
     struct tls *tls; // NULL: plain
 };
 
-// Whether the socket blocks or not, within DEADLINE_MS of control_now_ms(): the whole frame or
+// Whether the socket blocks or not, within DEADLINE_MS of clock_ms(): the whole frame or
 // -ETIMEDOUT, -ECONNRESET (the peer closed), -EBADMSG, -EPROTO (what came was changed on its way),
 // -errno. Receiving takes not a byte more than the frame, or its record, so the descriptor can be
 // handed on in between.

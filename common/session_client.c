@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/ticket.h"
 #include "common/units.h"
 
@@ -130,7 +131,7 @@ static int receive(struct opening *o, int64_t deadline, const char *step)
 
 static int64_t step_deadline(const struct opening *o)
 {
-    return control_now_ms() + o->step_ms;
+    return clock_ms() + o->step_ms;
 }
 
 // TLS with a secret that both ends know, in place of what the connection had before.
@@ -223,7 +224,7 @@ static int await_grant(struct opening *o, struct session_welcome *out)
     for (;;) {
         struct control_queued queued;
         struct control_granted granted;
-        if (receive(o, control_now_ms() + patience_ms, "authentication"))
+        if (receive(o, clock_ms() + patience_ms, "authentication"))
             return -1;
         if (!control_decode(&o->frame, CONTROL_GRANTED, &granted)) {
             out->session = granted.session;
@@ -233,7 +234,7 @@ static int await_grant(struct opening *o, struct session_welcome *out)
         int err = control_decode(&o->frame, CONTROL_QUEUED, &queued);
         if (err)
             return fail_exchange(o, err, "authentication");
-        if (control_now_ms() > o->start_deadline)
+        if (clock_ms() > o->start_deadline)
             return fail_start_timeout(o);
         patience_ms = o->step_ms + (queued.interval_ms < 60000 ? (int)queued.interval_ms : 60000);
     }
@@ -302,7 +303,7 @@ int session_open(const struct session_request *request, struct session_welcome *
     endpoint_format(&request->endpoint, o.where);
     o.step_ms = timeout_from_environment("RGPU_CONNECT_TIMEOUT", request->connect_timeout_ms,
                                          SESSION_CONNECT_TIMEOUT_MS);
-    o.start_deadline = control_now_ms() +
+    o.start_deadline = clock_ms() +
                        timeout_from_environment("RGPU_START_TIMEOUT", request->start_timeout_ms,
                                                 SESSION_START_TIMEOUT_MS);
     o.stream.fd = endpoint_connect(&request->endpoint, o.step_ms);
@@ -334,7 +335,7 @@ void session_welcome_free(struct session_welcome *welcome)
 
 static int64_t reply_deadline(void)
 {
-    return control_now_ms() + timeout_from_environment("RGPU_CONNECT_TIMEOUT", 0,
+    return clock_ms() + timeout_from_environment("RGPU_CONNECT_TIMEOUT", 0,
                                                        SESSION_CONNECT_TIMEOUT_MS);
 }
 

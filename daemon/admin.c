@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/scope.h"
@@ -75,7 +76,7 @@ static void put_sessions(struct box *box, struct evbuffer *out)
             "protection", control_protection_name(s->protection),
             "transport", s->stats.transport,
             "reason", text_value(s->stats.reason),
-            "age_seconds", (double)(control_now_ms() - s->since_ms) / 1000,
+            "age_seconds", (double)(clock_ms() - s->since_ms) / 1000,
             "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
             "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls));
     }

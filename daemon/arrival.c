@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "daemon/login.h"
 #include "daemon/waiting.h"
@@ -98,10 +99,10 @@ static void close_for_others(struct client *client)
     static unsigned closed;
 
     closed++;
-    if (!told_ms || control_now_ms() - told_ms >= TELL_INTERVAL_MS) {
+    if (!told_ms || clock_ms() - told_ms >= TELL_INTERVAL_MS) {
         log_warn("too many connections in the handshake closed=%u now=%u last_peer=%s", closed,
                  box->handshakes, client->peer);
-        told_ms = control_now_ms();
+        told_ms = clock_ms();
         closed = 0;
     }
     client_free(client);

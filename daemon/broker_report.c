@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/control.h"
 #include "daemon/listeners.h"
 #include "daemon/transports.h"
@@ -91,7 +92,7 @@ json_t *broker_report_sessions(const struct box *box)
             session->grant.device_count ? session->grant.devices[0]->uuid : "", "protection",
             control_protection_name(session->protection), "transport",
             session->stats.transport, "age_seconds",
-            (double)(control_now_ms() - session->since_ms) / 1000, "memory",
+            (double)(clock_ms() - session->since_ms) / 1000, "memory",
             (json_int_t)session->stats.memory, "bytes_in", (json_int_t)session->stats.bytes_in,
             "bytes_out", (json_int_t)session->stats.bytes_out, "calls",
             (json_int_t)session->stats.calls));

@@ -2,6 +2,8 @@
 // See refill.h.
 #include "daemon/refill.h"
 
+#include "common/clock.h"
+
 #include "daemon/waiting.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
@@ -71,7 +73,7 @@ static uint64_t opening_for(const struct box *box, const struct box_device *devi
         if (worker->device != device || worker->state != WORKER_SERVING ||
             *session->stats.transport)
             continue;
-        uint64_t since = (uint64_t)(control_now_ms() - session->since_ms) * 1000;
+        uint64_t since = (uint64_t)(clock_ms() - session->since_ms) * 1000;
         uint64_t left = since < most ? most - since : 0;
         longest = left > longest ? left : longest;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/accounts.h"
@@ -22,7 +23,7 @@ enum { QUEUE_INTERVAL_MS = 1000 };
 
 void waiting_join(struct client *client)
 {
-    client->queued_ms = control_now_ms();
+    client->queued_ms = clock_ms();
     client_move(client, CLIENT_QUEUED);
     // Oldest first: the list is in order of arrival, the queue in order of readiness.
     TAILQ_REMOVE(&client->box->clients, client, link);
@@ -40,7 +41,7 @@ void waiting_watch(struct client *client)
         client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "a message out of order while queued");
     } else if (!n || (errno != EAGAIN && errno != EINTR)) {
         log_info("client left the queue peer=%s waited_ms=%lld", client->peer,
-                 (long long)(control_now_ms() - client->queued_ms));
+                 (long long)(clock_ms() - client->queued_ms));
         client_free(client);
     }
 }
@@ -131,7 +132,7 @@ static void note_session(struct worker_process *worker, const struct client *cli
 
     session->id = grant->session;
     session->grant = client->grant;
-    session->since_ms = control_now_ms();
+    session->since_ms = clock_ms();
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
     session->protection = grant->protection;

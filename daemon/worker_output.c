@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/control.h"
 #include "common/log.h"
 
@@ -37,7 +38,7 @@ struct worker_output {
 // Whether so many bytes may go into the log now.
 static bool is_allowed(struct worker_output *output, size_t size)
 {
-    int64_t now = control_now_ms();
+    int64_t now = clock_ms();
     int64_t earned = (now - output->allowance_ms) * BYTES_PER_SECOND / 1000;
 
     if (earned > 0) {
@@ -118,7 +119,7 @@ struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t p
         return NULL;
     }
     *output = (struct worker_output){.fd = fd, .pid = pid, .allowance = BYTES_AT_ONCE,
-                                     .allowance_ms = control_now_ms(), .floods = floods,
+                                     .allowance_ms = clock_ms(), .floods = floods,
                                      .opaque = opaque};
     output->readable = event_new(base, fd, EV_READ | EV_PERSIST, take, output);
     if (!output->readable || event_add(output->readable, NULL))

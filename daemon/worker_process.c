@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/spawn.h"
@@ -157,7 +158,7 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
     evtimer_del(worker->deadline);
     worker_move(worker, WORKER_WARM);
     log_info("worker ready pid=%d device=%u took_ms=%lld context_cost=%llu", (int)worker->pid,
-             device->ordinal, (long long)(control_now_ms() - worker->started_ms),
+             device->ordinal, (long long)(clock_ms() - worker->started_ms),
              (unsigned long long)device->info.context_cost);
     if (!box_accepts_sessions(box))
         worker_end(worker, CONTROL_END_REASON_SHUTDOWN, "the box takes no new sessions");
@@ -218,7 +219,7 @@ static int take_message(struct worker_process *worker, const struct control_fram
 // what comes faster than it may for long enough ends the worker.
 static bool floods(struct worker_process *worker)
 {
-    int64_t now = control_now_ms();
+    int64_t now = clock_ms();
     int64_t earned = (now - worker->allowance_ms) * MESSAGES_PER_SECOND / 1000;
 
     if (earned > 0) {
@@ -288,7 +289,7 @@ static struct worker_process *worker_new(struct box *box, struct box_device *dev
     worker->device = device;
     worker->pid = pid;
     worker->control_fd = control_fd;
-    worker->started_ms = worker->allowance_ms = control_now_ms();
+    worker->started_ms = worker->allowance_ms = clock_ms();
     worker->allowance = MESSAGES_AT_ONCE;
     worker->readable =
         event_new(box->base, control_fd, EV_READ | EV_PERSIST, control_readable, worker);
@@ -443,7 +444,7 @@ static void write_obituary(const struct worker_process *worker, int status)
            "transport=%s seconds=%lld bytes_in=%llu bytes_out=%llu calls=%llu",
            (unsigned long long)session->id, (int)worker->pid, session->client, session->peer, how,
            why, session->stats.transport,
-           (long long)((control_now_ms() - session->since_ms) / 1000),
+           (long long)((clock_ms() - session->since_ms) / 1000),
            (unsigned long long)session->stats.bytes_in,
            (unsigned long long)session->stats.bytes_out,
            (unsigned long long)session->stats.calls);
@@ -455,7 +456,7 @@ static void count_failure(struct worker_process *worker, int status)
 {
     char how[128];
 
-    if (control_now_ms() - worker->started_ms > LASTING_MS && worker->state != WORKER_STARTING)
+    if (clock_ms() - worker->started_ms > LASTING_MS && worker->state != WORKER_STARTING)
         warm_pool_of(worker->box, worker->device)->failures = 0;
     spawn_describe_status(status, how, sizeof(how));
     warm_pool_start_failed(worker->box, worker->device, *worker->reason ? worker->reason : how);

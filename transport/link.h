@@ -147,7 +147,7 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
 int link_loop_pair(const struct link_options *options, struct link **a, struct link **b);
 
 // shm, the worker's side. The memory is made before a client comes, so that it can be registered
-// with CUDA (link_shm_memory); serving takes the unix socket over which the client asked.
+// with CUDA (shm_memory_staging); serving takes the unix socket over which the client asks for it.
 struct shm_memory;
 int shm_memory_new(const struct link_options *options, struct shm_memory **out);
 void shm_memory_free(struct shm_memory **memory);

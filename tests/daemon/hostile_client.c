@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/control_stream.h"
 #include "common/endpoint.h"
 
@@ -225,7 +226,7 @@ static void print_answer(const struct control_stream *stream, struct control_fra
 {
     struct control_refused refused;
 
-    if (!control_receive(stream, reply, control_now_ms() + PATIENCE_MS) &&
+    if (!control_receive(stream, reply, clock_ms() + PATIENCE_MS) &&
         !control_decode(reply, CONTROL_REFUSED, &refused))
         printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code),
                refused.result, refused.text);
@@ -239,7 +240,7 @@ static void print_outcome(void)
     struct control_refused refused;
     struct control_hello_reply answer;
     struct control_stream stream = {.fd = fd};
-    int err = control_receive(&stream, &reply, control_now_ms() + PATIENCE_MS);
+    int err = control_receive(&stream, &reply, clock_ms() + PATIENCE_MS);
 
     if (err)
         printf("%s\n", err == -ECONNRESET ? "closed" : strerror(-err));

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/control_stream.h"
 
 enum { CONTROL_FD = CONTROL_WORKER_SUPERVISOR_FD };
@@ -120,7 +121,7 @@ static void meet_client(void)
     if (grant.protection == CONTROL_PROTECTION_NONE)
         return;
     if (tls_server(stream.fd, give_secret, NULL, false, &stream.tls) ||
-        control_secure(&stream, control_now_ms() + 5000))
+        control_secure(&stream, clock_ms() + 5000))
         _exit(7);
 }
 
@@ -135,7 +136,7 @@ static void welcome(void)
     };
 
     control_boot_id(message.boot_id);
-    if (control_send(&stream, CONTROL_WELCOME, &message, control_now_ms() + 5000))
+    if (control_send(&stream, CONTROL_WELCOME, &message, clock_ms() + 5000))
         _exit(7);
 }
 
@@ -147,17 +148,17 @@ static void agree_on_transport(void)
     struct control_stats stats = {.bytes_in = 11, .bytes_out = 22, .calls = 33, .memory = 44};
 
     while (!reply.accepted) {
-        if (control_receive(&stream, &frame, control_now_ms() + 20000) ||
+        if (control_receive(&stream, &frame, clock_ms() + 20000) ||
             control_decode(&frame, CONTROL_TRANSPORT_PROPOSAL, &proposal))
             return;
         reply.accepted = !strcmp(proposal.transport, "tcp");
         snprintf(reply.text, sizeof(reply.text), "%s", reply.accepted ? "" : "only tcp here");
-        if (control_send(&stream, CONTROL_TRANSPORT_REPLY, &reply, control_now_ms() + 5000))
+        if (control_send(&stream, CONTROL_TRANSPORT_REPLY, &reply, clock_ms() + 5000))
             return;
     }
     control_frame_free(&frame);
     if (stream.tls && grant.protection != CONTROL_PROTECTION_PRIVACY &&
-        control_end_tls(&stream, control_now_ms() + 5000))
+        control_end_tls(&stream, clock_ms() + 5000))
         _exit(7);
     snprintf(stats.transport, sizeof(stats.transport), "%s", proposal.transport);
     snprintf(stats.reason, sizeof(stats.reason), "%s", proposal.reason);

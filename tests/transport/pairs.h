@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/control_stream.h"
 #include "proto/wire.h"
 #include "tests/tap.h"
@@ -112,7 +113,7 @@ static void tls_end_of(int fd, bool server, const struct link_options *options, 
     int r = server ? tls_server(fd, pair_find_secret, NULL, false, &stream.tls)
                    : tls_client(fd, &pair_secret, false, &stream.tls);
     if (!r)
-        r = control_secure(&stream, control_now_ms() + 10000);
+        r = control_secure(&stream, clock_ms() + 10000);
     if (r)
         bail("no TLS: %s", strerror(-r));
     tls_renew_after(stream.tls, 2 << 20);

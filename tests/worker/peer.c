@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // See peer.h.
 #include "common/config.h"
+#include "common/clock.h"
 #include "common/control_stream.h"
 #include "tests/worker/peer.h"
 
@@ -125,7 +126,7 @@ static void take_welcome(struct peer *peer)
 {
     struct control_stream stream = {.fd = peer->client};
 
-    if (control_receive(&stream, &peer->welcome_frame, control_now_ms() + PATIENCE_MS) ||
+    if (control_receive(&stream, &peer->welcome_frame, clock_ms() + PATIENCE_MS) ||
         control_decode(&peer->welcome_frame, CONTROL_WELCOME, &peer->welcome) ||
         peer->welcome.snapshot_size < sizeof(*peer->snapshot))
         bail("no welcome");
@@ -156,7 +157,7 @@ static void open_link(struct peer *peer, const char *transport)
     struct control_transport_reply reply;
     struct control_frame frame = {0};
     struct control_stream stream = {.fd = peer->client};
-    int64_t deadline = control_now_ms() + PATIENCE_MS;
+    int64_t deadline = clock_ms() + PATIENCE_MS;
 
     snprintf(proposal.transport, sizeof(proposal.transport), "%s", transport);
     if (control_send(&stream, CONTROL_TRANSPORT_PROPOSAL, &proposal, deadline) ||

@@ -67,7 +67,8 @@ static bool has_budget(const struct session_grant *grant)
     return false;
 }
 
-// The broker counts one context of a share; those of further processes are within its budget.
+// The broker reserves room for one context of each share, so the contexts of further processes count against
+// its budget.
 static int count_contexts(struct account *account, const struct session_grant *grant,
                           uint64_t session)
 {

@@ -43,7 +43,7 @@ static void put_line(struct evbuffer *out, json_t *object)
     json_decref(object);
 }
 
-// Peers choose some of the texts; what is not UTF-8 must not make a line vanish.
+// Peers choose some of these texts. A string that is not UTF-8 has no JSON, and its whole line would be missing.
 static json_t *text_value(const char *text)
 {
     json_t *value = json_string(text);

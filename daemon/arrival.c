@@ -116,7 +116,8 @@ static bool has_spoken(const struct client *client)
            recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
 }
 
-// What the oldest have said and what we have not come to yet is attended to first.
+// The oldest connections may have sent something that nobody has read yet. It is read first, so that no client is
+// closed because we are late.
 static void give_way(struct box *box, const uint8_t *origin)
 {
     struct client *client = oldest_handshake(box, origin);
@@ -129,9 +130,9 @@ static void give_way(struct box *box, const uint8_t *origin)
         close_for_others(client);
 }
 
-// OpenSSH's MaxStartups turns newcomers away, by chance and more and more of them, so that a crowd of
-// silent connections lets few others in. Here it is the crowd that gives way: whoever has taken longest.
-// A client is through within milliseconds, and would have to be overtaken by a whole crowd meanwhile.
+// OpenSSH's MaxStartups refuses newcomers by chance, so that a crowd of silent connections keeps most others out.
+// Here the oldest connection is closed instead. An honest client needs milliseconds for the handshake, so a whole
+// crowd would have to arrive in that time to push it out.
 static void thin_out(struct box *box, const uint8_t origin[ENDPOINT_ORIGIN_BYTES])
 {
     if (count_handshakes(box, origin) > (unsigned)box->settings.max_handshakes_per_address)
@@ -175,7 +176,7 @@ void arrival_accept(struct box *box, int fd)
     }
     client_move(client, CLIENT_ARRIVED);
     client_set_timer(client, box->settings.handshake_timeout / 1000);
-    // The newcomer itself may go.
+    // The client may be freed below, so its origin is copied.
     memcpy(origin, client->origin, sizeof(origin));
     thin_out(box, origin);
 }

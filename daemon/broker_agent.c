@@ -175,7 +175,7 @@ static void refused(struct broker_agent *agent, int status, const json_t *answer
     const char *message = json_string_value(json_object_get(error, "message"));
 
     if (code && !strcmp(code, "register")) {
-        // The broker was started anew, or took us for lost.
+        // The broker was restarted, or has given this box up for lost: it does not know it any more.
         move(agent, AGENT_OFFLINE);
         arm(agent, 0);
         return;
@@ -230,8 +230,8 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     arm(agent, repeated || broker_orders_wait(&agent->orders) ? ENDING_MS : 0);
 }
 
-// Whoever cannot prove that he is the broker is not obeyed. Where the broker does not know our key it
-// cannot prove itself either, so its reason is worth a line in the log, and nothing more.
+// An answer without a proof is not acted on. A broker that does not know our key cannot prove itself either, so the
+// reason that it gives is logged and has no other effect.
 static void answered_by_whom(struct broker_agent *agent, int status, const json_t *answer)
 {
     const char *message =
@@ -298,7 +298,7 @@ static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
         evhttp_add_header(headers, "Authorization", credentials);
         evhttp_add_header(headers, "Content-SHA256", digest);
         evbuffer_add(evhttp_request_get_output_buffer(request), text, strlen(text));
-        // Takes over the request, also where it fails.
+        // The library owns the request from here on, also where this fails.
         err = evhttp_make_request(agent->connection, request, method, path) ? -EIO : 0;
         request = NULL;
     }
@@ -368,13 +368,13 @@ void broker_agent_review(struct box *box)
         return;
     if (agent->state == AGENT_OFFLINE && box->devices_known && !evtimer_pending(agent->timer, NULL))
         arm(agent, 0);
-    // The report that waits at the broker tells of a box that is no more as it was.
+    // The report that is out describes the box as it was before the change, so it is taken back and sent anew.
     if (agent->state == AGENT_REPORTING && agent->described != box->description) {
         drop_connection(agent);
         move(agent, AGENT_REGISTERED);
         arm(agent, 0);
     }
-    // The last session of a lease that ends has gone: the broker waits to hear of it.
+    // The broker waits for the report that the last session of a lease has ended, and that this is on disk.
     if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 && !broker_orders_wait(&agent->orders))
         arm(agent, 0);
 }

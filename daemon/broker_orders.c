@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/scope.h"
@@ -124,7 +125,7 @@ static int64_t latest_expiry(const struct box *box)
 
 static void save_failed(struct broker_orders *orders)
 {
-    orders->not_before_ms = control_now_ms() + SAVE_RETRY_MS;
+    orders->not_before_ms = clock_ms() + SAVE_RETRY_MS;
 }
 
 // NUMBER 0 is the history.
@@ -181,7 +182,7 @@ void broker_orders_save(struct broker_orders *orders)
 {
     int err = 0;
 
-    if (control_now_ms() < orders->not_before_ms)
+    if (clock_ms() < orders->not_before_ms)
         return;
     if (revocations_changed(orders->revocations))
         err = save_revocations(orders);

@@ -18,7 +18,7 @@ enum {
     REPLY_MAX = 2048,
 };
 
-// Whoever can connect can be refused as often as he likes.
+// A peer can have itself refused any number of times, so the number of these lines is limited.
 static struct log_limit refused_lines = LOG_LIMIT(20, 60);
 
 static const char *const state_names[] = {
@@ -98,8 +98,8 @@ void client_free(struct client *client)
     free(client);
 }
 
-// The few and small replies always fit into the fresh socket's buffer; a peer for which they do not
-// is not worth waiting for.
+// The replies are few and small and fit into the buffer of a fresh socket. A peer that has filled it does not read,
+// and is not waited for.
 int client_reply(struct client *client, enum control_message_type type, const void *message)
 {
     uint8_t frame[REPLY_MAX];
@@ -131,7 +131,7 @@ void client_refuse(struct client *client, enum control_refusal code, const char 
     log_limited(&refused_lines, LOG_LEVEL_INFO,
                 "client refused peer=%s state=%s code=%s reason=\"%s\"", client->peer,
                 state_names[client->state], control_refusal_name(code), refused.text);
-    // Before TLS stands only its own alert can be said, and has been.
+    // Before TLS is established only TLS itself can send an alert, and has done so.
     if ((client->state != CLIENT_PROVING && client_reply(client, CONTROL_REFUSED, &refused)) ||
         shutdown(client->fd, SHUT_WR)) {
         client_free(client);

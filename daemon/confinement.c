@@ -35,7 +35,7 @@ static int parse_users(const char *text, uid_t *first, uid_t *last)
     unsigned a, b;
     char rest;
 
-    // 65534 and the highest number stand for nobody.
+    // 65534 is the user nobody, and the highest number means that the user does not change.
     if (sscanf(text, "%10u-%10u%c", &a, &b, &rest) != 2 || !a || a > b || b >= UINT32_MAX - 1 ||
         b - a >= 1u << 20) {
         log_error("worker_uids=%s is not a range of user numbers such as 2000000000-2000000999, "
@@ -82,8 +82,8 @@ static void raise_locked_memory(void)
                  (unsigned long long)limit.rlim_max);
 }
 
-// Where the driver's library finds no device nodes it starts a program that makes them, which workers
-// may not. As root we can do that for them; the unit does it before us.
+// The driver's library starts this program where it finds no device nodes, and workers may not start programs. So
+// rgpud does it where it runs as root. Under systemd the unit has done it already.
 static void make_nodes(void)
 {
     static char program[] = "/usr/bin/nvidia-modprobe";
@@ -113,12 +113,12 @@ int confinement_set_up(struct box *box)
         if (have_capabilities()) {
             box->first_user = first;
             box->last_user = last;
-            // Boxes of one machine begin at different places of the range.
+            // Several boxes of one machine begin at different places of the range, so that they rarely meet.
             box->next_user = (uid_t)getpid() * 37;
         }
     }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    // Our memory has the box's keys, and workers may have our user.
+    // Our memory holds the box's keys, and workers may run as our user.
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return -errno;
 #endif

@@ -14,7 +14,7 @@
 #include "daemon/waiting.h"
 #include "daemon/worker_process.h"
 
-// Over a unix socket the kernel tells who connects, so a ticket that got into other hands is no use.
+// Over a unix socket the kernel tells which user connects, so nobody else can use a ticket that he got hold of.
 static bool is_stolen(const struct client *client)
 {
     struct sockaddr_storage address;
@@ -28,7 +28,7 @@ static bool is_stolen(const struct client *client)
            (peer.uid != client->ticket->owner && peer.uid != 0);
 }
 
-// From HELLO until the grant it is the box that speaks.
+// Between HELLO and the grant only the box speaks.
 static bool speaks_out_of_turn(const struct client *client)
 {
     uint8_t byte;
@@ -230,7 +230,7 @@ void login_prove(struct client *client)
         client_free(client);
 }
 
-// A record of TLS begins with 0x16 0x03. What else can begin so is told apart by what follows.
+// A record of TLS begins with 0x16 0x03. Where only the first byte is there, TLS finds out whether it is one.
 static bool begins_tls(int fd, ssize_t *seen)
 {
     uint8_t first[2];

@@ -28,7 +28,7 @@
 #include "daemon/notify.h"
 #include "daemon/transports.h"
 #include "daemon/warm_pool.h"
-#include "daemon/worker_process.h"
+#include "daemon/worker_life.h"
 #include "daemon/worker_setup.h"
 
 struct options {
@@ -114,13 +114,12 @@ static int choose_environment(struct box *box)
 {
     char count[16], state[16];
 
-    // The workers of one box share its software GPUs, and no other box does. Another driver has no use
-    // for it.
+    // The workers of one box share its software GPUs through this memory. Other drivers do not look at it.
     box->driver_fd = memfd_create("rgpu-sim", MFD_CLOEXEC);
     if (box->driver_fd < 0)
         return -errno;
     snprintf(state, sizeof(state), "fd:%d", CONTROL_WORKER_DRIVER_FD);
-    // What one client's worker compiled is not to be executed for another one.
+    // The driver's cache on disk is off, so that code which one client's worker compiled never runs for another.
     if (setenv("RGPU_SIM_STATE", state, 1) || setenv("CUDA_CACHE_DISABLE", "1", 1))
         return -ENOMEM;
     snprintf(count, sizeof(count), "%u", box->choice.count);
@@ -260,7 +259,7 @@ static void review(evutil_socket_t fd, short events, void *opaque)
     lifecycle_review(opaque);
 }
 
-// What follows from a change comes before whatever else has happened meanwhile.
+// The event of a change has the higher priority: its consequences are drawn before any other event is handled.
 static int make_loop(struct box *box)
 {
     box->base = event_base_new();

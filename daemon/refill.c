@@ -3,12 +3,11 @@
 #include "daemon/refill.h"
 
 #include "common/clock.h"
-
 #include "daemon/waiting.h"
 #include "daemon/warm_pool.h"
-#include "daemon/worker_process.h"
+#include "daemon/worker_life.h"
 
-// Without tickets every client sees all devices in the box's order, so its first is the first.
+// Without tickets every client is granted all devices in the box's order, so its first is the box's first.
 static bool wants_warm_workers(const struct box *box, const struct box_device *device)
 {
     return box->settings.auth != AUTH_NONE || device == &box->devices[0];
@@ -36,18 +35,18 @@ static unsigned target(struct box *box, struct box_device *device, device_set se
     bool kept = wants_warm_workers(box, device) && sees == box_device_set_usual(box, device);
     unsigned warm = kept ? (unsigned)box->settings.warm_workers : 0;
 
-    // Whoever waits gets a worker even where none is kept warm, but a crowd of clients must not
-    // start a crowd of drivers at once.
+    // A client that waits gets a worker even where none is kept warm, but many clients at once must not have many
+    // drivers started at once.
     if (waiting > most)
         waiting = most;
     unsigned wanted = waiting > warm ? waiting : warm;
-    // The first measures, undisturbed by others, what the broker is to know of the device.
+    // The first worker of a device measures what a context takes, and is started alone: others would disturb it.
     if (!device->measured && (wanted || box->agent))
         return 1;
     return wanted;
 }
 
-// Workers that take one of the places, or will: also those that end by themselves, until it is known how.
+// Workers that occupy a place. One that ends by itself does so until it is reaped and it is known how it ended.
 static unsigned count_workers(const struct box *box, const struct box_device *device, device_set sees)
 {
     const struct worker_process *worker;
@@ -104,7 +103,7 @@ static void start_missing(struct box *box, struct box_device *device, device_set
     struct warm_pool *pool = warm_pool_of(box, device);
     unsigned wanted = device ? target(box, device, sees) : 1;
 
-    // Who measures is not disturbed by another one with other devices either.
+    // A worker that reaches other devices as well would also disturb the measurement.
     if (device && !device->measured && pool->starting)
         return;
     if (device && count_workers(box, device, sees) < wanted && await_opening(box, device, sees))
@@ -114,7 +113,8 @@ static void start_missing(struct box *box, struct box_device *device, device_set
             return;
 }
 
-// Left over from clients that left, or from a larger setting, or able to reach what no client may.
+// Ends warm workers that are left over: their clients have left, the setting was larger, or no client may use all the
+// devices that they reach.
 static void end_surplus(struct box *box)
 {
     struct worker_process *worker, *other;

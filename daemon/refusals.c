@@ -133,9 +133,9 @@ static void stop(struct refusals *refusals)
     refusals->fd = refusals->socket = -1;
 }
 
-// What our library knows, but not the list, is forbidden; what is newer than both does not exist, so
-// that the C library takes its older way. For these there is nothing there: NVIDIA's driver looks for an MPS
-// daemon, and removes a socket of its own that is not there, and takes no other refusal for an answer.
+// A call that our library knows is forbidden (EPERM). One that is newer does not exist (ENOSYS), so that the C library
+// goes its older way. connect and unlink find nothing (ENOENT): NVIDIA's driver looks for an MPS daemon and removes a
+// socket that may be left, and goes on after no other error.
 static int error_for(const struct seccomp_data *data)
 {
     static const char *const nothing_there[] = {"connect", "unlink"};
@@ -167,7 +167,7 @@ static int answer_one(struct refusals *refusals)
 {
     struct pollfd ready = {.fd = refusals->fd, .events = POLLIN};
 
-    // Receiving without one that waits would block.
+    // Receiving blocks where no question waits, so we look first.
     if (poll(&ready, 1, 0) <= 0)
         return 0;
     if (!(ready.revents & POLLIN))
@@ -219,7 +219,7 @@ static void filter_came(evutil_socket_t fd, short events, void *opaque)
     if (n == -EAGAIN)
         return;
     stop(refusals);
-    // The kernel did not offer one; the filter refuses all the same.
+    // This kernel offers no descriptor. The filter refuses calls all the same, and nobody tells which.
     if (n <= 0 || !count)
         return;
     refusals->fd = filter;

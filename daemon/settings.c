@@ -146,7 +146,7 @@ static int read_command_line(int argc, char *const *argv, struct settings *setti
     return err;
 }
 
-// Over a byte stream there is at least one block of the protocol's size in each direction.
+// A byte stream needs at least one block of the protocol's size in each direction.
 static int check_blocks(const struct settings *settings)
 {
     const struct control_worker_settings *worker = &settings->worker;

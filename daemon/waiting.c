@@ -17,7 +17,7 @@
 #include "daemon/exclusion.h"
 #include "daemon/transports.h"
 #include "daemon/warm_pool.h"
-#include "daemon/worker_process.h"
+#include "daemon/worker_life.h"
 
 enum { QUEUE_INTERVAL_MS = 1000 };
 
@@ -25,7 +25,7 @@ void waiting_join(struct client *client)
 {
     client->queued_ms = clock_ms();
     client_move(client, CLIENT_QUEUED);
-    // Oldest first: the list is in order of arrival, the queue in order of readiness.
+    // Clients are listed as they arrive, and served in the order in which their logins were over.
     TAILQ_REMOVE(&client->box->clients, client, link);
     TAILQ_INSERT_TAIL(&client->box->clients, client, link);
     evtimer_del(client->timer);
@@ -182,7 +182,7 @@ static void hand_over(struct client *client, struct worker_process *worker)
     else if (account < 0 && account != -ENOENT)
         client_refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
     else {
-        // From the grant on the connection is the worker's, or of no use.
+        // After GRANTED the connection belongs to the worker. Where it could not be handed over it is of no use.
         if (fill_grant(client, session, grant) || !give_to_worker(client, worker, grant, account))
             accounts_leave(box, client->grant.lease, session);
         client_free(client);
@@ -251,7 +251,7 @@ void waiting_serve(struct box *box)
         next = waiting_next(box, client);
         serve_queued(client);
     }
-    // Who still waits and has not been told is told now, and then regularly.
+    // Clients that still wait and have not been told their place are told now, and then regularly.
     for (client = waiting_next(box, NULL); client; client = next) {
         next = waiting_next(box, client);
         if (!evtimer_pending(client->timer, NULL))

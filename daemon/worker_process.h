@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The supervisor's view of one worker process, from its start to its obituary.
+// The supervisor's record of one worker process, and its states. worker_life.c starts and ends it, worker_messages.c
+// hears what it says.
 #ifndef RGPU_DAEMON_WORKER_PROCESS_H
 #define RGPU_DAEMON_WORKER_PROCESS_H
 
@@ -48,27 +49,18 @@ struct worker_process {
 };
 
 const char *worker_state_name(enum worker_state state);
-
-// Starts a worker for DEVICE that reaches no devices but SEES. Failures are counted against the pool. -errno after logging.
-int worker_start(struct box *box, struct box_device *device, device_set sees)
-    __attribute__((warn_unused_result));
-
-// Hands a client's socket to a warm worker, and its lease's account (-1: none); the caller closes
-// its own copies. On failure the worker
-// is being ended and another may be tried.
-int worker_grant(struct worker_process *worker, const struct control_grant *grant, int client_fd,
-                 int account_fd)
-    __attribute__((warn_unused_result));
-
+// The one place where a worker changes state.
+void worker_process_move(struct worker_process *worker, enum worker_state state);
+// Adds it (1) to the counts of its device's workers, or takes it out (-1): around a change of what is counted.
+void worker_process_count(struct worker_process *worker, int direction);
+// How long it may take from here to become ready, or to end.
+void worker_process_set_timer(struct worker_process *worker, uint64_t microseconds);
+void worker_process_late(evutil_socket_t fd, short events, void *opaque); // it took longer
+// Kills it; REASON goes into the log unless there is one already.
+void worker_process_kill(struct worker_process *worker, const char *reason);
 // Asks a worker to end, and kills it after the grace time.
 void worker_end(struct worker_process *worker, enum control_end_reason reason, const char *text);
 
 struct worker_process *worker_find_warm(struct box *box, const struct box_device *device, device_set sees);
-
-// Kills and forgets whatever is left, at the very end.
-void worker_kill_all(struct box *box);
-
-// Reaps every worker that has ended; the handler of SIGCHLD.
-void worker_reap_all(struct box *box);
 
 #endif

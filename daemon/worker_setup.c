@@ -89,7 +89,7 @@ static const struct box_device *measured_device(const struct box *box, uint32_t 
     return NULL;
 }
 
-// One worker measures it while nothing else happens on the device; others could not.
+// The first worker of a device measures what a context takes, while nothing else happens there. Others are told.
 static void fill_context_cost(const struct box *box, struct control_setup *out)
 {
     const struct box_device *measured = measured_device(box, out->device);
@@ -98,7 +98,7 @@ static void fill_context_cost(const struct box *box, struct control_setup *out)
     out->context_cost = measured ? measured->info.context_cost : 0;
 }
 
-// The driver numbers the devices that it can reach; their identities tell which ones these are.
+// The driver numbers only the devices that the process can reach, so they are named by their identities.
 static void fill_gpus(const struct box *box, device_set sees, struct control_setup *out)
 {
     for (uint32_t i = 0; sees && i < box->device_count; i++) {
@@ -122,7 +122,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part, st
         .worker = box->settings.worker,
     };
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
-    // A software GPU's memory is its worker's own.
+    // The memory of a software GPU is memory of its worker.
     if (box->choice.software)
         out->worker.worker_memory = 0;
     fill_context_cost(box, out);

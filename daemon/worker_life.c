@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See worker_life.h.
+#include "daemon/worker_life.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/spawn.h"
+#include "daemon/accounts.h"
+#include "daemon/refusals.h"
+#include "daemon/warm_pool.h"
+#include "daemon/worker_messages.h"
+#include "daemon/worker_output.h"
+#include "daemon/worker_spawn.h"
+
+enum { LASTING_MS = 60000 };
+
+// ---- starting ----
+
+static struct worker_process *worker_new(struct box *box, struct box_device *device, int control_fd, pid_t pid)
+{
+    struct worker_process *worker = calloc(1, sizeof(*worker));
+
+    if (!worker)
+        return NULL;
+    worker->box = box;
+    worker->device = device;
+    worker->pid = pid;
+    worker->control_fd = control_fd;
+    worker->started_ms = worker->allowance_ms = clock_ms();
+    worker->allowance = WORKER_MESSAGES_AT_ONCE;
+    worker->readable =
+        event_new(box->base, control_fd, EV_READ | EV_PERSIST, worker_messages_readable, worker);
+    worker->deadline = evtimer_new(box->base, worker_process_late, worker);
+    if (!worker->readable || !worker->deadline || event_add(worker->readable, NULL)) {
+        if (worker->readable)
+            event_free(worker->readable);
+        if (worker->deadline)
+            event_free(worker->deadline);
+        free(worker);
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&box->workers, worker, link);
+    worker_process_count(worker, +1);
+    worker_process_set_timer(worker, box->settings.worker_start_timeout);
+    return worker;
+}
+
+static int fail_start(struct box *box, struct box_device *device, int err)
+{
+    char reason[512];
+
+    snprintf(reason, sizeof(reason), "cannot start %.400s: %s", box->worker_path, strerror(-err));
+    warm_pool_start_failed(box, device, reason);
+    return err;
+}
+
+static void misbehaves(void *opaque, const char *reason)
+{
+    worker_process_kill(opaque, reason);
+}
+
+static bool is_used(const struct box *box, uid_t user)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->user == user)
+            return true;
+    return false;
+}
+
+// A user that no living worker has; 0: workers stay who we are.
+static uid_t choose_user(struct box *box)
+{
+    uid_t range = box->last_user - box->first_user + 1;
+
+    if (!box->first_user)
+        return 0;
+    // The numbers are used in turn, so that each comes back as late as possible: whatever a worker might leave behind
+    // belongs to nobody.
+    for (uid_t i = 0; i < range; i++) {
+        uid_t user = box->first_user + box->next_user++ % range;
+        if (!is_used(box, user))
+            return user;
+    }
+    return box->first_user + box->next_user++ % range;
+}
+
+int worker_start(struct box *box, struct box_device *device, device_set sees)
+{
+    const struct worker_part part = {
+        .ordinal = device ? device->ordinal : box->choice.all ? 0 : box->choice.ordinals[0],
+        .sees = sees,
+        .user = choose_user(box),
+    };
+    struct worker_ends ours = {-1, -1, -1}, theirs = {-1, -1, -1};
+    pid_t pid;
+
+    int err = worker_ends_make(&ours, &theirs);
+    if (err)
+        return fail_start(box, device, err);
+    err = worker_spawn(box, &part, &ours, &theirs, &pid);
+    worker_ends_close(&theirs);
+    if (err) {
+        worker_ends_close(&ours);
+        return fail_start(box, device, err);
+    }
+    struct worker_process *worker = worker_new(box, device, ours.control, pid);
+    if (!worker) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        worker_ends_close(&ours);
+        return fail_start(box, device, -ENOMEM);
+    }
+    worker->sees = sees;
+    worker->user = part.user;
+    // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
+    worker->refusals = refusals_new(box->base, ours.refusals, pid, box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
+                                    misbehaves, worker);
+    worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
+    log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,
+              (unsigned)part.user);
+    return 0;
+}
+
+int worker_grant(struct worker_process *worker, const struct control_grant *grant, int client_fd,
+                 int account_fd)
+{
+    int fds[] = {client_fd, account_fd};
+    int err = control_send_packet_with(worker->control_fd, CONTROL_GRANT, grant, fds,
+                                       account_fd >= 0 ? 2 : 1);
+
+    if (err) {
+        log_warn("worker pid=%d does not take a session error=\"%s\"", (int)worker->pid,
+                 strerror(-err));
+        worker_process_kill(worker, "did not take a session");
+        return err;
+    }
+    worker_process_move(worker, WORKER_SERVING);
+    if (worker->refusals)
+        refusals_serving(worker->refusals);
+    worker->device->pool.failures = 0;
+    worker->box->session_count++;
+    worker->box->sessions_total++;
+    return 0;
+}
+
+// ---- the end ----
+
+static void write_obituary(const struct worker_process *worker, int status)
+{
+    const struct session_record *session = &worker->session;
+    const char *why = *worker->reason ? worker->reason : "no reason given";
+    bool expected = WIFEXITED(status) && !WEXITSTATUS(status);
+    char how[128];
+
+    spawn_describe_status(status, how, sizeof(how));
+    if (!session->id) {
+        log_at(expected || worker->state == WORKER_ENDING ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
+               "worker ended pid=%d state=%s how=\"%s\" reason=\"%s\"", (int)worker->pid,
+               worker_state_name(worker->state), how, why);
+        return;
+    }
+    if (session->ended)
+        why = *session->end.text ? session->end.text : control_end_reason_name(session->end.reason);
+    else if (!*worker->reason)
+        why = "the worker died without a word";
+    log_at(expected && session->ended ? LOG_LEVEL_INFO : LOG_LEVEL_WARN,
+           "session=%llu ended pid=%d client=\"%s\" peer=%s how=\"%s\" reason=\"%s\" "
+           "transport=%s seconds=%lld bytes_in=%llu bytes_out=%llu calls=%llu",
+           (unsigned long long)session->id, (int)worker->pid, session->client, session->peer, how,
+           why, session->stats.transport,
+           (long long)((clock_ms() - session->since_ms) / 1000),
+           (unsigned long long)session->stats.bytes_in,
+           (unsigned long long)session->stats.bytes_out,
+           (unsigned long long)session->stats.calls);
+}
+
+// Workers that end before they serve anyone are started again more and more slowly. One that had
+// lasted begins a new count.
+static void count_failure(struct worker_process *worker, int status)
+{
+    char how[128];
+
+    if (clock_ms() - worker->started_ms > LASTING_MS && worker->state != WORKER_STARTING)
+        warm_pool_of(worker->box, worker->device)->failures = 0;
+    spawn_describe_status(status, how, sizeof(how));
+    warm_pool_start_failed(worker->box, worker->device, *worker->reason ? worker->reason : how);
+}
+
+static void bury(struct worker_process *worker, int status)
+{
+    struct box *box = worker->box;
+
+    // Its last words may still be in the socket.
+    worker_messages_take(worker, WORKER_MESSAGES_AT_ONCE);
+    if (worker->output)
+        worker_output_finish(worker->output);
+    write_obituary(worker, status);
+    if (!worker->session.id && !worker->asked_to_end)
+        count_failure(worker, status);
+    if (worker->session.id) {
+        box->session_count--;
+        for (uint32_t i = 0; i < worker->session.grant.device_count; i++)
+            worker->session.grant.devices[i]->sessions--;
+        accounts_leave(box, worker->session.grant.lease, worker->session.id);
+    }
+    worker_process_move(worker, WORKER_DEAD);
+    TAILQ_REMOVE(&box->workers, worker, link);
+    event_free(worker->readable);
+    event_free(worker->deadline);
+    refusals_free(&worker->refusals);
+    worker_output_free(&worker->output);
+    close(worker->control_fd);
+    free(worker);
+}
+
+void worker_kill_all(struct box *box)
+{
+    box->state = BOX_STOPPING;
+    while (!TAILQ_EMPTY(&box->workers)) {
+        struct worker_process *worker = TAILQ_FIRST(&box->workers);
+        int status = 0;
+        worker->asked_to_end = true;
+        kill(worker->pid, SIGKILL);
+        waitpid(worker->pid, &status, 0);
+        bury(worker, status);
+    }
+}
+
+void worker_reap_all(struct box *box)
+{
+    struct worker_process *worker, *next;
+
+    for (worker = TAILQ_FIRST(&box->workers); worker; worker = next) {
+        int status;
+        next = TAILQ_NEXT(worker, link);
+        if (waitpid(worker->pid, &status, WNOHANG) == worker->pid)
+            bury(worker, status);
+    }
+    box_changed(box);
+}

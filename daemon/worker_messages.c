@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See worker_messages.h.
+#include "daemon/worker_messages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+enum { MESSAGES_PER_TURN = 8, MESSAGES_PER_SECOND = 10 };
+
+static int adopt_devices(struct worker_process *worker, const struct control_ready *ready)
+{
+    struct box *box = worker->box;
+    uint32_t ordinal = box->choice.all ? 0 : box->choice.ordinals[0];
+
+    if (!box->devices_known && box_adopt_inventory(box, ready))
+        return -ENODEV;
+    if (!worker->device) {
+        worker_process_count(worker, -1);
+        for (uint32_t i = 0; i < box->device_count; i++)
+            if (box->devices[i].ordinal == ordinal)
+                worker->device = &box->devices[i];
+        worker_process_count(worker, +1);
+        // This worker reaches all that the driver has, so it may serve only where the box offers all of that.
+        if (box->device_count == ready->devices_count)
+            worker->sees = box_device_set_all(box);
+    }
+    return worker->device ? 0 : -ENODEV;
+}
+
+static int take_ready(struct worker_process *worker, const struct control_ready *ready)
+{
+    struct box *box = worker->box;
+
+    if (worker->state != WORKER_STARTING)
+        return -EPROTO;
+    if (adopt_devices(worker, ready)) {
+        worker_process_kill(worker, "the chosen devices are not there");
+        return 0;
+    }
+    struct box_device *device = worker->device;
+    uint64_t cost = device->ordinal < ready->devices_count
+                        ? ready->devices[device->ordinal].context_cost
+                        : 0;
+    // Workers that start at the same time can only make the figure larger, so the smallest one is kept.
+    if (!device->measured || cost < device->info.context_cost) {
+        device->info.context_cost = cost;
+        device->measured = true;
+        box->description++;
+    }
+    evtimer_del(worker->deadline);
+    worker_process_move(worker, WORKER_WARM);
+    log_info("worker ready pid=%d device=%u took_ms=%lld context_cost=%llu", (int)worker->pid,
+             device->ordinal, (long long)(clock_ms() - worker->started_ms),
+             (unsigned long long)device->info.context_cost);
+    if (!box_accepts_sessions(box))
+        worker_end(worker, CONTROL_END_REASON_SHUTDOWN, "the box takes no new sessions");
+    return 0;
+}
+
+static int take_stats(struct worker_process *worker, const struct control_stats *stats)
+{
+    struct session_record *session = &worker->session;
+
+    if (!session->id)
+        return -EPROTO;
+    if (strcmp(stats->transport, session->stats.transport))
+        log_info("session=%llu transport=%s reason=\"%s\"", (unsigned long long)session->id,
+                 stats->transport, stats->reason);
+    session->stats = *stats;
+    return 0;
+}
+
+static int take_message(struct worker_process *worker, const struct control_frame *frame)
+{
+    SCOPED_FREE union control_message *message = malloc(sizeof(*message));
+    int err = -ENOMEM;
+
+    if (!message)
+        return err;
+    switch (frame->header.type) {
+    case CONTROL_READY:
+        err = control_decode(frame, CONTROL_READY, message);
+        if (!err)
+            err = take_ready(worker, &message->ready);
+        break;
+    case CONTROL_FAILED:
+        err = control_decode(frame, CONTROL_FAILED, message);
+        if (!err)
+            snprintf(worker->reason, sizeof(worker->reason), "%s", message->failed.text);
+        break;
+    case CONTROL_STATS:
+        err = control_decode(frame, CONTROL_STATS, message);
+        if (!err)
+            err = take_stats(worker, &message->stats);
+        break;
+    case CONTROL_ENDED:
+        err = control_decode(frame, CONTROL_ENDED, message);
+        if (!err) {
+            worker->session.ended = true;
+            worker->session.end = message->ended;
+        }
+        break;
+    default:
+        err = -EPROTO;
+    }
+    return err;
+}
+
+// A worker says what changed once a second, and a few words at its beginning and end. One that says more is
+// broken or hostile, and must not keep us from the others: there is a bound on what is taken in one turn, and
+// what comes faster than it may for long enough ends the worker.
+static bool floods(struct worker_process *worker)
+{
+    int64_t now = clock_ms();
+    int64_t earned = (now - worker->allowance_ms) * MESSAGES_PER_SECOND / 1000;
+
+    if (earned > 0) {
+        worker->allowance += earned < WORKER_MESSAGES_AT_ONCE ? earned : WORKER_MESSAGES_AT_ONCE;
+        worker->allowance_ms = now;
+    }
+    if (worker->allowance > WORKER_MESSAGES_AT_ONCE)
+        worker->allowance = WORKER_MESSAGES_AT_ONCE;
+    return --worker->allowance < 0;
+}
+
+// Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
+// is over.
+int worker_messages_take(struct worker_process *worker, int most)
+{
+    struct control_frame frame = {0};
+    int err = 0, passed;
+
+    while (!err && most-- > 0) {
+        err = control_receive_packet(worker->control_fd, &frame, &passed);
+        if (!err && passed >= 0)
+            close(passed);
+        if (!err)
+            err = floods(worker) ? -EDQUOT : take_message(worker, &frame);
+    }
+    control_frame_free(&frame);
+    return err;
+}
+
+void worker_messages_readable(evutil_socket_t fd, short events, void *opaque)
+{
+    struct worker_process *worker = opaque;
+    struct box *box = worker->box;
+    int err = worker_messages_take(worker, MESSAGES_PER_TURN);
+
+    if (!err || err == -EAGAIN) {
+        box_changed(box);
+        return;
+    }
+    event_del(worker->readable);
+    if (err == -ECONNRESET) {
+        // Usually the worker has exited. One that only closed its socket is killed after the grace time.
+        if (worker->state != WORKER_ENDING) {
+            worker_process_move(worker, WORKER_ENDING);
+            worker_process_set_timer(worker, box->settings.worker_stop_grace);
+        }
+    } else if (err == -EDQUOT) {
+        log_error("worker pid=%d floods rgpud with messages", (int)worker->pid);
+        worker_process_kill(worker, "flooded rgpud with messages");
+    } else {
+        log_error("worker pid=%d broke the protocol error=\"%s\"", (int)worker->pid,
+                  strerror(-err));
+        worker_process_kill(worker, "broke the protocol with rgpud");
+    }
+    box_changed(box);
+}

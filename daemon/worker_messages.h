@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker says to its supervisor, and how much of it.
+#ifndef RGPU_DAEMON_WORKER_MESSAGES_H
+#define RGPU_DAEMON_WORKER_MESSAGES_H
+
+#include "daemon/worker_process.h"
+
+enum { WORKER_MESSAGES_AT_ONCE = 200 }; // as many as a worker may send in a burst
+
+// Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
+// is over.
+int worker_messages_take(struct worker_process *worker, int most);
+// The handler of the worker's socket.
+void worker_messages_readable(evutil_socket_t fd, short events, void *opaque);
+
+#endif

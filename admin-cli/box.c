@@ -20,28 +20,45 @@
 enum { ANSWER_MAX = 16 << 20, TIMEOUT_MS = 5000 };
 
 static const struct table_column session_columns[] = {
-    {"SESSION", "session", TABLE_TEXT}, {"CLIENT", "client", TABLE_TEXT},
-    {"PEER", "peer", TABLE_TEXT},       {"LEASE", "lease", TABLE_TEXT},
-    {"TRANSPORT", "transport", TABLE_TEXT}, {"AGE", "age_seconds", TABLE_SECONDS},
-    {"MEMORY", "memory", TABLE_BYTES},  {"IN", "bytes_in", TABLE_BYTES},
-    {"OUT", "bytes_out", TABLE_BYTES},  {"CALLS", "calls", TABLE_TEXT},
-    {"PROTECTION", "protection", TABLE_TEXT}, {"REASON", "reason", TABLE_TEXT},   {0},
+    {"SESSION", "session", TABLE_TEXT},
+    {"CLIENT", "client", TABLE_TEXT},
+    {"PEER", "peer", TABLE_TEXT},
+    {"LEASE", "lease", TABLE_TEXT},
+    {"TRANSPORT", "transport", TABLE_TEXT},
+    {"AGE", "age_seconds", TABLE_SECONDS},
+    {"MEMORY", "memory", TABLE_BYTES},
+    {"IN", "bytes_in", TABLE_BYTES},
+    {"OUT", "bytes_out", TABLE_BYTES},
+    {"CALLS", "calls", TABLE_TEXT},
+    {"PROTECTION", "protection", TABLE_TEXT},
+    {"REASON", "reason", TABLE_TEXT},
+    {0},
 };
 
 static const struct table_column device_columns[] = {
-    {"GPU", "ordinal", TABLE_TEXT},      {"UUID", "uuid", TABLE_TEXT},
-    {"NAME", "name", TABLE_TEXT},        {"PCI", "pci", TABLE_TEXT},
-    {"MEMORY", "memory", TABLE_BYTES},   {"CONTEXT", "context_cost", TABLE_BYTES},
-    {"DRIVER", "driver_bytes", TABLE_BYTES}, {"ACCOUNTS", "account_bytes", TABLE_BYTES},
-    {"SESSIONS", "sessions", TABLE_TEXT}, {"WARM", "warm", TABLE_TEXT},
-    {"LAST ERROR", "last_error", TABLE_TEXT}, {0},
+    {"GPU", "ordinal", TABLE_TEXT},
+    {"UUID", "uuid", TABLE_TEXT},
+    {"NAME", "name", TABLE_TEXT},
+    {"PCI", "pci", TABLE_TEXT},
+    {"MEMORY", "memory", TABLE_BYTES},
+    {"CONTEXT", "context_cost", TABLE_BYTES},
+    {"DRIVER", "driver_bytes", TABLE_BYTES},
+    {"ACCOUNTS", "account_bytes", TABLE_BYTES},
+    {"SESSIONS", "sessions", TABLE_TEXT},
+    {"WARM", "warm", TABLE_TEXT},
+    {"LAST ERROR", "last_error", TABLE_TEXT},
+    {0},
 };
 
 static const struct table_column health_columns[] = {
-    {"BOX", "box", TABLE_TEXT},         {"STATE", "state", TABLE_TEXT},
-    {"HEALTHY", "healthy", TABLE_TEXT}, {"LISTEN", "listen", TABLE_TEXT},
-    {"GPUS", "devices", TABLE_TEXT},    {"SESSIONS", "sessions", TABLE_TEXT},
-    {"VERSION", "version", TABLE_TEXT}, {"LAST ERROR", "last_error", TABLE_TEXT},
+    {"BOX", "box", TABLE_TEXT},
+    {"STATE", "state", TABLE_TEXT},
+    {"HEALTHY", "healthy", TABLE_TEXT},
+    {"LISTEN", "listen", TABLE_TEXT},
+    {"GPUS", "devices", TABLE_TEXT},
+    {"SESSIONS", "sessions", TABLE_TEXT},
+    {"VERSION", "version", TABLE_TEXT},
+    {"LAST ERROR", "last_error", TABLE_TEXT},
     {0},
 };
 
@@ -93,7 +110,8 @@ static int ask(const char *path, const char *question, char **answer)
     if (*path != '/' && !getcwd(here, sizeof(here)))
         return -errno;
     if ((size_t)snprintf(text, sizeof(text), "unix:%s%s%s", here, *path != '/' ? "/" : "", path) >=
-            sizeof(text) || endpoint_parse(text, 0, &endpoint))
+            sizeof(text) ||
+        endpoint_parse(text, 0, &endpoint))
         return -ENAMETOOLONG;
     int fd = endpoint_connect(&endpoint, TIMEOUT_MS);
     if (fd < 0)
@@ -157,9 +175,10 @@ static int print_rows(const json_t *rows, const struct table_column *columns, bo
 
 static int explain_failure(const char *path, int err)
 {
-    fprintf(stderr, "rgpuctl: no answer from rgpud at %s (%s): is it running, with admin_socket set "
-            "to that path, and may you access it? Name another with --socket\n", path,
-            strerror(-err));
+    fprintf(stderr,
+            "rgpuctl: no answer from rgpud at %s (%s): is it running, with admin_socket set "
+            "to that path, and may you access it? Name another with --socket\n",
+            path, strerror(-err));
     return EXIT_UNREACHABLE;
 }
 
@@ -249,14 +268,16 @@ static const struct command_option drain_options[] = {
 };
 
 const struct command box_commands[] = {
-    {"sessions", "", "Lists the sessions of the pool, or of the box on this machine.",
-     both_options, run_sessions},
+    {"sessions", "", "Lists the sessions of the pool, or of the box on this machine.", both_options,
+     run_sessions},
     {"devices", "", "Lists the GPUs that the box on this machine offers.", device_options,
      run_devices},
     {"health", "", "Says how the pool is, or the box on this machine; status 1 where not well.",
      both_options, run_health},
-    {"drain", "[BOX|GPU]", "Lets a box or GPU of the pool, or the box on this machine, take nothing "
-     "new.", drain_options, run_state},
+    {"drain", "[BOX|GPU]",
+     "Lets a box or GPU of the pool, or the box on this machine, take nothing "
+     "new.",
+     drain_options, run_state},
     {"undrain", "[BOX|GPU]", "Puts it back into service.", both_options, run_state},
     {0},
 };

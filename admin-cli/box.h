@@ -8,6 +8,7 @@
 #define RGPUD_SOCKET "/run/rgpu/rgpud.sock"
 
 // An array of what was asked for. 0 or -errno.
-int box_rows(const char *path, const char *question, json_t **rows) __attribute__((warn_unused_result));
+int box_rows(const char *path, const char *question, json_t **rows)
+    __attribute__((warn_unused_result));
 
 #endif

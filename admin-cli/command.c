@@ -84,8 +84,8 @@ static bool is_allowed(const struct command_option *option, const char *value)
 }
 
 // What is wrong is said on ERRORS, which may be NULL.
-__attribute__((format(printf, 3, 4)))
-static int refuse(FILE *errors, const struct command *command, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(FILE *errors, const struct command *command,
+                                                        const char *format, ...)
 {
     va_list list;
 

@@ -12,7 +12,7 @@
 
 // Exit statuses (`run` ends with its program's own, or 126 and 127 as a shell does).
 enum {
-    EXIT_ANSWER_NO = 1,   // done, and the answer is no: not healthy, refused
+    EXIT_ANSWER_NO = 1, // done, and the answer is no: not healthy, refused
     EXIT_USAGE = 2,
     EXIT_UNREACHABLE = 3, // nobody answered
 };
@@ -23,17 +23,17 @@ struct command_option {
     const char *name;     // without the dashes
     const char *argument; // NULL: a flag
     const char *help;
-    char letter;          // a short form such as -n, or 0
-    const char *values;   // "a|b": one of these words; "1..64": a number; NULL: the command checks it
+    char letter;        // a short form such as -n, or 0
+    const char *values; // "a|b": one of these words; "1..64": a number; NULL: the command checks it
 };
 
 struct command {
     const char *name;
-    const char *arguments; // what follows the options, for the usage line
-    const char *help;      // one line
+    const char *arguments;                // what follows the options, for the usage line
+    const char *help;                     // one line
     const struct command_option *options; // ends with a row without a name; may be NULL
     int (*run)(const struct command *command, int argc, char **argv);
-    bool wraps;            // the first argument is a program, and what follows is its own
+    bool wraps; // the first argument is a program, and what follows is its own
 };
 
 // What the command line of one command says. VALUES has the place of each option in the table:

@@ -44,19 +44,21 @@ static void explain_broker(const struct pool *pool, int error)
     strftime(now, sizeof(now), "%F %T", gmtime(&seconds));
     switch (error) {
     case -EACCES:
-        finding_problem("broker", said, "compare the clocks, here it is %s UTC; then compare the key with "
-                        "the broker's, or munge's key on both hosts", now);
+        finding_problem("broker", said,
+                        "compare the clocks, here it is %s UTC; then compare the key with "
+                        "the broker's, or munge's key on both hosts",
+                        now);
         break;
     case -ECONNREFUSED:
-        finding_problem("broker", said, "start rgpu-brokerd there, or mend its address in "
-                        BROKER_ADDRESS_FILE " or RGPU_BROKER");
+        finding_problem("broker", said,
+                        "start rgpu-brokerd there, or mend its address in " BROKER_ADDRESS_FILE
+                        " or RGPU_BROKER");
         break;
     case -EHOSTUNREACH:
     case -ETIMEDOUT:
         finding_problem("broker", said, "look at the host's name, the network and firewalls");
         break;
-    default:
-        finding_problem("broker", said, "see rgpu-brokerd's log");
+    default: finding_problem("broker", said, "see rgpu-brokerd's log");
     }
 }
 
@@ -64,7 +66,8 @@ static void explain_broker(const struct pool *pool, int error)
 static json_t *ask_broker(struct pool *pool)
 {
     struct broker_client_options options = {.address = pool_option(pool, "broker"),
-                                            .key_file = pool_option(pool, "key"), .timeout_ms = 5000};
+                                            .key_file = pool_option(pool, "key"),
+                                            .timeout_ms = 5000};
     json_t *answer = NULL;
     int error = broker_client_open(&options, &pool->client);
 
@@ -73,11 +76,13 @@ static json_t *ask_broker(struct pool *pool)
         return NULL;
     }
     if (error) {
-        finding_problem("broker", broker_client_error(pool->client), "mend the address or the key file");
+        finding_problem("broker", broker_client_error(pool->client),
+                        "mend the address or the key file");
         return NULL;
     }
     const char *address = broker_client_address(pool->client);
-    doctor_munge(address && strncmp(address, "unix:", 5) && !options.key_file && !getenv("RGPU_BROKER_KEY"));
+    doctor_munge(address && strncmp(address, "unix:", 5) && !options.key_file &&
+                 !getenv("RGPU_BROKER_KEY"));
     error = broker_client_call(pool->client, "GET", "/v1/boxes", NULL, &answer);
     if (error) {
         explain_broker(pool, error);
@@ -104,9 +109,11 @@ static void look_at_address(const char *box, const struct endpoint *endpoint)
     }
     unreachable = true;
     snprintf(what, sizeof(what), "%.100s: %.200s: %s", box, text, strerror(-fd));
-    finding_problem("address", what, fd == -ECONNREFUSED
-                    ? "start rgpud there, or mend the port (listen and announce in rgpud.conf)"
-                    : "look at the host's name, the route to it and firewalls (announce in rgpud.conf)");
+    finding_problem(
+        "address", what,
+        fd == -ECONNREFUSED
+            ? "start rgpud there, or mend the port (listen and announce in rgpud.conf)"
+            : "look at the host's name, the route to it and firewalls (announce in rgpud.conf)");
 }
 
 static void look_at_addresses(const char *box, const char *list)
@@ -134,12 +141,12 @@ static void look_at_box(const json_t *box)
     if (!strcmp(state, "up") || !strncmp(state, "drain", 5))
         finding_well("box", "%s is %s", name, state);
     else
-        finding_problem("box", "it does not report to the broker", "%s is %s: look at rgpud's log there",
-                        name, state);
+        finding_problem("box", "it does not report to the broker",
+                        "%s is %s: look at rgpud's log there", name, state);
     if (strcmp(version, RGPU_VERSION))
         finding_problem("version", "box and library are of different releases",
-                        "%s has %s, this machine %s: install the same release on both", name, version,
-                        RGPU_VERSION);
+                        "%s has %s, this machine %s: install the same release on both", name,
+                        version, RGPU_VERSION);
     if (json_is_string(addresses))
         look_at_addresses(name, json_string_value(addresses));
     json_array_foreach(addresses, i, address)
@@ -161,8 +168,10 @@ static void look_at_boxes(const json_t *answer, const char *wanted)
         }
     }
     if (wanted && !found)
-        finding_problem("box", "the broker does not know it", "%s: `rgpuctl boxes` lists those that it "
-                        "knows; look at `broker` and `name` in rgpud.conf there", wanted);
+        finding_problem("box", "the broker does not know it",
+                        "%s: `rgpuctl boxes` lists those that it "
+                        "knows; look at `broker` and `name` in rgpud.conf there",
+                        wanted);
 }
 
 // The transports, as `rgpuctl ping` finds them, in a process of their own.
@@ -187,8 +196,8 @@ static void look_at_transports(const struct pool *pool, const char *box)
         _exit(127);
     }
     if (child < 0 || waitpid(child, &status, 0) < 0 || status)
-        finding_problem("transport", "no session came about", "%s: the lines above say why for each way",
-                        box);
+        finding_problem("transport", "no session came about",
+                        "%s: the lines above say why for each way", box);
     else
         finding_well("transport", "%s serves programs", box);
 }
@@ -211,7 +220,8 @@ static void look_at_own_box(const char *path)
         const char *uuid = json_string_value(json_object_get(row, "uuid"));
         const char *error = json_string_value(json_object_get(row, "last_error"));
         if (error && *error)
-            finding_problem("driver", error, "%s: see rgpud's log and `nvidia-smi`", uuid ? uuid : "GPU");
+            finding_problem("driver", error, "%s: see rgpud's log and `nvidia-smi`",
+                            uuid ? uuid : "GPU");
         else
             finding_well("driver", "%s works", uuid ? uuid : "GPU");
     }
@@ -229,7 +239,8 @@ static int run_doctor(const struct command *command, int argc, char **argv)
         fprintf(stderr, "rgpuctl doctor: too many arguments; see rgpuctl doctor --help\n");
         return EXIT_USAGE;
     }
-    const char *box = pool.line.argc ? pool.line.argv[0] : NULL, *socket = pool_option(&pool, "socket");
+    const char *box = pool.line.argc ? pool.line.argv[0] : NULL,
+               *socket = pool_option(&pool, "socket");
     look_at_versions();
     doctor_host();
     look_at_own_box(socket ? socket : RGPUD_SOCKET);
@@ -252,7 +263,8 @@ static const struct command_option doctor_options[] = {
 };
 
 const struct command doctor_commands[] = {
-    {"doctor", "[BOX|HOST:PORT]", "Says of everything on the way to a box that it is well, or what to do.",
-     doctor_options, run_doctor},
+    {"doctor", "[BOX|HOST:PORT]",
+     "Says of everything on the way to a box that it is well, or what to do.", doctor_options,
+     run_doctor},
     {0},
 };

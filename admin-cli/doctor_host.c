@@ -71,9 +71,11 @@ static void look_at_port(const char *device, const char *number, const char *nod
     read_line(file, state, sizeof(state));
     unsigned gids = count_gids(path);
     if (!strstr(state, "ACTIVE"))
-        finding_problem("rdma", "its port is not active",
-                        "%s is in state %s: look at the cable, the switch and `ibstat`; over RoCE set its "
-                        "interface up", name, state);
+        finding_problem(
+            "rdma", "its port is not active",
+            "%s is in state %s: look at the cable, the switch and `ibstat`; over RoCE set its "
+            "interface up",
+            name, state);
     else if (!gids)
         finding_problem("rdma", "it has no GID", "%s: give its interface an address", name);
     else
@@ -97,8 +99,8 @@ static void look_at_device(const char *device)
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "/dev/infiniband/%.60s", verbs[i]);
         if (access(path, R_OK | W_OK))
-            finding_problem("rdma", "you may not use it", "%s: %s; give it mode 0666 or a group of yours",
-                            path, strerror(errno));
+            finding_problem("rdma", "you may not use it",
+                            "%s: %s; give it mode 0666 or a group of yours", path, strerror(errno));
         free(verbs[i]);
     }
 }
@@ -115,10 +117,11 @@ static void look_at_memlock(bool matters)
         finding_well("memlock", "%llu KiB%s", (unsigned long long)limit.rlim_cur >> 10,
                      matters ? "" : ", which only RDMA would need more of");
     else
-        finding_problem("memlock", "too little memory may be locked for RDMA",
-                        "%llu KiB, wanted %llu: raise memlock in /etc/security/limits.conf, and for jobs "
-                        "LimitMEMLOCK of slurmd", (unsigned long long)limit.rlim_cur >> 10,
-                        (unsigned long long)memlock_wanted >> 10);
+        finding_problem(
+            "memlock", "too little memory may be locked for RDMA",
+            "%llu KiB, wanted %llu: raise memlock in /etc/security/limits.conf, and for jobs "
+            "LimitMEMLOCK of slurmd",
+            (unsigned long long)limit.rlim_cur >> 10, (unsigned long long)memlock_wanted >> 10);
 }
 
 void doctor_host(void)
@@ -157,7 +160,8 @@ void doctor_munge(bool needed)
     if (!error)
         error = munge_decode(credential, context, NULL, NULL, NULL, NULL);
     if (error)
-        finding_problem("munge", munge_strerror(error), "start munged here (systemctl start munge) with the "
+        finding_problem("munge", munge_strerror(error),
+                        "start munged here (systemctl start munge) with the "
                         "cluster's key, or name a shared key with --key");
     else
         finding_well("munge", "munged makes and reads credentials");

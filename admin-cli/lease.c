@@ -27,8 +27,12 @@ static int read_request(const struct command *command, const struct command_line
     char *end;
 
     *out = (struct broker_acquire){
-        .job = line->argv[0], .owner = getuid(), .count = 1, .lifetime = LIFETIME,
-        .queue = !command_value(command, line, "no-wait"), .ticket = true,
+        .job = line->argv[0],
+        .owner = getuid(),
+        .count = 1,
+        .lifetime = LIFETIME,
+        .queue = !command_value(command, line, "no-wait"),
+        .ticket = true,
         .constraint = command_value(command, line, "constraint"),
         .protection = command_value(command, line, "protection"),
     };
@@ -60,7 +64,8 @@ static int explain(const struct broker_client *client, int error)
     fprintf(stderr, "rgpuctl run: %s\n", broker_client_error(client));
     return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
                    error == -EPROTO || error == -ENOENT
-               ? EXIT_UNREACHABLE : EXIT_ANSWER_NO;
+               ? EXIT_UNREACHABLE
+               : EXIT_ANSWER_NO;
 }
 
 // ---- signals: blocked from before the lease is taken, and taken one by one ----
@@ -192,7 +197,8 @@ static int run_program(struct broker_client *client, const struct broker_lease *
     pid_t pid;
 
     if (err) {
-        fprintf(stderr, "rgpuctl run: the ticket cannot be written to a file: %s\n", strerror(-err));
+        fprintf(stderr, "rgpuctl run: the ticket cannot be written to a file: %s\n",
+                strerror(-err));
         return status;
     }
     pid = start_program(argv, ticket_file);
@@ -228,7 +234,8 @@ int lease_run(const struct command *command, const struct command_line *line)
     else
         status = run_program(client, &lease, line->argv, &set);
     if (*lease.id && broker_client_release(client, lease.id) < 0)
-        fprintf(stderr, "rgpuctl run: lease %s is not released (%s); it ends by itself within %d s\n",
+        fprintf(stderr,
+                "rgpuctl run: lease %s is not released (%s); it ends by itself within %d s\n",
                 lease.id, broker_client_error(client), LIFETIME);
     broker_lease_clear(&lease);
 close:

@@ -34,7 +34,8 @@ struct library {
 
 int ping_library(char *path, size_t size)
 {
-    static const char *const candidates[] = {"../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1", NULL};
+    static const char *const candidates[] = {"../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1",
+                                             NULL};
 
     return program_path_find(candidates, path, size);
 }
@@ -43,10 +44,16 @@ static int load(struct library *out)
 {
     char path[PATH_MAX];
     void *handle = ping_library(path, sizeof(path)) ? NULL : dlopen(path, RTLD_NOW);
-    const struct { void *to; const char *name; } symbols[] = {
-        {&out->init, "cuInit"},            {&out->retain, "cuDevicePrimaryCtxRetain"},
-        {&out->set_current, "cuCtxSetCurrent"}, {&out->alloc, "cuMemAlloc_v2"},
-        {&out->to, "cuMemcpyHtoD_v2"},     {&out->from, "cuMemcpyDtoH_v2"},
+    const struct {
+        void *to;
+        const char *name;
+    } symbols[] = {
+        {&out->init, "cuInit"},
+        {&out->retain, "cuDevicePrimaryCtxRetain"},
+        {&out->set_current, "cuCtxSetCurrent"},
+        {&out->alloc, "cuMemAlloc_v2"},
+        {&out->to, "cuMemcpyHtoD_v2"},
+        {&out->from, "cuMemcpyDtoH_v2"},
     };
 
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
@@ -180,7 +187,8 @@ static int ping_here(void)
 // A box of a pool is reached with a lease of one of its GPUs, as any program reaches it.
 static int ping_with_lease(const struct command *command, const struct command_line *line)
 {
-    const char *broker = command_value(command, line, "broker"), *key = command_value(command, line, "key");
+    const char *broker = command_value(command, line, "broker"),
+               *key = command_value(command, line, "key");
     char self[PATH_MAX], constraint[300];
     char *words[16] = {"run", "--constraint", constraint, "--no-wait"};
     int n = 4;
@@ -233,6 +241,7 @@ static const struct command_option ping_options[] = {
 };
 
 const struct command ping_commands[] = {
-    {"ping", "[BOX|HOST:PORT]", "Measures how a box answers, by each transport.", ping_options, run_ping},
+    {"ping", "[BOX|HOST:PORT]", "Measures how a box answers, by each transport.", ping_options,
+     run_ping},
     {0},
 };

@@ -19,10 +19,8 @@ int pool_explain(const struct pool *pool, int error)
     case -ECONNREFUSED:
     case -EHOSTUNREACH:
     case -ETIMEDOUT:
-    case -EPROTO:
-        return EXIT_UNREACHABLE;
-    default:
-        return EXIT_ANSWER_NO;
+    case -EPROTO: return EXIT_UNREACHABLE;
+    default: return EXIT_ANSWER_NO;
     }
 }
 

@@ -12,7 +12,9 @@
 
 #define POOL_OPTIONS \
     {"broker", "ADDRESS", "host:port or unix:/path [RGPU_BROKER, " BROKER_ADDRESS_FILE "]", 0}, \
-    {"key", "FILE", "shared key instead of munge [RGPU_BROKER_KEY]", 0}
+    { \
+        "key", "FILE", "shared key instead of munge [RGPU_BROKER_KEY]", 0 \
+    }
 
 // One command's conversation with the broker.
 struct pool {

@@ -12,36 +12,48 @@
 #include "common/scope.h"
 
 static const struct table_column box_columns[] = {
-    {"BOX", "name", TABLE_TEXT},         {"STATE", "state", TABLE_TEXT},
-    {"GPUS", "gpus", TABLE_TEXT},        {"USED", "gpus_used", TABLE_TEXT},
-    {"LEASES", "holds", TABLE_TEXT},     {"ADDRESSES", "addresses", TABLE_TEXT},
+    {"BOX", "name", TABLE_TEXT},          {"STATE", "state", TABLE_TEXT},
+    {"GPUS", "gpus", TABLE_TEXT},         {"USED", "gpus_used", TABLE_TEXT},
+    {"LEASES", "holds", TABLE_TEXT},      {"ADDRESSES", "addresses", TABLE_TEXT},
     {"LOCALITY", "locality", TABLE_TEXT}, {"TRANSPORTS", "transports", TABLE_TEXT},
-    {"VERSION", "version", TABLE_TEXT},  {0},
+    {"VERSION", "version", TABLE_TEXT},   {0},
 };
 
 static const struct table_column gpu_columns[] = {
-    {"BOX", "box", TABLE_TEXT},      {"GPU", "index", TABLE_TEXT},
-    {"MODEL", "model", TABLE_TEXT},  {"STATE", "state", TABLE_TEXT},
-    {"MODE", "mode", TABLE_TEXT},    {"MEMORY", "memory", TABLE_BYTES},
-    {"FREE", "free", TABLE_BYTES},   {"LEASES", "leases", TABLE_TEXT},
-    {"UUID", "uuid", TABLE_TEXT},    {"AUTO", "auto", TABLE_TEXT},    {0},
+    {"BOX", "box", TABLE_TEXT},
+    {"GPU", "index", TABLE_TEXT},
+    {"MODEL", "model", TABLE_TEXT},
+    {"STATE", "state", TABLE_TEXT},
+    {"MODE", "mode", TABLE_TEXT},
+    {"MEMORY", "memory", TABLE_BYTES},
+    {"FREE", "free", TABLE_BYTES},
+    {"LEASES", "leases", TABLE_TEXT},
+    {"UUID", "uuid", TABLE_TEXT},
+    {"AUTO", "auto", TABLE_TEXT},
+    {0},
 };
 
 static const struct table_column lease_columns[] = {
-    {"LEASE", "id", TABLE_TEXT},     {"STATE", "state", TABLE_TEXT},
-    {"OWNER", "user", TABLE_TEXT},   {"JOB", "job", TABLE_TEXT},
-    {"GPUS", "where", TABLE_TEXT},   {"AGE", "age", TABLE_SECONDS},
+    {"LEASE", "id", TABLE_TEXT},      {"STATE", "state", TABLE_TEXT},
+    {"OWNER", "user", TABLE_TEXT},    {"JOB", "job", TABLE_TEXT},
+    {"GPUS", "where", TABLE_TEXT},    {"AGE", "age", TABLE_SECONDS},
     {"REASON", "reason", TABLE_TEXT}, {0},
 };
 
 static const struct table_column session_columns[] = {
-    {"BOX", "box", TABLE_TEXT},             {"SESSION", "session", TABLE_TEXT},
-    {"LEASE", "lease", TABLE_TEXT},         {"CLIENT", "client", TABLE_TEXT},
-    {"PEER", "peer", TABLE_TEXT},           {"TRANSPORT", "transport", TABLE_TEXT},
+    {"BOX", "box", TABLE_TEXT},
+    {"SESSION", "session", TABLE_TEXT},
+    {"LEASE", "lease", TABLE_TEXT},
+    {"CLIENT", "client", TABLE_TEXT},
+    {"PEER", "peer", TABLE_TEXT},
+    {"TRANSPORT", "transport", TABLE_TEXT},
     {"PROTECTION", "protection", TABLE_TEXT},
-    {"AGE", "age_seconds", TABLE_SECONDS},  {"MEMORY", "memory", TABLE_BYTES},
-    {"IN", "bytes_in", TABLE_BYTES},        {"OUT", "bytes_out", TABLE_BYTES},
-    {"CALLS", "calls", TABLE_TEXT},         {0},
+    {"AGE", "age_seconds", TABLE_SECONDS},
+    {"MEMORY", "memory", TABLE_BYTES},
+    {"IN", "bytes_in", TABLE_BYTES},
+    {"OUT", "bytes_out", TABLE_BYTES},
+    {"CALLS", "calls", TABLE_TEXT},
+    {0},
 };
 
 static const struct table_column health_columns[] = {
@@ -90,7 +102,8 @@ static void name_stale(const json_t *sessions)
         const char *box = json_string_value(json_object_get(session, "box"));
         if (!box || !json_is_true(json_object_get(session, "stale")) || !strcmp(box, named))
             continue;
-        fprintf(stderr, "rgpuctl: box %s does not answer; its sessions are those of its last report\n",
+        fprintf(stderr,
+                "rgpuctl: box %s does not answer; its sessions are those of its last report\n",
                 box);
         named = box;
     }
@@ -137,8 +150,8 @@ static void describe_gpus(const json_t *gpus, char *text, size_t size)
             used += (size_t)snprintf(text + used, size - used, "%lld",
                                      json_integer_value(json_object_get(gpu, "index")));
         if (used < size && memory)
-            used += (size_t)snprintf(text + used, size - used, "*%.1fG",
-                                     (double)memory / (1 << 30));
+            used +=
+                (size_t)snprintf(text + used, size - used, "*%.1fG", (double)memory / (1 << 30));
         box = name;
     }
 }

@@ -124,9 +124,9 @@ static int run_mode(const struct command *command, int argc, char **argv)
     mode = pool.line.argv[1];
     status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     if (!status && (!is_gpu || (strcmp(mode, "exclusive") && strcmp(mode, "shared") &&
-                               strcmp(mode, "auto")))) {
+                                strcmp(mode, "auto")))) {
         fprintf(stderr, "rgpuctl mode: give a GPU (UUID or BOX:INDEX), and exclusive, shared or "
-                "auto\n");
+                        "auto\n");
         status = EXIT_USAGE;
     }
     if (!status)
@@ -212,10 +212,9 @@ static const struct command_option gone_options[] = {
 };
 
 const struct command pool_steer_commands[] = {
-    {"mode", "GPU exclusive|shared|auto", "Sets whether a GPU is given whole, in shares, or as asked.",
-     mode_options, run_mode},
-    {"revoke", "LEASE...", "Ends leases, and with them their sessions.", plain_options,
-     run_revoke},
+    {"mode", "GPU exclusive|shared|auto",
+     "Sets whether a GPU is given whole, in shares, or as asked.", mode_options, run_mode},
+    {"revoke", "LEASE...", "Ends leases, and with them their sessions.", plain_options, run_revoke},
     {"gone", "BOX", "Says that nothing runs on an absent box any more, and frees its leases.",
      gone_options, run_gone},
     {"box-key", "BOX", "Prints the keys that rgpud of this box verifies tickets with.",

@@ -99,11 +99,13 @@ static int run(const struct command *command, int argc, char **argv)
     if (!status)
         status = set_library_path();
     if (!status)
-        status = set_variable("RGPU_BOXES", boxes) ||
-                 set_variable("RGPU_TRANSPORT", command_value(command, &line, "transport")) ||
-                 set_variable("RGPU_PROTECTION", command_value(command, &line, "protection")) ||
-                 set_variable("RGPU_LOG", command_value(command, &line, "log"))
-                     ? EXIT_USAGE : 0;
+        status =
+            set_variable("RGPU_BOXES", boxes) ||
+                    set_variable("RGPU_TRANSPORT", command_value(command, &line, "transport")) ||
+                    set_variable("RGPU_PROTECTION", command_value(command, &line, "protection")) ||
+                    set_variable("RGPU_LOG", command_value(command, &line, "log"))
+                ? EXIT_USAGE
+                : 0;
     if (status)
         return status;
     return boxes ? execute(line.argv) : lease_run(command, &line);
@@ -111,9 +113,10 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct command_option run_options[] = {
     {"gpus", "N", "how many GPUs of the pool to take a lease of [1]", 'n', "1..1000"},
-    {"mem", "SIZE", "a share of each with this memory budget; with --mode exclusive the least it has",
-     0},
-    {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0, "exclusive|shared"},
+    {"mem", "SIZE",
+     "a share of each with this memory budget; with --mode exclusive the least it has", 0},
+    {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0,
+     "exclusive|shared"},
     {"constraint", "LIST", "such as model=*H200*,same-box,policy=spread", 0},
     {"no-wait", NULL, "end at once where no GPUs are free", 0},
     POOL_OPTIONS,

@@ -44,19 +44,20 @@ static void find_directory(const char *installed, const char *built, const char 
 
 static void print_slurm_conf(json_int_t gpus, const char *plugins)
 {
-    printf("# ---- slurm.conf, the same on every node ----\n"
-           "# PluginDir: ours in front of what `scontrol show config` says now. Licenses: their count\n"
-           "# follows the pool (now %lld GPUs); a number other than 0 is the most that jobs of this\n"
-           "# cluster may have of it. SchedulerParameters: with those that you have.\n"
-           "PluginDir=%s:/usr/lib/x86_64-linux-gnu/slurm-wlm\n"
-           "GresTypes=rgpu\n"
-           "JobSubmitPlugins=rgpu\n"
-           "PrEpPlugins=prep/script,prep/rgpu\n"
-           "Licenses=rgpu:0,rgpu_mem:0\n"
-           "SchedulerParameters=bf_licenses,allow_zero_lic\n"
-           "# and on every NodeName line, so that the pool and not the node is the limit:\n"
-           "#   NodeName=... Gres=rgpu:%lld\n\n",
-           (long long)gpus, plugins, (long long)(gpus ? gpus : 1));
+    printf(
+        "# ---- slurm.conf, the same on every node ----\n"
+        "# PluginDir: ours in front of what `scontrol show config` says now. Licenses: their count\n"
+        "# follows the pool (now %lld GPUs); a number other than 0 is the most that jobs of this\n"
+        "# cluster may have of it. SchedulerParameters: with those that you have.\n"
+        "PluginDir=%s:/usr/lib/x86_64-linux-gnu/slurm-wlm\n"
+        "GresTypes=rgpu\n"
+        "JobSubmitPlugins=rgpu\n"
+        "PrEpPlugins=prep/script,prep/rgpu\n"
+        "Licenses=rgpu:0,rgpu_mem:0\n"
+        "SchedulerParameters=bf_licenses,allow_zero_lic\n"
+        "# and on every NodeName line, so that the pool and not the node is the limit:\n"
+        "#   NodeName=... Gres=rgpu:%lld\n\n",
+        (long long)gpus, plugins, (long long)(gpus ? gpus : 1));
 }
 
 static int run_slurm_config(const struct command *command, int argc, char **argv)
@@ -108,8 +109,9 @@ static const struct {
     const char *plugins[6];
 } expected[] = {
     {"slurmd", {"gres_rgpu.so", "prep_rgpu.so", NULL}},
-    {"slurmctld", {"gres_rgpu.so", "job_submit_rgpu.so", "rgpu_submit.so", "prep_rgpu.so",
-                   "rgpu_prep.so", NULL}},
+    {"slurmctld",
+     {"gres_rgpu.so", "job_submit_rgpu.so", "rgpu_submit.so", "prep_rgpu.so", "rgpu_prep.so",
+      NULL}},
 };
 
 static bool has_name(const char *pid, const char *name)
@@ -158,9 +160,11 @@ static int check_daemon(const char *pid, const char *daemon, const char *const *
             fprintf(stderr, "rgpuctl health: whether %s (pid %s) has loaded %s only root can see\n",
                     daemon, pid, *plugins);
         else
-            fprintf(stderr, "rgpuctl health: %s (pid %s) has not loaded %s: it is missing from "
+            fprintf(stderr,
+                    "rgpuctl health: %s (pid %s) has not loaded %s: it is missing from "
                     "PluginDir or slurm.conf, or was built for another version of Slurm; its log "
-                    "says which\n", daemon, pid, *plugins);
+                    "says which\n",
+                    daemon, pid, *plugins);
         status = EXIT_ANSWER_NO;
     }
     return status;

@@ -78,7 +78,7 @@ static int fill(struct libscols_table *table, const struct table_column *columns
         for (size_t i = 0; columns[i].title; i++) {
             char text[1024];
             table_format_value(json_object_get(row, columns[i].key), columns[i].format, text,
-                         sizeof(text));
+                               sizeof(text));
             if (!line || scols_line_set_data(line, i, text))
                 return -ENOMEM;
         }

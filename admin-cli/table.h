@@ -7,9 +7,9 @@
 
 enum table_format {
     TABLE_TEXT,
-    TABLE_BYTES,    // 1.5G
-    TABLE_SECONDS,  // 2h05m
-    TABLE_DECIMAL,  // 12.3
+    TABLE_BYTES,   // 1.5G
+    TABLE_SECONDS, // 2h05m
+    TABLE_DECIMAL, // 12.3
 };
 
 struct table_column {

@@ -143,8 +143,8 @@ static int sort_rows(const char *sort, const struct table_column *columns, json_
     return 0;
 }
 
-int table_wish(const struct table_wish *wish, const struct table_column *columns, const json_t *rows,
-               struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
+int table_wish(const struct table_wish *wish, const struct table_column *columns,
+               const json_t *rows, struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
 {
     struct condition conditions[TABLE_COLUMNS_MAX];
     json_t *chosen = json_array(), *row;

@@ -15,13 +15,15 @@ struct table_wish {
 
 #define TABLE_WISH_OPTIONS \
     {"format", "COLUMN,...", "these columns in this order", 0}, \
-    {"sort", "COLUMN", "by this column; with - in front the largest first", 0}, \
-    {"only", "COLUMN=GLOB,...", "rows whose columns are so", 0}
+        {"sort", "COLUMN", "by this column; with - in front the largest first", 0}, \
+    { \
+        "only", "COLUMN=GLOB,...", "rows whose columns are so", 0 \
+    }
 
 // Takes from ROWS (which stays) what is wanted, as a new array in *out, and the columns into SHOWN. -EINVAL
 // after saying which word names no column.
-int table_wish(const struct table_wish *wish, const struct table_column *columns, const json_t *rows,
-               struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
+int table_wish(const struct table_wish *wish, const struct table_column *columns,
+               const json_t *rows, struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
     __attribute__((warn_unused_result));
 
 #endif

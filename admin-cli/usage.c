@@ -11,10 +11,12 @@
 #include "common/units.h"
 
 static const struct table_column usage_columns[] = {
-    {"USER", "user", TABLE_TEXT},         {"LEASES", "leases", TABLE_TEXT},
+    {"USER", "user", TABLE_TEXT},
+    {"LEASES", "leases", TABLE_TEXT},
     {"GPU-HOURS", "gpu_hours", TABLE_DECIMAL},
     {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL},
-    {"WAITED", "waited_seconds", TABLE_SECONDS}, {0},
+    {"WAITED", "waited_seconds", TABLE_SECONDS},
+    {0},
 };
 
 // "2026-11-01", "2026-11-01T12:30", or a time ago such as 7d.
@@ -36,8 +38,10 @@ static int read_time(const char *text, time_t standard, time_t *out)
         }
     }
     if (units_parse_duration(text, &ago) || !text[strspn(text, "0123456789")]) {
-        fprintf(stderr, "rgpuctl usage: %s is no time: 2026-11-01, 2026-11-01T12:30, or a time ago "
-                "such as 7d\n", text);
+        fprintf(stderr,
+                "rgpuctl usage: %s is no time: 2026-11-01, 2026-11-01T12:30, or a time ago "
+                "such as 7d\n",
+                text);
         return EXIT_USAGE;
     }
     *out = time(NULL) - (time_t)(ago / 1000000);

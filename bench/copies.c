@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
- * through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.
- *
- *   copies ROUNDS [--warm N] [--pinned] SIZE...
- *                             the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
- *                             in each direction; --pinned: of pinned memory only
- *   copies ROUNDS --small     a copy of 64 B in either direction and a launch with its synchronization,
- *                             median in us
- *   copies ROUNDS --switches  the same and as many copies of 1 MiB from and to pageable memory; voluntary
- *                             context switches of all that
- */
+// Copies of given sizes from and to pinned and pageable memory, small copies and an empty launch,
+// through whatever libcuda.so.1 it is started with. One JSON line per figure; bench/rdma compares.
+//
+//   copies ROUNDS [--warm N] [--pinned] SIZE...
+//                             the best of ROUNDS for each size, in MB/s, after N pinned copies of 16 MiB
+//                             in each direction; --pinned: of pinned memory only
+//   copies ROUNDS --small     a copy of 64 B in either direction and a launch with its synchronization,
+//                             median in us
+//   copies ROUNDS --switches  the same and as many copies of 1 MiB from and to pageable memory; voluntary
+//                             context switches of all that
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Measures what CUDA calls cost through whatever libcuda.so.1 it is started with, and prints one
- * JSON line per figure. It knows nothing of this project: the same program runs natively and
- * through a box, which bench/run compares.
- *
- *   measure [--max-copy BYTES] [--seconds S]    all figures; S is how long each is repeated
- *   measure --first                             time from main to a usable context
- *   measure --idle                              opens a session, says "ready", waits for end of input
- *   measure --probe                             status 0 where a device can be used; prints its name
- */
+// Measures what CUDA calls cost through whatever libcuda.so.1 it is started with, and prints one
+// JSON line per figure. It knows nothing of this project: the same program runs natively and
+// through a box, which bench/run compares.
+//
+//   measure [--max-copy BYTES] [--seconds S]    all figures; S is how long each is repeated
+//   measure --first                             time from main to a usable context
+//   measure --idle                              opens a session, says "ready", waits for end of input
+//   measure --probe                             status 0 where a device can be used; prints its name
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,12 +36,12 @@ static int by_value(const void *a, const void *b)
 
 static void figure(const char *name, double value, const char *unit, unsigned samples)
 {
-    printf("{\"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"samples\": %u}\n", name, value,
-           unit, samples);
+    printf("{\"figure\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"samples\": %u}\n", name,
+           value, unit, samples);
     fflush(stdout);
 }
 
-/* Repeats `once`, which returns the seconds it took, and prints the median in microseconds. */
+// Repeats `once`, which returns the seconds it took, and prints the median in microseconds.
 static double repeat(const char *name, double (*once)(void *), void *argument)
 {
     static double samples[MAX_SAMPLES];
@@ -86,8 +84,8 @@ static double copy_once(void *argument)
 
 static void copies(bool pinned)
 {
-    static const size_t sizes[] = {64, 4096, 65536, 512 << 10, MIB, 4 * MIB, 32 * MIB, 128 * MIB,
-                                   512 * MIB};
+    static const size_t sizes[] = {64,      4096,     65536,     512 << 10, MIB,
+                                   4 * MIB, 32 * MIB, 128 * MIB, 512 * MIB};
     struct copy c = {.asynchronous = pinned, .queued = 1};
     char name[64];
     c.device = device_alloc(largest_copy);
@@ -175,7 +173,7 @@ static double saxpy_once(void *argument)
 
 static void saxpy(unsigned n)
 {
-    struct saxpy s = {kernel(&gpu, "saxpy"), must_alloc(n * 4ull), must_alloc(n * 4ull),
+    struct saxpy s = {kernel(&gpu, "saxpy"),  must_alloc(n * 4ull),   must_alloc(n * 4ull),
                       device_alloc(n * 4ull), device_alloc(n * 4ull), n};
     for (unsigned i = 0; i < n; i++) {
         s.x[i] = (float)(i % 1000);
@@ -200,7 +198,7 @@ struct product {
     int n;
 };
 
-/* As a program does it: memory, copies from and to pageable memory and the product itself. */
+// As a program does it: memory, copies from and to pageable memory and the product itself.
 static double product_once(void *argument)
 {
     struct product *p = argument;

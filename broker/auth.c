@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Authentication of requests: peer credentials, munge, shared keys. */
+// Authentication of requests: peer credentials, munge, shared keys.
 #include "broker/auth.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct user_list {
     size_t count;
 };
 
-/* A nonce that was used, kept until its request would be too old anyway. */
+// A nonce that was used, kept until its request would be too old anyway.
 struct used_nonce {
     TAILQ_ENTRY(used_nonce) order;
     char nonce[API_NONCE_TEXT];
@@ -48,8 +48,8 @@ static int compare_nonces(const void *a, const void *b)
     return strcmp(((const struct used_nonce *)a)->nonce, ((const struct used_nonce *)b)->nonce);
 }
 
-/* A name that nobody has is a slip, or the name service is not there: whoever was meant would find
- * himself without his role. `optional`: one that stands there unless somebody sets another. */
+// A name that nobody has is a slip, or the name service is not there: whoever was meant would find
+// himself without his role. `optional`: one that stands there unless somebody sets another.
 static int resolve(const char *option, char **names, const char *optional, struct user_list *list)
 {
     for (; *names; names++) {
@@ -81,7 +81,7 @@ static bool has_user(const struct user_list *list, uid_t uid)
     return false;
 }
 
-/* Once at start the broker waits for munged, to say at once where it is not there. */
+// Once at start the broker waits for munged, to say at once where it is not there.
 static int start_munge(const struct settings *settings, struct event_base *base, struct auth *auth)
 {
     char *credential = NULL;
@@ -126,9 +126,9 @@ int auth_new(const struct settings *settings, struct event_base *base, struct au
         error = ticket_keyring_load(settings->key_file, &auth->keys);
         if (error)
             log_error("key_file=%s: %s", settings->key_file,
-                      error == -EPERM ? "must be a file of ours with mode 0600" :
-                      error == -EBADMSG ? "not a key file: one \"ID HEX64\" per line" :
-                      strerror(-error));
+                      error == -EPERM     ? "must be a file of ours with mode 0600"
+                      : error == -EBADMSG ? "not a key file: one \"ID HEX64\" per line"
+                                          : strerror(-error));
     }
     if (error)
         auth_free(&auth);
@@ -162,12 +162,15 @@ static void identify_user(const struct auth *auth, uid_t uid, struct identity *w
     who->admin = has_user(&auth->admins, uid);
     who->scheduler = who->admin || has_user(&auth->schedulers, uid);
     snprintf(who->name, sizeof(who->name), "%s uid=%u",
-             who->admin ? "admin" : who->scheduler ? "scheduler" : "user", uid);
+             who->admin       ? "admin"
+             : who->scheduler ? "scheduler"
+                              : "user",
+             uid);
 }
 
-/* ---- what was signed ---- */
+// ---- what was signed ----
 
-/* NULL: no memory, or a body of which nothing is said. */
+// NULL: no memory, or a body of which nothing is said.
 static char *signed_text(const struct auth_request *request)
 {
     char empty[API_DIGEST_TEXT];
@@ -182,13 +185,13 @@ static char *signed_text(const struct auth_request *request)
     return api_signed_text(request->method, request->target, digest);
 }
 
-/* ---- munge ---- */
+// ---- munge ----
 
 struct auth_job {
     struct auth *auth;
     struct munge_job *munge;
-    struct auth_job **self; /* where the asker keeps it */
-    char digest[API_DIGEST_TEXT]; /* what the credential must say */
+    struct auth_job **self;       // where the asker keeps it
+    char digest[API_DIGEST_TEXT]; // what the credential must say
     auth_done done;
     void *context;
 };
@@ -206,7 +209,7 @@ void auth_cancel(struct auth_job **job)
         job_end(*job);
 }
 
-/* "DIGEST SECRET", both in hexadecimal. */
+// "DIGEST SECRET", both in hexadecimal.
 static bool take_payload(const char *text, size_t size, const char *digest, struct identity *who)
 {
     const size_t half = API_DIGEST_TEXT - 1;
@@ -250,9 +253,9 @@ static struct auth_job *job_new(struct auth *auth, void *context, struct auth_jo
     return job;
 }
 
-/* With OUTCOME_DONE it will be told. */
-static enum outcome ask_munge(struct auth *auth, const char *credential, const char *text, auth_done done,
-                     void *context, struct auth_job **self)
+// With OUTCOME_DONE it will be told.
+static enum outcome ask_munge(struct auth *auth, const char *credential, const char *text,
+                              auth_done done, void *context, struct auth_job **self)
 {
     struct auth_job *job = job_new(auth, context, self);
 
@@ -269,7 +272,7 @@ static enum outcome ask_munge(struct auth *auth, const char *credential, const c
     return OUTCOME_DONE;
 }
 
-/* ---- shared keys ---- */
+// ---- shared keys ----
 
 static bool use_nonce(struct auth *auth, const char *text, int64_t now)
 {
@@ -299,11 +302,11 @@ static const struct ticket_key *find_key(const struct ticket_keyring *ring, cons
     for (size_t i = 0; i < ring->count; i++)
         if (!strcmp(ring->keys[i].id, id))
             return ring->keys[i].until && ring->keys[i].until <= broker_wall() ? NULL
-                                                                              : &ring->keys[i];
+                                                                               : &ring->keys[i];
     return NULL;
 }
 
-/* What follows "admin." or "scheduler." only tells keys apart. */
+// What follows "admin." or "scheduler." only tells keys apart.
 static bool identify_key(const char *id, struct identity *who)
 {
     size_t size = strcspn(id, ".");
@@ -316,8 +319,8 @@ static bool identify_key(const char *id, struct identity *who)
 }
 
 static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
-                  const struct api_signature *given, const char *text, struct identity *who,
-                  const char **why)
+                           const struct api_signature *given, const char *text,
+                           struct identity *who, const char **why)
 {
     struct api_signature expected = *given;
     int64_t now = broker_wall();
@@ -330,8 +333,8 @@ static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
         *why = "the request's time is too far from the broker's; compare the clocks";
         return OUTCOME_UNAUTHORIZED;
     }
-    /* The nonces that were used before a restart are forgotten, so a request from before it could be a
-     * repeated one: none is accepted. */
+    // The nonces that were used before a restart are forgotten, so a request from before it could be a
+    // repeated one: none is accepted.
     if (given->time <= auth->started) {
         *why = "the request is older than the broker; send it anew";
         return OUTCOME_RESTARTED;
@@ -346,8 +349,8 @@ static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
     return OUTCOME_DONE;
 }
 
-static enum outcome check_key(struct auth *auth, const char *value, const char *text, struct identity *who,
-                     const char **why)
+static enum outcome check_key(struct auth *auth, const char *value, const char *text,
+                              struct identity *who, const char **why)
 {
     const struct ticket_key *key;
     struct api_signature given;
@@ -366,9 +369,10 @@ static enum outcome check_key(struct auth *auth, const char *value, const char *
     return OUTCOME_UNAUTHORIZED;
 }
 
-/* A box has its name by its key, which follows from that name and the cluster's key. */
-static enum outcome check_box(struct auth *auth, const struct ticket_keyring *cluster, const char *value,
-                     const char *text, struct identity *who, const char **why)
+// A box has its name by its key, which follows from that name and the cluster's key.
+static enum outcome check_box(struct auth *auth, const struct ticket_keyring *cluster,
+                              const char *value, const char *text, struct identity *who,
+                              const char **why)
 {
     size_t size = strcspn(value, " ");
     const struct ticket_key *key;
@@ -399,7 +403,8 @@ static enum outcome check_box(struct auth *auth, const struct ticket_keyring *cl
 }
 
 static enum outcome check(struct auth *auth, const struct auth_request *request, auth_done done,
-                 void *context, struct auth_job **job, struct identity *who, const char **why)
+                          void *context, struct auth_job **job, struct identity *who,
+                          const char **why)
 {
     const char *value = request->authorization;
     bool munge = !strncmp(value, "Munge ", 6), box = !strncmp(value, "RgpuBox ", 8);
@@ -443,7 +448,7 @@ void auth_check(struct auth *auth, const struct auth_request *request, auth_done
     explicit_bzero(&who, sizeof(who));
 }
 
-/* ---- secrets in answers ---- */
+// ---- secrets in answers ----
 
 enum outcome auth_seal(const struct identity *who, const char *text, char **sealed)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What the HTTP side keeps of a box, beside what the pool knows. */
+// What the HTTP side keeps of a box, beside what the pool knows.
 #ifndef RGPU_BROKER_BOX_LINE_H
 #define RGPU_BROKER_BOX_LINE_H
 
@@ -9,12 +9,12 @@
 
 struct box_line {
     char name[POOL_NAME_MAX];
-    struct call *call; /* with which the box waits for orders, or NULL */
-    int64_t look;      /* the last question for sessions that its report came after */
-    int64_t look_told; /* and the last that had been asked when it was answered */
+    struct call *call; // with which the box waits for orders, or NULL
+    int64_t look;      // the last question for sessions that its report came after
+    int64_t look_told; // and the last that had been asked when it was answered
 };
 
-/* By name; the root is NULL where there are none. Makes one that is not there yet. */
+// By name; the root is NULL where there are none. Makes one that is not there yet.
 struct box_line *box_line(void **lines, const char *name);
 void box_line_remove(void **lines, const char *name);
 void box_lines_free(void **lines);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The life of boxes: registration, what they report, drain, absence. */
+// The life of boxes: registration, what they report, drain, absence.
 #include "broker/boxes.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "common/fault.h"
 #include "common/log.h"
 
-/* ---- registration ---- */
+// ---- registration ----
 
 struct description {
-    struct pool_box box; /* only the fields that a box says of itself */
+    struct pool_box box; // only the fields that a box says of itself
     size_t gpu_count;
     struct pool_gpu gpus[POOL_GPUS_PER_BOX];
 };
@@ -74,7 +74,7 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     return NULL;
 }
 
-/* While a box measures a GPU anew, the figures of the last time stay in force. */
+// While a box measures a GPU anew, the figures of the last time stay in force.
 static void keep_what_was_measured(const struct broker *broker, struct pool_gpu *said)
 {
     const struct pool_gpu *known = pool_find_gpu(broker->pool, said->uuid);
@@ -115,7 +115,7 @@ static const char *read_description(struct broker *broker, const json_t *body,
     return NULL;
 }
 
-/* A GPU that a box claims must not belong to another one that is there, or be held elsewhere. */
+// A GPU that a box claims must not belong to another one that is there, or be held elsewhere.
 static bool gpu_is_elsewhere(struct broker *broker, const struct pool_box *box, const char *uuid)
 {
     const struct pool_gpu *gpu = pool_find_gpu(broker->pool, uuid);
@@ -141,10 +141,12 @@ static json_t *registration_detail(const struct description *description)
 }
 
 static enum outcome write_registration(struct broker *broker, const struct pool_box *known,
-                              const struct description *description, const char *actor)
+                                       const struct description *description, const char *actor)
 {
     const struct pool_box *box = &description->box;
-    struct change change = {.kind = "box.registered", .actor = actor, .box = box,
+    struct change change = {.kind = "box.registered",
+                            .actor = actor,
+                            .box = box,
                             .detail = registration_detail(description)};
     enum outcome error = broker_begin(broker, &change);
 
@@ -178,7 +180,7 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
         log_error("box=%s has more GPUs than the broker keeps: gpu=%s", box->name, gpu->uuid);
 }
 
-/* On disk already, so failing here means to start anew from there. */
+// On disk already, so failing here means to start anew from there.
 static struct pool_box *apply_registration(struct broker *broker, struct pool_box *box,
                                            const struct description *description)
 {
@@ -198,7 +200,7 @@ static struct pool_box *apply_registration(struct broker *broker, struct pool_bo
     return box;
 }
 
-/* A lease cannot go on without a GPU that is no longer there. */
+// A lease cannot go on without a GPU that is no longer there.
 static void end_leases_without_gpu(struct broker *broker, struct pool_box *box)
 {
     struct pool_lease *lease, *next;
@@ -215,10 +217,10 @@ static void end_leases_without_gpu(struct broker *broker, struct pool_box *box)
     }
 }
 
-/* A box that is connected cannot register from another address: somebody else has its key. One event is
- * written for all further attempts. */
+// A box that is connected cannot register from another address: somebody else has its key. One event is
+// written for all further attempts.
 static enum outcome refuse_impostor(struct broker *broker, struct pool_box *box,
-                           const struct description *description, const char *actor)
+                                    const struct description *description, const char *actor)
 {
     struct change change = {.kind = "box.refused", .actor = actor, .box = box};
     enum outcome error;
@@ -233,15 +235,15 @@ static enum outcome refuse_impostor(struct broker *broker, struct pool_box *box,
     error = broker_begin(broker, &change);
     if (error)
         return error;
-    change.detail = json_pack("{s:s, s:s}", "addresses", box->addresses, "refused",
-                              description->box.addresses);
+    change.detail =
+        json_pack("{s:s, s:s}", "addresses", box->addresses, "refused", description->box.addresses);
     error = broker_commit(broker, OUTCOME_DONE, &change);
     box->impostor = !error;
     return error ? error : OUTCOME_TAKEN;
 }
 
-enum outcome broker_register(struct broker *broker, const char *name, const json_t *body, const char *actor,
-                    const char **why)
+enum outcome broker_register(struct broker *broker, const char *name, const json_t *body,
+                             const char *actor, const char **why)
 {
     struct pool_box *box = pool_find_box(broker->pool, name);
     struct description *description = calloc(1, sizeof(*description));
@@ -284,7 +286,7 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
     box->registered_here = true;
     box->recheck = true;
     box->accepting = true;
-    box->settled = false; /* until it has said what it runs */
+    box->settled = false; // until it has said what it runs
     log_info("box=%s registered: gpus=%zu instance=%s", name, description->gpu_count,
              box->instance);
     end_leases_without_gpu(broker, box);
@@ -294,11 +296,11 @@ out:
     return error;
 }
 
-/* ---- reports ---- */
+// ---- reports ----
 
-/* The box has refused the lease for good and ended its sessions: what it held there is free. */
-static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
-                       const char *actor)
+// The box has refused the lease for good and ended its sessions: what it held there is free.
+static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
+                                    struct pool_lease *lease, const char *actor)
 {
     bool others = false;
     struct change change = {.actor = actor, .box = box, .lease = lease};
@@ -317,8 +319,7 @@ static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
     if (!error)
         error = outcome_of(fault_point("confirm.holds_written"));
     if (!error && !others)
-        error = store_update_lease(broker->store, lease, LEASE_ENDED, lease->reason,
-                                   broker_wall());
+        error = store_update_lease(broker->store, lease, LEASE_ENDED, lease->reason, broker_wall());
     error = broker_commit(broker, error, &change);
     if (error)
         return error;
@@ -332,8 +333,8 @@ static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
     return OUTCOME_DONE;
 }
 
-static enum outcome confirm_end(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
-                       const char *actor)
+static enum outcome confirm_end(struct broker *broker, struct pool_box *box,
+                                struct pool_lease *lease, const char *actor)
 {
     enum outcome error = try_confirm_end(broker, box, lease, actor);
 
@@ -360,11 +361,13 @@ static bool has_lost_lease(const struct broker *broker, const struct pool_box *b
     return false;
 }
 
-/* A box is heard again: its leases are no longer lost. */
+// A box is heard again: its leases are no longer lost.
 static enum outcome find_box(struct broker *broker, struct pool_box *box, const char *actor)
 {
     json_t *found = json_array();
-    struct change change = {.kind = "box.back", .actor = actor, .box = box,
+    struct change change = {.kind = "box.back",
+                            .actor = actor,
+                            .box = box,
                             .detail = json_pack("{s:o}", "leases", found)};
     struct pool_lease *lease;
     enum outcome error = broker_begin(broker, &change);
@@ -388,7 +391,7 @@ static enum outcome find_box(struct broker *broker, struct pool_box *box, const 
     return OUTCOME_DONE;
 }
 
-/* Whether every lease that the box runs holds something there. */
+// Whether every lease that the box runs holds something there.
 static bool is_settled(struct broker *broker, const struct pool_box *box, const json_t *running)
 {
     for (size_t i = 0; i < json_array_size(running); i++) {
@@ -416,7 +419,8 @@ bool broker_knows_box(const struct broker *broker, const struct pool_box *box)
 }
 
 enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char *instance,
-                const json_t *running, const json_t *ended, bool accepting, const char *actor)
+                         const json_t *running, const json_t *ended, bool accepting,
+                         const char *actor)
 {
     bool settled;
     enum outcome error = OUTCOME_DONE;
@@ -424,7 +428,7 @@ enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char
     if (!broker_knows_box(broker, box))
         return OUTCOME_UNREGISTERED;
     if (!box->connected && box->known_lost && strcmp(box->instance, instance) == 0)
-        box->connected = true; /* it was cut off and is the same that registered */
+        box->connected = true; // it was cut off and is the same that registered
     if (!box->connected || strcmp(box->instance, instance))
         return OUTCOME_UNREGISTERED;
     box->heard = broker_steady();
@@ -455,7 +459,7 @@ enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char
     return error;
 }
 
-/* Of a lease of an earlier epoch there may be tickets that this database does not know of. */
+// Of a lease of an earlier epoch there may be tickets that this database does not know of.
 static json_t *describe_order(const struct broker *broker, const struct pool_lease *lease)
 {
     json_t *order = json_pack("{s:s}", "lease", lease->id);
@@ -476,16 +480,16 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
     for (size_t i = 0; i < json_array_size(running); i++) {
         const char *id = json_string_value(json_array_get(running, i));
         lease = id ? pool_find_lease(broker->pool, id) : NULL;
-        if (id && (!lease || !lease_holds_on(lease, box))) /* nobody knows for how long */
+        if (id && (!lease || !lease_holds_on(lease, box))) // nobody knows for how long
             json_array_append_new(list, json_pack("{s:s}", "lease", id));
     }
     return list;
 }
 
-/* ---- the administrator ---- */
+// ---- the administrator ----
 
 static enum outcome end_leases_on(struct broker *broker, const struct pool_box *box,
-                         const struct pool_gpu *gpu, const char *reason, const char *actor)
+                                  const struct pool_gpu *gpu, const char *reason, const char *actor)
 {
     struct pool_lease *lease, *next;
     enum outcome error = OUTCOME_DONE;
@@ -501,9 +505,10 @@ static enum outcome end_leases_on(struct broker *broker, const struct pool_box *
 }
 
 enum outcome broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, bool force,
-                     const char *actor)
+                              const char *actor)
 {
-    struct change change = {.kind = drained ? "box.drained" : "box.undrained", .actor = actor,
+    struct change change = {.kind = drained ? "box.drained" : "box.undrained",
+                            .actor = actor,
                             .box = box};
     enum outcome error = broker_begin(broker, &change);
 
@@ -515,14 +520,17 @@ enum outcome broker_drain_box(struct broker *broker, struct pool_box *box, bool 
     fault_point("drain.committed");
     box->drained = drained;
     broker->queue_dirty = true;
-    return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor) : OUTCOME_DONE;
+    return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor)
+                            : OUTCOME_DONE;
 }
 
 enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
-                     const char *actor)
+                              const char *actor)
 {
-    struct change change = {.kind = drained ? "gpu.drained" : "gpu.undrained", .actor = actor,
-                            .box = gpu->box, .gpu = gpu};
+    struct change change = {.kind = drained ? "gpu.drained" : "gpu.undrained",
+                            .actor = actor,
+                            .box = gpu->box,
+                            .gpu = gpu};
     enum outcome error = broker_begin(broker, &change);
 
     if (!error)
@@ -532,12 +540,13 @@ enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool 
         return error;
     gpu->drained = drained;
     broker->queue_dirty = true;
-    return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor) : OUTCOME_DONE;
+    return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor)
+                            : OUTCOME_DONE;
 }
 
-/* Where the mode follows who asks, the one that it has now is as good as any. */
-enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode, bool automatic,
-                    const char *actor)
+// Where the mode follows who asks, the one that it has now is as good as any.
+enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
+                             bool automatic, const char *actor)
 {
     struct change change = {.kind = "gpu.mode", .actor = actor, .box = gpu->box, .gpu = gpu};
     enum outcome error;

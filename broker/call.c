@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Calls: answering, now or when it is durable, waiting, and reading what was asked. */
+// Calls: answering, now or when it is durable, waiting, and reading what was asked.
 #include "broker/call.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "common/api_auth.h"
 #include "common/scope.h"
 
-/* An answer that must not be given before what it tells is durable. */
+// An answer that must not be given before what it tells is durable.
 struct held_answer {
     uint64_t commit;
     double since;
@@ -70,17 +70,21 @@ static void hold(struct call *call, const struct connection_answer *answer, uint
     char *text = malloc(answer->size + 1);
 
     if (!held || !text)
-        abort(); /* what the call has done is in the database: a restart goes on from there */
+        abort(); // what the call has done is in the database: a restart goes on from there
     stop_waiting(call);
-    *held = (struct held_answer){.commit = commit, .since = broker_steady(), .status = answer->status, .type = answer->type,
-                                 .headers = answer->headers, .text = text,
+    *held = (struct held_answer){.commit = commit,
+                                 .since = broker_steady(),
+                                 .status = answer->status,
+                                 .type = answer->type,
+                                 .headers = answer->headers,
+                                 .text = text,
                                  .size = answer->size};
     memcpy(text, answer->text, answer->size);
     call->held = held;
     TAILQ_INSERT_TAIL(&call->server->held, call, waiting);
 }
 
-/* With the proof that it is our answer to this request, where the asker can check one. */
+// With the proof that it is our answer to this request, where the asker can check one.
 static void deliver(struct call *call, const struct connection_answer *answer)
 {
     struct connection_answer proven = *answer;
@@ -92,7 +96,7 @@ static void deliver(struct call *call, const struct connection_answer *answer)
                   proof);
         if (asprintf(&headers, "%s" API_PROOF_HEADER ": Rgpu %s\r\n",
                      answer->headers ? answer->headers : "", proof) < 0)
-            abort(); /* as everywhere in libevent and jansson */
+            abort(); // as everywhere in libevent and jansson
         proven.headers = headers;
     }
     if (call->is_acquire)
@@ -101,14 +105,14 @@ static void deliver(struct call *call, const struct connection_answer *answer)
     call_end(call);
 }
 
-/* A call that only looks does not wait for the disk. One that may change something does, even where it
- * found the change made already: its answer tells of an earlier call's change, which may not be durable
- * yet. */
+// A call that only looks does not wait for the disk. One that may change something does, even where it
+// found the change made already: its answer tells of an earlier call's change, which may not be durable
+// yet.
 static void send_answer(struct call *call, int status, const char *type, const char *text,
                         size_t size)
 {
-    struct connection_answer answer = {.status = status, .type = type, .headers = call->headers,
-                                       .text = text, .size = size};
+    struct connection_answer answer = {
+        .status = status, .type = type, .headers = call->headers, .text = text, .size = size};
     struct store *store = call->server->broker->store;
     uint64_t commit = store_committed(store);
 
@@ -125,9 +129,11 @@ void give_held(struct server *server)
     struct call *call;
 
     while ((call = TAILQ_FIRST(&server->held)) && call->held->commit <= durable) {
-        struct connection_answer answer = {.status = call->held->status, .type = call->held->type,
+        struct connection_answer answer = {.status = call->held->status,
+                                           .type = call->held->type,
                                            .headers = call->held->headers,
-                                           .text = call->held->text, .size = call->held->size};
+                                           .text = call->held->text,
+                                           .size = call->held->size};
 
         histogram_add(&server->sync_waits, broker_steady() - call->held->since);
         deliver(call, &answer);
@@ -166,7 +172,7 @@ void call_fail(struct call *call, enum outcome outcome)
     call_refuse(call, outcome, "%s", outcomes[outcome].text);
 }
 
-/* ---- secrets in answers ---- */
+// ---- secrets in answers ----
 
 void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
                         const char *secret)
@@ -192,7 +198,7 @@ void call_answer_secret(struct call *call, int status, json_t *body, const char 
     call_fail(call, error);
 }
 
-/* ---- waiting ---- */
+// ---- waiting ----
 
 static void retry_waiting(struct server *server)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What could be granted just now. */
+// What could be granted just now.
 #include "broker/capacity.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "broker/request.h"
 
 struct sums {
-    json_int_t gpus, memory; /* free: whole GPUs, bytes that shares may take */
-    json_int_t known;        /* GPUs of the pool, wherever they are */
+    json_int_t gpus, memory; // free: whole GPUs, bytes that shares may take
+    json_int_t known;        // GPUs of the pool, wherever they are
 };
 
 static void add_gpu(const struct pool_gpu *gpu, struct sums *sums)
@@ -91,7 +91,7 @@ static json_t *view_leases(const struct pool *pool, const char *prefix)
     return list;
 }
 
-/* ---- who would have to go ---- */
+// ---- who would have to go ----
 
 static bool give_or_take(struct pool_lease *lease, bool give, bool *held)
 {
@@ -117,7 +117,7 @@ static bool fits(struct pool *pool, const struct request *request, uint64_t sequ
 
 struct victim {
     struct pool_lease *lease;
-    bool held[REQUEST_GPUS_MAX]; /* what it held when it was given back */
+    bool held[REQUEST_GPUS_MAX]; // what it held when it was given back
     bool gone;
 };
 
@@ -128,16 +128,15 @@ static size_t find_victims(const struct pool *pool, const json_t *keys, struct v
 
     json_array_foreach(keys, i, key) {
         const char *text = json_string_value(key);
-        struct pool_lease *lease =
-            text ? pool_find_key(pool, KEYS_OF_SCHEDULERS, text) : NULL;
+        struct pool_lease *lease = text ? pool_find_key(pool, KEYS_OF_SCHEDULERS, text) : NULL;
         if (lease && lease->state == LEASE_GRANTED && lease->hold_count <= REQUEST_GPUS_MAX)
             victims[count++].lease = lease;
     }
     return count;
 }
 
-/* Ends one after the other in thought until the request fits, spares those that were not needed for
- * it, and puts all back. */
+// Ends one after the other in thought until the request fits, spares those that were not needed for
+// it, and puts all back.
 static json_t *choose_victims(struct pool *pool, const struct capacity_query *query,
                               const struct request *request)
 {
@@ -184,7 +183,7 @@ json_t *capacity_view(struct pool *pool, const struct capacity_query *query, con
 
     if (!requests)
         return NULL;
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "known", sums.known, "gpus", sums.gpus, "memory",
-                     sums.memory, "requests", requests, "leases",
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "known", sums.known, "gpus", sums.gpus,
+                     "memory", sums.memory, "requests", requests, "leases",
                      view_leases(pool, query->key_prefix), "preempt", view_preemption(pool, query));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Claims of those who wait on GPUs, and why they wait. */
+// Claims of those who wait on GPUs, and why they wait.
 #include "broker/claims.h"
 
 #include <fnmatch.h>
@@ -52,7 +52,7 @@ static bool claims(const struct queue_class *entry, const struct pool_gpu *gpu)
     return !entry->impossible && request_wants(&entry->request, gpu);
 }
 
-/* The lowest claim among all classes, which are sorted by their heads. */
+// The lowest claim among all classes, which are sorted by their heads.
 static uint64_t find_claim(const struct queue *queue, const struct pool_gpu *gpu)
 {
     const struct queue_class *entry;
@@ -63,7 +63,7 @@ static uint64_t find_claim(const struct queue *queue, const struct pool_gpu *gpu
     return NO_CLAIM;
 }
 
-/* The same among those that have come since the GPU was looked at. */
+// The same among those that have come since the GPU was looked at.
 static uint64_t find_new_claim(const struct queue *queue, const struct pool_gpu *gpu)
 {
     const struct queue_class *entry;
@@ -78,16 +78,15 @@ static uint64_t find_new_claim(const struct queue *queue, const struct pool_gpu 
     return claim;
 }
 
-/*
- * A class that comes is behind all others, so it adds a claim only where there is none; one that goes, or
- * whose head goes, takes away no claim but its own.
- */
+// A class that comes is behind all others, so it adds a claim only where there is none; one that goes, or
+// whose head goes, takes away no claim but its own.
 static uint64_t claim_on(const struct pool *pool, struct pool_gpu *gpu)
 {
     const struct queue *queue = pool->queue;
     struct gpu_claim *claim = &gpu->claim;
     uint64_t now = queue->changes + pool->generation + 1;
-    uint8_t modes = (uint8_t)(gpu_takes_mode(gpu, GPU_EXCLUSIVE) | gpu_takes_mode(gpu, GPU_SHARED) << 1);
+    uint8_t modes =
+        (uint8_t)(gpu_takes_mode(gpu, GPU_EXCLUSIVE) | gpu_takes_mode(gpu, GPU_SHARED) << 1);
 
     if (claim->found_in != now || claim->modes != modes ||
         (claim->lowest != NO_CLAIM && claim->gone != queue->gone))
@@ -107,10 +106,10 @@ bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence
     return claim_on(pool, gpu) < sequence;
 }
 
-/* ---- why somebody waits ---- */
+// ---- why somebody waits ----
 
 struct census {
-    uint32_t fitting, in_service, roomy, left; /* each within the one before */
+    uint32_t fitting, in_service, roomy, left; // each within the one before
 };
 
 static bool has_room_for(const struct request *request, const struct pool_gpu *gpu)
@@ -148,7 +147,8 @@ static uint32_t wanted_gpus(const struct request *request)
     return total;
 }
 
-void claims_explain(const struct pool *pool, const struct pool_lease *lease, char *text, size_t size)
+void claims_explain(const struct pool *pool, const struct pool_lease *lease, char *text,
+                    size_t size)
 {
     const struct queue_class *entry = lease->queue_class;
     uint32_t wanted = wanted_gpus(&lease->request);

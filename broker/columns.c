@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The columns of the database, and their values. */
+// The columns of the database, and their values.
 #include "broker/columns.h"
 
 #include <errno.h>
@@ -10,9 +10,14 @@
 
 #define MEMBER(type, member) .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 #define COLUMN(type, member, of_kind, in_roles) \
-    {.name = #member, .kind = COLUMN_##of_kind, .roles = in_roles, MEMBER(type, member)}
+    { \
+        .name = #member, .kind = COLUMN_##of_kind, .roles = in_roles, MEMBER(type, member) \
+    }
 #define NAMED(type, member, of_names, in_roles) \
-    {.name = #member, .kind = COLUMN_NAME, .roles = in_roles, .names = of_names, MEMBER(type, member)}
+    { \
+        .name = #member, .kind = COLUMN_NAME, .roles = in_roles, .names = of_names, \
+        MEMBER(type, member) \
+    }
 
 enum {
     CHANGES = COLUMN_CHANGES,
@@ -87,31 +92,23 @@ const struct column hold_columns[] = {
     {0},
 };
 
-/* ---- members ---- */
+// ---- members ----
 
 static int64_t get_number(const struct column *column, const void *member)
 {
     switch (column->size) {
-    case 1:
-        return *(const uint8_t *)member;
-    case 4:
-        return *(const uint32_t *)member;
-    default:
-        return *(const int64_t *)member;
+    case 1: return *(const uint8_t *)member;
+    case 4: return *(const uint32_t *)member;
+    default: return *(const int64_t *)member;
     }
 }
 
 static void set_number(const struct column *column, int64_t number, void *member)
 {
     switch (column->size) {
-    case 1:
-        *(uint8_t *)member = (uint8_t)number;
-        return;
-    case 4:
-        *(uint32_t *)member = (uint32_t)number;
-        return;
-    default:
-        *(int64_t *)member = number;
+    case 1: *(uint8_t *)member = (uint8_t)number; return;
+    case 4: *(uint32_t *)member = (uint32_t)number; return;
+    default: *(int64_t *)member = number;
     }
 }
 
@@ -129,28 +126,14 @@ struct column_value column_get(const struct column *column, const void *thing)
 
     switch (column->kind) {
     case COLUMN_NUMBER:
-    case COLUMN_FLAG:
-        value.number = get_number(column, member);
-        break;
-    case COLUMN_NAME:
-        value.text = column->names[get_number(column, member)];
-        break;
-    case COLUMN_CHARS:
-        value.text = member;
-        break;
+    case COLUMN_FLAG: value.number = get_number(column, member); break;
+    case COLUMN_NAME: value.text = column->names[get_number(column, member)]; break;
+    case COLUMN_CHARS: value.text = member; break;
     case COLUMN_TEXT:
-    case COLUMN_MODEL:
-        value.text = get_text(member);
-        break;
-    case COLUMN_BOX:
-        value.text = (*(struct pool_box *const *)member)->name;
-        break;
-    case COLUMN_GPU:
-        value.text = (*(struct pool_gpu *const *)member)->uuid;
-        break;
-    case COLUMN_REQUEST:
-        value.text = value.owned = request_to_text(member);
-        break;
+    case COLUMN_MODEL: value.text = get_text(member); break;
+    case COLUMN_BOX: value.text = (*(struct pool_box *const *)member)->name; break;
+    case COLUMN_GPU: value.text = (*(struct pool_gpu *const *)member)->uuid; break;
+    case COLUMN_REQUEST: value.text = value.owned = request_to_text(member); break;
     }
     value.is_null = value.text && !*value.text && (column->roles & COLUMN_OR_NULL);
     return value;
@@ -181,32 +164,21 @@ static enum outcome set_name(const struct column *column, const char *text, void
     return OUTCOME_DONE;
 }
 
-enum outcome column_set(const struct column *column, struct pool *pool, const struct column_value *value,
-               void *thing)
+enum outcome column_set(const struct column *column, struct pool *pool,
+                        const struct column_value *value, void *thing)
 {
     void *member = (char *)thing + column->offset;
     const char *text = value->text ? value->text : "";
 
     switch (column->kind) {
     case COLUMN_NUMBER:
-    case COLUMN_FLAG:
-        set_number(column, value->number, member);
-        return OUTCOME_DONE;
-    case COLUMN_NAME:
-        return set_name(column, text, member);
-    case COLUMN_CHARS:
-        return set_chars(column, text, member);
-    case COLUMN_TEXT:
-        return set_text(text, member);
-    case COLUMN_MODEL:
-        *(const char **)member = pool_intern_model(pool, text);
-        return OUTCOME_DONE;
-    case COLUMN_BOX:
-        *(struct pool_box **)member = pool_find_box(pool, text);
-        return OUTCOME_DONE;
-    case COLUMN_GPU:
-        *(struct pool_gpu **)member = pool_find_gpu(pool, text);
-        return OUTCOME_DONE;
+    case COLUMN_FLAG: set_number(column, value->number, member); return OUTCOME_DONE;
+    case COLUMN_NAME: return set_name(column, text, member);
+    case COLUMN_CHARS: return set_chars(column, text, member);
+    case COLUMN_TEXT: return set_text(text, member);
+    case COLUMN_MODEL: *(const char **)member = pool_intern_model(pool, text); return OUTCOME_DONE;
+    case COLUMN_BOX: *(struct pool_box **)member = pool_find_box(pool, text); return OUTCOME_DONE;
+    case COLUMN_GPU: *(struct pool_gpu **)member = pool_find_gpu(pool, text); return OUTCOME_DONE;
     case COLUMN_REQUEST:
         return request_from_text(text, member) < 0 ? OUTCOME_DATABASE_DAMAGED : OUTCOME_DONE;
     }
@@ -228,26 +200,22 @@ bool columns_ask(const struct column *columns, const json_t *object, void *thing
     return true;
 }
 
-/* ---- what the API shows ---- */
+// ---- what the API shows ----
 
 json_t *column_to_json(const struct column *column, const struct column_value *value)
 {
     const char *text = value->text ? value->text : "";
 
     switch (column->kind) {
-    case COLUMN_NUMBER:
-        return json_integer(value->number);
-    case COLUMN_FLAG:
-        return json_boolean(value->number);
-    case COLUMN_REQUEST:
-        return json_loads(text, 0, NULL);
+    case COLUMN_NUMBER: return json_integer(value->number);
+    case COLUMN_FLAG: return json_boolean(value->number);
+    case COLUMN_REQUEST: return json_loads(text, 0, NULL);
     case COLUMN_NAME:
     case COLUMN_CHARS:
     case COLUMN_TEXT:
     case COLUMN_MODEL:
     case COLUMN_BOX:
-    case COLUMN_GPU:
-        break;
+    case COLUMN_GPU: break;
     }
     return (column->roles & COLUMN_OPTIONAL) && !*text ? NULL : json_string(text);
 }

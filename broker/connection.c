@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Connections: reading heads and bodies, writing answers, deadlines, and how many there may be. */
+// Connections: reading heads and bodies, writing answers, deadlines, and how many there may be.
 #include "broker/connection.h"
 
 #include <arpa/inet.h>
@@ -17,23 +17,23 @@
 #include "common/log_limit.h"
 
 enum {
-    HEAD_SECONDS = 10,  /* for a head, and for knowing who sent it */
+    HEAD_SECONDS = 10, // for a head, and for knowing who sent it
     BODY_SECONDS = 20,
-    WRITE_SECONDS = 30, /* without a byte taken */
-    IDLE_SECONDS = 180, /* between requests of those who are known */
+    WRITE_SECONDS = 30, // without a byte taken
+    IDLE_SECONDS = 180, // between requests of those who are known
     DRAIN_SECONDS = 2,
 };
 
 enum connection_state {
-    CONNECTION_HEAD,    /* reads a head, or waits for one */
-    CONNECTION_SERVED,  /* the server has the request */
-    CONNECTION_BODY,    /* reads the body of a request that the server has */
-    CONNECTION_ANSWER,  /* writes an answer */
-    CONNECTION_DRAIN,   /* has answered before it read all: what still comes is thrown away, for an
-                           early close could cost the peer the answer */
+    CONNECTION_HEAD,   // reads a head, or waits for one
+    CONNECTION_SERVED, // the server has the request
+    CONNECTION_BODY,   // reads the body of a request that the server has
+    CONNECTION_ANSWER, // writes an answer
+    CONNECTION_DRAIN,  // has answered before it read all: what still comes is thrown away, for an
+                       //                            early close could cost the peer the answer
 };
 
-/* How many connections there are from one address or user. */
+// How many connections there are from one address or user.
 struct origin {
     char name[64];
     size_t count;
@@ -42,14 +42,14 @@ struct origin {
 TAILQ_HEAD(connection_list, connection);
 
 struct connection {
-    TAILQ_ENTRY(connection) link; /* in strangers or known */
+    TAILQ_ENTRY(connection) link; // in strangers or known
     struct connections *all;
     struct origin *origin;
     struct bufferevent *channel;
     struct event *deadline;
     enum connection_state state;
     bool trusted, local, closes, body_is_read;
-    bool ended; /* the peer sends no more */
+    bool ended; // the peer sends no more
     uid_t uid;
     char *head_text;
     struct http_head head;
@@ -61,7 +61,7 @@ struct connections {
     const struct connection_handler *handler;
     void *server;
     struct connection_limits limits;
-    struct connection_list strangers, known; /* oldest first */
+    struct connection_list strangers, known; // oldest first
     void *origins;
     size_t count;
     uint64_t refused;
@@ -120,7 +120,7 @@ static void connection_free(struct connection *connection)
     all->count--;
     leave_origin(all, connection->origin);
     event_free(connection->deadline);
-    /* bufferevent_free closes later, but who comes next may need the descriptor. */
+    // bufferevent_free closes later, but who comes next may need the descriptor.
     bufferevent_setfd(connection->channel, -1);
     close(fd);
     bufferevent_free(connection->channel);
@@ -183,7 +183,7 @@ void connection_identified(struct connection *connection, bool trusted)
     connection->trusted = true;
 }
 
-/* ---- answers ---- */
+// ---- answers ----
 
 static const char *reason_of(int status)
 {
@@ -225,20 +225,20 @@ void connection_answer(struct connection *connection, const struct connection_an
     arm(connection, 0);
 }
 
-/* What is wrong before there is a request. */
+// What is wrong before there is a request.
 static void refuse(struct connection *connection, int status, const char *why)
 {
     char text[256];
-    int size = snprintf(text, sizeof(text),
-                        "{\"error\":{\"code\":\"bad-http\",\"message\":\"%s\"}}", why);
-    struct connection_answer answer = {.status = status, .type = "application/json", .text = text,
-                                       .size = (size_t)size};
+    int size =
+        snprintf(text, sizeof(text), "{\"error\":{\"code\":\"bad-http\",\"message\":\"%s\"}}", why);
+    struct connection_answer answer = {
+        .status = status, .type = "application/json", .text = text, .size = (size_t)size};
 
     connection->closes = true;
     connection_answer(connection, &answer);
 }
 
-/* ---- reading ---- */
+// ---- reading ----
 
 static void read_more(struct connection *connection, size_t size)
 {
@@ -316,22 +316,15 @@ static void on_read(struct bufferevent *channel, void *context)
     struct evbuffer *in = bufferevent_get_input(channel);
 
     switch (connection->state) {
-    case CONNECTION_HEAD:
-        try_head(connection);
-        return;
-    case CONNECTION_BODY:
-        try_body(connection);
-        return;
-    case CONNECTION_DRAIN:
-        evbuffer_drain(in, evbuffer_get_length(in));
-        return;
+    case CONNECTION_HEAD: try_head(connection); return;
+    case CONNECTION_BODY: try_body(connection); return;
+    case CONNECTION_DRAIN: evbuffer_drain(in, evbuffer_get_length(in)); return;
     case CONNECTION_SERVED:
-    case CONNECTION_ANSWER:
-        return; /* the next request, in its turn */
+    case CONNECTION_ANSWER: return; // the next request, in its turn
     }
 }
 
-/* An answer is out: the next request, or the end. */
+// An answer is out: the next request, or the end.
 static void on_written(struct bufferevent *channel, void *context)
 {
     struct connection *connection = context;
@@ -354,7 +347,7 @@ static void on_written(struct bufferevent *channel, void *context)
     }
 }
 
-/* The peer hung up, failed, or takes nothing. An answer that is on its way may still arrive. */
+// The peer hung up, failed, or takes nothing. An answer that is on its way may still arrive.
 static void on_end(struct bufferevent *channel, short what, void *context)
 {
     struct connection *connection = context;
@@ -376,9 +369,7 @@ static void on_deadline(evutil_socket_t fd, short events, void *context)
     (void)fd;
     (void)events;
     switch (connection->state) {
-    case CONNECTION_SERVED:
-        handler->late(request);
-        return;
+    case CONNECTION_SERVED: handler->late(request); return;
     case CONNECTION_BODY:
         connection->request = NULL;
         handler->gone(request);
@@ -386,15 +377,13 @@ static void on_deadline(evutil_socket_t fd, short events, void *context)
         return;
     case CONNECTION_HEAD:
     case CONNECTION_ANSWER:
-    case CONNECTION_DRAIN:
-        connection_free(connection);
-        return;
+    case CONNECTION_DRAIN: connection_free(connection); return;
     }
 }
 
-/* ---- new connections ---- */
+// ---- new connections ----
 
-/* One address; of IPv6 one network, since a host has a whole one to choose addresses from. */
+// One address; of IPv6 one network, since a host has a whole one to choose addresses from.
 static void name_origin(const struct sockaddr *address, char *name, size_t size)
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
@@ -456,7 +445,7 @@ static struct connection *connection_new(struct connections *all, int fd, struct
     return connection;
 }
 
-/* Tells why, as far as that goes without waiting. */
+// Tells why, as far as that goes without waiting.
 static void turn_away(struct connections *all, int fd, const char *peer, const char *why)
 {
     static const char text[] =
@@ -467,12 +456,12 @@ static void turn_away(struct connections *all, int fd, const char *peer, const c
 
     (void)ignored;
     all->refused++;
-    log_limited(&all->lines, LOG_LEVEL_WARN, "connection refused: peer=%s reason=\"%s\" connections=%zu",
-                peer, why, all->count);
+    log_limited(&all->lines, LOG_LEVEL_WARN,
+                "connection refused: peer=%s reason=\"%s\" connections=%zu", peer, why, all->count);
     close(fd);
 }
 
-/* The stranger who has been here for longest goes. */
+// The stranger who has been here for longest goes.
 static bool make_room(struct connections *all)
 {
     struct connection *oldest = TAILQ_FIRST(&all->strangers);

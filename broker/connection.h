@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Connections to the broker, each with one request at a time: a head within seconds, then, once the
- * server knows who asks and wants it, a body, then an answer. What a stranger can make the broker
- * keep is one head; where there are too many connections, strangers make room.
- */
+// Connections to the broker, each with one request at a time: a head within seconds, then, once the
+// server knows who asks and wants it, a body, then an answer. What a stranger can make the broker
+// keep is one head; where there are too many connections, strangers make room.
 #ifndef RGPU_BROKER_CONNECTION_H
 #define RGPU_BROKER_CONNECTION_H
 
@@ -18,52 +16,52 @@
 struct connection;
 struct connections;
 
-/* What the server makes of requests. */
+// What the server makes of requests.
 struct connection_handler {
-    /* A head has come; `head` lives until the answer. The server attaches its request, says when
-     * it knows who asks, and reads the body or answers, now or later. */
+    // A head has come; `head` lives until the answer. The server attaches its request, says when
+    // it knows who asks, and reads the body or answers, now or later.
     void (*head)(void *server, struct connection *connection, const struct http_head *head);
     void (*body)(void *request, const char *text, size_t size);
-    void (*gone)(void *request); /* nobody waits for the answer any more */
-    void (*late)(void *request); /* it is still not known who asks: the server must answer now */
+    void (*gone)(void *request); // nobody waits for the answer any more
+    void (*late)(void *request); // it is still not known who asks: the server must answer now
 };
 
 struct connection_limits {
-    size_t all, per_address; /* one user counts as one address on the unix socket */
+    size_t all, per_address; // one user counts as one address on the unix socket
 };
 
 struct connections *connections_new(struct event_base *base,
                                     const struct connection_handler *handler, void *server,
                                     const struct connection_limits *limits);
-/* Sends what can be sent at once, and closes all. */
+// Sends what can be sent at once, and closes all.
 void connections_free(struct connections **connections);
 size_t connections_count(const struct connections *connections);
 uint64_t connections_refused(const struct connections *connections);
 
-/* Takes over a connected socket, or closes it where there are too many. */
+// Takes over a connected socket, or closes it where there are too many.
 void connection_accept(struct connections *connections, int fd, const struct sockaddr *address);
 
-/* The kernel's word on who is at the other end of a unix socket. */
+// The kernel's word on who is at the other end of a unix socket.
 bool connection_is_local(const struct connection *connection, uid_t *uid);
-/* The peer for the log: "10.0.0.7" or "uid=1000". */
+// The peer for the log: "10.0.0.7" or "uid=1000".
 const char *connection_peer(const struct connection *connection);
 
-/* What the handler's functions are given from now on. */
+// What the handler's functions are given from now on.
 void connection_attach(struct connection *connection, void *request);
-/* It has been found out who asks, as far as that can be. A trusted one is not dropped to make room. */
+// It has been found out who asks, as far as that can be. A trusted one is not dropped to make room.
 void connection_identified(struct connection *connection, bool trusted);
-/* Asks for the body; the handler's `body` follows, maybe before this returns. */
+// Asks for the body; the handler's `body` follows, maybe before this returns.
 void connection_read_body(struct connection *connection);
 
 struct connection_answer {
     int status;
-    const char *type;    /* of the body */
-    const char *headers; /* further ones, each with CR LF at its end, or NULL */
+    const char *type;    // of the body
+    const char *headers; // further ones, each with CR LF at its end, or NULL
     const char *text;
     size_t size;
 };
 
-/* Ends the request. */
+// Ends the request.
 void connection_answer(struct connection *connection, const struct connection_answer *answer);
 
 #endif

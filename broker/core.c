@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Transactions, each with its event. */
+// Transactions, each with its event.
 #include "broker/core.h"
 
 #include "broker/holder.h"

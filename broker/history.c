@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Runs, epochs, and what boxes remember of them. */
+// Runs, epochs, and what boxes remember of them.
 #include "broker/history.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static bool is_lost(struct broker *broker, int64_t epoch, const char *run, int64
     return store_end_of_run(broker->store, run, &last) || event > last;
 }
 
-/* Numbers of epochs are times, so that one that was begun in a lost part never comes again. */
+// Numbers of epochs are times, so that one that was begun in a lost part never comes again.
 static enum outcome begin_epoch(struct broker *broker, const char *kind, const struct pool_box *box,
                                 int64_t seen, json_t *why, const char *actor)
 {
@@ -61,7 +61,7 @@ static enum outcome begin_epoch(struct broker *broker, const char *kind, const s
     broker->epoch = epoch;
     broker->queue_dirty = true;
     for (size_t i = 0; i < broker->pool->box_count; i++) {
-        broker->pool->boxes[i]->settled = false; /* until it has registered in this epoch */
+        broker->pool->boxes[i]->settled = false; // until it has registered in this epoch
         pool_order(broker->pool, broker->pool->boxes[i]);
     }
     return OUTCOME_DONE;
@@ -89,8 +89,8 @@ enum outcome history_take_over(struct broker *broker)
     return error;
 }
 
-enum outcome history_check_point(struct broker *broker, const struct pool_box *box, const json_t *seen,
-                        const char *actor)
+enum outcome history_check_point(struct broker *broker, const struct pool_box *box,
+                                 const json_t *seen, const char *actor)
 {
     int64_t epoch = json_integer_value(json_object_get(seen, "epoch"));
     int64_t event = json_integer_value(json_object_get(seen, "event"));
@@ -103,11 +103,12 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
         return OUTCOME_BAD_REQUEST;
     if (!is_lost(broker, epoch, run, event))
         return OUTCOME_DONE;
-    /* What a box hears from one process of the broker is in the database of that process. Only what it heard before
-     * can have been lost, so that it says so once, and not again and again. */
+    // What a box hears from one process of the broker is in the database of that process. Only what it heard before
+    // can have been lost, so that it says so once, and not again and again.
     if (box->registered_here) {
-        log_warn("box=%s says that it has seen what this broker has never told it: no sign of a loss",
-                 box->name);
+        log_warn(
+            "box=%s says that it has seen what this broker has never told it: no sign of a loss",
+            box->name);
         return OUTCOME_DONE;
     }
     return leave_history(broker, box, epoch,
@@ -126,12 +127,12 @@ static bool is_known(struct broker *broker, const char *lease)
 }
 
 enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
-                           const json_t *sessions, const char *actor)
+                                    const json_t *sessions, const char *actor)
 {
     json_t *session;
     size_t i;
 
-    /* As above: what a later report has besides is a session to be ended, and no sign of a loss. */
+    // As above: what a later report has besides is a session to be ended, and no sign of a loss.
     if (box->reported_here)
         return OUTCOME_DONE;
     json_array_foreach(sessions, i, session) {
@@ -166,8 +167,8 @@ json_t *history_live_leases(struct broker *broker, const struct pool_box *box)
     return list;
 }
 
-enum outcome history_reconcile(struct broker *broker, const struct pool_box *box, const json_t *refused,
-                      const char *actor, json_t **restored)
+enum outcome history_reconcile(struct broker *broker, const struct pool_box *box,
+                               const json_t *refused, const char *actor, json_t **restored)
 {
     json_t *entry, *list = json_array();
     enum outcome error = OUTCOME_DONE;
@@ -180,8 +181,8 @@ enum outcome history_reconcile(struct broker *broker, const struct pool_box *box
             continue;
         if (lease->epoch < broker->epoch) {
             log_warn("lease=%s had ended before the database was restored: box=%s", id, box->name);
-            error = broker_end_lease(broker, &lease, "ended before the database was restored",
-                                     actor);
+            error =
+                broker_end_lease(broker, &lease, "ended before the database was restored", actor);
         } else {
             log_warn("box=%s refuses lease=%s, which lives: it takes it again", box->name, id);
             json_array_append_new(list, json_string(id));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The lock of the state directory, and who has signed it. */
+// The lock of the state directory, and who has signed it.
 #include "broker/holder.h"
 
 #include <errno.h>
@@ -49,7 +49,8 @@ int holder_take(const char *directory, bool wait, void (*tell)(const char *state
     if (flock(holder->fd, LOCK_EX | LOCK_NB) < 0)
         error = errno != EWOULDBLOCK ? -errno : wait ? stand_by(holder, tell) : -EBUSY;
     if (error == -EBUSY)
-        log_error("state_dir=%s is in use by another broker; standby = yes waits for it", directory);
+        log_error("state_dir=%s is in use by another broker; standby = yes waits for it",
+                  directory);
     else if (error)
         log_error("%s: %s", holder->path, strerror(-error));
     if (error)
@@ -82,7 +83,10 @@ void holder_check(const struct holder *holder)
         return;
     }
     log_error("%s is no longer ours (%s): another broker has taken over, and this one ends",
-              holder->path, fd < 0 ? strerror(errno) : *run ? run : "empty");
+              holder->path,
+              fd < 0 ? strerror(errno)
+              : *run ? run
+                     : "empty");
     _exit(EXIT_TAKEN_OVER);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The server: routes, a request's way from its head to its handler, and what happens in between. */
+// The server: routes, a request's way from its head to its handler, and what happens in between.
 #include "broker/http.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 
 static struct log_limit refused = LOG_LIMIT(5, 60);
 
-/* ---- routing ---- */
+// ---- routing ----
 
-/* Splits the path in place and compares; fills the call's arguments. */
+// Splits the path in place and compares; fills the call's arguments.
 static bool route_matches(const char *pattern, struct call *call)
 {
     size_t count = 0;
@@ -45,7 +45,7 @@ static bool route_matches(const char *pattern, struct call *call)
     return at && !*pattern && !*at;
 }
 
-/* Ends each argument where its segment ends, and undoes %XX. */
+// Ends each argument where its segment ends, and undoes %XX.
 static void cut_arguments(struct call *call)
 {
     for (int i = 0; i < CALL_ARGUMENTS; i++) {
@@ -89,9 +89,10 @@ static bool is_allowed(const struct call *call)
            ((allow & ALLOW_SCHEDULERS) && who->scheduler);
 }
 
-/* ---- a request's way: head, who asks, body, handler ---- */
+// ---- a request's way: head, who asks, body, handler ----
 
-static void identified(void *context, enum outcome error, const struct identity *who, const char *why)
+static void identified(void *context, enum outcome error, const struct identity *who,
+                       const char *why)
 {
     struct call *call = context;
     struct server *server = call->server;
@@ -123,7 +124,8 @@ static void on_head(void *context, struct connection *connection, const struct h
     struct server *server = context;
     struct call *call = calloc(1, sizeof(*call));
     const char *query = strchr(head->target, '?');
-    struct auth_request asked = {.method = head->method_name, .target = head->target,
+    struct auth_request asked = {.method = head->method_name,
+                                 .target = head->target,
                                  .authorization = head->authorization,
                                  .body_digest = head->body_digest,
                                  .cluster = &server->broker->keys,
@@ -131,14 +133,14 @@ static void on_head(void *context, struct connection *connection, const struct h
 
     server->requests++;
     if (!call)
-        abort(); /* as everywhere in libevent and jansson: a restart goes on from the database */
+        abort(); // as everywhere in libevent and jansson: a restart goes on from the database
     connection_attach(connection, call);
     call->server = server;
     call->connection = connection;
     call->arrived = broker_steady();
     call->head = head;
-    call->path = strndup(head->target, query ? (size_t)(query - head->target)
-                                             : strlen(head->target));
+    call->path =
+        strndup(head->target, query ? (size_t)(query - head->target) : strlen(head->target));
     TAILQ_INIT(&call->query);
     if (query && evhttp_parse_query_str(query + 1, &call->query) < 0)
         TAILQ_INIT(&call->query);
@@ -147,7 +149,7 @@ static void on_head(void *context, struct connection *connection, const struct h
     auth_check(server->auth, &asked, identified, call, &call->job);
 }
 
-/* The signature was over the digest that the head gave: the body must be the one. */
+// The signature was over the digest that the head gave: the body must be the one.
 static bool is_signed_body(const struct call *call, const char *text, size_t size)
 {
     char digest[API_DIGEST_TEXT];
@@ -179,7 +181,7 @@ static void on_body(void *request, const char *text, size_t size)
     server_changed(server);
 }
 
-/* The other side hung up on a call: there is nobody to answer. */
+// The other side hung up on a call: there is nobody to answer.
 static void on_gone(void *request)
 {
     struct call *call = request;
@@ -201,7 +203,7 @@ static void on_late(void *request)
     call_fail(call, OUTCOME_MUNGE_SILENT);
 }
 
-/* ---- the server ---- */
+// ---- the server ----
 
 static void on_durable(evutil_socket_t fd, short events, void *context)
 {
@@ -223,7 +225,10 @@ static void on_tick(evutil_socket_t fd, short events, void *context)
 }
 
 static const struct connection_handler handler = {
-    .head = on_head, .body = on_body, .gone = on_gone, .late = on_late,
+    .head = on_head,
+    .body = on_body,
+    .gone = on_gone,
+    .late = on_late,
 };
 
 int server_start(struct server *server)

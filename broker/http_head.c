@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Heads of HTTP requests. */
+// Heads of HTTP requests.
 #include "broker/http_head.h"
 
 #include <stdint.h>
@@ -16,8 +16,8 @@ static const struct {
     {"DELETE", EVHTTP_REQ_DELETE},
 };
 
-/* Cuts the next line, which ends in CR LF; NULL where it does not, or has other control characters
- * than tabs. */
+// Cuts the next line, which ends in CR LF; NULL where it does not, or has other control characters
+// than tabs.
 static char *take_line(char **at)
 {
     char *line = *at, *end = line;
@@ -48,7 +48,7 @@ static bool is_target(const char *text)
     return *text == '/';
 }
 
-/* METHOD SP TARGET SP HTTP/1.x */
+// METHOD SP TARGET SP HTTP/1.x
 static bool read_request_line(char *line, struct http_head *head)
 {
     char *target = strchr(line, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
@@ -84,7 +84,7 @@ static bool read_size(const char *text, size_t *size)
     return true;
 }
 
-/* Whether a list separated by commas has the word. */
+// Whether a list separated by commas has the word.
 static bool lists(const char *list, const char *word)
 {
     size_t size = strlen(word);
@@ -113,7 +113,7 @@ static bool once(bool *seen)
     return first;
 }
 
-/* Where two readers of one head could disagree, it is refused: what is said twice, for instance. */
+// Where two readers of one head could disagree, it is refused: what is said twice, for instance.
 static int read_field(const char *name, const char *value, struct seen *seen,
                       struct http_head *head, const char **why)
 {
@@ -151,7 +151,7 @@ static int read_field(const char *name, const char *value, struct seen *seen,
     return 0;
 }
 
-/* NAME ":" VALUE, without the blanks around the value. */
+// NAME ":" VALUE, without the blanks around the value.
 static bool split_field(char *line, char **value)
 {
     char *colon = strchr(line, ':'), *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The life of leases: acquire, queue, grant, end, renew. */
+// The life of leases: acquire, queue, grant, end, renew.
 #include "broker/leases.h"
 
 #include <errno.h>
@@ -25,11 +25,9 @@ static void put_digits(char *out, size_t count, uint64_t value)
     }
 }
 
-/*
- * The second, and forty random bits: an id never comes back, not even after the database was
- * restored from an old copy, so a box's list of revoked leases never hits a new one. In rising
- * order they go to the same pages of the database.
- */
+// The second, and forty random bits: an id never comes back, not even after the database was
+// restored from an old copy, so a box's list of revoked leases never hits a new one. In rising
+// order they go to the same pages of the database.
 static void make_id(char *id)
 {
     uint64_t random;
@@ -47,7 +45,7 @@ static char *copy_or_null(const char *text)
     return text && *text ? strdup(text) : NULL;
 }
 
-/* ---- granting ---- */
+// ---- granting ----
 
 static enum outcome set_holds(struct pool_lease *lease, const struct plan *plan)
 {
@@ -80,8 +78,8 @@ static json_t *grant_detail(const struct pool_lease *lease)
 
     for (size_t i = 0; i < lease->hold_count; i++)
         json_array_append_new(gpus, json_string(lease->holds[i].gpu->uuid));
-    return json_pack("{s:I, s:s, s:o}", "owner", (json_int_t)lease->owner, "job",
-                     lease->job, "gpus", gpus);
+    return json_pack("{s:I, s:s, s:o}", "owner", (json_int_t)lease->owner, "job", lease->job,
+                     "gpus", gpus);
 }
 
 static enum outcome insert_holds(struct broker *broker, const struct pool_lease *lease)
@@ -108,7 +106,7 @@ static void take_holds(struct broker *broker, struct pool_lease *lease)
     log_info("lease=%s granted: owner=%u gpus=%zu", lease->id, lease->owner, lease->hold_count);
 }
 
-/* Writes a new lease, with what it holds when it is granted at once. */
+// Writes a new lease, with what it holds when it is granted at once.
 static enum outcome insert_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
 {
     struct change change = {
@@ -156,9 +154,9 @@ static void mark_granted(struct broker *broker, struct pool_lease *lease, bool w
         lease->ticket_until = lease->granted + broker->limits.ticket_seconds;
 }
 
-/* The lease that a key gave before, if its request was the same. */
+// The lease that a key gave before, if its request was the same.
 static enum outcome repeat_acquire(struct broker *broker, const struct acquire *acquire,
-                          struct pool_lease *known, struct pool_lease **lease)
+                                   struct pool_lease *known, struct pool_lease **lease)
 {
     if (known->owner != acquire->owner ||
         memcmp(&known->request, &acquire->request, sizeof(known->request)))
@@ -177,8 +175,8 @@ static bool key_has_ended(struct broker *broker, int64_t key_owner, const char *
     return ended != NULL;
 }
 
-static enum outcome admit(struct broker *broker, struct pool_lease *lease, struct plan *plan, bool granted,
-                 const struct acquire *acquire)
+static enum outcome admit(struct broker *broker, struct pool_lease *lease, struct plan *plan,
+                          bool granted, const struct acquire *acquire)
 {
     enum outcome error = granted ? set_holds(lease, plan) : OUTCOME_DONE;
 
@@ -195,7 +193,7 @@ static enum outcome admit(struct broker *broker, struct pool_lease *lease, struc
     if (!error && !granted)
         error = outcome_of(queue_join(broker->pool->queue, lease));
     if (error)
-        abort(); /* out of memory with the grant on disk: a restart reads it from there */
+        abort(); // out of memory with the grant on disk: a restart reads it from there
     broker->last_sequence++;
     if (granted)
         take_holds(broker, lease);
@@ -204,7 +202,8 @@ static enum outcome admit(struct broker *broker, struct pool_lease *lease, struc
     return OUTCOME_DONE;
 }
 
-enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **out)
+enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire,
+                            struct pool_lease **out)
 {
     struct pool_lease *known =
         acquire->key ? pool_find_key(broker->pool, acquire->key_owner, acquire->key) : NULL;
@@ -235,7 +234,8 @@ enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire
     return error;
 }
 
-static enum outcome grant_waiting(struct broker *broker, struct pool_lease *lease, const struct plan *plan)
+static enum outcome grant_waiting(struct broker *broker, struct pool_lease *lease,
+                                  const struct plan *plan)
 {
     struct pool_lease before = *lease;
     struct change change = {.kind = "lease.granted", .actor = "broker", .lease = lease};
@@ -262,7 +262,7 @@ static enum outcome grant_waiting(struct broker *broker, struct pool_lease *leas
     return OUTCOME_DONE;
 }
 
-/* Serves the head of a class. After an error the pass ends: the next change would fail as well. */
+// Serves the head of a class. After an error the pass ends: the next change would fail as well.
 static enum outcome serve_class(struct broker *broker, struct queue_class *entry, bool *granted)
 {
     struct pool_lease *lease = TAILQ_FIRST(&entry->waiting);
@@ -284,10 +284,8 @@ static enum outcome serve_class(struct broker *broker, struct queue_class *entry
     return error;
 }
 
-/*
- * Heads are tried in the order of their sequence over all classes. One that does not fit stays so
- * for the pass, since grants only take capacity and everybody before it has been tried.
- */
+// Heads are tried in the order of their sequence over all classes. One that does not fit stays so
+// for the pass, since grants only take capacity and everybody before it has been tried.
 void broker_serve_queue(struct broker *broker)
 {
     struct queue *queue = broker->pool->queue;
@@ -308,15 +306,15 @@ void broker_serve_queue(struct broker *broker)
             broker->queue_dirty = true;
             return;
         }
-        /* A grant may move or end the class. */
+        // A grant may move or end the class.
         entry = TAILQ_FIRST(&queue->classes);
     }
 }
 
-/* ---- ending ---- */
+// ---- ending ----
 
-static enum outcome write_end(struct broker *broker, struct pool_lease *lease, enum lease_state state,
-                     const char *reason, const char *actor)
+static enum outcome write_end(struct broker *broker, struct pool_lease *lease,
+                              enum lease_state state, const char *reason, const char *actor)
 {
     struct change change = {
         .kind = state == LEASE_ENDED ? "lease.ended" : "lease.ending",
@@ -337,8 +335,8 @@ static enum outcome write_end(struct broker *broker, struct pool_lease *lease, e
     return broker_commit(broker, error, &change);
 }
 
-enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer, const char *reason,
-                     const char *actor)
+enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer,
+                              const char *reason, const char *actor)
 {
     struct pool_lease *lease = *pointer;
     enum lease_state state = LEASE_ENDING;
@@ -346,7 +344,7 @@ enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer
 
     if (lease->state == LEASE_ENDING)
         return OUTCOME_DONE;
-    /* No box can have heard of a lease without a ticket. */
+    // No box can have heard of a lease without a ticket.
     if (lease->state == LEASE_QUEUED || lease->ticket_until == 0)
         state = LEASE_ENDED;
     error = write_end(broker, lease, state, reason, actor);
@@ -371,8 +369,8 @@ enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer
     return OUTCOME_DONE;
 }
 
-enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key, uid_t owner,
-                           const char *actor)
+enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key,
+                                    uid_t owner, const char *actor)
 {
     struct acquire nothing = {.key = key, .key_owner = key_owner, .owner = owner};
     struct pool_lease *lease;
@@ -399,7 +397,7 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
 }
 
 enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
-                 const char *actor)
+                          const char *actor)
 {
     struct change change = {.kind = "lease.renewed", .actor = actor, .lease = lease};
     struct pool_lease before = *lease;
@@ -409,14 +407,14 @@ enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64
         return OUTCOME_ENDED;
     start_lifetime(lease, lifetime);
     if (lease->state == LEASE_QUEUED)
-        return OUTCOME_DONE; /* it holds nothing, and a restart gives it its time anew: not worth a write */
+        return OUTCOME_DONE; // it holds nothing, and a restart gives it its time anew: not worth a write
     change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);
     error = broker_begin(broker, &change);
     if (!error)
-        error = broker_commit(broker,
-                              store_update_lease(broker->store, lease, lease->state,
-                                                 lease->reason, 0),
-                              &change);
+        error =
+            broker_commit(broker,
+                          store_update_lease(broker->store, lease, lease->state, lease->reason, 0),
+                          &change);
     if (error)
         *lease = before;
     return error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The life of leases: acquire, queue, grant, end, renew. Without HTTP. */
+// The life of leases: acquire, queue, grant, end, renew. Without HTTP.
 #ifndef RGPU_BROKER_LEASES_H
 #define RGPU_BROKER_LEASES_H
 
@@ -7,38 +7,37 @@
 
 struct acquire {
     const char *key, *actor;
-    const json_t *asked; /* what else is asked for, see COLUMN_ASKED; may be NULL */
+    const json_t *asked; // what else is asked for, see COLUMN_ASKED; may be NULL
     int64_t key_owner;
     uid_t owner;
     struct request request;
-    int64_t lifetime; /* seconds from the grant (and, while queued, from the request); 0: none */
+    int64_t lifetime; // seconds from the grant (and, while queued, from the request); 0: none
     bool wait, with_ticket;
 };
 
-/*
- * Grants, queues or refuses. A key that is known gives the lease it gave before.
- * OUTCOME_BAD_REQUEST: what is asked for is no text or too long; OUTCOME_BUSY: not now;
- * OUTCOME_IMPOSSIBLE; OUTCOME_KEY_REUSED; OUTCOME_ENDED: the key's lease has ended already; else what
- * befell the database.
- */
-enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire, struct pool_lease **lease)
+// Grants, queues or refuses. A key that is known gives the lease it gave before.
+// OUTCOME_BAD_REQUEST: what is asked for is no text or too long; OUTCOME_BUSY: not now;
+// OUTCOME_IMPOSSIBLE; OUTCOME_KEY_REUSED; OUTCOME_ENDED: the key's lease has ended already; else what
+// befell the database.
+enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire,
+                            struct pool_lease **lease) __attribute__((warn_unused_result));
+
+// Starts the end of a lease; it is over when every box has confirmed. Ended ones are freed:
+// *lease is NULL afterwards when that happened at once.
+enum outcome broker_end_lease(struct broker *broker, struct pool_lease **lease, const char *reason,
+                              const char *actor) __attribute__((warn_unused_result));
+
+// Remembers that a key was released before it was acquired: the late acquire gets nothing.
+enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key,
+                                    uid_t owner, const char *actor)
     __attribute__((warn_unused_result));
 
-/* Starts the end of a lease; it is over when every box has confirmed. Ended ones are freed:
- * *lease is NULL afterwards when that happened at once. */
-enum outcome broker_end_lease(struct broker *broker, struct pool_lease **lease, const char *reason,
-                     const char *actor) __attribute__((warn_unused_result));
-
-/* Remembers that a key was released before it was acquired: the late acquire gets nothing. */
-enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, const char *key, uid_t owner,
-                           const char *actor) __attribute__((warn_unused_result));
-
 enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
-                 const char *actor) __attribute__((warn_unused_result));
+                          const char *actor) __attribute__((warn_unused_result));
 
-/* Gives what is free to those who wait. */
+// Gives what is free to those who wait.
 void broker_serve_queue(struct broker *broker);
 
-#define LIFETIME_MAX INT64_C(3153600000) /* a hundred years, of a lease */
+#define LIFETIME_MAX INT64_C(3153600000) // a hundred years, of a lease
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Listening sockets. */
+// Listening sockets.
 #include "broker/listeners.h"
 
 #include <errno.h>
@@ -23,14 +23,14 @@ struct listeners {
     struct connections *connections;
     struct evconnlistener *all[LISTENERS_MAX];
     size_t count;
-    struct event *wake; /* after a rest */
+    struct event *wake; // after a rest
     struct log_limit lines;
-    char *path;       /* of the unix socket, or NULL */
-    struct stat made; /* what we made there */
+    char *path;       // of the unix socket, or NULL
+    struct stat made; // what we made there
 };
 
-static void on_accept(struct evconnlistener *listener, evutil_socket_t fd,
-                      struct sockaddr *address, int size, void *context)
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
+                      int size, void *context)
 {
     struct listeners *self = context;
 
@@ -39,7 +39,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd,
     connection_accept(self->connections, fd, address);
 }
 
-/* Without a rest the same connection would be announced again at once, for ever. */
+// Without a rest the same connection would be announced again at once, for ever.
 static void on_error(struct evconnlistener *listener, void *context)
 {
     const struct timeval rest = {.tv_usec = REST_MS * 1000};
@@ -47,9 +47,8 @@ static void on_error(struct evconnlistener *listener, void *context)
     int error = errno;
 
     (void)listener;
-    log_limited(&self->lines, LOG_LEVEL_WARN,
-                "new connections wait: accept=\"%s\" connections=%zu", strerror(error),
-                connections_count(self->connections));
+    log_limited(&self->lines, LOG_LEVEL_WARN, "new connections wait: accept=\"%s\" connections=%zu",
+                strerror(error), connections_count(self->connections));
     for (size_t i = 0; i < self->count; i++)
         evconnlistener_disable(self->all[i]);
     event_add(self->wake, &rest);
@@ -65,7 +64,7 @@ static void on_wake(evutil_socket_t fd, short events, void *context)
         evconnlistener_enable(self->all[i]);
 }
 
-/* Takes over a listening socket. */
+// Takes over a listening socket.
 static int add_listener(struct listeners *self, int fd)
 {
     struct evconnlistener *listener = NULL;
@@ -90,9 +89,9 @@ static int listen_on(struct listeners *self, const struct endpoint *endpoint)
     return fd < 0 ? fd : add_listener(self, fd);
 }
 
-/* ---- the unix socket ---- */
+// ---- the unix socket ----
 
-/* 1: a program answers there; 0: nobody does any more. */
+// 1: a program answers there; 0: nobody does any more.
 static int somebody_listens(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), result;
@@ -107,7 +106,7 @@ static int somebody_listens(const struct sockaddr_un *address)
     return result;
 }
 
-/* Removes the socket that a killed broker left behind, and nothing else that may be at the path. */
+// Removes the socket that a killed broker left behind, and nothing else that may be at the path.
 static int clear_path(const struct sockaddr_un *address)
 {
     const char *path = address->sun_path;
@@ -163,7 +162,7 @@ static void remove_path(const struct listeners *self)
         unlink(self->path);
 }
 
-/* ---- addresses ---- */
+// ---- addresses ----
 
 static void say_address(const struct evconnlistener *listener)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* rgpu-brokerd: keeps the pool of GPUs and grants leases out of it. */
+// rgpu-brokerd: keeps the pool of GPUs and grants leases out of it.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 #include "common/program.h"
 #include "common/scope.h"
 
-enum { OWN_FILES = 64 }; /* open beside connections */
+enum { OWN_FILES = 64 }; // open beside connections
 
 static void tell_manager(const char *state)
 {
@@ -37,7 +37,8 @@ static int load_keys(const struct settings *settings, struct broker *broker)
     error = ticket_keyring_load(settings->cluster_key, &broker->keys);
     if (error == -ENOENT) {
         log_warn("cluster_key=%s is not there: no tickets are issued; make one with "
-                 "rgpu-brokerd --make-key", settings->cluster_key);
+                 "rgpu-brokerd --make-key",
+                 settings->cluster_key);
         return 0;
     }
     if (error)
@@ -61,7 +62,7 @@ static struct broker_limits limits_of(const struct settings *settings)
     };
 }
 
-/* ---- running ---- */
+// ---- running ----
 
 static void on_signal(evutil_socket_t number, short events, void *context)
 {
@@ -127,8 +128,8 @@ static int serve(struct server *server)
     return 0;
 }
 
-/* A connection per box and per waiting client: as many files as the system lets us have, and fewer
- * connections where those are too few, since the database needs some too. */
+// A connection per box and per waiting client: as many files as the system lets us have, and fewer
+// connections where those are too few, since the database needs some too.
 static int fit_connections(struct settings *settings)
 {
     struct rlimit limit;
@@ -150,14 +151,15 @@ static int fit_connections(struct settings *settings)
     return 0;
 }
 
-/* What must happen in time (the tick, the watchdog) goes before requests, however many there are. */
+// What must happen in time (the tick, the watchdog) goes before requests, however many there are.
 static struct event_base *new_base(void)
 {
     const struct timeval interval = {.tv_usec = 100000};
     struct event_config *config = event_config_new();
     struct event_base *base = NULL;
 
-    if (config && event_config_set_max_dispatch_interval(config, &interval, 64, PRIORITY_REQUESTS) == 0)
+    if (config &&
+        event_config_set_max_dispatch_interval(config, &interval, 64, PRIORITY_REQUESTS) == 0)
         base = event_base_new_with_config(config);
     if (config)
         event_config_free(config);
@@ -168,7 +170,7 @@ static struct event_base *new_base(void)
     return base;
 }
 
-/* What is wrong is in the log. */
+// What is wrong is in the log.
 static int run(struct settings *settings)
 {
     struct broker broker = {.limits = limits_of(settings)};
@@ -194,7 +196,8 @@ static int run(struct settings *settings)
     }
     if (error == OUTCOME_DATABASE_DAMAGED)
         log_error("%s is damaged; restore it from a copy, or move it away to begin anew: boxes "
-                  "then end the sessions of all leases", path);
+                  "then end the sessions of all leases",
+                  path);
     server.base = error ? NULL : new_base();
     if (!error)
         error = outcome_of(server.base ? auth_new(settings, server.base, &server.auth) : -ENOMEM);
@@ -210,7 +213,7 @@ static int run(struct settings *settings)
     return error ? -1 : 0;
 }
 
-/* ---- the command line ---- */
+// ---- the command line ----
 
 static int make_key(const char *path)
 {
@@ -236,14 +239,15 @@ static int make_key(const char *path)
 
 static const struct program_about about = {
     .name = "rgpu-brokerd",
-    .usage = "usage: rgpu-brokerd [--config FILE] [--OPTION VALUE]...\n"
-             "       rgpu-brokerd --make-key FILE      a new cluster key\n"
-             "       rgpu-brokerd [--config FILE] --backup FILE   a copy of the database, also while\n"
-             "                                         the broker runs\n"
-             "       rgpu-brokerd [--config FILE] --check [--database FILE]   whether the database,\n"
-             "                                         or a copy, is sound and keeps the promises\n"
-             "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
-             "       rgpu-brokerd --version\n\n",
+    .usage =
+        "usage: rgpu-brokerd [--config FILE] [--OPTION VALUE]...\n"
+        "       rgpu-brokerd --make-key FILE      a new cluster key\n"
+        "       rgpu-brokerd [--config FILE] --backup FILE   a copy of the database, also while\n"
+        "                                         the broker runs\n"
+        "       rgpu-brokerd [--config FILE] --check [--database FILE]   whether the database,\n"
+        "                                         or a copy, is sound and keeps the promises\n"
+        "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
+        "       rgpu-brokerd --version\n\n",
     .settings = settings_table,
     .settings_are_options = true,
 };
@@ -274,7 +278,7 @@ static int configure(int *argc, char **argv, struct settings *settings)
     return settings_check(settings);
 }
 
-/* What is done with the database instead of serving it. */
+// What is done with the database instead of serving it.
 struct task {
     const char *backup, *database;
     bool check;
@@ -289,7 +293,10 @@ static int run_task(const struct task *task, const struct settings *settings)
     error = task->backup ? store_backup(path, task->backup)
                          : store_check(task->database ? task->database : path);
     if (!error)
-        printf("%s: %s\n", task->backup ? task->backup : task->database ? task->database : path,
+        printf("%s: %s\n",
+               task->backup     ? task->backup
+               : task->database ? task->database
+                                : path,
                "sound, and all promises hold");
     return error;
 }
@@ -304,7 +311,7 @@ int main(int argc, char **argv)
     log_init("rgpu-brokerd", LOG_LEVEL_INFO);
     fault_init();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error to report, not a reason to die */
+    signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is an error to report, not a reason to die
     umask(077);
     if (program_answer(&about, argc, argv))
         return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The broker's counters and the pool's figures in Prometheus' text format. */
+// The broker's counters and the pool's figures in Prometheus' text format.
 #include "broker/metrics.h"
 
 #include <stdio.h>
@@ -19,16 +19,17 @@ static void put_counters(FILE *out, const struct server *server)
     BROKER_COUNTERS(PUT)
 #undef PUT
     metrics_put(out, "errors_total", "counter", "Changes that the database refused.",
-        (double)server->broker->storage.errors);
+                (double)server->broker->storage.errors);
     metrics_put(out, "requests_total", "counter", "HTTP requests.", (double)server->requests);
     metrics_put(out, "unauthorized_total", "counter", "Requests with wrong credentials.",
-        (double)server->unauthorized);
-    metrics_put(out, "connections_refused_total", "counter", "Connections refused or dropped for want of room.",
-        (double)connections_refused(server->connections));
+                (double)server->unauthorized);
+    metrics_put(out, "connections_refused_total", "counter",
+                "Connections refused or dropped for want of room.",
+                (double)connections_refused(server->connections));
     metrics_put(out, "connections", "gauge", "Connections now.",
-        (double)connections_count(server->connections));
+                (double)connections_count(server->connections));
     metrics_put(out, "events_total", "counter", "Changes in the event log.",
-        (double)server->broker->last_event);
+                (double)server->broker->last_event);
 }
 
 static void put_leases(FILE *out, const struct pool *pool)
@@ -67,7 +68,7 @@ static void put_gpus(FILE *out, const struct pool *pool)
     metrics_put(out, "gpu_shares_bytes", "gauge", "Memory promised to shares.", budgets);
 }
 
-/* Series of boxes, GPUs and leases: so many, the first by name or age; how many are left out is said. */
+// Series of boxes, GPUs and leases: so many, the first by name or age; how many are left out is said.
 enum { BOXES_MAX = 5000, GPUS_MAX = 4096, LEASES_MAX = 1024 };
 
 struct box_figure {
@@ -115,7 +116,9 @@ static void put_boxes(FILE *out, const struct pool *pool)
 static void put_gpu(FILE *out, const char *name, const struct pool_gpu *gpu, double value)
 {
     char index[16];
-    const char *const labels[][2] = {{"box", gpu->box->name}, {"gpu", index}, {"model", gpu->model}};
+    const char *const labels[][2] = {{"box", gpu->box->name},
+                                     {"gpu", index},
+                                     {"model", gpu->model}};
 
     snprintf(index, sizeof(index), "%u", gpu->index);
     metrics_put_sample(out, name, labels, 3, value);
@@ -150,7 +153,8 @@ static size_t put_lease_series(FILE *out, const struct pool *pool)
     metrics_describe(out, "lease_gpus", "gauge", "GPUs of a lease.");
     TAILQ_FOREACH(lease, &pool->leases, all) {
         char owner[16];
-        const char *const labels[][2] = {{"lease", lease->id}, {"owner", owner},
+        const char *const labels[][2] = {{"lease", lease->id},
+                                         {"owner", owner},
                                          {"state", lease_state_names[lease->state]}};
 
         if (lease->state == LEASE_QUEUED || count++ >= LEASES_MAX)
@@ -165,7 +169,8 @@ static void put_left_out(FILE *out, const char *kind, size_t count, size_t most)
 {
     const char *const labels[][2] = {{"kind", kind}};
 
-    metrics_put_sample(out, "series_left_out", labels, 1, count > most ? (double)(count - most) : 0);
+    metrics_put_sample(out, "series_left_out", labels, 1,
+                       count > most ? (double)(count - most) : 0);
 }
 
 static void put_series(FILE *out, const struct pool *pool)
@@ -176,13 +181,14 @@ static void put_series(FILE *out, const struct pool *pool)
     put_gpu_series(out, pool, "pool_gpu_leases", "Leases that hold the GPU.", gpu_leases);
     put_gpu_series(out, pool, "pool_gpu_usable", "1 where the GPU may be granted.", gpu_is_usable);
     leases = put_lease_series(out, pool);
-    metrics_describe(out, "series_left_out", "gauge", "Boxes, GPUs and leases that are too many here.");
+    metrics_describe(out, "series_left_out", "gauge",
+                     "Boxes, GPUs and leases that are too many here.");
     put_left_out(out, "box", pool->box_count, BOXES_MAX);
     put_left_out(out, "gpu", pool->gpu_count, GPUS_MAX);
     put_left_out(out, "lease", leases, LEASES_MAX);
 }
 
-/* The oldest is the head of the first class. */
+// The oldest is the head of the first class.
 static void put_queue(FILE *out, const struct pool *pool)
 {
     const struct queue_class *first = TAILQ_FIRST(&pool->queue->classes);
@@ -197,7 +203,8 @@ static void put_times(FILE *out, const struct server *server)
 {
     metrics_put_histogram(out, "acquire_seconds", "From the head of an acquire to its answer.",
                           &server->acquires);
-    metrics_put_histogram(out, "commit_seconds", "Changes of the database, without the disk's sync.",
+    metrics_put_histogram(out, "commit_seconds",
+                          "Changes of the database, without the disk's sync.",
                           &server->broker->commits);
     metrics_put_histogram(out, "sync_wait_seconds", "How long answers waited for the disk's sync.",
                           &server->sync_waits);
@@ -214,7 +221,7 @@ char *metrics_text(const struct server *server, size_t *size)
     put_leases(out, server->broker->pool);
     put_gpus(out, server->broker->pool);
     metrics_put(out, "uptime_seconds", "gauge", "Since the broker was started.",
-        broker_steady() - server->started);
+                broker_steady() - server->started);
     metrics_put(out, "storage_ok", "gauge", "1 where changes can be written.",
                 storage_state(&server->broker->storage) == OUTCOME_DONE);
     put_queue(out, server->broker->pool);

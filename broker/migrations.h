@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The database's schema as a list of steps, each run once and in order. Append only: a step that
- * any installation may have run is never changed. The file is part of store_open.c.
- */
+// The database's schema as a list of steps, each run once and in order. Append only: a step that
+// any installation may have run is never changed. The file is part of store_open.c.
 #ifndef RGPU_BROKER_MIGRATIONS_H
 #define RGPU_BROKER_MIGRATIONS_H
 
 static const char *const migrations[] = {
-    /* 1: the pool. Triggers repeat the two rules that must never break, whatever the code does. */
+    // 1: the pool. Triggers repeat the two rules that must never break, whatever the code does.
     "CREATE TABLE boxes ("
     "  name TEXT PRIMARY KEY, addresses TEXT NOT NULL, locality TEXT NOT NULL,"
     "  transports TEXT NOT NULL, version TEXT NOT NULL, instance TEXT NOT NULL,"
@@ -79,7 +77,7 @@ static const char *const migrations[] = {
     "  box TEXT, gpu TEXT, lease TEXT, actor TEXT NOT NULL, detail TEXT NOT NULL"
     ") STRICT;",
 
-    /* 2: keys belong to those who give them: all schedulers together (-1), or one user. */
+    // 2: keys belong to those who give them: all schedulers together (-1), or one user.
     "CREATE TABLE leases_2 ("
     "  id TEXT PRIMARY KEY, key TEXT, key_owner INTEGER NOT NULL, owner INTEGER NOT NULL,"
     "  job TEXT NOT NULL,"
@@ -107,7 +105,7 @@ static const char *const migrations[] = {
     "  SELECT RAISE(ABORT, 'lease holds gpus') WHERE EXISTS"
     "    (SELECT 1 FROM holds WHERE lease = NEW.id AND held = 1); END;",
 
-    /* 3: what tells that the database was restored from an older copy. */
+    // 3: what tells that the database was restored from an older copy.
     "ALTER TABLE leases ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;"
     "CREATE TABLE epochs (epoch INTEGER PRIMARY KEY, started INTEGER NOT NULL) STRICT;"
     "INSERT INTO epochs VALUES (1, 0);"
@@ -115,13 +113,13 @@ static const char *const migrations[] = {
     "  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
     "  after_event INTEGER NOT NULL, started INTEGER NOT NULL) STRICT;",
 
-    /* 4: what is written to see whether that can be done. */
+    // 4: what is written to see whether that can be done.
     "CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), time INTEGER NOT NULL) STRICT;",
 
-    /* 5: GPUs whose mode the broker may change. */
+    // 5: GPUs whose mode the broker may change.
     "ALTER TABLE gpus ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0 CHECK (automatic IN (0, 1));",
 
-    /* 6: what GPUs can compute. */
+    // 6: what GPUs can compute.
     "ALTER TABLE gpus ADD COLUMN capability INTEGER NOT NULL DEFAULT 0;",
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Threads that ask munged. */
+// Threads that ask munged.
 #include "broker/munge_pool.h"
 
 #include <pthread.h>
@@ -21,10 +21,10 @@ struct munge_job {
     struct munge_pool *pool;
     uid_t uid;
     char *question;
-    void *answer; /* libmunge's */
+    void *answer; // libmunge's
     int size;
     munge_err_t code;
-    munge_done done; /* NULL: cancelled; changed under the lock */
+    munge_done done; // NULL: cancelled; changed under the lock
     void *context;
 };
 
@@ -37,7 +37,7 @@ struct munge_pool {
     struct job_list waiting, finished;
     size_t waiting_count, threads;
     bool stop;
-    int ready; /* an eventfd */
+    int ready; // an eventfd
     struct event *event;
 };
 
@@ -62,7 +62,7 @@ static void tell(struct munge_pool *pool, struct munge_job *job)
 
     TAILQ_INSERT_TAIL(&pool->finished, job, link);
     if (write(pool->ready, &one, sizeof(one)) < 0)
-        return; /* the counter is full, so the event loop will look */
+        return; // the counter is full, so the event loop will look
 }
 
 static void *serve(void *argument)
@@ -106,8 +106,10 @@ static void on_ready(evutil_socket_t fd, short events, void *argument)
         return;
     pthread_mutex_lock(&pool->lock);
     while ((job = TAILQ_FIRST(&pool->finished))) {
-        struct munge_result result = {.code = job->code, .text = job->answer ? job->answer : "",
-                                      .size = (size_t)job->size, .uid = job->uid};
+        struct munge_result result = {.code = job->code,
+                                      .text = job->answer ? job->answer : "",
+                                      .size = (size_t)job->size,
+                                      .uid = job->uid};
 
         TAILQ_REMOVE(&pool->finished, job, link);
         pthread_mutex_unlock(&pool->lock);
@@ -119,7 +121,7 @@ static void on_ready(evutil_socket_t fd, short events, void *argument)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Signals are for the thread of the event loop. */
+// Signals are for the thread of the event loop.
 static void start_threads(struct munge_pool *pool)
 {
     sigset_t all, before;
@@ -160,7 +162,7 @@ struct munge_pool *munge_pool_new(struct event_base *base, munge_ctx_t context)
     return pool;
 }
 
-/* False: one of them waits for munged, and goes on doing so. */
+// False: one of them waits for munged, and goes on doing so.
 static bool end_threads(struct munge_pool *pool)
 {
     uint64_t limit = deadline_in(PATIENCE_SECONDS * 1000);
@@ -185,7 +187,7 @@ void munge_pool_free(struct munge_pool **pointer)
     if (pool->event)
         event_free(pool->event);
     if (!end_threads(pool))
-        return; /* one of them still uses it, and the process ends */
+        return; // one of them still uses it, and the process ends
     while ((job = TAILQ_FIRST(&pool->waiting))) {
         TAILQ_REMOVE(&pool->waiting, job, link);
         job_free(job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A thread that asks the name service for users. */
+// A thread that asks the name service for users.
 #include "broker/names.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ struct name {
     STAILQ_ENTRY(name) link;
     uid_t uid;
     char number[16];
-    _Atomic(char *) text; /* once the service has answered, if it knows him */
+    _Atomic(char *) text; // once the service has answered, if it knows him
 };
 
 STAILQ_HEAD(name_list, name);
@@ -28,7 +28,7 @@ struct names {
     pthread_cond_t wake;
     struct name_list wanted;
     bool stop;
-    void *by_uid; /* of the thread that asks us */
+    void *by_uid; // of the thread that asks us
 };
 
 static int compare(const void *a, const void *b)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* How near a box is. */
+// How near a box is.
 #include "broker/near.h"
 
 #include <string.h>

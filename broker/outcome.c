@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The table of outcomes. */
+// The table of outcomes.
 #include "broker/outcome.h"
 
 #include <errno.h>
@@ -7,22 +7,17 @@
 #define OUTCOME_ROW_(name, status, code, text) [name] = {status, code, text},
 const struct outcome_row outcomes[] = {OUTCOMES(OUTCOME_ROW_)};
 
-/* Over a quota or a limit is as full as full. */
+// Over a quota or a limit is as full as full.
 enum outcome outcome_of(int error)
 {
     switch (error) {
-    case 0:
-        return OUTCOME_DONE;
+    case 0: return OUTCOME_DONE;
     case -ENOSPC:
     case -EDQUOT:
-    case -EFBIG:
-        return OUTCOME_DISK_FULL;
-    case -ENOMEM:
-        return OUTCOME_NO_MEMORY;
-    case -EBUSY:
-        return OUTCOME_DATABASE_BUSY;
-    case -EUCLEAN:
-        return OUTCOME_DATABASE_DAMAGED;
+    case -EFBIG: return OUTCOME_DISK_FULL;
+    case -ENOMEM: return OUTCOME_NO_MEMORY;
+    case -EBUSY: return OUTCOME_DATABASE_BUSY;
+    case -EUCLEAN: return OUTCOME_DATABASE_DAMAGED;
     }
     return OUTCOME_FAILED;
 }

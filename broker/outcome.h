@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * How what the broker is asked to do turns out: one row for each outcome, from which follow the status
- * and the code of the answer, and its text where the asker is not told more.
- */
+// How what the broker is asked to do turns out: one row for each outcome, from which follow the status
+// and the code of the answer, and its text where the asker is not told more.
 #ifndef RGPU_BROKER_OUTCOME_H
 #define RGPU_BROKER_OUTCOME_H
 
-/*  name, HTTP status, code, text */
+// name, HTTP status, code, text
 #define OUTCOMES(ROW) \
     ROW(OUTCOME_DONE, 200, "ok", "done") \
     /* the request */ \
@@ -61,7 +59,7 @@ struct outcome_row {
 };
 extern const struct outcome_row outcomes[];
 
-/* What a failure of the system, 0 or -errno, means for what is asked of the broker. */
+// What a failure of the system, 0 or -errno, means for what is asked of the broker.
 enum outcome outcome_of(int error);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The overview: what the status page shows. */
+// The overview: what the status page shows.
 #include "broker/overview.h"
 
 #include <stdarg.h>
@@ -14,13 +14,13 @@
 
 enum { PROBLEMS_SHOWN = 50, EVENTS_SHOWN = 30, EVENTS_READ = 150 };
 
-#define HEAD_SECONDS 1.0 /* for so long an older one is good enough, whatever happened */
+#define HEAD_SECONDS 1.0 // for so long an older one is good enough, whatever happened
 
 struct overview {
     struct names *names;
     json_t *figures, *problems, *events;
     int64_t event;
-    double made; /* 0: never */
+    double made; // 0: never
     size_t problem_count;
 };
 
@@ -53,10 +53,10 @@ void overview_free(struct overview **overview)
     *overview = NULL;
 }
 
-/* ---- the head: figures, problems, events ---- */
+// ---- the head: figures, problems, events ----
 
-__attribute__((format(printf, 3, 4)))
-static void add_problem(struct overview *overview, const char *what, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+add_problem(struct overview *overview, const char *what, const char *format, ...)
 {
     char why[300];
     va_list arguments;
@@ -98,7 +98,7 @@ static void add_problems(struct overview *overview, const struct broker *broker)
         add_problem(overview, "broker", "it has no cluster key and issues no tickets");
     for (size_t i = 0; i < broker->pool->box_count; i++)
         add_box_problems(overview, broker->pool->boxes[i]);
-    /* What passes by itself comes after what does not. */
+    // What passes by itself comes after what does not.
     for (size_t i = 0; i < broker->pool->box_count; i++)
         if (!strcmp(view_box_state(broker->pool->boxes[i]), "settling"))
             add_problem(overview, broker->pool->boxes[i]->name,
@@ -126,7 +126,7 @@ static json_t *count_figures(const struct pool *pool)
                      (json_int_t)pool->queue->length);
 }
 
-/* What goes on by itself all the time tells nobody anything. */
+// What goes on by itself all the time tells nobody anything.
 static bool is_noise(const json_t *event)
 {
     const char *kind = json_string_value(json_object_get(event, "kind"));
@@ -135,7 +135,7 @@ static bool is_noise(const json_t *event)
                     !strcmp(kind, "lease.freed") || !strcmp(kind, "lease.ending"));
 }
 
-/* The newest first. */
+// The newest first.
 static json_t *recent_events(const struct broker *broker)
 {
     json_t *shown = json_array(), *events;
@@ -162,9 +162,9 @@ static void make_head(struct overview *overview, const struct broker *broker)
     overview->made = broker_steady();
 }
 
-/* ---- lists ---- */
+// ---- lists ----
 
-/* Takes the rows from `first` on out of those that are offered one after the other. */
+// Takes the rows from `first` on out of those that are offered one after the other.
 struct window {
     size_t first, limit, count;
     json_t *rows;
@@ -234,15 +234,16 @@ static json_t *show_boxes(const struct pool *pool, const struct overview_query *
 static json_t *show_leases(const struct overview *overview, const struct pool *pool,
                            const struct overview_query *query, bool waiting)
 {
-    struct window window = {waiting ? query->waiting : query->leases, query->limit, 0, json_array()};
+    struct window window = {waiting ? query->waiting : query->leases, query->limit, 0,
+                            json_array()};
     const struct pool_lease *lease;
     char pending[160];
 
     TAILQ_FOREACH(lease, &pool->leases, all) {
         json_t *row;
 
-        if ((lease->state == LEASE_QUEUED) != waiting ||
-            !lease_has(overview, lease, query->find) || !is_shown(&window))
+        if ((lease->state == LEASE_QUEUED) != waiting || !lease_has(overview, lease, query->find) ||
+            !is_shown(&window))
             continue;
         row = view_lease(lease, false);
         json_object_set_new(row, "user", json_string(names_of(overview->names, lease->owner)));
@@ -287,12 +288,12 @@ json_t *overview_answer(struct overview *overview, const struct broker *broker, 
     const struct pool *pool = broker->pool;
 
     make_head(overview, broker);
-    return json_pack(
-        "{s:I, s:I, s:O, s:{s:I, s:O}, s:{s:I, s:O}, s:o, s:o, s:o, s:o}", "last",
-        (json_int_t)overview->event, "time", (json_int_t)broker_wall(), "figures",
-        overview->figures, "problems", "count", (json_int_t)overview->problem_count, "rows",
-        overview->problems, "events", "count", (json_int_t)json_array_size(overview->events),
-        "rows", overview->events, "waiting", show_leases(overview, pool, query, true), "boxes",
-        show_boxes(pool, query), "leases", show_leases(overview, pool, query, false), "sessions",
-        show_sessions(sessions, query));
+    return json_pack("{s:I, s:I, s:O, s:{s:I, s:O}, s:{s:I, s:O}, s:o, s:o, s:o, s:o}", "last",
+                     (json_int_t)overview->event, "time", (json_int_t)broker_wall(), "figures",
+                     overview->figures, "problems", "count", (json_int_t)overview->problem_count,
+                     "rows", overview->problems, "events", "count",
+                     (json_int_t)json_array_size(overview->events), "rows", overview->events,
+                     "waiting", show_leases(overview, pool, query, true), "boxes",
+                     show_boxes(pool, query), "leases", show_leases(overview, pool, query, false),
+                     "sessions", show_sessions(sessions, query));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Placement of requests: which GPUs fit, and which of those a policy prefers. */
+// Placement of requests: which GPUs fit, and which of those a policy prefers.
 #include "broker/plan.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include "broker/claims.h"
 #include "broker/near.h"
 
-/* One attempt. `ideal` asks what would be possible in an empty pool with everything in service. */
+// One attempt. `ideal` asks what would be possible in an empty pool with everything in service.
 struct attempt {
     struct pool *pool;
     const struct request *request;
     uint64_t sequence;
     bool ideal;
-    uint32_t order[REQUEST_PARTS_MAX]; /* parts, the hardest to place first */
-    const char *model_seen;            /* cache of the last glob: models are interned */
+    uint32_t order[REQUEST_PARTS_MAX]; // parts, the hardest to place first
+    const char *model_seen;            // cache of the last glob: models are interned
     bool model_match;
     struct plan_slot *slots;
     size_t count;
@@ -71,7 +71,7 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
     uint64_t taken = gpu->reserved + (attempt->ideal ? 0 : gpu->used);
     uint64_t need = part->memory + gpu->context;
 
-    /* A GPU's mode is the administrator's to change, so in the ideal it does not count. */
+    // A GPU's mode is the administrator's to change, so in the ideal it does not count.
     if (!attempt->ideal && !gpu_takes_mode(gpu, part->mode))
         return false;
     if (part->mode == GPU_EXCLUSIVE)
@@ -79,16 +79,15 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
     return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
 }
 
-static bool fits(struct attempt *attempt, struct pool_gpu *gpu,
-                 const struct request_part *part)
+static bool fits(struct attempt *attempt, struct pool_gpu *gpu, const struct request_part *part)
 {
-    /* Cheap checks that mostly fail come first. */
+    // Cheap checks that mostly fail come first.
     return has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
            (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
            (attempt->ideal || !claims_bar(attempt->pool, gpu, attempt->sequence));
 }
 
-/* Whether it is worth looking at the GPUs of a box. */
+// Whether it is worth looking at the GPUs of a box.
 static bool may_have_room(const struct attempt *attempt, struct pool_box *box)
 {
     if (attempt->ideal)
@@ -102,7 +101,7 @@ static bool may_have_room(const struct attempt *attempt, struct pool_box *box)
     return false;
 }
 
-/* Counts per box the GPUs that fit some part, once per attempt. */
+// Counts per box the GPUs that fit some part, once per attempt.
 static void survey(struct attempt *attempt)
 {
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
@@ -120,8 +119,8 @@ static void survey(struct attempt *attempt)
     }
 }
 
-/* Lower is better, compared in order. A share that would take a whole GPU out of those for exclusive
- * leases goes where others are, unless it is to be spread. */
+// Lower is better, compared in order. A share that would take a whole GPU out of those for exclusive
+// leases goes where others are, unless it is to be spread.
 struct score {
     int64_t first, second, third;
     bool opens;
@@ -233,7 +232,7 @@ static uint32_t count_opened(const struct attempt *attempt)
     return count;
 }
 
-/* Of two boxes that can take all of it, the nearer, then the fuller, or for `spread` the less used. */
+// Of two boxes that can take all of it, the nearer, then the fuller, or for `spread` the less used.
 static bool is_worse(const struct request *request, const struct pool_box *box,
                      const struct pool_box *best)
 {
@@ -243,7 +242,7 @@ static bool is_worse(const struct request *request, const struct pool_box *box,
                                             : box->scratch_free >= best->scratch_free;
 }
 
-/* Among boxes that can take all of it: one whose GPUs for exclusive leases stay, of those the best. */
+// Among boxes that can take all of it: one whose GPUs for exclusive leases stay, of those the best.
 static bool place_on_one_box(struct attempt *attempt)
 {
     uint32_t total = total_count(attempt->request), best_opened = 0;
@@ -298,7 +297,7 @@ static bool place_anywhere(struct attempt *attempt)
     return true;
 }
 
-/* The largest budgets first: what takes them takes the smaller ones too, so none is blocked. */
+// The largest budgets first: what takes them takes the smaller ones too, so none is blocked.
 static void order_parts(struct attempt *attempt)
 {
     for (uint32_t i = 0; i < attempt->request->part_count; i++) {
@@ -336,7 +335,7 @@ static int compare_slots(const void *a, const void *b)
 }
 
 enum outcome plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
-             struct plan *plan)
+                      struct plan *plan)
 {
     struct attempt attempt = {.pool = pool, .request = request, .sequence = sequence};
 
@@ -367,7 +366,7 @@ bool plan_is_possible(struct pool *pool, const struct request *request)
     struct attempt attempt = {.pool = pool, .request = request, .ideal = true};
     bool possible;
 
-    /* Where one kind of GPU anywhere is asked for, counting is enough. */
+    // Where one kind of GPU anywhere is asked for, counting is enough.
     if (request->part_count == 1 && !request->same_box && !request->different_boxes) {
         survey(&attempt);
         return count_surveyed(pool) >= request->parts[0].count;
@@ -382,7 +381,7 @@ bool plan_is_possible(struct pool *pool, const struct request *request)
 }
 
 enum outcome plan_make(struct pool *pool, const struct request *request, uint64_t sequence,
-              struct plan *plan)
+                       struct plan *plan)
 {
     enum outcome error = plan_try(pool, request, sequence, plan);
 
@@ -410,13 +409,13 @@ struct pool_hold plan_hold(const struct request *request, const struct plan *pla
     };
 }
 
-/* Each plan is taken for the time of the next; what was taken is given back before returning. */
+// Each plan is taken for the time of the next; what was taken is given back before returning.
 uint32_t plan_count(struct pool *pool, const struct request *request, uint64_t sequence,
                     uint32_t limit)
 {
     struct trial {
         struct pool_hold hold;
-        uint8_t mode; /* of the GPU before */
+        uint8_t mode; // of the GPU before
     } *trials = calloc((size_t)total_count(request) * limit, sizeof(*trials));
     size_t used = 0;
     uint32_t count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The in-memory index of boxes, GPUs and leases. */
+// The in-memory index of boxes, GPUs and leases.
 #include "broker/pool.h"
 
 #include <errno.h>
@@ -10,10 +10,15 @@
 #include "broker/queue.h"
 
 const char *const gpu_mode_names[] = {
-    [GPU_EXCLUSIVE] = "exclusive", [GPU_SHARED] = "shared", NULL,
+    [GPU_EXCLUSIVE] = "exclusive",
+    [GPU_SHARED] = "shared",
+    NULL,
 };
 const char *const policy_names[] = {
-    [POLICY_PACK] = "pack", [POLICY_SPREAD] = "spread", [POLICY_BEST_FIT] = "best-fit", NULL,
+    [POLICY_PACK] = "pack",
+    [POLICY_SPREAD] = "spread",
+    [POLICY_BEST_FIT] = "best-fit",
+    NULL,
 };
 const char *const lease_state_names[] = {
     [LEASE_QUEUED] = "queued", [LEASE_GRANTED] = "granted", [LEASE_LOST] = "lost",
@@ -195,7 +200,7 @@ static void leave_box(struct pool_gpu *gpu)
     gpu->box = NULL;
 }
 
-/* Keeps the GPUs of a box in the order of their numbers. */
+// Keeps the GPUs of a box in the order of their numbers.
 int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box)
 {
     uint32_t at;

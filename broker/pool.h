@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The pool as the broker holds it in memory: boxes, GPUs, leases and what each lease holds. It is
- * an index over the database, built from it at start and changed only after a commit. No SQL and
- * no HTTP here. One thread uses a pool.
- */
+// The pool as the broker holds it in memory: boxes, GPUs, leases and what each lease holds. It is
+// an index over the database, built from it at start and changed only after a commit. No SQL and
+// no HTTP here. One thread uses a pool.
 #ifndef RGPU_BROKER_POOL_H
 #define RGPU_BROKER_POOL_H
 
@@ -20,67 +18,65 @@
 #define REQUEST_GPUS_MAX 1024
 #define POOL_GPUS_PER_BOX 64
 
-/* Schedulers and administrators share their keys; each user has his own. */
+// Schedulers and administrators share their keys; each user has his own.
 #define KEYS_OF_SCHEDULERS (-1)
 
 enum gpu_mode { GPU_EXCLUSIVE, GPU_SHARED };
 enum policy { POLICY_PACK, POLICY_SPREAD, POLICY_BEST_FIT };
 
-/*
- * queued   waits for capacity
- * granted  holds GPUs
- * lost     granted, but a box of it is away: nobody knows whether its sessions still run
- * ending   to be over; holds GPUs until every box has said that its sessions are gone
- * ended    holds nothing
- */
+// queued   waits for capacity
+// granted  holds GPUs
+// lost     granted, but a box of it is away: nobody knows whether its sessions still run
+// ending   to be over; holds GPUs until every box has said that its sessions are gone
+// ended    holds nothing
 enum lease_state { LEASE_QUEUED, LEASE_GRANTED, LEASE_LOST, LEASE_ENDING, LEASE_ENDED };
 
 struct request_part {
     uint32_t count;
     enum gpu_mode mode;
-    uint64_t memory; /* budget of each share in bytes; 0 for exclusive */
+    uint64_t memory; // budget of each share in bytes; 0 for exclusive
 };
 
-/* What somebody asks for. Two requests with equal bytes are of one class (see queue.h), so it is
- * always built from zeroed memory. Patterns are globs; an empty one matches everything. */
+// What somebody asks for. Two requests with equal bytes are of one class (see queue.h), so it is
+// always built from zeroed memory. Patterns are globs; an empty one matches everything.
 struct request {
     struct request_part parts[REQUEST_PARTS_MAX];
     uint32_t part_count;
     enum policy policy;
     uint64_t min_memory;
-    uint32_t min_capability; /* 10 * major + minor */
+    uint32_t min_capability; // 10 * major + minor
     bool same_box, different_boxes;
-    bool privacy; /* of the way between programs and boxes */
+    bool privacy; // of the way between programs and boxes
     char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
-    char near[POOL_NEAR_MAX]; /* where boxes are preferred, see near.h */
+    char near[POOL_NEAR_MAX]; // where boxes are preferred, see near.h
 };
 
 #define NO_CLAIM UINT64_MAX
 
-/* Who of those that wait has a claim on a GPU, as it was found out last (claims.c). */
+// Who of those that wait has a claim on a GPU, as it was found out last (claims.c).
 struct gpu_claim {
-    uint64_t lowest;   /* sequence, or NO_CLAIM */
-    uint64_t newest;   /* highest head of a class that was looked at */
-    uint64_t found_in; /* state of queue and pool, 0: never */
-    uint64_t gone;     /* count of heads that had left the queue */
-    uint8_t modes;     /* that the GPU took */
+    uint64_t lowest;   // sequence, or NO_CLAIM
+    uint64_t newest;   // highest head of a class that was looked at
+    uint64_t found_in; // state of queue and pool, 0: never
+    uint64_t gone;     // count of heads that had left the queue
+    uint8_t modes;     // that the GPU took
 };
 
-/* Placement looks at every GPU of the pool; what it reads of one fits into one cache line. */
+// Placement looks at every GPU of the pool; what it reads of one fits into one cache line.
 struct pool_gpu {
     struct pool_box *box;
-    const char *model; /* interned: equal models are equal pointers */
-    uint64_t memory;   /* all of it */
-    uint64_t reserved; /* what the box's own warm workers take */
-    uint64_t context;  /* measured cost of one context, charged to each share */
-    uint64_t used;     /* of `memory`, by shares and their contexts */
-    uint32_t holders;  /* leases that hold it */
+    const char *model; // interned: equal models are equal pointers
+    uint64_t memory;   // all of it
+    uint64_t reserved; // what the box's own warm workers take
+    uint64_t context;  // measured cost of one context, charged to each share
+    uint64_t used;     // of `memory`, by shares and their contexts
+    uint32_t holders;  // leases that hold it
     uint32_t index;
-    uint8_t mode;   /* enum gpu_mode */
-    uint8_t capability; /* compute capability, 10 * major + minor; 0: the box has not said */
-    bool automatic; /* the mode follows who asks, while nobody holds it */
+    uint8_t mode;       // enum gpu_mode
+    uint8_t capability; // compute capability, 10 * major + minor; 0: the box has not said
+    bool automatic;     // the mode follows who asks, while nobody holds it
     bool drained, present;
-    bool ready; /* the box has measured what a context takes: it may be granted */
+    bool ready; // the box has measured what a context takes: it may be granted
     char uuid[POOL_NAME_MAX];
     struct gpu_claim claim;
 } __attribute__((aligned(64)));
@@ -92,34 +88,35 @@ struct pool_box {
     char locality[POOL_NAME_MAX];
     char transports[64];
     char version[32];
-    char instance[POOL_NAME_MAX]; /* changes with every start of rgpud */
+    char instance[POOL_NAME_MAX]; // changes with every start of rgpud
     bool drained;
-    bool connected; /* registered with this broker process and heard of in time */
-    bool settled;   /* runs no session of a lease that holds nothing there */
-    bool accepting; /* takes new sessions, as far as its own administrator is concerned */
-    bool known_lost; /* its leases are marked lost */
-    bool recheck;    /* a lease may have been marked lost before the broker was started */
-    bool has_orders; /* there is something to tell it at once; then it is in pool->orders */
-    bool hung_up;    /* its last connection is closed: perhaps it has just died, so it gets nothing */
-    bool impostor;   /* somebody has been refused who said that it is elsewhere */
-    int64_t epoch;  /* in which it has registered */
-    bool registered_here; /* with this broker process, which knows since then what it has told the box */
-    bool reported_here;   /* the same for its sessions */
-    double heard;   /* monotonic seconds */
-    int64_t seen, registered; /* seconds since 1970, for people */
+    bool connected;  // registered with this broker process and heard of in time
+    bool settled;    // runs no session of a lease that holds nothing there
+    bool accepting;  // takes new sessions, as far as its own administrator is concerned
+    bool known_lost; // its leases are marked lost
+    bool recheck;    // a lease may have been marked lost before the broker was started
+    bool has_orders; // there is something to tell it at once; then it is in pool->orders
+    bool hung_up;    // its last connection is closed: perhaps it has just died, so it gets nothing
+    bool impostor;   // somebody has been refused who said that it is elsewhere
+    int64_t epoch;   // in which it has registered
+    bool
+        registered_here; // with this broker process, which knows since then what it has told the box
+    bool reported_here;  // the same for its sessions
+    double heard;        // monotonic seconds
+    int64_t seen, registered; // seconds since 1970, for people
     uint32_t gpu_count, holders;
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
-    bool stale;        /* `idle` and `roomiest` are to be counted anew */
-    uint32_t idle;     /* exclusive GPUs that nobody holds */
-    uint64_t roomiest; /* most bytes free on a shared GPU */
-    uint32_t scratch_free, scratch_planned, scratch_far; /* of the planner */
+    bool stale;        // `idle` and `roomiest` are to be counted anew
+    uint32_t idle;     // exclusive GPUs that nobody holds
+    uint64_t roomiest; // most bytes free on a shared GPU
+    uint32_t scratch_free, scratch_planned, scratch_far; // of the planner
     bool scratch_match;
 };
 
-/* One GPU of one lease. */
+// One GPU of one lease.
 struct pool_hold {
     struct pool_gpu *gpu;
-    struct pool_box *box; /* where it was when it was granted */
+    struct pool_box *box; // where it was when it was granted
     uint32_t ordinal;
     enum gpu_mode mode;
     uint64_t memory, context;
@@ -128,21 +125,21 @@ struct pool_hold {
 
 struct pool_lease {
     TAILQ_ENTRY(pool_lease) all, waiting, ending;
-    struct queue_class *queue_class; /* while queued */
+    struct queue_class *queue_class; // while queued
     char id[POOL_NAME_MAX];
-    char *key;         /* the caller's name for it, or NULL */
-    int64_t key_owner; /* whose name: KEYS_OF_SCHEDULERS, or a user's number */
+    char *key;         // the caller's name for it, or NULL
+    int64_t key_owner; // whose name: KEYS_OF_SCHEDULERS, or a user's number
     char job[121];
-    char *reason; /* why it ended or ends, or NULL */
+    char *reason; // why it ended or ends, or NULL
     uid_t owner;
     enum lease_state state;
     struct request request;
-    int64_t created, granted, expires, ended; /* seconds since 1970; expires 0: never */
-    int64_t lifetime;                  /* seconds from the grant, 0: until released */
-    int64_t ticket_until;              /* no ticket of it is valid after this, that is known of */
-    int64_t epoch;                     /* in which it was made, see history.h */
-    double deadline;                   /* `expires` on the monotonic clock, 0: never */
-    uint64_t sequence;                 /* order in the queue */
+    int64_t created, granted, expires, ended; // seconds since 1970; expires 0: never
+    int64_t lifetime;                         // seconds from the grant, 0: until released
+    int64_t ticket_until; // no ticket of it is valid after this, that is known of
+    int64_t epoch;        // in which it was made, see history.h
+    double deadline;      // `expires` on the monotonic clock, 0: never
+    uint64_t sequence;    // order in the queue
     size_t hold_count;
     struct pool_hold *holds;
 };
@@ -156,10 +153,10 @@ struct pool {
     struct pool_box **boxes;
     size_t box_count;
     size_t gpu_count;
-    uint64_t generation; /* changes with what could be granted in an empty pool */
+    uint64_t generation; // changes with what could be granted in an empty pool
     void *boxes_by_name, *gpus_by_uuid, *leases_by_id, *leases_by_key, *models;
-    struct lease_list leases; /* all that have not ended */
-    struct lease_list ending; /* those of state LEASE_ENDING */
+    struct lease_list leases; // all that have not ended
+    struct lease_list ending; // those of state LEASE_ENDING
     struct box_list orders;
     size_t lease_count;
     struct queue *queue;
@@ -173,50 +170,50 @@ struct pool_gpu *pool_find_gpu(const struct pool *pool, const char *uuid);
 struct pool_lease *pool_find_lease(const struct pool *pool, const char *id);
 struct pool_lease *pool_find_key(const struct pool *pool, int64_t key_owner, const char *key);
 
-/* Adding fails only for want of memory (NULL) or room in a box (-ENOSPC). */
+// Adding fails only for want of memory (NULL) or room in a box (-ENOSPC).
 struct pool_box *pool_add_box(struct pool *pool, const char *name);
 struct pool_gpu *pool_add_gpu(struct pool *pool, const char *uuid);
 int pool_place_gpu(struct pool_gpu *gpu, struct pool_box *box) __attribute__((warn_unused_result));
 const char *pool_intern_model(struct pool *pool, const char *model);
-/* The box must hold nothing; its GPUs go with it. */
+// The box must hold nothing; its GPUs go with it.
 void pool_remove_box(struct pool *pool, struct pool_box *box);
 
-/* Makes a lease known under its id and key. Takes over `lease` (from lease_new). */
+// Makes a lease known under its id and key. Takes over `lease` (from lease_new).
 int pool_add_lease(struct pool *pool, struct pool_lease *lease) __attribute__((warn_unused_result));
 void pool_remove_lease(struct pool *pool, struct pool_lease *lease);
 
 struct pool_lease *lease_new(void);
 void lease_free(struct pool_lease **lease);
 
-/* The one place where a lease that is in the pool changes its state. */
+// The one place where a lease that is in the pool changes its state.
 void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_state state);
-/* Notes that a box has something to hear. */
+// Notes that a box has something to hear.
 void pool_order(struct pool *pool, struct pool_box *box);
 
-/* Marks a hold as held or not and keeps the counts of GPU and box, and the mode of the GPU. */
+// Marks a hold as held or not and keeps the counts of GPU and box, and the mode of the GPU.
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
 
-/* Counts what is free on a box, where something has changed; placement skips full boxes by it. */
+// Counts what is free on a box, where something has changed; placement skips full boxes by it.
 void box_count_free(struct pool_box *box);
 
-/* Whether it may be granted at all just now. */
+// Whether it may be granted at all just now.
 bool gpu_usable(const struct pool_gpu *gpu);
-/* Whether it could be held in this mode, as far as others that hold it are concerned. */
+// Whether it could be held in this mode, as far as others that hold it are concerned.
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
-/* Bytes that a new share may still take, its context included. */
+// Bytes that a new share may still take, its context included.
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
 
-/* What an administrator may say: the modes, and "auto". */
+// What an administrator may say: the modes, and "auto".
 #define GPU_AUTO "auto"
-/* -EINVAL: it is none. "auto" begins as exclusive. */
+// -EINVAL: it is none. "auto" begins as exclusive.
 int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
     __attribute__((warn_unused_result));
 
 extern const char *const gpu_mode_names[], *const policy_names[], *const lease_state_names[];
-/* Index of `name` in a table above, or -EINVAL. */
+// Index of `name` in a table above, or -EINVAL.
 int pool_parse_name(const char *const *names, const char *name) __attribute__((warn_unused_result));
 
 #endif

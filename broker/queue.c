@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The queue of waiting leases, by class of request. */
+// The queue of waiting leases, by class of request.
 #include "broker/queue.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ void queue_set_possible(struct queue *queue, struct queue_class *entry, bool pos
     entry->impossible = !possible;
 }
 
-/* Puts a class whose head has changed back where its new head belongs. */
+// Puts a class whose head has changed back where its new head belongs.
 static void sort_in(struct queue *queue, struct queue_class *entry)
 {
     uint64_t sequence = TAILQ_FIRST(&entry->waiting)->sequence;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Requests as JSON. */
+// Requests as JSON.
 #include "broker/request.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool read_protection(const json_t *object, bool *privacy)
            (name && !strcmp(name, control_protection_name(CONTROL_PROTECTION_AUTHENTICATE)));
 }
 
-/* A text for each degree of nearness, kept with commas between. */
+// A text for each degree of nearness, kept with commas between.
 static bool read_near(const json_t *object, char near[POOL_NEAR_MAX])
 {
     const json_t *list = json_object_get(object, "near"), *entry;
@@ -178,7 +178,7 @@ json_t *request_to_json(const struct request *request)
     return object;
 }
 
-/* A lease that was released before it was asked for has a request of no parts. */
+// A lease that was released before it was asked for has a request of no parts.
 int request_from_text(const char *text, struct request *request)
 {
     json_t *object = json_loads(text, 0, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Requests as JSON: what the API takes and shows, and what the database keeps. */
+// Requests as JSON: what the API takes and shows, and what the database keeps.
 #ifndef RGPU_BROKER_REQUEST_H
 #define RGPU_BROKER_REQUEST_H
 
@@ -7,20 +7,18 @@
 
 #include "broker/pool.h"
 
-/*
- *     {"gpus": [{"count": 2, "mode": "exclusive"}, {"count": 1, "mode": "shared", "memory": N}],
- *      "policy": "pack", "model": GLOB, "box": GLOB, "locality": GLOB, "min_memory": BYTES,
- *      "min_capability": 80, "near": ["rack1|rack2", "hall3"],
- *      "same_box": false, "different_boxes": false, "protection": "authenticate"|"privacy"}
- *
- * Only "gpus" must be there. -EINVAL with a sentence in why.
- */
+//     {"gpus": [{"count": 2, "mode": "exclusive"}, {"count": 1, "mode": "shared", "memory": N}],
+//      "policy": "pack", "model": GLOB, "box": GLOB, "locality": GLOB, "min_memory": BYTES,
+//      "min_capability": 80, "near": ["rack1|rack2", "hall3"],
+//      "same_box": false, "different_boxes": false, "protection": "authenticate"|"privacy"}
+//
+// Only "gpus" must be there. -EINVAL with a sentence in why.
 int request_from_json(const json_t *object, struct request *request, const char **why)
     __attribute__((warn_unused_result));
 json_t *request_to_json(const struct request *request);
 int request_from_text(const char *text, struct request *request)
     __attribute__((warn_unused_result));
-/* The caller frees it. */
+// The caller frees it.
 char *request_to_text(const struct request *request);
 
 #endif

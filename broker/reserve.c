@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A file that takes up room. */
+// A file that takes up room.
 #include "broker/reserve.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Some hundred leases end with the first; with less than the second beside it a disk is full. */
+// Some hundred leases end with the first; with less than the second beside it a disk is full.
 enum { RESERVE_BYTES = 32 << 20, MARGIN_BYTES = 2 << 20 };
 
 void reserve_init(struct reserve *reserve, const char *path)
@@ -49,7 +49,7 @@ bool reserve_has_margin(const struct reserve *reserve)
     snprintf(directory, sizeof(directory), "%s", reserve->path);
     *strrchr(directory, '/') = '\0';
     if (statvfs(*directory ? directory : "/", &room) < 0)
-        return true; /* a write will tell */
+        return true; // a write will tell
     return (uint64_t)room.f_bavail * room.f_frsize >= MARGIN_BYTES;
 }
 

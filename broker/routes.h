@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The API's routes, by part; each table ends with a row without a pattern. */
+// The API's routes, by part; each table ends with a row without a pattern.
 #ifndef RGPU_BROKER_ROUTES_H
 #define RGPU_BROKER_ROUTES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The API's part on boxes and GPUs: what boxes report, and what administrators steer. */
+// The API's part on boxes and GPUs: what boxes report, and what administrators steer.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static struct pool_box *named_box(struct call *call)
     return box;
 }
 
-/* A GPU by its UUID, or as BOX:INDEX. */
+// A GPU by its UUID, or as BOX:INDEX.
 static struct pool_gpu *named_gpu(struct call *call)
 {
     const char *name = call->arguments[0], *colon = strrchr(name, ':');
@@ -42,7 +42,7 @@ static struct pool_gpu *named_gpu(struct call *call)
     return gpu;
 }
 
-/* ---- looking ---- */
+// ---- looking ----
 
 static void list_boxes(struct call *call)
 {
@@ -92,10 +92,10 @@ static void get_gpu(struct call *call)
         call_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
 }
 
-/* ---- sessions ---- */
+// ---- sessions ----
 
-/* Who asks for sessions wants those of now, and boxes report once in a heartbeat: so each is made to
- * report, by an answer to the report that waits here. Those that do not for so long are stale. */
+// Who asks for sessions wants those of now, and boxes report once in a heartbeat: so each is made to
+// report, by an answer to the report that waits here. Those that do not for so long are stale.
 enum { LOOK_SECONDS = 5 };
 
 static bool all_have_looked(const struct call *call)
@@ -125,8 +125,7 @@ static void add_sessions(const struct call *call, const char *name, const json_t
                          json_t *list)
 {
     const struct pool_box *box = pool_find_box(call->server->broker->pool, name);
-    bool stale = !box || !box->connected ||
-                 box_line(&call->server->lines, name)->look < call->mark;
+    bool stale = !box || !box->connected || box_line(&call->server->lines, name)->look < call->mark;
     json_t *session;
     size_t i;
 
@@ -155,9 +154,9 @@ static void list_sessions(struct call *call)
     call_answer(call, 200, json_pack("{s:o}", "sessions", list));
 }
 
-/* ---- what boxes say ---- */
+// ---- what boxes say ----
 
-/* A box is who has its key, wherever it is; the administrator on this host may stand in for it. */
+// A box is who has its key, wherever it is; the administrator on this host may stand in for it.
 static bool speaks_for(struct call *call)
 {
     const struct identity *who = &call->who;
@@ -169,7 +168,7 @@ static bool speaks_for(struct call *call)
     return false;
 }
 
-/* Until when the oldest ticket was valid that the box may still accept by its own clock. */
+// Until when the oldest ticket was valid that the box may still accept by its own clock.
 static int64_t oldest_ticket(const struct call *call)
 {
     json_int_t skew = json_integer_value(json_object_get(call->body, "clock_skew"));
@@ -226,9 +225,9 @@ static json_t *running_leases(const json_t *sessions)
     return list;
 }
 
-/* The report counts when it arrives. */
+// The report counts when it arrives.
 static enum outcome take_report(struct call *call, struct pool_box *box, const json_t *running,
-                       json_t **restored)
+                                json_t **restored)
 {
     struct server *server = call->server;
     json_t *sessions = json_object_get(call->body, "sessions");
@@ -236,7 +235,7 @@ static enum outcome take_report(struct call *call, struct pool_box *box, const j
     struct box_line *line = box_line(&server->lines, box->name);
     enum outcome error = history_check_sessions(server->broker, box, sessions, call->actor);
 
-    /* It was made after our last answer. */
+    // It was made after our last answer.
     line->look = line->look_told;
     if (!error)
         error = broker_hear(server->broker, box, instance ? instance : "", running,
@@ -250,7 +249,7 @@ static enum outcome take_report(struct call *call, struct pool_box *box, const j
     return error;
 }
 
-/* The answer waits for a command or for the next heartbeat. */
+// The answer waits for a command or for the next heartbeat.
 static void sync_box(struct call *call)
 {
     struct server *server = call->server;
@@ -295,7 +294,7 @@ static void sync_box(struct call *call)
     call_answer(call, 200, answer);
 }
 
-/* ---- what administrators steer ---- */
+// ---- what administrators steer ----
 
 static bool forced(const struct call *call)
 {
@@ -323,8 +322,8 @@ static void drain_box(struct call *call)
     struct pool_box *box = named_box(call);
 
     if (box)
-        answer_box(call, box, broker_drain_box(call->server->broker, box, true, forced(call),
-                                               call->actor));
+        answer_box(call, box,
+                   broker_drain_box(call->server->broker, box, true, forced(call), call->actor));
 }
 
 static void undrain_box(struct call *call)
@@ -341,8 +340,8 @@ static void drain_gpu(struct call *call)
     struct pool_gpu *gpu = named_gpu(call);
 
     if (gpu)
-        answer_gpu(call, gpu, broker_drain_gpu(call->server->broker, gpu, true, forced(call),
-                                               call->actor));
+        answer_gpu(call, gpu,
+                   broker_drain_gpu(call->server->broker, gpu, true, forced(call), call->actor));
 }
 
 static void undrain_gpu(struct call *call)
@@ -362,13 +361,12 @@ static void set_mode(struct call *call)
 
     if (!gpu)
         return;
-    if (gpu_parse_mode(json_string_value(json_object_get(call->body, "mode")), &mode,
-                       &automatic) < 0)
-        call_refuse(call, OUTCOME_BAD_REQUEST,
-                    "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
+    if (gpu_parse_mode(json_string_value(json_object_get(call->body, "mode")), &mode, &automatic) <
+        0)
+        call_refuse(call, OUTCOME_BAD_REQUEST, "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
     else
-        answer_gpu(call, gpu, broker_set_mode(call->server->broker, gpu, mode, automatic,
-                                              call->actor));
+        answer_gpu(call, gpu,
+                   broker_set_mode(call->server->broker, gpu, mode, automatic, call->actor));
 }
 
 static void box_gone(struct call *call)
@@ -400,7 +398,7 @@ static void remove_box(struct call *call)
     call_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
 }
 
-/* Whoever reads this may sign tickets for the box. */
+// Whoever reads this may sign tickets for the box.
 static void box_key(struct call *call)
 {
     struct broker *broker = call->server->broker;

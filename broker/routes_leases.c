@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The API's part on leases and tickets. */
+// The API's part on leases and tickets.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "broker/routes.h"
 #include "broker/view.h"
 
-enum { ENDED_MAX = 1000 }; /* in one answer */
+enum { ENDED_MAX = 1000 }; // in one answer
 
 static bool may_steer(const struct call *call, const struct pool_lease *lease)
 {
@@ -21,14 +21,14 @@ static bool may_steer(const struct call *call, const struct pool_lease *lease)
     return who->admin || who->scheduler || (who->has_uid && who->uid == lease->owner);
 }
 
-/* In whose name space the keys of a caller are: his own, or that of all schedulers. */
+// In whose name space the keys of a caller are: his own, or that of all schedulers.
 static int64_t keys_of(const struct identity *who)
 {
     return who->scheduler || !who->has_uid ? KEYS_OF_SCHEDULERS : (int64_t)who->uid;
 }
 
-/* A caller sees his own keys, and a scheduler's on leases that were taken for him. A scheduler never
- * takes a user's key for one of its own, whatever the user calls it. */
+// A caller sees his own keys, and a scheduler's on leases that were taken for him. A scheduler never
+// takes a user's key for one of its own, whatever the user calls it.
 static bool sees_key(const struct identity *who, int64_t key_owner, int64_t owner)
 {
     if (who->scheduler)
@@ -37,7 +37,7 @@ static bool sees_key(const struct identity *who, int64_t key_owner, int64_t owne
            (key_owner == KEYS_OF_SCHEDULERS || key_owner == (int64_t)who->uid);
 }
 
-/* The lease of a key: a scheduler's for the caller comes before one that he took himself. */
+// The lease of a key: a scheduler's for the caller comes before one that he took himself.
 static struct pool_lease *find_key(const struct call *call, const char *key)
 {
     const struct pool *pool = call->server->broker->pool;
@@ -55,7 +55,7 @@ static json_t *show(const struct call *call, const struct pool_lease *lease)
                      view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
 }
 
-/* ---- acquire ---- */
+// ---- acquire ----
 
 static bool read_acquire(struct call *call, struct acquire *acquire)
 {
@@ -85,7 +85,8 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
     }
     if ((acquire->key && strlen(acquire->key) > 200) || acquire->lifetime < 0 ||
         acquire->lifetime > LIFETIME_MAX) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" is too long, or \"lifetime\" "
+        call_refuse(call, OUTCOME_BAD_REQUEST,
+                    "\"key\" is too long, or \"lifetime\" "
                     "is negative or beyond a hundred years");
         return false;
     }
@@ -94,13 +95,12 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
         return false;
     }
     if (call->server->broker->limits.max_lifetime > 0 &&
-        (acquire->lifetime == 0 ||
-         acquire->lifetime > call->server->broker->limits.max_lifetime))
+        (acquire->lifetime == 0 || acquire->lifetime > call->server->broker->limits.max_lifetime))
         acquire->lifetime = call->server->broker->limits.max_lifetime;
     return true;
 }
 
-/* Ends the call with `body` and a ticket, which is not left in memory. */
+// Ends the call with `body` and a ticket, which is not left in memory.
 static void answer_ticket(struct call *call, json_t *body, char *bundle)
 {
     call_answer_secret(call, 200, body, "ticket", bundle);
@@ -108,7 +108,7 @@ static void answer_ticket(struct call *call, json_t *body, char *bundle)
     free(bundle);
 }
 
-/* Answers with the lease, and with its ticket when one was asked for and it has GPUs. */
+// Answers with the lease, and with its ticket when one was asked for and it has GPUs.
 static void answer_acquire(struct call *call, struct pool_lease *lease, bool with_ticket)
 {
     struct broker *broker = call->server->broker;
@@ -155,7 +155,7 @@ static void acquire_lease(struct call *call)
         answer_acquire(call, lease, acquire.with_ticket);
 }
 
-/* ---- looking ---- */
+// ---- looking ----
 
 static bool key_begins(const struct call *call, const struct pool_lease *lease, const char *prefix)
 {
@@ -163,7 +163,7 @@ static bool key_begins(const struct call *call, const struct pool_lease *lease, 
            !strncmp(lease->key, prefix, strlen(prefix));
 }
 
-/* An ended lease as this caller may see it. */
+// An ended lease as this caller may see it.
 static json_t *show_ended(const struct call *call, json_t *lease)
 {
     int64_t key_owner = json_integer_value(json_object_get(lease, "key_owner"));
@@ -188,8 +188,8 @@ static json_t *list_ended(const struct call *call, int64_t owner)
     return list;
 }
 
-/* Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose. */
-/* The first of those who wait are told why; that looks at every GPU. */
+// Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose.
+// The first of those who wait are told why; that looks at every GPU.
 static json_t *list_lease(const struct call *call, const struct pool_lease *lease, int *explained)
 {
     enum { EXPLAINED_MAX = 25 };
@@ -233,7 +233,7 @@ static bool no_longer_queued(const struct call *call)
     return !lease || lease->state != LEASE_QUEUED;
 }
 
-/* With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up. */
+// With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up.
 static void get_lease(struct call *call)
 {
     struct broker *broker = call->server->broker;
@@ -242,8 +242,7 @@ static void get_lease(struct call *call)
     json_t *ended;
 
     if (lease && lease->state == LEASE_QUEUED && wait > 0 && !call_expired(call)) {
-        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX),
-                  no_longer_queued);
+        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), no_longer_queued);
         return;
     }
     if (lease) {
@@ -257,7 +256,7 @@ static void get_lease(struct call *call)
         call_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", call->arguments[0]);
 }
 
-/* ---- ending ---- */
+// ---- ending ----
 
 static void end_lease(struct call *call, struct pool_lease *lease, const char *reason)
 {
@@ -273,11 +272,12 @@ static void end_lease(struct call *call, struct pool_lease *lease, const char *r
     if (error)
         call_fail(call, error);
     else
-        call_answer(call, 200, json_pack("{s:{s:s, s:s}}", "lease", "id", id, "state",
-                                         lease ? "ending" : "ended"));
+        call_answer(call, 200,
+                    json_pack("{s:{s:s, s:s}}", "lease", "id", id, "state",
+                              lease ? "ending" : "ended"));
 }
 
-/* Releasing twice is no error: who repeats a request that may have got through hears success. */
+// Releasing twice is no error: who repeats a request that may have got through hears success.
 static void answer_if_ended(struct call *call, const char *id, const char *key)
 {
     struct store *store = call->server->broker->store;
@@ -292,8 +292,7 @@ static void answer_if_ended(struct call *call, const char *id, const char *key)
 
 static void delete_lease(struct call *call)
 {
-    struct pool_lease *lease =
-        pool_find_lease(call->server->broker->pool, call->arguments[0]);
+    struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
 
     if (lease)
         end_lease(call, lease, "released");
@@ -303,8 +302,7 @@ static void delete_lease(struct call *call)
 
 static void revoke_lease(struct call *call)
 {
-    struct pool_lease *lease =
-        pool_find_lease(call->server->broker->pool, call->arguments[0]);
+    struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
 
     if (!lease) {
         answer_if_ended(call, call->arguments[0], NULL);
@@ -314,7 +312,7 @@ static void revoke_lease(struct call *call)
     end_lease(call, lease, "revoked");
 }
 
-/* By the caller's key, and also before the acquire has come: then that one will get nothing. */
+// By the caller's key, and also before the acquire has come: then that one will get nothing.
 static void release_key(struct call *call)
 {
     struct broker *broker = call->server->broker;
@@ -368,9 +366,9 @@ static void renew_lease(struct call *call)
         call_answer(call, 200, show(call, lease));
 }
 
-/* ---- tickets ---- */
+// ---- tickets ----
 
-/* "gpus": places in the lease, for a ticket that opens some of its GPUs only. */
+// "gpus": places in the lease, for a ticket that opens some of its GPUs only.
 static bool read_places(struct call *call, const struct pool_lease *lease, bool *chosen)
 {
     const json_t *list = json_object_get(call->body, "gpus"), *place;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The API's part for watching: events, metrics, health, the status page. */
+// The API's part for watching: events, metrics, health, the status page.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +11,14 @@
 #include "broker/time.h"
 #include "common/scope.h"
 
-enum { EVENTS_MAX = 200 }; /* in one answer, which others wait for */
+enum { EVENTS_MAX = 200 }; // in one answer, which others wait for
 
 static bool has_news(const struct call *call)
 {
     return call->server->broker->last_event > call->mark;
 }
 
-/* ?after=SEQUENCE (default: only what is to come), &wait=SECONDS, &limit=N. */
+// ?after=SEQUENCE (default: only what is to come), &wait=SECONDS, &limit=N.
 static void get_events(struct call *call)
 {
     struct broker *broker = call->server->broker;
@@ -27,7 +27,7 @@ static void get_events(struct call *call)
     int64_t limit = call_query_number(call, "limit", EVENTS_MAX);
     json_t *events;
 
-    if (after < 0) /* -N: the last N-1, and what comes */
+    if (after < 0) // -N: the last N-1, and what comes
         after = broker->last_event + 1 + after > 0 ? broker->last_event + 1 + after : 0;
     if (call->waits)
         after = call->mark;
@@ -38,11 +38,11 @@ static void get_events(struct call *call)
     }
     events = store_events(broker->store, after,
                           (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX), -1);
-    call_answer(call, 200, json_pack("{s:o, s:I}", "events", events, "last",
-                                     (json_int_t)broker->last_event));
+    call_answer(call, 200,
+                json_pack("{s:o, s:I}", "events", events, "last", (json_int_t)broker->last_event));
 }
 
-/* ?from=TIME&to=TIME&owner=UID: everybody's for administrators and schedulers, else one's own. */
+// ?from=TIME&to=TIME&owner=UID: everybody's for administrators and schedulers, else one's own.
 static void get_usage(struct call *call)
 {
     const struct identity *who = &call->who;
@@ -60,9 +60,9 @@ static void get_usage(struct call *call)
         call_refuse(call, OUTCOME_BAD_REQUEST, "\"from\" must be before \"to\"");
         return;
     }
-    call_answer(call, 200, json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to",
-                                     (json_int_t)to, "users",
-                                     store_usage(call->server->broker->store, from, to, now, owner)));
+    call_answer(call, 200,
+                json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to", (json_int_t)to,
+                          "users", store_usage(call->server->broker->store, from, to, now, owner)));
 }
 
 static size_t first_row(const struct call *call, const char *name, int64_t standard, int64_t most)
@@ -72,7 +72,7 @@ static size_t first_row(const struct call *call, const char *name, int64_t stand
     return (size_t)(number < 0 ? 0 : number > most ? most : number);
 }
 
-/* ?find=TEXT&limit=ROWS&boxes=FIRST&leases=FIRST..., and &after=EVENT&wait=SECONDS for what is new. */
+// ?find=TEXT&limit=ROWS&boxes=FIRST&leases=FIRST..., and &after=EVENT&wait=SECONDS for what is new.
 static void get_overview(struct call *call)
 {
     enum { ROWS = 25, ROWS_MAX = 100, FIRST_MAX = 1000000 };
@@ -92,11 +92,12 @@ static void get_overview(struct call *call)
         call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
         return;
     }
-    call_answer(call, 200, overview_answer(call->server->overview, call->server->broker,
-                                           call->server->sessions, &query));
+    call_answer(call, 200,
+                overview_answer(call->server->overview, call->server->broker,
+                                call->server->sessions, &query));
 }
 
-/* For schedulers: keys of leases are shown, and requests are tried. */
+// For schedulers: keys of leases are shown, and requests are tried.
 static void post_capacity(struct call *call)
 {
     enum { COUNT_MAX = 64, REQUESTS_MAX = 256 };
@@ -138,8 +139,8 @@ static void get_health(struct call *call)
 
     for (size_t i = 0; i < broker->pool->box_count; i++)
         up += broker->pool->boxes[i]->connected;
-    answer = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status", state->code, "version", RGPU_VERSION,
-                       "tickets", broker->keys.count > 0, "boxes",
+    answer = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I}", "status", state->code, "version",
+                       RGPU_VERSION, "tickets", broker->keys.count > 0, "boxes",
                        (json_int_t)broker->pool->box_count, "boxes_connected", (json_int_t)up,
                        "leases", (json_int_t)broker->pool->lease_count);
     if (storage)
@@ -183,6 +184,6 @@ const struct route watch_routes[] = {
     {EVHTTP_REQ_GET, "/v1/whoami", ALLOW_ANYBODY, get_whoami},
     {EVHTTP_REQ_GET, "/healthz", ALLOW_ANYBODY, get_health},
     {EVHTTP_REQ_GET, "/metrics", ALLOW_READERS, get_metrics},
-    {EVHTTP_REQ_GET, "/", ALLOW_ANYBODY, get_page}, /* what it shows it asks for */
+    {EVHTTP_REQ_GET, "/", ALLOW_ANYBODY, get_page}, // what it shows it asks for
     {0, NULL, 0, NULL},
 };

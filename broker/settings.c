@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The broker's settings. */
+// The broker's settings.
 #include "broker/settings.h"
 
 #include <errno.h>
@@ -27,8 +27,7 @@ const struct config_option settings_table[] = {
                 "wait while another broker has state_dir, then take over; see docs/pool.md"),
     CONFIG_ENUM("broker", "synchronous", S, synchronous, "full", synchronous_words,
                 "full: a grant survives a power cut; normal: faster, it survives a crash"),
-    CONFIG_STRING("broker", "log_level", S, log_level, "info",
-                  "error, warn, info, debug or trace"),
+    CONFIG_STRING("broker", "log_level", S, log_level, "info", "error, warn, info, debug or trace"),
     CONFIG_STRING("tickets", "cluster_key", S, cluster_key, "/etc/rgpu/cluster.key",
                   "key file (mode 0600) from which the keys of all boxes are derived"),
     CONFIG_DURATION("tickets", "lifetime", S, ticket_lifetime, "168h",
@@ -75,8 +74,9 @@ static int refuse(const char *why)
 int settings_check(const struct settings *settings)
 {
     if (settings->away_after / 2 < settings->heartbeat)
-        return refuse("away_after must be twice heartbeat or more: one late report and a box counts "
-                      "as away");
+        return refuse(
+            "away_after must be twice heartbeat or more: one late report and a box counts "
+            "as away");
     if (settings->ticket_lifetime < 1000000)
         return refuse("[tickets] lifetime must be a second or more");
     if (settings->max_ticket_lifetime < settings->ticket_lifetime)

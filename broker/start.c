@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Opening and closing the broker. */
+// Opening and closing the broker.
 #include "broker/start.h"
 
 #include <string.h>
@@ -33,14 +33,14 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
     }
     broker->wall_minus_steady = broker_wall() - (int64_t)broker_steady();
     TAILQ_FOREACH(lease, &broker->pool->leases, all) {
-        if (lease->expires && lease->state == LEASE_QUEUED) /* renewals of those are not written */
+        if (lease->expires && lease->state == LEASE_QUEUED) // renewals of those are not written
             lease->expires = broker_wall() + lease->lifetime;
         if (lease->expires)
             lease->deadline = broker_steady() + (double)(lease->expires - broker_wall());
         if (lease->state == LEASE_QUEUED && queue_join(broker->pool->queue, lease) < 0)
             return OUTCOME_NO_MEMORY;
     }
-    /* Boxes get their whole grace from now on: it was the broker that was away. */
+    // Boxes get their whole grace from now on: it was the broker that was away.
     for (size_t i = 0; i < broker->pool->box_count; i++)
         broker->pool->boxes[i]->heard = broker_steady();
     broker->queue_dirty = true;

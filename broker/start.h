@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Opening the broker: its database, its pool, its history. */
+// Opening the broker: its database, its pool, its history.
 #ifndef RGPU_BROKER_START_H
 #define RGPU_BROKER_START_H
 

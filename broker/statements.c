@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The statements, and the SQL that they stand for. */
+// The statements, and the SQL that they stand for.
 #include "broker/statements.h"
 
 #include <stdio.h>
@@ -10,11 +10,14 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [BEGIN] = {"BEGIN IMMEDIATE", NULL},
     [COMMIT] = {"COMMIT", NULL},
     [ADD_EVENT] = {"INSERT INTO events (time, kind, box, gpu, lease, actor, detail)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)", NULL},
+                   " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                   NULL},
     [PUT_BOX] = {"INSERT INTO boxes ({columns}) VALUES ({values})"
-                 " ON CONFLICT (name) DO UPDATE SET {said}", box_columns},
+                 " ON CONFLICT (name) DO UPDATE SET {said}",
+                 box_columns},
     [PUT_GPU] = {"INSERT INTO gpus ({columns}) VALUES ({values})"
-                 " ON CONFLICT (uuid) DO UPDATE SET {said}", gpu_columns},
+                 " ON CONFLICT (uuid) DO UPDATE SET {said}",
+                 gpu_columns},
     [DELETE_BOX] = {"DELETE FROM boxes WHERE name = ?", NULL},
     [BOX_DRAINED] = {"UPDATE boxes SET drained = ?2 WHERE name = ?1", NULL},
     [GPU_DRAINED] = {"UPDATE gpus SET drained = ?2 WHERE uuid = ?1", NULL},
@@ -26,11 +29,16 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
                      hold_columns},
     [RELEASE_HOLD] = {"UPDATE holds SET held = 0 WHERE lease = ? AND ordinal = ?", NULL},
     [SHIFT_EXPIRY] = {"UPDATE leases SET expires = expires + ?1"
-        " WHERE state <> 'ended' AND expires <> 0", NULL},
+                      " WHERE state <> 'ended' AND expires <> 0",
+                      NULL},
     [TRIM_LEASES] = {"DELETE FROM leases WHERE state = 'ended' AND ended < ?1"
-        " AND ticket_until < ?1", NULL},
-    [TRIM_EVENTS] = {"DELETE FROM events WHERE sequence <= (SELECT max(sequence) FROM events) - ?", NULL},
-    [PROBE] = {"INSERT INTO probe (id, time) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET time = ?1", NULL},
+                     " AND ticket_until < ?1",
+                     NULL},
+    [TRIM_EVENTS] = {"DELETE FROM events WHERE sequence <= (SELECT max(sequence) FROM events) - ?",
+                     NULL},
+    [PROBE] =
+        {"INSERT INTO probe (id, time) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET time = ?1",
+         NULL},
     [LOAD_BOXES] = {"SELECT {columns} FROM boxes ORDER BY name", box_columns},
     [LOAD_GPUS] = {"SELECT {columns} FROM gpus ORDER BY box, number", gpu_columns},
     [LOAD_LEASES] = {"SELECT {columns} FROM leases WHERE state <> 'ended' ORDER BY sequence",
@@ -41,31 +49,40 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [ENDED_BY_ID] = {"SELECT {columns} FROM leases WHERE id = ? AND state = 'ended'",
                      lease_columns},
     [ENDED_BY_KEY] = {"SELECT {columns} FROM leases WHERE key = ?1 AND key_owner = ?2"
-                      " AND state = 'ended'", lease_columns},
+                      " AND state = 'ended'",
+                      lease_columns},
     [ENDED_LIST] = {"SELECT {columns} FROM leases WHERE state = 'ended'"
-                    " AND (?1 < 0 OR owner = ?1) ORDER BY ended DESC LIMIT ?2", lease_columns},
-    /* Of one from an earlier epoch there may be tickets that this database does not know of. */
-    [REVOCATIONS] = {"SELECT DISTINCT id AS lease, iif(epoch < ?3, NULL, ticket_until) AS until FROM leases"
-        " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND state = 'ended' AND"
-        " (ticket_until > ?2 OR (epoch < ?3 AND ticket_until > 0 AND ended > ?4))", NULL},
+                    " AND (?1 < 0 OR owner = ?1) ORDER BY ended DESC LIMIT ?2",
+                    lease_columns},
+    // Of one from an earlier epoch there may be tickets that this database does not know of.
+    [REVOCATIONS] =
+        {"SELECT DISTINCT id AS lease, iif(epoch < ?3, NULL, ticket_until) AS until FROM leases"
+         " JOIN holds ON holds.lease = id WHERE holds.box = ?1 AND state = 'ended' AND"
+         " (ticket_until > ?2 OR (epoch < ?3 AND ticket_until > 0 AND ended > ?4))",
+         NULL},
     [EPOCH] = {"SELECT coalesce(max(epoch), 1) FROM epochs", NULL},
     [ADD_EPOCH] = {"INSERT INTO epochs (epoch, started) VALUES (?, ?)", NULL},
     [ADD_RUN] = {"INSERT INTO runs (id, after_event, started) VALUES (?, ?, ?)", NULL},
     [END_OF_RUN] = {"SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"
-        " ORDER BY number LIMIT 1) FROM runs WHERE id = ?", NULL},
-    /* Memory in MiB, so that sums stay within 64 bits. */
-    [USAGE] = {"SELECT owner, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
-        " sum(span * mib) AS mib_seconds, sum(waited) AS waited FROM (SELECT owner,"
-        " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
-        " max(0, granted - created) AS waited,"
-        " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus,"
-        " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)"
-        " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib FROM leases"
-        " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
-        " AND (?4 < 0 OR owner = ?4)) GROUP BY owner ORDER BY gpu_seconds DESC", NULL},
-    [EVENTS] = {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
-        " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
-        " ORDER BY sequence LIMIT ?2", NULL},
+                    " ORDER BY number LIMIT 1) FROM runs WHERE id = ?",
+                    NULL},
+    // Memory in MiB, so that sums stay within 64 bits.
+    [USAGE] =
+        {"SELECT owner, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
+         " sum(span * mib) AS mib_seconds, sum(waited) AS waited FROM (SELECT owner,"
+         " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
+         " max(0, granted - created) AS waited,"
+         " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus,"
+         " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)"
+         " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib FROM leases"
+         " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
+         " AND (?4 < 0 OR owner = ?4)) GROUP BY owner ORDER BY gpu_seconds DESC",
+         NULL},
+    [EVENTS] =
+        {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
+         " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"
+         " ORDER BY sequence LIMIT ?2",
+         NULL},
 };
 
 enum part { NAMES, PARAMETERS, ASSIGNMENTS };
@@ -73,7 +90,7 @@ enum part { NAMES, PARAMETERS, ASSIGNMENTS };
 static const struct {
     const char *word;
     enum part part;
-    unsigned role; /* of the columns that take part; 0: all */
+    unsigned role; // of the columns that take part; 0: all
 } words[] = {
     {"{columns}", NAMES, 0},
     {"{values}", PARAMETERS, 0},
@@ -95,7 +112,7 @@ static void put_columns(FILE *out, const struct column *columns, enum part part,
     }
 }
 
-/* Writes what a word in braces stands for, and returns how long the word is. */
+// Writes what a word in braces stands for, and returns how long the word is.
 static size_t put_word(FILE *out, const struct statement_text *text, const char *at)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

@@ -1,31 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Every statement that the broker runs on its database. In those of a table of columns.h
- *
- *     {columns}   stands for the names of its columns,
- *     {values}    for the parameters of the same names,
- *     {said}, {changes}   for `name = :name` of those with that role.
- */
+// Every statement that the broker runs on its database. In those of a table of columns.h
+//
+//     {columns}   stands for the names of its columns,
+//     {values}    for the parameters of the same names,
+//     {said}, {changes}   for `name = :name` of those with that role.
 #ifndef RGPU_BROKER_STATEMENTS_H
 #define RGPU_BROKER_STATEMENTS_H
 
 #include "broker/columns.h"
 
 enum statement {
-    BEGIN, COMMIT, ADD_EVENT, PUT_BOX, PUT_GPU, DELETE_BOX, BOX_DRAINED, GPU_DRAINED, GPU_MODE,
-    GPU_PRESENT, INSERT_LEASE, UPDATE_LEASE, INSERT_HOLD, RELEASE_HOLD, SHIFT_EXPIRY, TRIM_LEASES,
-    TRIM_EVENTS, PROBE, LOAD_BOXES, LOAD_GPUS, LOAD_LEASES, HOLDS, LAST_SEQUENCE,
-    LAST_EVENT, ENDED_BY_ID, ENDED_BY_KEY, ENDED_LIST, REVOCATIONS, EVENTS, EPOCH,
-    ADD_EPOCH, ADD_RUN, END_OF_RUN, USAGE,
+    BEGIN,
+    COMMIT,
+    ADD_EVENT,
+    PUT_BOX,
+    PUT_GPU,
+    DELETE_BOX,
+    BOX_DRAINED,
+    GPU_DRAINED,
+    GPU_MODE,
+    GPU_PRESENT,
+    INSERT_LEASE,
+    UPDATE_LEASE,
+    INSERT_HOLD,
+    RELEASE_HOLD,
+    SHIFT_EXPIRY,
+    TRIM_LEASES,
+    TRIM_EVENTS,
+    PROBE,
+    LOAD_BOXES,
+    LOAD_GPUS,
+    LOAD_LEASES,
+    HOLDS,
+    LAST_SEQUENCE,
+    LAST_EVENT,
+    ENDED_BY_ID,
+    ENDED_BY_KEY,
+    ENDED_LIST,
+    REVOCATIONS,
+    EVENTS,
+    EPOCH,
+    ADD_EPOCH,
+    ADD_RUN,
+    END_OF_RUN,
+    USAGE,
     STATEMENT_COUNT
 };
 
 extern const struct statement_text {
     const char *sql;
-    const struct column *columns; /* or NULL */
+    const struct column *columns; // or NULL
 } statement_texts[];
 
-/* The SQL of a statement, to be freed; NULL: no memory. */
+// The SQL of a statement, to be freed; NULL: no memory.
 char *statement_expand(const struct statement_text *text);
 
 #endif

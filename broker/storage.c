@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The state of the broker's storage. */
+// The state of the broker's storage.
 #include "broker/storage.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "broker/time.h"
 #include "common/log.h"
 
-/* A disk that is well is asked now and then, one that is not each second. */
+// A disk that is well is asked now and then, one that is not each second.
 enum { PROBE_SECONDS = 10, SILENT_SECONDS = 10 };
 
 static void note(struct storage *storage, enum outcome error)
@@ -31,7 +31,7 @@ void storage_init(struct storage *storage, const char *path)
     reserve_init(&storage->reserve, path);
     if (reserve_has_margin(&storage->reserve))
         return;
-    /* Leases must end on a full disk too, and for that the database must be opened. */
+    // Leases must end on a full disk too, and for that the database must be opened.
     reserve_give(&storage->reserve);
     note(storage, OUTCOME_DISK_FULL);
 }
@@ -47,13 +47,13 @@ void storage_reserve(struct storage *storage)
 
 void storage_note(struct storage *storage, enum outcome error)
 {
-    /* That leases could end says nothing about room for others. */
+    // That leases could end says nothing about room for others.
     if (error || !storage->disk_full)
         note(storage, error);
 }
 
-/* Room that came free belongs to the reserve first. A small write may find place in the log's file
- * where nothing larger does. */
+// Room that came free belongs to the reserve first. A small write may find place in the log's file
+// where nothing larger does.
 static enum outcome probe(struct storage *storage, struct store *store)
 {
     enum outcome error = outcome_of(reserve_take(&storage->reserve));
@@ -75,7 +75,7 @@ bool storage_has_room(struct storage *storage, struct store *store)
     return !storage->disk_full || probe(storage, store) == 0;
 }
 
-/* A sync that does not come back. */
+// A sync that does not come back.
 static bool is_silent(struct storage *storage, struct store *store)
 {
     uint64_t durable = store_durable(store);

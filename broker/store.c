@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The store: transactions, loading the pool, and each change of it. */
+// The store: transactions, loading the pool, and each change of it.
 #include "broker/store.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 
-/* ---- transactions ---- */
+// ---- transactions ----
 
 enum outcome store_begin(struct store *store)
 {
@@ -57,7 +57,7 @@ void store_rollback(struct store *store)
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* ---- loading ---- */
+// ---- loading ----
 
 static enum outcome load_boxes(struct store *store, struct pool *pool)
 {
@@ -95,7 +95,7 @@ static enum outcome load_gpus(struct store *store, struct pool *pool)
     return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading gpus");
 }
 
-/* Adds a hold. One that was given back is left out where its GPU or box has been removed since. */
+// Adds a hold. One that was given back is left out where its GPU or box has been removed since.
 static enum outcome add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_lease *lease)
 {
     struct pool_hold *holds = realloc(lease->holds, (lease->hold_count + 1) * sizeof(*holds));
@@ -197,7 +197,7 @@ int64_t store_last_event(struct store *store)
     return query_number(store, LAST_EVENT);
 }
 
-/* ---- history ---- */
+// ---- history ----
 
 int64_t store_epoch(struct store *store)
 {
@@ -225,14 +225,17 @@ enum outcome store_end_of_run(struct store *store, const char *id, int64_t *even
     return error;
 }
 
-/* ---- changes ---- */
+// ---- changes ----
 
 enum outcome store_add_event(struct store *store, int64_t now, const struct store_event *event)
 {
     SCOPED_FREE char *detail = event->detail ? json_dumps(event->detail, JSON_COMPACT) : NULL;
 
-    return statement_run(store, ADD_EVENT, "nttttt" "t", now, event->kind, event->box, event->gpu,
-                         event->lease, event->actor, detail ? detail : "{}");
+    return statement_run(store, ADD_EVENT,
+                         "nttttt"
+                         "t",
+                         now, event->kind, event->box, event->gpu, event->lease, event->actor,
+                         detail ? detail : "{}");
 }
 
 enum outcome store_put_box(struct store *store, const struct pool_box *box)
@@ -260,7 +263,8 @@ enum outcome store_set_gpu_drained(struct store *store, const char *uuid, bool d
     return statement_run(store, GPU_DRAINED, "tn", uuid, (int64_t)drained);
 }
 
-enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
+enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode,
+                                bool automatic)
 {
     return statement_run(store, GPU_MODE, "ttn", uuid, gpu_mode_names[mode], (int64_t)automatic);
 }
@@ -276,7 +280,7 @@ enum outcome store_insert_lease(struct store *store, const struct pool_lease *le
 }
 
 enum outcome store_update_lease(struct store *store, const struct pool_lease *lease,
-                       enum lease_state state, const char *reason, int64_t now)
+                                enum lease_state state, const char *reason, int64_t now)
 {
     struct pool_lease changed = *lease;
 

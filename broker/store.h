@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The broker's database: beside the files of the store nothing knows SQL. Every change happens between
- * store_begin and store_commit and writes exactly one event; nothing counts before store_commit has
- * returned OUTCOME_DONE, and nobody is told before it is durable. What goes wrong is logged where it
- * occurs.
- */
+// The broker's database: beside the files of the store nothing knows SQL. Every change happens between
+// store_begin and store_commit and writes exactly one event; nothing counts before store_commit has
+// returned OUTCOME_DONE, and nobody is told before it is durable. What goes wrong is logged where it
+// occurs.
 #ifndef RGPU_BROKER_STORE_H
 #define RGPU_BROKER_STORE_H
 
@@ -15,9 +13,9 @@
 
 struct store;
 
-/* Opens or creates the database at `path` and brings its schema up to date. A damaged one is
- * refused with -EUCLEAN. `full_sync`: commits become durable soon after they were made; else they
- * count as durable at once, in the kernel's hands. */
+// Opens or creates the database at `path` and brings its schema up to date. A damaged one is
+// refused with -EUCLEAN. `full_sync`: commits become durable soon after they were made; else they
+// count as durable at once, in the kernel's hands.
 enum outcome store_open(const char *path, bool full_sync, struct store **store)
     __attribute__((warn_unused_result));
 void store_close(struct store **store);
@@ -26,43 +24,43 @@ enum outcome store_begin(struct store *store) __attribute__((warn_unused_result)
 enum outcome store_commit(struct store *store) __attribute__((warn_unused_result));
 void store_rollback(struct store *store);
 
-/* Commits so far, and how many of them survive a power cut. Any number become durable with one sync
- * of the disk, which nothing here waits for. */
+// Commits so far, and how many of them survive a power cut. Any number become durable with one sync
+// of the disk, which nothing here waits for.
 uint64_t store_committed(struct store *store);
 uint64_t store_durable(struct store *store);
-int store_durable_fd(const struct store *store); /* readable when there are more, an eventfd; or -1 */
+int store_durable_fd(const struct store *store); // readable when there are more, an eventfd; or -1
 void store_await_durable(struct store *store);
 
-/* ---- copies, also while a broker has the database open; they log what they find ---- */
+// ---- copies, also while a broker has the database open; they log what they find ----
 
-/* A copy of one moment at `copy`, which takes the place of a file of that name once it is complete and
- * sound. */
+// A copy of one moment at `copy`, which takes the place of a file of that name once it is complete and
+// sound.
 int store_backup(const char *path, const char *copy) __attribute__((warn_unused_result));
-/* -EUCLEAN: the database is damaged, or does not hold what the broker promises. */
+// -EUCLEAN: the database is damaged, or does not hold what the broker promises.
 int store_check(const char *path) __attribute__((warn_unused_result));
 
-/* ---- reading everything at start ---- */
+// ---- reading everything at start ----
 
-/* Fills the pool with boxes, GPUs, and leases that have not ended. */
+// Fills the pool with boxes, GPUs, and leases that have not ended.
 enum outcome store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
-uint64_t store_last_sequence(struct store *store); /* highest queue sequence so far */
+uint64_t store_last_sequence(struct store *store); // highest queue sequence so far
 
-/* ---- history (history.h) ---- */
+// ---- history (history.h) ----
 
 int64_t store_epoch(struct store *store);
 enum outcome store_add_epoch(struct store *store, int64_t epoch, int64_t now)
     __attribute__((warn_unused_result));
 enum outcome store_add_run(struct store *store, const char *id, int64_t after_event, int64_t now)
     __attribute__((warn_unused_result));
-/* The last event of a run before the present one. OUTCOME_NOT_FOUND: there was none of that id. */
+// The last event of a run before the present one. OUTCOME_NOT_FOUND: there was none of that id.
 enum outcome store_end_of_run(struct store *store, const char *id, int64_t *event)
     __attribute__((warn_unused_result));
 
-/* ---- changes ---- */
+// ---- changes ----
 
 struct store_event {
-    const char *kind, *box, *gpu, *lease, *actor; /* box, gpu, lease may be NULL */
-    json_t *detail;                               /* borrowed, may be NULL */
+    const char *kind, *box, *gpu, *lease, *actor; // box, gpu, lease may be NULL
+    json_t *detail;                               // borrowed, may be NULL
 };
 
 enum outcome store_add_event(struct store *store, int64_t now, const struct store_event *event)
@@ -71,48 +69,50 @@ enum outcome store_put_box(struct store *store, const struct pool_box *box)
     __attribute__((warn_unused_result));
 enum outcome store_put_gpu(struct store *store, const struct pool_gpu *gpu)
     __attribute__((warn_unused_result));
-enum outcome store_delete_box(struct store *store, const char *name) __attribute__((warn_unused_result));
+enum outcome store_delete_box(struct store *store, const char *name)
+    __attribute__((warn_unused_result));
 enum outcome store_set_box_drained(struct store *store, const char *box, bool drained)
     __attribute__((warn_unused_result));
 enum outcome store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
     __attribute__((warn_unused_result));
-enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode, bool automatic)
-    __attribute__((warn_unused_result));
+enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode,
+                                bool automatic) __attribute__((warn_unused_result));
 enum outcome store_set_gpu_present(struct store *store, const char *uuid, bool present)
     __attribute__((warn_unused_result));
 enum outcome store_insert_lease(struct store *store, const struct pool_lease *lease)
     __attribute__((warn_unused_result));
-/* Writes again what changes of a lease that is there, which is to be in that state. */
+// Writes again what changes of a lease that is there, which is to be in that state.
 enum outcome store_update_lease(struct store *store, const struct pool_lease *lease,
-                       enum lease_state state, const char *reason, int64_t now)
+                                enum lease_state state, const char *reason, int64_t now)
     __attribute__((warn_unused_result));
 enum outcome store_insert_hold(struct store *store, const char *lease, const struct pool_hold *hold)
     __attribute__((warn_unused_result));
 enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
     __attribute__((warn_unused_result));
-/* Moves the end of every live lease by `seconds`: the wall clock was changed under us. */
-enum outcome store_shift_expiry(struct store *store, int64_t seconds) __attribute__((warn_unused_result));
-/* Writes something, to know whether that can be done. */
+// Moves the end of every live lease by `seconds`: the wall clock was changed under us.
+enum outcome store_shift_expiry(struct store *store, int64_t seconds)
+    __attribute__((warn_unused_result));
+// Writes something, to know whether that can be done.
 enum outcome store_probe(struct store *store, int64_t now) __attribute__((warn_unused_result));
-/* Forgets leases that ended before `before` and all but the last `keep` events. */
+// Forgets leases that ended before `before` and all but the last `keep` events.
 enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
     __attribute__((warn_unused_result));
 
-/* ---- reading what is no longer in memory; NULL when there is nothing or on error ---- */
+// ---- reading what is no longer in memory; NULL when there is nothing or on error ----
 
-/* One ended lease by id or by key, as the API shows it, with its key and "key_owner". */
+// One ended lease by id or by key, as the API shows it, with its key and "key_owner".
 json_t *store_ended_lease(struct store *store, const char *id);
 json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
-/* By owner what leases held from `from` to `to`, [{"owner":, "leases":, "gpu_hours":, "memory_gib_hours":,
- * "waited_seconds":}]: as far as ended leases are kept. */
+// By owner what leases held from `from` to `to`, [{"owner":, "leases":, "gpu_hours":, "memory_gib_hours":,
+// "waited_seconds":}]: as far as ended leases are kept.
 json_t *store_usage(struct store *store, int64_t from, int64_t to, int64_t now, int64_t owner);
-/* Leases that ended while tickets for the box may still be valid, [{"lease":, "until":}]: until after
- * `oldest`; without "until", where nobody knows, those of before `epoch` that ended after
- * `ended_after`. */
+// Leases that ended while tickets for the box may still be valid, [{"lease":, "until":}]: until after
+// `oldest`; without "until", where nobody knows, those of before `epoch` that ended after
+// `ended_after`.
 json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
                           int64_t ended_after);
-/* Events after `after`, at most `limit`. `owner` >= 0: only those of his leases. */
+// Events after `after`, at most `limit`. `owner` >= 0: only those of his leases.
 json_t *store_events(struct store *store, int64_t after, size_t limit, int64_t owner);
 int64_t store_last_event(struct store *store);
 

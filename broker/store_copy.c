@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Copies of the database while it is in use, and whether one holds what the broker promises. */
+// Copies of the database while it is in use, and whether one holds what the broker promises.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { PATIENCE_MS = 10000, PAGES_AT_ONCE = 1000 };
 
-/* Each gives a sentence for every row that breaks a promise. */
+// Each gives a sentence for every row that breaks a promise.
 static const char *const promises[] = {
     "SELECT 'a row of ' || \"table\" || ' refers to nothing in ' || parent FROM pragma_foreign_key_check",
     "SELECT 'GPU ' || gpu || ' is granted exclusively ' || count(*) || ' times' FROM holds"
@@ -47,7 +47,7 @@ static int open_to_read(const char *path, sqlite3 **database)
     return code == SQLITE_OK ? 0 : -EIO;
 }
 
-/* Says what a statement gives; `good` is the one row that is none. How many there were, or -EUCLEAN. */
+// Says what a statement gives; `good` is the one row that is none. How many there were, or -EUCLEAN.
 static int tell_rows(sqlite3 *database, const char *path, const char *sql, const char *good)
 {
     sqlite3_stmt *statement;
@@ -83,8 +83,9 @@ static int check_schema(sqlite3 *database, const char *path)
     if (version == known)
         return 0;
     if (version > 0 && version < known)
-        log_info("%s: schema=%d is of an earlier version; the broker brings it to %d when it starts",
-                 path, version, known);
+        log_info(
+            "%s: schema=%d is of an earlier version; the broker brings it to %d when it starts",
+            path, version, known);
     else
         log_error("%s: schema=%d is none that this program knows (1 to %d)", path, version, known);
     return version > 0 && version < known ? 1 : -EUCLEAN;
@@ -99,8 +100,9 @@ int store_check(const char *path)
         found = tell_rows(database, path, "PRAGMA integrity_check", "ok");
     if (!error && found == 0)
         schema = check_schema(database, path);
-    /* An earlier schema may lack what the promises speak of. */
-    for (size_t i = 0; !error && !found && !schema && i < sizeof(promises) / sizeof(*promises); i++) {
+    // An earlier schema may lack what the promises speak of.
+    for (size_t i = 0; !error && !found && !schema && i < sizeof(promises) / sizeof(*promises);
+         i++) {
         int more = tell_rows(database, path, promises[i], NULL);
         found = more < 0 ? more : found + more;
     }
@@ -123,7 +125,7 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
     if (backup)
         sqlite3_backup_finish(backup);
     if (code == SQLITE_DONE)
-        /* The copy is one file, without a log beside it. */
+        // The copy is one file, without a log beside it.
         code = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
     return code == SQLITE_OK ? 0 : code == SQLITE_FULL ? -ENOSPC : -EIO;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Makes the write-ahead log durable and moves it into the database, in a thread for each. */
+// Makes the write-ahead log durable and moves it into the database, in a thread for each.
 #include "broker/store_log.h"
 
 #include <errno.h>
@@ -15,35 +15,34 @@
 #include "common/log.h"
 #include "common/scope.h"
 
-/*
- * From WANTED pages on the thread copies them. While it does, commits append more, so a steady
- * stream of them could keep it from ever being done, and only a log that was copied whole begins
- * anew. At URGENT pages a commit therefore copies what is left itself, when nothing can be added,
- * unless the thread is at it; at LIMIT pages it waits for the thread first.
- */
+// From WANTED pages on the thread copies them. While it does, commits append more, so a steady
+// stream of them could keep it from ever being done, and only a log that was copied whole begins
+// anew. At URGENT pages a commit therefore copies what is left itself, when nothing can be added,
+// unless the thread is at it; at LIMIT pages it waits for the thread first.
 enum { WANTED_PAGES = 1000, URGENT_PAGES = 4000, LIMIT_PAGES = 8000 };
 
-/* What a log that begins anew keeps of its file. */
+// What a log that begins anew keeps of its file.
 #define KEEP_SIZE "PRAGMA journal_size_limit = 16777216"
 
 struct store_log {
-    sqlite3 *writer;   /* the store's connection */
-    sqlite3 *database; /* the thread's */
+    sqlite3 *writer;   // the store's connection
+    sqlite3 *database; // the thread's
     pthread_t thread, syncer;
-    pthread_mutex_t copying; /* one of the two at a time */
-    pthread_mutex_t lock;    /* of what follows */
+    pthread_mutex_t copying; // one of the two at a time
+    pthread_mutex_t lock;    // of what follows
     pthread_cond_t wake, sync, synced;
     bool running, syncing, wanted, stop;
-    int file, news; /* the log itself, and the eventfd; -1 unless `durable` */
+    int file, news; // the log itself, and the eventfd; -1 unless `durable`
     uint64_t committed, durable;
 };
 
-/* Of the calling thread's connection. A connection that has not read the schema answers OK and does
- * nothing, with -1 pages: that must never go unseen. */
+// Of the calling thread's connection. A connection that has not read the schema answers OK and does
+// nothing, with -1 pages: that must never go unseen.
 static void checkpoint(sqlite3 *database)
 {
     int pages = -1, copied = -1;
-    int code = sqlite3_wal_checkpoint_v2(database, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
+    int code =
+        sqlite3_wal_checkpoint_v2(database, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
 
     if (code == SQLITE_OK && pages < 0)
         log_error("database: the log is not moved into the database: no log is open");
@@ -76,15 +75,15 @@ static void *run(void *context)
     return NULL;
 }
 
-/*
- * After a sync that failed it is not known what is on disk, and another one may report success all the
- * same. Nobody has been told of what was not synced, so the broker can end, and start anew from what is
- * there.
- */
+// After a sync that failed it is not known what is on disk, and another one may report success all the
+// same. Nobody has been told of what was not synced, so the broker can end, and start anew from what is
+// there.
 static void give_up(void)
 {
-    log_error("database: sync of the log failed: error=\"%s\"; the broker ends, and starts anew from "
-              "what is on disk", strerror(errno));
+    log_error(
+        "database: sync of the log failed: error=\"%s\"; the broker ends, and starts anew from "
+        "what is on disk",
+        strerror(errno));
     _exit(1);
 }
 
@@ -110,7 +109,7 @@ static void *sync_commits(void *context)
         self->durable = target;
         pthread_cond_broadcast(&self->synced);
         if (write(self->news, &one, sizeof(one)) < 0)
-            log_debug("the eventfd is full"); /* then it is readable */
+            log_debug("the eventfd is full"); // then it is readable
     }
     pthread_mutex_unlock(&self->lock);
     return NULL;
@@ -133,7 +132,7 @@ static void ask_for_checkpoint(struct store_log *self)
     pthread_cond_signal(&self->wake);
 }
 
-/* In the writer's thread, after each commit. */
+// In the writer's thread, after each commit.
 static int after_commit(void *context, sqlite3 *database, const char *name, int pages)
 {
     struct store_log *self = context;
@@ -156,7 +155,7 @@ static int read_schema(sqlite3 *database)
     return sqlite3_exec(database, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 }
 
-/* SQLite locks no bytes of this file, so that another descriptor of it does no harm. */
+// SQLite locks no bytes of this file, so that another descriptor of it does no harm.
 static int open_file(struct store_log *self, const char *path)
 {
     char name[4096];
@@ -168,7 +167,7 @@ static int open_file(struct store_log *self, const char *path)
     return self->file < 0 || self->news < 0 ? -errno : 0;
 }
 
-/* Signals are for the main thread. */
+// Signals are for the main thread.
 static int start_threads(struct store_log *self, bool durable)
 {
     sigset_t all, before;

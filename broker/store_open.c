@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Opening the database: its soundness, its schema, its statements. */
+// Opening the database: its soundness, its schema, its statements.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 
 static enum outcome execute(struct store *store, const char *sql)
 {
-    return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? OUTCOME_DONE
-                                                                             : store_report(store, sql);
+    return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? OUTCOME_DONE
+               : store_report(store, sql);
 }
 
 static enum outcome read_number(struct store *store, const char *sql, int64_t *number)
@@ -52,8 +53,8 @@ static enum outcome check_integrity(struct store *store)
     return error;
 }
 
-/* Before foreign keys are in force: a step that makes a table anew would else empty those that
- * refer to it. */
+// Before foreign keys are in force: a step that makes a table anew would else empty those that
+// refer to it.
 static enum outcome migrate(struct store *store)
 {
     int64_t count = sizeof(migrations) / sizeof(migrations[0]), version = 0;
@@ -62,8 +63,8 @@ static enum outcome migrate(struct store *store)
     if (error)
         return error;
     if (version > count) {
-        log_error("database: schema=%lld is newer than this program's %lld",
-                  (long long)version, (long long)count);
+        log_error("database: schema=%lld is newer than this program's %lld", (long long)version,
+                  (long long)count);
         return OUTCOME_FAILED;
     }
     for (; !error && version < count; version++) {
@@ -92,8 +93,8 @@ enum outcome store_open(const char *path, bool full_sync, struct store **out)
 
     if (!store)
         return OUTCOME_NO_MEMORY;
-    if (sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                        NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+        SQLITE_OK) {
         error = store_report(store, path);
         goto close;
     }
@@ -101,7 +102,7 @@ enum outcome store_open(const char *path, bool full_sync, struct store **out)
     sqlite3_busy_timeout(store->database, 500);
     error = execute(store, "PRAGMA journal_mode = WAL");
     if (!error)
-        error = execute(store, "PRAGMA synchronous = NORMAL"); /* store_log.c syncs commits */
+        error = execute(store, "PRAGMA synchronous = NORMAL"); // store_log.c syncs commits
     if (!error)
         error = check_integrity(store);
     if (!error)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Reading what is no longer in memory: leases that have ended, and events. */
+// Reading what is no longer in memory: leases that have ended, and events.
 #include "broker/store.h"
 #include "broker/store_run.h"
 
@@ -58,12 +58,12 @@ json_t *store_usage(struct store *store, int64_t from, int64_t to, int64_t now, 
 
     while (sqlite3_step(row) == SQLITE_ROW)
         json_array_append_new(
-            list, json_pack("{s:I, s:I, s:f, s:f, s:I}", "owner",
-                            (json_int_t)row_number(row, "owner"), "leases",
-                            (json_int_t)row_number(row, "leases"), "gpu_hours",
-                            (double)row_number(row, "gpu_seconds") / 3600, "memory_gib_hours",
-                            (double)row_number(row, "mib_seconds") / 1024 / 3600, "waited_seconds",
-                            (json_int_t)row_number(row, "waited")));
+            list,
+            json_pack("{s:I, s:I, s:f, s:f, s:I}", "owner", (json_int_t)row_number(row, "owner"),
+                      "leases", (json_int_t)row_number(row, "leases"), "gpu_hours",
+                      (double)row_number(row, "gpu_seconds") / 3600, "memory_gib_hours",
+                      (double)row_number(row, "mib_seconds") / 1024 / 3600, "waited_seconds",
+                      (json_int_t)row_number(row, "waited")));
     sqlite3_reset(row);
     return list;
 }
@@ -80,7 +80,8 @@ static json_t *revocation_to_json(sqlite3_stmt *row)
 json_t *store_revocations(struct store *store, const char *box, int64_t oldest, int64_t epoch,
                           int64_t ended_after)
 {
-    sqlite3_stmt *row = statement_query(store, REVOCATIONS, "tnnn", box, oldest, epoch, ended_after);
+    sqlite3_stmt *row =
+        statement_query(store, REVOCATIONS, "tnnn", box, oldest, epoch, ended_after);
     json_t *list = json_array();
 
     while (sqlite3_step(row) == SQLITE_ROW)

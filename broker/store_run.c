@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Statements: prepared once, bound, run, and their rows read. */
+// Statements: prepared once, bound, run, and their rows read.
 #include "broker/store_run.h"
 
 #include <errno.h>
@@ -14,25 +14,19 @@ static enum outcome meaning_of(int code)
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
-    case SQLITE_DONE:
-        return OUTCOME_DONE;
-    case SQLITE_FULL:
-        return OUTCOME_DISK_FULL;
+    case SQLITE_DONE: return OUTCOME_DONE;
+    case SQLITE_FULL: return OUTCOME_DISK_FULL;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return OUTCOME_DATABASE_BUSY;
+    case SQLITE_LOCKED: return OUTCOME_DATABASE_BUSY;
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return OUTCOME_DATABASE_DAMAGED;
-    case SQLITE_CONSTRAINT:
-        return OUTCOME_DATABASE_REFUSES;
-    case SQLITE_NOMEM:
-        return OUTCOME_NO_MEMORY;
+    case SQLITE_NOTADB: return OUTCOME_DATABASE_DAMAGED;
+    case SQLITE_CONSTRAINT: return OUTCOME_DATABASE_REFUSES;
+    case SQLITE_NOMEM: return OUTCOME_NO_MEMORY;
     }
     return OUTCOME_FAILED;
 }
 
-/* Why the last write to the log failed, which SQLite does not say where it is no plain ENOSPC. */
+// Why the last write to the log failed, which SQLite does not say where it is no plain ENOSPC.
 static int log_errno(struct store *store)
 {
     sqlite3_file *file = NULL;
@@ -44,7 +38,7 @@ static int log_errno(struct store *store)
     return number;
 }
 
-/* Over a quota or a limit is as full as full. */
+// Over a quota or a limit is as full as full.
 enum outcome store_report(struct store *store, const char *what)
 {
     int code = sqlite3_extended_errcode(store->database);
@@ -57,7 +51,7 @@ enum outcome store_report(struct store *store, const char *what)
     return error ? error : OUTCOME_FAILED;
 }
 
-/* ---- preparing and binding ---- */
+// ---- preparing and binding ----
 
 static enum outcome prepare(struct store *store, int number)
 {
@@ -129,7 +123,7 @@ enum outcome statement_run(struct store *store, enum statement number, const cha
     return finish(store, number);
 }
 
-/* The place of a parameter, 0 where the statement has none of that name. */
+// The place of a parameter, 0 where the statement has none of that name.
 static int place_of(sqlite3_stmt *statement, const char *name)
 {
     char parameter[64];
@@ -138,7 +132,8 @@ static int place_of(sqlite3_stmt *statement, const char *name)
     return sqlite3_bind_parameter_index(statement, parameter);
 }
 
-static enum outcome bind_column(sqlite3_stmt *statement, const struct column *column, const void *thing)
+static enum outcome bind_column(sqlite3_stmt *statement, const struct column *column,
+                                const void *thing)
 {
     int place = place_of(statement, column->name);
     struct column_value value;
@@ -159,7 +154,7 @@ static enum outcome bind_column(sqlite3_stmt *statement, const struct column *co
 }
 
 enum outcome statement_run_with(struct store *store, enum statement number, const void *thing,
-                       const char *lease)
+                                const char *lease)
 {
     sqlite3_stmt *statement = store->statements[number];
     enum outcome error = OUTCOME_DONE;
@@ -175,7 +170,7 @@ enum outcome statement_run_with(struct store *store, enum statement number, cons
     return finish(store, number);
 }
 
-/* ---- rows ---- */
+// ---- rows ----
 
 static int column_of(sqlite3_stmt *row, const char *name)
 {
@@ -184,7 +179,7 @@ static int column_of(sqlite3_stmt *row, const char *name)
     for (int i = 0; i < count; i++)
         if (!strcmp(sqlite3_column_name(row, i), name))
             return i;
-    abort(); /* the name is in the code, not in any input */
+    abort(); // the name is in the code, not in any input
 }
 
 static const char *text_at(sqlite3_stmt *row, int place)
@@ -218,7 +213,8 @@ static struct column_value value_of(sqlite3_stmt *row, const struct column *colu
     return (struct column_value){.text = text_at(row, place)};
 }
 
-enum outcome row_read(sqlite3_stmt *row, const struct column *columns, struct pool *pool, void *thing)
+enum outcome row_read(sqlite3_stmt *row, const struct column *columns, struct pool *pool,
+                      void *thing)
 {
     enum outcome error = OUTCOME_DONE;
 

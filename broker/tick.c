@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What happens because time passes. */
+// What happens because time passes.
 #include "broker/holder.h"
 #include "broker/tick.h"
 
@@ -7,16 +7,14 @@
 #include "broker/time.h"
 #include "common/log.h"
 
-/* A lease that could not be renewed, since the broker was away, lives at least so long after that. */
+// A lease that could not be renewed, since the broker was away, lives at least so long after that.
 enum { GRACE_SECONDS = 60 };
 
-/* The broker looks every second (broker/http.c). It was away if it did not look for this long. */
+// The broker looks every second (broker/http.c). It was away if it did not look for this long.
 #define AWAY_ITSELF_SECONDS 2.0
 
-/*
- * Boxes and clients that were not heard because the broker itself did not run (it was stopped, or
- * its host slept) have done nothing wrong: their time goes on where it stood.
- */
+// Boxes and clients that were not heard because the broker itself did not run (it was stopped, or
+// its host slept) have done nothing wrong: their time goes on where it stood.
 static void forgive_own_absence(struct broker *broker)
 {
     double now = broker_steady(), absent = now - broker->last_tick;
@@ -35,7 +33,7 @@ static void forgive_own_absence(struct broker *broker)
     broker->last_tick = now;
 }
 
-/* A wall clock that is set must neither end leases early nor keep them for ever. */
+// A wall clock that is set must neither end leases early nor keep them for ever.
 static void watch_clock(struct broker *broker)
 {
     int64_t offset = broker_wall() - (int64_t)broker_steady();
@@ -74,11 +72,13 @@ static void expire_leases(struct broker *broker)
     }
 }
 
-/* Marks the leases of a box that has fallen silent as lost: it is not known what still runs there. */
+// Marks the leases of a box that has fallen silent as lost: it is not known what still runs there.
 static void lose_box(struct broker *broker, struct pool_box *box)
 {
     json_t *lost = json_array();
-    struct change change = {.kind = "box.away", .actor = "broker", .box = box,
+    struct change change = {.kind = "box.away",
+                            .actor = "broker",
+                            .box = box,
                             .detail = json_pack("{s:o}", "leases", lost)};
     struct pool_lease *lease;
     enum outcome error = broker_begin(broker, &change);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Tickets out of leases: one token for each box of the lease. */
+// Tickets out of leases: one token for each box of the lease.
 #include "broker/tickets.h"
 
 #include <errno.h>
@@ -59,8 +59,9 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
     }
 }
 
-static enum outcome add_line(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
-                    const struct pool_box *box, int64_t until, FILE *out)
+static enum outcome add_line(struct broker *broker, const struct pool_lease *lease,
+                             const bool *chosen, const struct pool_box *box, int64_t until,
+                             FILE *out)
 {
     struct ticket_keyring ring;
     struct ticket ticket;
@@ -77,8 +78,8 @@ static enum outcome add_line(struct broker *broker, const struct pool_lease *lea
     return OUTCOME_DONE;
 }
 
-enum outcome broker_write_ticket(struct broker *broker, const struct pool_lease *lease, const bool *chosen,
-                        int64_t until, char **bundle)
+enum outcome broker_write_ticket(struct broker *broker, const struct pool_lease *lease,
+                                 const bool *chosen, int64_t until, char **bundle)
 {
     char *text = NULL;
     size_t size = 0;
@@ -105,8 +106,9 @@ enum outcome broker_write_ticket(struct broker *broker, const struct pool_lease 
     return OUTCOME_DONE;
 }
 
-enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease, const bool *chosen,
-                        int64_t seconds, const char *actor, char **bundle)
+enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease,
+                                 const bool *chosen, int64_t seconds, const char *actor,
+                                 char **bundle)
 {
     struct change change = {.kind = "ticket.issued", .actor = actor, .lease = lease};
     int64_t before = lease->ticket_until;
@@ -120,16 +122,16 @@ enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease
     if (seconds < 0 || seconds > broker->limits.max_ticket_seconds)
         return OUTCOME_TOO_LONG;
     until = broker_wall() + (seconds ? seconds : broker->limits.ticket_seconds);
-    /* Before any ticket is out, the database knows until when boxes must refuse it. */
+    // Before any ticket is out, the database knows until when boxes must refuse it.
     if (until > before)
         lease->ticket_until = until;
     change.detail = json_pack("{s:I}", "until", (json_int_t)until);
     error = broker_begin(broker, &change);
     if (!error)
-        error = broker_commit(broker,
-                              store_update_lease(broker->store, lease, lease->state,
-                                                 lease->reason, 0),
-                              &change);
+        error =
+            broker_commit(broker,
+                          store_update_lease(broker->store, lease, lease->state, lease->reason, 0),
+                          &change);
     if (error) {
         lease->ticket_until = before;
         return error;

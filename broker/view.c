@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The pool as JSON. */
+// The pool as JSON.
 #include "broker/view.h"
 
 #include "broker/columns.h"
@@ -69,8 +69,8 @@ json_t *view_gpu(const struct pool_gpu *gpu)
 
 static json_t *view_hold(const struct pool_hold *hold)
 {
-    json_t *object = json_pack("{s:I, s:s}", "index", (json_int_t)hold->gpu->index, "model",
-                               hold->gpu->model);
+    json_t *object =
+        json_pack("{s:I, s:s}", "index", (json_int_t)hold->gpu->index, "model", hold->gpu->model);
 
     columns_show(hold_columns, COLUMN_SHOWN, hold, object);
     return object;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Signatures of requests to the broker. */
+// Signatures of requests to the broker.
 #include "common/api_auth.h"
 
 #include <errno.h>

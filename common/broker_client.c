@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A blocking client of the broker: addresses, authentication, requests and refusals. */
+// A blocking client of the broker: addresses, authentication, requests and refusals.
 #include "common/broker_client.h"
 
 #include <errno.h>
@@ -24,15 +24,15 @@
 
 struct broker_client {
     char *address;
-    char *addresses;   /* with commas between: a broker and its standby */
-    size_t address_at; /* where the present one begins there */
+    char *addresses;   // with commas between: a broker and its standby
+    size_t address_at; // where the present one begins there
     struct endpoint endpoint;
     char *munge_socket;
     struct ticket_key key;
     bool has_key;
-    char *broker_user; /* to whom munge hands the secret of a request */
-    bool may_look;     /* the last request changes nothing */
-    bool is_signed;    /* the last request; then these prove its answer */
+    char *broker_user; // to whom munge hands the secret of a request
+    bool may_look;     // the last request changes nothing
+    bool is_signed;    // the last request; then these prove its answer
     uint8_t secret[SHA256_SIZE];
     char nonce[API_NONCE_TEXT];
     unsigned timeout_ms;
@@ -59,9 +59,9 @@ const char *broker_client_address(const struct broker_client *client)
     return client->address ? client->address : "";
 }
 
-/* ---- opening ---- */
+// ---- opening ----
 
-/* The word of this number (from 0) in the first line of the address file that has any. */
+// The word of this number (from 0) in the first line of the address file that has any.
 static char *word_from_file(int number)
 {
     SCOPED_FILE FILE *file = fopen(BROKER_ADDRESS_FILE, "re");
@@ -126,7 +126,7 @@ static int load_key(struct broker_client *client, const char *option)
     return 0;
 }
 
-/* Takes the address after the present one, the first after the last; false where it is the only one. */
+// Takes the address after the present one, the first after the last; false where it is the only one.
 static bool try_next(struct broker_client *client)
 {
     const char *all = client->addresses, *at = all + client->address_at;
@@ -146,12 +146,15 @@ static int set_address(struct broker_client *client, const char *option)
     if (client->addresses)
         client->address = strndup(client->addresses, strcspn(client->addresses, ","));
     if (!client->address)
-        return broker_client_explain(client, -ENOENT, "no broker is known: set RGPU_BROKER to "
-                                     "host:port or unix:/path, or write it to "
-                                     BROKER_ADDRESS_FILE);
+        return broker_client_explain(
+            client, -ENOENT,
+            "no broker is known: set RGPU_BROKER to "
+            "host:port or unix:/path, or write it to " BROKER_ADDRESS_FILE);
     if (endpoint_parse(client->address, BROKER_PORT, &client->endpoint) < 0)
-        return broker_client_explain(client, -EINVAL, "%s is no address of a broker: host:port or "
-                                     "unix:/path", client->address);
+        return broker_client_explain(client, -EINVAL,
+                                     "%s is no address of a broker: host:port or "
+                                     "unix:/path",
+                                     client->address);
     return 0;
 }
 
@@ -191,7 +194,7 @@ void broker_client_close(struct broker_client **pointer)
     *pointer = NULL;
 }
 
-/* ---- authentication ---- */
+// ---- authentication ----
 
 static int authorize_key(struct broker_client *client, const char *text, const char *body_digest,
                          char **header)
@@ -209,8 +212,10 @@ static int authorize_key(struct broker_client *client, const char *text, const c
     api_signature_print(&signature, line);
     memcpy(client->secret, client->key.secret, sizeof(client->secret));
     client->is_signed = true;
-    return asprintf(header, "Authorization: Rgpu %s\r\nContent-SHA256: %s\r\n", line,
-                    body_digest) < 0 ? -ENOMEM : 0;
+    return asprintf(header, "Authorization: Rgpu %s\r\nContent-SHA256: %s\r\n", line, body_digest) <
+                   0
+               ? -ENOMEM
+               : 0;
 }
 
 static int find_uid(struct broker_client *client, uid_t *uid)
@@ -220,15 +225,17 @@ static int find_uid(struct broker_client *client, uid_t *uid)
     unsigned long number = strtoul(client->broker_user, &end, 10);
 
     if (!entry && (end == client->broker_user || *end))
-        return broker_client_explain(client, -EINVAL, "the broker's user %s is not known here: set "
-                                     "broker_user (RGPU_BROKER_USER, or the second word of "
-                                     BROKER_ADDRESS_FILE ") to its number at the broker",
-                                     client->broker_user);
+        return broker_client_explain(
+            client, -EINVAL,
+            "the broker's user %s is not known here: set "
+            "broker_user (RGPU_BROKER_USER, or the second word of " BROKER_ADDRESS_FILE
+            ") to its number at the broker",
+            client->broker_user);
     *uid = entry ? entry->pw_uid : (uid_t)number;
     return 0;
 }
 
-/* What the request is, and a secret for its answer, for the broker's eyes only. */
+// What the request is, and a secret for its answer, for the broker's eyes only.
 static munge_err_t seal_request(struct broker_client *client, munge_ctx_t context, uid_t broker,
                                 const char *text, char **credential)
 {
@@ -267,15 +274,17 @@ static int authorize_munge(struct broker_client *client, const char *text, const
         client->is_signed = true;
         strcpy(client->nonce, API_MUNGE_NONCE);
         error = asprintf(header, "Authorization: Munge %s\r\nContent-SHA256: %s\r\n", credential,
-                         body_digest) < 0 ? -ENOMEM : 0;
+                         body_digest) < 0
+                    ? -ENOMEM
+                    : 0;
     }
     munge_ctx_destroy(context);
     free(credential);
     return error;
 }
 
-/* Over a unix socket the kernel tells who we are. Without munge the request goes unsigned, which is
- * enough to look, where the broker lets anybody. */
+// Over a unix socket the kernel tells who we are. Without munge the request goes unsigned, which is
+// enough to look, where the broker lets anybody.
 static int authorize(struct broker_client *client, const char *method, const char *path,
                      const char *body, char **header)
 {
@@ -292,19 +301,20 @@ static int authorize(struct broker_client *client, const char *method, const cha
                            : authorize_munge(client, text, digest, header);
 }
 
-/* ---- calling ---- */
+// ---- calling ----
 
 static int explain_failure(struct broker_client *client, int error)
 {
     switch (error) {
-    case -ENOMEM:
-        return error;
+    case -ENOMEM: return error;
     case -ETIMEDOUT:
         return broker_client_explain(client, error, "the broker at %s does not answer in time",
                                      client->address);
     case -EHOSTUNREACH:
-        return broker_client_explain(client, error, "the host of the broker at %s is not known or "
-                                     "not reachable", client->address);
+        return broker_client_explain(client, error,
+                                     "the host of the broker at %s is not known or "
+                                     "not reachable",
+                                     client->address);
     case -ECONNREFUSED:
     case -ENOENT:
     case -EACCES:
@@ -334,9 +344,9 @@ static int refusal_errno(long status, const char *code)
     return -EREMOTEIO;
 }
 
-/* ---- secrets in answers, which over TCP are sealed for us ---- */
+// ---- secrets in answers, which over TCP are sealed for us ----
 
-/* Replaces "sealed_NAME" by NAME. */
+// Replaces "sealed_NAME" by NAME.
 static int unseal(struct broker_client *client, json_t *answer, const char *name)
 {
     char member[64], *text;
@@ -360,7 +370,7 @@ static int unseal(struct broker_client *client, json_t *answer, const char *name
     return error;
 }
 
-/* An answer that nothing proves has no ticket that could be believed. */
+// An answer that nothing proves has no ticket that could be believed.
 static int take_secrets(struct broker_client *client, json_t *answer)
 {
     static const char *const names[] = {"ticket", "keys"};
@@ -375,25 +385,26 @@ static int take_secrets(struct broker_client *client, json_t *answer)
     return error;
 }
 
-/* An answer without proof may come from anybody, so it counts neither as a refusal nor as a grant. Only
- * "the credentials are wrong" (401) comes without: the broker then shares no secret with the asker by
- * which it could prove anything. */
+// An answer without proof may come from anybody, so it counts neither as a refusal nor as a grant. Only
+// "the credentials are wrong" (401) comes without: the broker then shares no secret with the asker by
+// which it could prove anything.
 static int check_proof(struct broker_client *client, const struct http_answer *got)
 {
     if (client->endpoint.is_unix || got->status == 401)
         return 0;
     if (!client->is_signed)
         return got->status < 300 && !client->may_look
-                   ? broker_client_explain(client, -EACCES, "this needs munge, or a shared key") : 0;
+                   ? broker_client_explain(client, -EACCES, "this needs munge, or a shared key")
+                   : 0;
     if (api_is_proven(client->secret, client->nonce, got->status, got->body, got->size, got->proof))
         return 0;
-    return broker_client_explain(client, -EPROTO, "what answers at %s does not prove that it is the "
+    return broker_client_explain(client, -EPROTO,
+                                 "what answers at %s does not prove that it is the "
                                  "broker: its key or its user (broker_user) is another",
                                  client->address);
 }
 
-static int read_answer(struct broker_client *client, const struct http_answer *got,
-                       json_t **answer)
+static int read_answer(struct broker_client *client, const struct http_answer *got, json_t **answer)
 {
     json_t *object;
     int status = got->status, unproven = check_proof(client, got);
@@ -425,7 +436,7 @@ static int read_answer(struct broker_client *client, const struct http_answer *g
 }
 
 static int perform_once(struct broker_client *client, unsigned timeout_ms, const char *method,
-                   const char *path, const char *body, json_t **answer)
+                        const char *path, const char *body, json_t **answer)
 {
     struct http_request request = {.method = method, .path = path, .body = body};
     struct http_answer got = {0};
@@ -445,7 +456,7 @@ static int perform_once(struct broker_client *client, unsigned timeout_ms, const
     return error;
 }
 
-/* Whoever is not there has not heard of it, so another one may be asked, once each. */
+// Whoever is not there has not heard of it, so another one may be asked, once each.
 static int perform(struct broker_client *client, unsigned timeout_ms, const char *method,
                    const char *path, const char *body, json_t **answer)
 {
@@ -470,7 +481,7 @@ int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, co
         return broker_client_explain(client, -ENOMEM, "no memory");
     error = perform(client, timeout_ms, method, path, text, answer);
     if (error == -EACCES && !strcmp(client->code, "restarted")) {
-        /* A broker refuses signatures that are not younger than its own start, in seconds. The next second's is. */
+        // A broker refuses signatures that are not younger than its own start, in seconds. The next second's is.
         struct timespec pause = {.tv_sec = 1};
         nanosleep(&pause, NULL);
         error = perform(client, timeout_ms, method, path, text, answer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The broker's client: leases and tickets, on top of broker_client_call. */
+// The broker's client: leases and tickets, on top of broker_client_call.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/scope.h"
 #include "common/units.h"
 
-/* ---- constraints ---- */
+// ---- constraints ----
 
 // "8.0", or "8" for it.
 static int set_capability(json_t *request, const char *text)
@@ -69,8 +69,7 @@ int broker_request_constrain(json_t *request, const char *text, char *bad, size_
 
     if (!copy)
         return -ENOMEM;
-    for (char *word = strtok_r(copy, ",", &position); word;
-         word = strtok_r(NULL, ",", &position)) {
+    for (char *word = strtok_r(copy, ",", &position); word; word = strtok_r(NULL, ",", &position)) {
         char *value = strchr(word, '=');
         if (value)
             *value++ = '\0';
@@ -82,7 +81,7 @@ int broker_request_constrain(json_t *request, const char *text, char *bad, size_
     return 0;
 }
 
-/* ---- leases ---- */
+// ---- leases ----
 
 int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, char *bad,
                            size_t size)
@@ -111,7 +110,8 @@ int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, c
 }
 
 // Every answer about a lease names the lease and its state; one that does not is not a broker's.
-static int read_lease(struct broker_client *client, const json_t *answer, struct broker_lease *lease)
+static int read_lease(struct broker_client *client, const json_t *answer,
+                      struct broker_lease *lease)
 {
     const json_t *object = json_object_get(answer, "lease");
     const char *id = json_string_value(json_object_get(object, "id"));
@@ -140,8 +140,8 @@ int broker_client_acquire(struct broker_client *client, const struct broker_acqu
     if (error)
         return error;
     body = json_pack("{s:o, s:I, s:I, s:b, s:b}", "request", request, "owner",
-                     (json_int_t)acquire->owner, "lifetime", (json_int_t)acquire->lifetime,
-                     "queue", acquire->queue, "ticket", acquire->ticket);
+                     (json_int_t)acquire->owner, "lifetime", (json_int_t)acquire->lifetime, "queue",
+                     acquire->queue, "ticket", acquire->ticket);
     if (acquire->key)
         json_object_set_new(body, "key", json_string(acquire->key));
     if (acquire->job)

@@ -151,20 +151,13 @@ static int set_value(const struct config_option *option, const char *text, void 
     void *field = field_of(option, settings);
 
     switch (option->type) {
-    case CONFIG_TYPE_BOOL:
-        return parse_bool(text, field);
-    case CONFIG_TYPE_INT:
-        return parse_integer(option, text, field);
-    case CONFIG_TYPE_SIZE:
-        return parse_size(option, text, field);
-    case CONFIG_TYPE_DURATION:
-        return parse_duration(option, text, field);
-    case CONFIG_TYPE_STRING:
-        return set_string(field, text);
-    case CONFIG_TYPE_ENUM:
-        return parse_choice(option, text, field);
-    case CONFIG_TYPE_LIST:
-        return set_list(field, text);
+    case CONFIG_TYPE_BOOL: return parse_bool(text, field);
+    case CONFIG_TYPE_INT: return parse_integer(option, text, field);
+    case CONFIG_TYPE_SIZE: return parse_size(option, text, field);
+    case CONFIG_TYPE_DURATION: return parse_duration(option, text, field);
+    case CONFIG_TYPE_STRING: return set_string(field, text);
+    case CONFIG_TYPE_ENUM: return parse_choice(option, text, field);
+    case CONFIG_TYPE_LIST: return set_list(field, text);
     }
     return -EINVAL;
 }
@@ -187,24 +180,18 @@ static void expected_size(const struct config_option *option, char *text, size_t
 static void expected_text(const struct config_option *option, char *text, size_t size)
 {
     switch (option->type) {
-    case CONFIG_TYPE_BOOL:
-        snprintf(text, size, "yes or no");
-        return;
+    case CONFIG_TYPE_BOOL: snprintf(text, size, "yes or no"); return;
     case CONFIG_TYPE_INT:
         snprintf(text, size, "a number from %lld to %lld", (long long)option->min,
                  (long long)option->max);
         return;
-    case CONFIG_TYPE_SIZE:
-        expected_size(option, text, size);
-        return;
+    case CONFIG_TYPE_SIZE: expected_size(option, text, size); return;
     case CONFIG_TYPE_DURATION:
         snprintf(text, size, "%sa time with its unit such as 500us, 20ms, 5s or 2min",
                  option->zero ? "0 or " : "");
         return;
     case CONFIG_TYPE_STRING:
-    case CONFIG_TYPE_LIST:
-        snprintf(text, size, "text");
-        return;
+    case CONFIG_TYPE_LIST: snprintf(text, size, "text"); return;
     case CONFIG_TYPE_ENUM: {
         size_t used = (size_t)snprintf(text, size, "one of");
         for (int i = 0; option->choices[i] && used < size; i++)
@@ -465,17 +452,13 @@ void config_clear(const struct config_option *table, void *settings)
 static size_t field_size(enum config_type type)
 {
     switch (type) {
-    case CONFIG_TYPE_BOOL:
-        return sizeof(bool);
-    case CONFIG_TYPE_ENUM:
-        return sizeof(int);
+    case CONFIG_TYPE_BOOL: return sizeof(bool);
+    case CONFIG_TYPE_ENUM: return sizeof(int);
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_SIZE:
-    case CONFIG_TYPE_DURATION:
-        return sizeof(uint64_t);
+    case CONFIG_TYPE_DURATION: return sizeof(uint64_t);
     case CONFIG_TYPE_STRING:
-    case CONFIG_TYPE_LIST:
-        return sizeof(void *);
+    case CONFIG_TYPE_LIST: return sizeof(void *);
     }
     return 0;
 }

@@ -66,7 +66,10 @@ struct config_option {
                 __VA_ARGS__)
 #define CONFIG_LIST(section, name, type, field, def, help, ...) \
     CONFIG_ROW_(section, name, CONFIG_TYPE_LIST, type, field, def, help, __VA_ARGS__)
-#define CONFIG_END { .section = NULL }
+#define CONFIG_END \
+    { \
+        .section = NULL \
+    }
 
 // Fills SETTINGS (zeroed by the caller) with the defaults.
 int config_defaults(const struct config_option *table, void *settings)

@@ -17,20 +17,13 @@ static void command_line_name(const struct config_option *option, char *text, si
 static const char *value_word(const struct config_option *option)
 {
     switch (option->type) {
-    case CONFIG_TYPE_BOOL:
-        return "yes|no";
-    case CONFIG_TYPE_INT:
-        return "NUMBER";
-    case CONFIG_TYPE_SIZE:
-        return "SIZE";
-    case CONFIG_TYPE_DURATION:
-        return "TIME";
-    case CONFIG_TYPE_STRING:
-        return "TEXT";
-    case CONFIG_TYPE_ENUM:
-        return "WORD";
-    case CONFIG_TYPE_LIST:
-        return "LIST";
+    case CONFIG_TYPE_BOOL: return "yes|no";
+    case CONFIG_TYPE_INT: return "NUMBER";
+    case CONFIG_TYPE_SIZE: return "SIZE";
+    case CONFIG_TYPE_DURATION: return "TIME";
+    case CONFIG_TYPE_STRING: return "TEXT";
+    case CONFIG_TYPE_ENUM: return "WORD";
+    case CONFIG_TYPE_LIST: return "LIST";
     }
     return "";
 }
@@ -96,18 +89,13 @@ static bool same_value(const struct config_option *option, const void *a, const 
     const char *y = (const char *)b + option->offset;
 
     switch (option->type) {
-    case CONFIG_TYPE_BOOL:
-        return *(const bool *)x == *(const bool *)y;
-    case CONFIG_TYPE_ENUM:
-        return *(const int *)x == *(const int *)y;
+    case CONFIG_TYPE_BOOL: return *(const bool *)x == *(const bool *)y;
+    case CONFIG_TYPE_ENUM: return *(const int *)x == *(const int *)y;
     case CONFIG_TYPE_INT:
     case CONFIG_TYPE_SIZE:
-    case CONFIG_TYPE_DURATION:
-        return *(const uint64_t *)x == *(const uint64_t *)y;
-    case CONFIG_TYPE_STRING:
-        return same_text(*(char *const *)x, *(char *const *)y);
-    case CONFIG_TYPE_LIST:
-        return same_list(*(char *const *const *)x, *(char *const *const *)y);
+    case CONFIG_TYPE_DURATION: return *(const uint64_t *)x == *(const uint64_t *)y;
+    case CONFIG_TYPE_STRING: return same_text(*(char *const *)x, *(char *const *)y);
+    case CONFIG_TYPE_LIST: return same_list(*(char *const *const *)x, *(char *const *const *)y);
     }
     return true;
 }

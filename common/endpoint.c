@@ -196,8 +196,8 @@ static struct sockaddr_un unix_address(const struct endpoint *endpoint)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    snprintf(address.sun_path, sizeof(address.sun_path), "%.*s",
-             (int)sizeof(address.sun_path) - 1, endpoint->host);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.*s", (int)sizeof(address.sun_path) - 1,
+             endpoint->host);
     return address;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Fault points, armed by the environment variable RGPU_FAULT. */
+// Fault points, armed by the environment variable RGPU_FAULT.
 #include "common/fault.h"
 
 #include <errno.h>
@@ -85,14 +85,9 @@ int fault_hit(const char *point)
             continue;
         log_warn("fault: point=%s reached=%u", point, fault->reached);
         switch (fault->action) {
-        case FAULT_KILL:
-            raise(SIGKILL);
-            break;
-        case FAULT_STOP:
-            raise(SIGSTOP);
-            break;
-        case FAULT_FAIL:
-            return fault->error;
+        case FAULT_KILL: raise(SIGKILL); break;
+        case FAULT_STOP: raise(SIGSTOP); break;
+        case FAULT_FAIL: return fault->error;
         }
     }
     return 0;

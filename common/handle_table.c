@@ -23,14 +23,14 @@ static const uint32_t NO_INDEX = UINT32_MAX;
 struct slot {
     _Atomic uint64_t handle; // 0: not in use
     _Atomic(void *) object;
-    uint32_t generation;     // of the last handle minted here
+    uint32_t generation; // of the last handle minted here
     uint32_t next_free;
 };
 
 struct handle_table {
     pthread_mutex_t lock; // everything but lookups
     unsigned domain;
-    uint32_t used;        // indexes below this were minted at least once
+    uint32_t used; // indexes below this were minted at least once
     // Oldest first: an index rests as long as possible before it comes back.
     uint32_t free_head, free_tail;
     _Atomic(struct slot *) chunks[CHUNKS];

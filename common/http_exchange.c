@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* One request over HTTP on a connection of its own. */
+// One request over HTTP on a connection of its own.
 #include "common/http_exchange.h"
 #include "common/api_auth.h"
 
@@ -19,8 +19,8 @@ enum { CONNECT_MAX_MS = 5000, HEAD_MAX = 65536 };
 
 struct exchange {
     int fd;
-    int64_t deadline; /* monotonic milliseconds */
-    char *text;       /* what has arrived, with a zero behind it */
+    int64_t deadline; // monotonic milliseconds
+    char *text;       // what has arrived, with a zero behind it
     size_t size, room;
 };
 
@@ -70,7 +70,7 @@ static int send_request(const struct exchange *exchange, const struct http_reque
     return error;
 }
 
-/* Not realloc: a ticket may be in it. */
+// Not realloc: a ticket may be in it.
 static int grow(struct exchange *exchange)
 {
     size_t room = exchange->room ? exchange->room * 2 : 16384;
@@ -91,14 +91,14 @@ static int grow(struct exchange *exchange)
     return 0;
 }
 
-/* 1: something has arrived; 0: the peer has closed. */
+// 1: something has arrived; 0: the peer has closed.
 static int receive(struct exchange *exchange)
 {
     int error = exchange->size == exchange->room ? grow(exchange) : 0;
 
     while (!error) {
-        ssize_t n = recv(exchange->fd, exchange->text + exchange->size,
-                         exchange->room - exchange->size, 0);
+        ssize_t n =
+            recv(exchange->fd, exchange->text + exchange->size, exchange->room - exchange->size, 0);
         if (n >= 0) {
             exchange->size += (size_t)n;
             exchange->text[exchange->size] = '\0';
@@ -109,7 +109,7 @@ static int receive(struct exchange *exchange)
     return error;
 }
 
-/* Where the body begins; 0 while the head is not complete. */
+// Where the body begins; 0 while the head is not complete.
 static size_t head_size(const struct exchange *exchange)
 {
     const char *end = exchange->text ? strstr(exchange->text, "\r\n\r\n") : NULL;
@@ -148,7 +148,7 @@ static int read_head(const struct exchange *exchange, size_t head, struct http_a
         return -EPROTO;
     if (proof)
         snprintf(answer->proof, sizeof(answer->proof), "%.*s", (int)strcspn(proof, "\r"), proof);
-    *length = SIZE_MAX; /* until the peer closes */
+    *length = SIZE_MAX; // until the peer closes
     if (!value)
         return 0;
     number = strtoull(value, &end, 10);
@@ -172,7 +172,7 @@ static int take_body(struct exchange *exchange, size_t head, size_t length,
     if (length == SIZE_MAX)
         length = exchange->size - head;
     if (exchange->size - head < length)
-        return -EPROTO; /* closed in the middle */
+        return -EPROTO; // closed in the middle
     answer->body = malloc(length + 1);
     if (!answer->body)
         return -ENOMEM;
@@ -205,8 +205,8 @@ int http_exchange(const struct endpoint *endpoint, unsigned timeout_ms,
     int error;
 
     memset(answer, 0, sizeof(*answer));
-    exchange.fd = endpoint_connect(
-        endpoint, (int)(timeout_ms < CONNECT_MAX_MS ? timeout_ms : CONNECT_MAX_MS));
+    exchange.fd = endpoint_connect(endpoint, (int)(timeout_ms < CONNECT_MAX_MS ? timeout_ms
+                                                                               : CONNECT_MAX_MS));
     if (exchange.fd < 0)
         return exchange.fd;
     error = send_request(&exchange, request);

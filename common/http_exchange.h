@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* One request to an HTTP server and its answer, within a deadline: all that the broker's client
- * needs, without the start-up time of a large library in every step of a cluster. */
+// One request to an HTTP server and its answer, within a deadline: all that the broker's client
+// needs, without the start-up time of a large library in every step of a cluster.
 #ifndef RGPU_COMMON_HTTP_EXCHANGE_H
 #define RGPU_COMMON_HTTP_EXCHANGE_H
 
@@ -12,20 +12,20 @@
 
 struct http_request {
     const char *method, *path;
-    const char *host;    /* as in the Host header */
-    const char *headers; /* complete lines, each with its \r\n; may be "" */
-    const char *body;    /* may be "" */
+    const char *host;    // as in the Host header
+    const char *headers; // complete lines, each with its \r\n; may be ""
+    const char *body;    // may be ""
 };
 
 struct http_answer {
     int status;
-    char *body; /* ends in a zero; the caller frees it, overwriting what is secret */
+    char *body; // ends in a zero; the caller frees it, overwriting what is secret
     size_t size;
-    char proof[128]; /* the value of Authentication-Info, or "" */
+    char proof[128]; // the value of Authentication-Info, or ""
 };
 
-/* -ETIMEDOUT, -EHOSTUNREACH (the name is not known), another -errno of the connection, -EPROTO (not
- * HTTP as the broker speaks it), -EMSGSIZE. */
+// -ETIMEDOUT, -EHOSTUNREACH (the name is not known), another -errno of the connection, -EPROTO (not
+// HTTP as the broker speaks it), -EMSGSIZE.
 int http_exchange(const struct endpoint *endpoint, unsigned timeout_ms,
                   const struct http_request *request, struct http_answer *answer)
     __attribute__((warn_unused_result));

@@ -47,7 +47,8 @@ int ledger_create(int *fd)
     // A worker must not be able to make the supervisor's mapping end early.
     err = ftruncate(made, sizeof(*ledger)) ||
                   fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-              ? -errno : 0;
+              ? -errno
+              : 0;
     if (!err)
         err = ledger_map(made, &ledger);
     if (!err) {

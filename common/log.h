@@ -52,8 +52,8 @@ void log_write(enum log_level level, const char *format, ...)
     } while (0)
 
 #define log_error(...) log_at(LOG_LEVEL_ERROR, __VA_ARGS__)
-#define log_warn(...)  log_at(LOG_LEVEL_WARN, __VA_ARGS__)
-#define log_info(...)  log_at(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_warn(...) log_at(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...) log_at(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_LEVEL_DEBUG, __VA_ARGS__)
 #define log_trace(...) log_at(LOG_LEVEL_TRACE, __VA_ARGS__)
 

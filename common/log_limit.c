@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Bounds on how often a line is logged. */
+// Bounds on how often a line is logged.
 #include "common/log_limit.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "common/scope.h"
 
-/* One lock for all: a line that is left out is the cheap case, and holds it for a moment. */
+// One lock for all: a line that is left out is the cheap case, and holds it for a moment.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool log_limit_take(struct log_limit *limit, uint64_t *left_out)

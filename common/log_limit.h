@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Log lines that a peer can cause as often as it likes: some of them are written, the others only
- * counted. The next line that is written says how many were left out.
- *
- *     static struct log_limit refused = LOG_LIMIT(5, 60);
- *     log_limited(&refused, LOG_LEVEL_WARN, "client refused: peer=%s", peer);
- */
+// Log lines that a peer can cause as often as it likes: some of them are written, the others only
+// counted. The next line that is written says how many were left out.
+//
+//     static struct log_limit refused = LOG_LIMIT(5, 60);
+//     log_limited(&refused, LOG_LEVEL_WARN, "client refused: peer=%s", peer);
 #ifndef RGPU_COMMON_LOG_LIMIT_H
 #define RGPU_COMMON_LOG_LIMIT_H
 
@@ -13,17 +11,20 @@
 
 #include "common/log.h"
 
-/* Any thread may use one. It lives as long as the program, or is used by one thread only. */
+// Any thread may use one. It lives as long as the program, or is used by one thread only.
 struct log_limit {
-    uint32_t burst, seconds; /* that many lines in that time */
-    uint32_t written;              /* in this stretch of time */
+    uint32_t burst, seconds; // that many lines in that time
+    uint32_t written;        // in this stretch of time
     uint64_t left_out;
-    int64_t since; /* monotonic seconds when the stretch began */
+    int64_t since; // monotonic seconds when the stretch began
 };
 
-#define LOG_LIMIT(burst_, seconds_) {.burst = (burst_), .seconds = (seconds_)}
+#define LOG_LIMIT(burst_, seconds_) \
+    { \
+        .burst = (burst_), .seconds = (seconds_) \
+    }
 
-/* Whether a line may be written, and how many were left out before it. */
+// Whether a line may be written, and how many were left out before it.
 bool log_limit_take(struct log_limit *limit, uint64_t *left_out);
 
 #define log_limited(limit, level, format, ...) \

@@ -48,7 +48,8 @@ void metrics_put_histogram(FILE *out, const char *name, const char *help,
     metrics_describe(out, name, "histogram", help);
     for (int i = 0; i < HISTOGRAM_BOUNDS; i++) {
         count += histogram->counts[i];
-        fprintf(out, "rgpu_%s_bucket{le=\"%g\"} %llu\n", name, bounds[i], (unsigned long long)count);
+        fprintf(out, "rgpu_%s_bucket{le=\"%g\"} %llu\n", name, bounds[i],
+                (unsigned long long)count);
     }
     count += histogram->counts[HISTOGRAM_BOUNDS];
     fprintf(out, "rgpu_%s_bucket{le=\"+Inf\"} %llu\nrgpu_%s_sum %.17g\nrgpu_%s_count %llu\n", name,
@@ -95,9 +96,12 @@ static int read_stat(struct process_figures *out)
         fclose(file);
     }
     // Fields 3 to 24 of proc(5).
-    return after && sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                                      " %*s %*s %*s %*s %lf %lf %lf", &out->start_ticks,
-                           &out->virtual_bytes, &out->resident_pages) == 3 ? 0 : -1;
+    return after && sscanf(after + 1,
+                           " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+                           " %*s %*s %*s %*s %lf %lf %lf",
+                           &out->start_ticks, &out->virtual_bytes, &out->resident_pages) == 3
+               ? 0
+               : -1;
 }
 
 static double count_files(void)

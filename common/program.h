@@ -10,9 +10,9 @@
 
 struct program_about {
     const char *name;
-    unsigned protocol;   // whose version --version names as well, or 0
-    const char *usage;   // what --help says
-    void (*more)(void);  // says what follows it, or NULL
+    unsigned protocol;                    // whose version --version names as well, or 0
+    const char *usage;                    // what --help says
+    void (*more)(void);                   // says what follows it, or NULL
     const struct config_option *settings; // for --print-config, or NULL
     bool settings_are_options;            // --help lists them
 };

@@ -73,8 +73,8 @@ static inline void scope_end_lock(pthread_mutex_t **mutex)
 #define SCOPED_LOCK(mutex) SCOPED_LOCK_NAMED_(mutex, __COUNTER__)
 #define SCOPED_LOCK_NAMED_(mutex, number) SCOPED_LOCK_AS_(mutex, number)
 #define SCOPED_LOCK_AS_(mutex, number) \
-    pthread_mutex_t *scoped_lock_##number __attribute__((cleanup(scope_end_lock), unused)) = \
-        scope_begin_lock(mutex)
+    pthread_mutex_t *scoped_lock_##number \
+        __attribute__((cleanup(scope_end_lock), unused)) = scope_begin_lock(mutex)
 
 // The pointer that VARIABLE holds, which is NULL from then on and frees or closes nothing.
 #define scoped_take(variable) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Encryption of secrets for the signer of a request. */
+// Encryption of secrets for the signer of a request.
 #include "common/seal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define TAG CHACHA_POLY1305_DIGEST_SIZE
 
-/* A key that serves for one answer, so that the cipher's own nonce may stay zero. */
+// A key that serves for one answer, so that the cipher's own nonce may stay zero.
 static void start(struct chacha_poly1305_ctx *context, const uint8_t secret[SHA256_SIZE],
                   const char *nonce)
 {
@@ -30,8 +30,7 @@ static void start(struct chacha_poly1305_ctx *context, const uint8_t secret[SHA2
     explicit_bzero(key, sizeof(key));
 }
 
-int seal_text(const uint8_t secret[SHA256_SIZE], const char *nonce, const char *text,
-              char **sealed)
+int seal_text(const uint8_t secret[SHA256_SIZE], const char *nonce, const char *text, char **sealed)
 {
     struct chacha_poly1305_ctx context;
     size_t size = strlen(text);
@@ -60,12 +59,11 @@ static int open_bytes(const uint8_t secret[SHA256_SIZE], const char *nonce, uint
     chacha_poly1305_digest(&context, TAG, tag);
     explicit_bzero(&context, sizeof(context));
     text[size - TAG] = '\0';
-    return secret_equal(tag, bytes + size - TAG, TAG) && !memchr(text, '\0', size - TAG)
-               ? 0 : -EBADMSG;
+    return secret_equal(tag, bytes + size - TAG, TAG) && !memchr(text, '\0', size - TAG) ? 0
+                                                                                         : -EBADMSG;
 }
 
-int seal_open(const uint8_t secret[SHA256_SIZE], const char *nonce, const char *sealed,
-              char **out)
+int seal_open(const uint8_t secret[SHA256_SIZE], const char *nonce, const char *sealed, char **out)
 {
     size_t size = strlen(sealed) / 2;
     SCOPED_FREE uint8_t *bytes = malloc(size + 1);

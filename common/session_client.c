@@ -27,8 +27,8 @@ struct opening {
     struct control_hello_reply reply;
 };
 
-__attribute__((format(printf, 3, 4)))
-static int fail_with(struct session_error *error, int result, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fail_with(struct session_error *error, int result,
+                                                           const char *format, ...)
 {
     va_list args;
 
@@ -57,7 +57,8 @@ static int fail_connect(struct opening *o, int err)
     if (err == -EHOSTUNREACH)
         return fail_with(o->error, CONTROL_RESULT_NO_DEVICE,
                          "cannot find box %s: no address for that name, or no route; check "
-                         "RGPU_BOXES", o->where);
+                         "RGPU_BOXES",
+                         o->where);
     if (err == -ECONNREFUSED)
         return fail_with(o->error, CONTROL_RESULT_NO_DEVICE,
                          "box %s refuses connections: is rgpud running there, on that port?",
@@ -65,7 +66,8 @@ static int fail_connect(struct opening *o, int err)
     if (err == -ETIMEDOUT)
         return fail_with(o->error, CONTROL_RESULT_NO_DEVICE,
                          "box %s did not answer within %d ms: check the network and firewalls, or "
-                         "raise RGPU_CONNECT_TIMEOUT", o->where, o->step_ms);
+                         "raise RGPU_CONNECT_TIMEOUT",
+                         o->where, o->step_ms);
     return fail_with(o->error, CONTROL_RESULT_NO_DEVICE, "cannot connect to box %s: %s", o->where,
                      strerror(-err));
 }
@@ -75,15 +77,19 @@ static int fail_exchange(struct opening *o, int err, const char *step)
     if (err == -ETIMEDOUT)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                          "box %s went silent during %s: look at rgpud's log there, or raise "
-                         "RGPU_CONNECT_TIMEOUT", o->where, step);
+                         "RGPU_CONNECT_TIMEOUT",
+                         o->where, step);
     if (err == -EPROTO && o->stream.tls && *tls_problem(o->stream.tls))
-        return fail_with(o->error, CONTROL_RESULT_NOT_READY,
-                         "what came from box %s during %s is not what the box sent (%s): somebody on "
-                         "the way changes it", o->where, step, tls_problem(o->stream.tls));
+        return fail_with(
+            o->error, CONTROL_RESULT_NOT_READY,
+            "what came from box %s during %s is not what the box sent (%s): somebody on "
+            "the way changes it",
+            o->where, step, tls_problem(o->stream.tls));
     if (err == -EBADMSG || err == -EPROTO)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                          "what listens at %s does not speak the rgpu protocol (during %s): check "
-                         "the port in RGPU_BOXES", o->where, step);
+                         "the port in RGPU_BOXES",
+                         o->where, step);
     if (err == -ENOMEM)
         return fail_with(o->error, CONTROL_RESULT_NOT_READY, "out of memory");
     return fail_with(o->error, CONTROL_RESULT_NOT_READY,
@@ -101,10 +107,12 @@ static int fail_proof(struct opening *o, int err)
         return fail_exchange(o, err, "authentication");
     if (err == -ECONNRESET)
         problem = "it closed the connection";
-    return fail_with(o->error, CONTROL_RESULT_NOT_PERMITTED,
-                     "what answers at %s does not prove that it is box %s of the ticket (%s): it is "
-                     "another box, or an rgpud without tickets (--standalone), or rgpud's log there "
-                     "says why it does not take the ticket", o->where, o->request->box, problem);
+    return fail_with(
+        o->error, CONTROL_RESULT_NOT_PERMITTED,
+        "what answers at %s does not prove that it is box %s of the ticket (%s): it is "
+        "another box, or an rgpud without tickets (--standalone), or rgpud's log there "
+        "says why it does not take the ticket",
+        o->where, o->request->box, problem);
 }
 
 static int fail_refused(struct opening *o)
@@ -204,8 +212,8 @@ static int say_hello(struct opening *o)
     if (o->reply.version < CONTROL_VERSION_OLDEST || o->reply.version > CONTROL_VERSION)
         return fail_with(o->error, CONTROL_RESULT_MISMATCH,
                          "box %s chose protocol version %u, this library speaks %u to %u: install "
-                         "the same release on both", o->where, o->reply.version,
-                         CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+                         "the same release on both",
+                         o->where, o->reply.version, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
     return check_name(o);
 }
 
@@ -213,7 +221,8 @@ static int fail_start_timeout(struct opening *o)
 {
     return fail_with(o->error, CONTROL_RESULT_NOT_READY,
                      "box %s had no worker ready within its time: it is overloaded or its workers "
-                     "do not start; see rgpud's log, or raise RGPU_START_TIMEOUT", o->where);
+                     "do not start; see rgpud's log, or raise RGPU_START_TIMEOUT",
+                     o->where);
 }
 
 // While no worker is ready the box says so at short intervals; only its silence is a time-out.
@@ -253,7 +262,8 @@ static int check_protection(struct opening *o, const struct session_welcome *out
                      "RGPU_PROTECTION=%s, but box %s gives protection=%s%s",
                      control_protection_name(least), o->where,
                      control_protection_name(out->protection),
-                     o->stream.tls ? "" : ", since there is no ticket: take a lease with rgpuctl run");
+                     o->stream.tls ? ""
+                                   : ", since there is no ticket: take a lease with rgpuctl run");
 }
 
 // The supervisor, who ends here, has told the worker a secret that it had from this session alone.
@@ -303,9 +313,9 @@ int session_open(const struct session_request *request, struct session_welcome *
     endpoint_format(&request->endpoint, o.where);
     o.step_ms = timeout_from_environment("RGPU_CONNECT_TIMEOUT", request->connect_timeout_ms,
                                          SESSION_CONNECT_TIMEOUT_MS);
-    o.start_deadline = clock_ms() +
-                       timeout_from_environment("RGPU_START_TIMEOUT", request->start_timeout_ms,
-                                                SESSION_START_TIMEOUT_MS);
+    o.start_deadline = clock_ms() + timeout_from_environment("RGPU_START_TIMEOUT",
+                                                             request->start_timeout_ms,
+                                                             SESSION_START_TIMEOUT_MS);
     o.stream.fd = endpoint_connect(&request->endpoint, o.step_ms);
     if (o.stream.fd < 0)
         return fail_connect(&o, o.stream.fd);
@@ -335,8 +345,8 @@ void session_welcome_free(struct session_welcome *welcome)
 
 static int64_t reply_deadline(void)
 {
-    return clock_ms() + timeout_from_environment("RGPU_CONNECT_TIMEOUT", 0,
-                                                       SESSION_CONNECT_TIMEOUT_MS);
+    return clock_ms() +
+           timeout_from_environment("RGPU_CONNECT_TIMEOUT", 0, SESSION_CONNECT_TIMEOUT_MS);
 }
 
 int session_propose_transport(const struct control_stream *stream, const char *transport,
@@ -358,7 +368,8 @@ int session_propose_transport(const struct control_stream *stream, const char *t
     if (err)
         return fail_with(error, CONTROL_RESULT_NOT_READY,
                          "the box's worker did not answer the choice of transport (%s): look at "
-                         "rgpud's log there", strerror(-err));
+                         "rgpud's log there",
+                         strerror(-err));
     if (!reply.accepted)
         return fail_with(error, 0, "%s", reply.text);
     return 0;

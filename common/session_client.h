@@ -17,11 +17,11 @@ enum {
 
 struct session_request {
     struct endpoint endpoint;
-    const char *token;                // this box's whole ticket token, NULL without one
-    const char *box;                  // the box's name in the ticket
+    const char *token;                  // this box's whole ticket token, NULL without one
+    const char *box;                    // the box's name in the ticket
     enum control_protection protection; // the least that will do; none: what box and ticket say
-    int connect_timeout_ms;           // per step; 0: RGPU_CONNECT_TIMEOUT or 5 s
-    int start_timeout_ms;             // 0: RGPU_START_TIMEOUT or 120 s
+    int connect_timeout_ms;             // per step; 0: RGPU_CONNECT_TIMEOUT or 5 s
+    int start_timeout_ms;               // 0: RGPU_START_TIMEOUT or 120 s
 };
 
 struct session_welcome {
@@ -53,7 +53,8 @@ void session_welcome_free(struct session_welcome *welcome);
 // On -1 where the worker does not agree (error->result 0) another transport may be proposed;
 // with a result in *error the connection is of no further use.
 int session_propose_transport(const struct control_stream *stream, const char *transport,
-                              const char *reason, struct session_error *error) __attribute__((warn_unused_result));
+                              const char *reason, struct session_error *error)
+    __attribute__((warn_unused_result));
 
 // After the agreement on the connection itself: where its data are not to be protected TLS ends, else it goes on and
 // *tls is for the link.

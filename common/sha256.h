@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * SHA-256 and HMAC-SHA256 (nettle's, linked statically because the client library that every CUDA
- * program loads must not pull a cryptography library of some version into that program), and the
- * small helpers that go with secrets.
- */
+// SHA-256 and HMAC-SHA256 (nettle's, linked statically because the client library that every CUDA
+// program loads must not pull a cryptography library of some version into that program), and the
+// small helpers that go with secrets.
 #ifndef RGPU_COMMON_SHA256_H
 #define RGPU_COMMON_SHA256_H
 
@@ -24,12 +22,12 @@ void hmac_sha256_start(struct hmac_sha256 *mac, const void *key, size_t key_size
 void hmac_sha256_add(struct hmac_sha256 *mac, const void *data, size_t size);
 void hmac_sha256_finish(struct hmac_sha256 *mac, uint8_t digest[SHA256_SIZE]);
 
-/* Compares in a time that does not depend on where the first difference is. */
+// Compares in a time that does not depend on where the first difference is.
 bool secret_equal(const void *left, const void *right, size_t size);
 
-/* Lower-case hexadecimal; `text` holds 2 * size + 1 characters. */
+// Lower-case hexadecimal; `text` holds 2 * size + 1 characters.
 void hex_encode(const void *data, size_t size, char *text);
-/* Exactly 2 * size hexadecimal digits, or -EINVAL. */
+// Exactly 2 * size hexadecimal digits, or -EINVAL.
 int hex_decode(const char *text, size_t text_size, void *data, size_t size);
 
 #endif

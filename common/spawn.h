@@ -10,12 +10,12 @@
 enum { SPAWN_FD_MAX = 16 };
 
 struct spawn_request {
-    const char *program;     // a path; PATH is not searched
-    char *const *arguments;  // argument 0 first, NULL-terminated
+    const char *program;      // a path; PATH is not searched
+    char *const *arguments;   // argument 0 first, NULL-terminated
     char *const *environment; // NULL: the caller's
-    const int *fds;          // descriptor fds[i] becomes number i in the child; -1: /dev/null
-    size_t fd_count;         // at least 3; everything else is closed in the child
-    bool own_process_group;  // so that a terminal's Ctrl-C reaches the caller alone
+    const int *fds;           // descriptor fds[i] becomes number i in the child; -1: /dev/null
+    size_t fd_count;          // at least 3; everything else is closed in the child
+    bool own_process_group;   // so that a terminal's Ctrl-C reaches the caller alone
 };
 
 // Starts it with default signal dispositions and an empty signal mask. 0, or -errno, where errors of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The client's half of tickets: finding the bundle, and the secret in it. */
+// The client's half of tickets: finding the bundle, and the secret in it.
 #include "common/ticket.h"
 #include "common/scope.h"
 #include "common/ticket_private.h"
@@ -19,7 +19,7 @@ static int base64url_digit(char c)
     return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
-/* The 43 characters that are a signature of 32 bytes, and nothing else. */
+// The 43 characters that are a signature of 32 bytes, and nothing else.
 static int decode_signature(const char *text, uint8_t signature[SHA256_SIZE])
 {
     uint32_t bits = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Key files, key rotation, and the derivation of a box's keys from those of the cluster. */
+// Key files, key rotation, and the derivation of a box's keys from those of the cluster.
 #include "common/ticket.h"
 
 #include <ctype.h>

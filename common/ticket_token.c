@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The broker's and the box's half of tickets: issuing and checking tokens, through libjwt. */
+// The broker's and the box's half of tickets: issuing and checking tokens, through libjwt.
 #include "common/ticket.h"
 #include "common/ticket_private.h"
 
@@ -20,11 +20,10 @@ static json_t *gpus_to_json(const struct ticket *ticket)
 
     for (size_t i = 0; i < ticket->gpu_count; i++) {
         const struct ticket_gpu *gpu = &ticket->gpus[i];
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:s, s:I}", "uuid", gpu->uuid,
-                                              "index", (json_int_t)gpu->index, "ordinal",
-                                              (json_int_t)gpu->ordinal, "mode",
-                                              mode_names[gpu->mode], "memory",
-                                              (json_int_t)gpu->memory));
+        json_array_append_new(
+            list, json_pack("{s:s, s:I, s:I, s:s, s:I}", "uuid", gpu->uuid, "index",
+                            (json_int_t)gpu->index, "ordinal", (json_int_t)gpu->ordinal, "mode",
+                            mode_names[gpu->mode], "memory", (json_int_t)gpu->memory));
     }
     return list;
 }
@@ -34,13 +33,13 @@ static char *payload_to_text(const struct ticket *ticket)
     enum control_protection protection = ticket->protection == CONTROL_PROTECTION_PRIVACY
                                              ? CONTROL_PROTECTION_PRIVACY
                                              : CONTROL_PROTECTION_AUTHENTICATE;
-    json_t *payload = json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "iss", "rgpu", "jti",
-        ticket->id, "sub", ticket->lease, "aud", ticket->box, "iat", (json_int_t)ticket->issued,
-        "exp", (json_int_t)ticket->expires, "epoch", (json_int_t)ticket->epoch, "uid",
-        (json_int_t)ticket->owner, "job", ticket->job, "addresses", ticket->addresses,
-        "protection", control_protection_name(protection), "gpus",
-        gpus_to_json(ticket));
+    json_t *payload = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:o}",
+                                "iss", "rgpu", "jti", ticket->id, "sub", ticket->lease, "aud",
+                                ticket->box, "iat", (json_int_t)ticket->issued, "exp",
+                                (json_int_t)ticket->expires, "epoch", (json_int_t)ticket->epoch,
+                                "uid", (json_int_t)ticket->owner, "job", ticket->job, "addresses",
+                                ticket->addresses, "protection",
+                                control_protection_name(protection), "gpus", gpus_to_json(ticket));
     char *text = payload ? json_dumps(payload, JSON_COMPACT) : NULL;
 
     json_decref(payload);
@@ -74,7 +73,7 @@ int ticket_issue(const struct ticket_keyring *box_ring, const struct ticket *tic
     return 0;
 }
 
-/* Copies a string member; a missing, empty (unless allowed) or too long one is an error. */
+// Copies a string member; a missing, empty (unless allowed) or too long one is an error.
 static bool take_string(const json_t *object, const char *name, bool may_be_empty, char *out,
                         size_t size)
 {
@@ -168,7 +167,7 @@ static int read_payload(jwt_t *jwt, struct ticket *ticket)
     return 0;
 }
 
-/* Reads a token's form. libjwt checks a signature only when it is given a key. */
+// Reads a token's form. libjwt checks a signature only when it is given a key.
 static int open_token(const char *token, const struct ticket_key *key, jwt_t **out)
 {
     jwt_t *jwt = NULL;
@@ -177,7 +176,7 @@ static int open_token(const char *token, const struct ticket_key *key, jwt_t **o
 
     if (error)
         return key ? -EKEYREJECTED : -EBADMSG;
-    /* The header itself: without a key libjwt calls every token one of algorithm "none". */
+    // The header itself: without a key libjwt calls every token one of algorithm "none".
     algorithm = jwt_get_header(jwt, "alg");
     if (!algorithm || strcmp(algorithm, "HS256") || (key && jwt_get_alg(jwt) != JWT_ALG_HS256)) {
         jwt_free(jwt);
@@ -187,7 +186,7 @@ static int open_token(const char *token, const struct ticket_key *key, jwt_t **o
     return 0;
 }
 
-/* libjwt takes only whole tokens: gives header.payload a signature that nobody looks at. */
+// libjwt takes only whole tokens: gives header.payload a signature that nobody looks at.
 static char *with_signature(const char *public_part, size_t size, const char *signature)
 {
     char *token = malloc(size + strlen(signature) + 2);
@@ -318,26 +317,16 @@ int ticket_recompute(const struct ticket_check *check, const char *public_part, 
 const char *ticket_error(int error)
 {
     switch (error) {
-    case 0:
-        return "valid";
-    case -EBADMSG:
-        return "not a ticket";
-    case -ENOKEY:
-        return "signed with a key that this box does not accept (any more)";
-    case -EKEYREJECTED:
-        return "signature is wrong: forged, altered, or the box has another key";
-    case -EXDEV:
-        return "issued for another box";
-    case -EKEYEXPIRED:
-        return "expired";
-    case -EAGAIN:
-        return "issued in the future: compare the clocks of broker and box";
-    case -EOVERFLOW:
-        return "valid for longer than this box accepts (max_ticket_lifetime)";
-    case -EPERM:
-        return "file is not private: it must be a regular file of yours with mode 0600";
-    case -ENOENT:
-        return "no ticket: set RGPU_TICKET or RGPU_TICKET_FILE";
+    case 0: return "valid";
+    case -EBADMSG: return "not a ticket";
+    case -ENOKEY: return "signed with a key that this box does not accept (any more)";
+    case -EKEYREJECTED: return "signature is wrong: forged, altered, or the box has another key";
+    case -EXDEV: return "issued for another box";
+    case -EKEYEXPIRED: return "expired";
+    case -EAGAIN: return "issued in the future: compare the clocks of broker and box";
+    case -EOVERFLOW: return "valid for longer than this box accepts (max_ticket_lifetime)";
+    case -EPERM: return "file is not private: it must be a regular file of yours with mode 0600";
+    case -ENOENT: return "no ticket: set RGPU_TICKET or RGPU_TICKET_FILE";
     }
     return strerror(-error);
 }

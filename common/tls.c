@@ -32,7 +32,7 @@ enum {
 
 struct tls {
     SSL *ssl;
-    pthread_mutex_t lock; // OpenSSL lets one thread at a time touch a connection
+    pthread_mutex_t lock;   // OpenSSL lets one thread at a time touch a connection
     bool ready, send_again; // handshake done; the last send is to be repeated
     short wants;
     uint64_t sent, renew_after;
@@ -80,8 +80,9 @@ static long socket_control(BIO *bio, int command, long number, void *pointer)
 static BIO_METHOD *make_socket_method(void)
 {
     const BIO_METHOD *usual = BIO_s_socket();
-    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK |
-                                          BIO_TYPE_DESCRIPTOR, "rgpu socket");
+    BIO_METHOD *method =
+        BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR,
+                     "rgpu socket");
 
     if (method && (!BIO_meth_set_write(method, socket_write) ||
                    !BIO_meth_set_read(method, BIO_meth_get_read(usual)) ||
@@ -141,16 +142,15 @@ static SSL_CTX *make_context(const SSL_METHOD *method)
         return NULL;
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
-    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_psk_use_session_callback(context, offer_secret);
     SSL_CTX_set_psk_find_session_callback(context, find_secret);
     if (!SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) ||
         !SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) ||
         !SSL_CTX_set_ciphersuites(context, cipher_name) ||
-        !SSL_CTX_set1_groups_list(context, group_name) ||
-        !SSL_CTX_set_num_tickets(context, 0) || !SSL_CTX_set_max_early_data(context, 0)) {
+        !SSL_CTX_set1_groups_list(context, group_name) || !SSL_CTX_set_num_tickets(context, 0) ||
+        !SSL_CTX_set_max_early_data(context, 0)) {
         SSL_CTX_free(context);
         return NULL;
     }
@@ -308,17 +308,10 @@ static int note_problem(struct tls *tls)
 static int outcome(struct tls *tls, int result, int system_error)
 {
     switch (SSL_get_error(tls->ssl, result)) {
-    case SSL_ERROR_WANT_READ:
-        tls->wants = POLLIN;
-        return -EAGAIN;
-    case SSL_ERROR_WANT_WRITE:
-        tls->wants = POLLOUT;
-        return -EAGAIN;
-    case SSL_ERROR_ZERO_RETURN:
-        return 0;
-    case SSL_ERROR_SYSCALL:
-        ERR_clear_error();
-        return system_error ? -system_error : -ECONNRESET;
+    case SSL_ERROR_WANT_READ: tls->wants = POLLIN; return -EAGAIN;
+    case SSL_ERROR_WANT_WRITE: tls->wants = POLLOUT; return -EAGAIN;
+    case SSL_ERROR_ZERO_RETURN: return 0;
+    case SSL_ERROR_SYSCALL: ERR_clear_error(); return system_error ? -system_error : -ECONNRESET;
     }
     return note_problem(tls);
 }

@@ -40,9 +40,12 @@ static int apply_unit(const struct unit *units, const char *name, uint64_t value
 int units_parse_size(const char *text, uint64_t *bytes)
 {
     static const struct unit units[] = {
-        {"", 1},          {"B", 1},          {"K", 1ull << 10},   {"KiB", 1ull << 10},
-        {"M", 1ull << 20}, {"MiB", 1ull << 20}, {"G", 1ull << 30}, {"GiB", 1ull << 30},
-        {"T", 1ull << 40}, {"TiB", 1ull << 40}, {NULL, 0},
+        {"", 1},           {"B", 1},
+        {"K", 1ull << 10}, {"KiB", 1ull << 10},
+        {"M", 1ull << 20}, {"MiB", 1ull << 20},
+        {"G", 1ull << 30}, {"GiB", 1ull << 30},
+        {"T", 1ull << 40}, {"TiB", 1ull << 40},
+        {NULL, 0},
     };
     uint64_t value, result;
     const char *unit;
@@ -58,8 +61,9 @@ int units_parse_size(const char *text, uint64_t *bytes)
 int units_parse_duration(const char *text, uint64_t *microseconds)
 {
     static const struct unit units[] = {
-        {"", 1000000}, {"us", 1},          {"ms", 1000},        {"s", 1000000},
-        {"min", 60000000}, {"h", 3600000000ull}, {"d", 86400000000ull}, {NULL, 0},
+        {"", 1000000},         {"us", 1},         {"ms", 1000},
+        {"s", 1000000},        {"min", 60000000}, {"h", 3600000000ull},
+        {"d", 86400000000ull}, {NULL, 0},
     };
     uint64_t value, result;
     const char *unit;

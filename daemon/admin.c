@@ -68,17 +68,18 @@ static void put_sessions(struct box *box, struct evbuffer *out)
         const struct session_record *s = &worker->session;
         if (!s->id)
             continue;
-        put_line(out, json_pack(
-            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
-            "session", (json_int_t)s->id, "pid", (int)worker->pid,
-            "state", worker_state_name(worker->state), "client", text_value(s->client),
-            "peer", s->peer, "lease", s->grant.lease, "devices", session_devices(s),
-            "protection", control_protection_name(s->protection),
-            "transport", s->stats.transport,
-            "reason", text_value(s->stats.reason),
-            "age_seconds", (double)(clock_ms() - s->since_ms) / 1000,
-            "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
-            "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls));
+        put_line(
+            out,
+            json_pack("{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
+                      "session", (json_int_t)s->id, "pid", (int)worker->pid, "state",
+                      worker_state_name(worker->state), "client", text_value(s->client), "peer",
+                      s->peer, "lease", s->grant.lease, "devices", session_devices(s), "protection",
+                      control_protection_name(s->protection), "transport", s->stats.transport,
+                      "reason", text_value(s->stats.reason), "age_seconds",
+                      (double)(clock_ms() - s->since_ms) / 1000, "memory",
+                      (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
+                      "bytes_out", (json_int_t)s->stats.bytes_out, "calls",
+                      (json_int_t)s->stats.calls));
     }
 }
 
@@ -86,15 +87,16 @@ static void put_devices(struct box *box, struct evbuffer *out)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *d = &box->devices[i];
-        put_line(out, json_pack(
-            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s}", "ordinal", (int)d->ordinal,
-            "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci, "memory",
-            (json_int_t)d->info.memory, "context_cost", (json_int_t)d->info.context_cost,
-            "driver_bytes", (json_int_t)d->driver_bytes,
-            "account_bytes", (json_int_t)accounts_sum(box, d->ordinal),
-            "capability", (int)d->info.capability, "sessions", (int)d->sessions,
-            "warm", (int)d->pool.warm, "starting", (int)d->pool.starting,
-            "last_error", d->pool.failures ? d->pool.last_error : ""));
+        put_line(out, json_pack("{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s}",
+                                "ordinal", (int)d->ordinal, "uuid", d->uuid, "name",
+                                text_value(d->info.name), "pci", d->info.pci, "memory",
+                                (json_int_t)d->info.memory, "context_cost",
+                                (json_int_t)d->info.context_cost, "driver_bytes",
+                                (json_int_t)d->driver_bytes, "account_bytes",
+                                (json_int_t)accounts_sum(box, d->ordinal), "capability",
+                                (int)d->info.capability, "sessions", (int)d->sessions, "warm",
+                                (int)d->pool.warm, "starting", (int)d->pool.starting, "last_error",
+                                d->pool.failures ? d->pool.last_error : ""));
     }
 }
 
@@ -113,13 +115,13 @@ static void put_health(struct box *box, struct evbuffer *out)
     char listen[1024];
 
     listeners_text(box, listen, sizeof(listen));
-    put_line(out, json_pack(
-        "{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:i, s:s}", "box", box->name, "version",
-        RGPU_VERSION, "state", box_state_name(box->state), "healthy", is_healthy(box), "listen",
-        listen, "devices", (int)box->device_count, "sessions", (int)box->session_count,
-        "sessions_total", (json_int_t)box->sessions_total, "handshakes", (int)box->handshakes,
-        "queued", (int)waiting_count(box),
-        "last_error", box->probe.failures ? box->probe.last_error : ""));
+    put_line(out, json_pack("{s:s, s:s, s:s, s:b, s:s, s:i, s:i, s:I, s:i, s:i, s:s}", "box",
+                            box->name, "version", RGPU_VERSION, "state", box_state_name(box->state),
+                            "healthy", is_healthy(box), "listen", listen, "devices",
+                            (int)box->device_count, "sessions", (int)box->session_count,
+                            "sessions_total", (json_int_t)box->sessions_total, "handshakes",
+                            (int)box->handshakes, "queued", (int)waiting_count(box), "last_error",
+                            box->probe.failures ? box->probe.last_error : ""));
 }
 
 static void drain(struct box *box, struct evbuffer *out)
@@ -216,7 +218,8 @@ int admin_open(struct box *box)
     if (!box->settings.admin_socket)
         return 0;
     if ((size_t)snprintf(text, sizeof(text), "unix:%s", box->settings.admin_socket) >=
-            sizeof(text) || endpoint_parse(text, 0, &endpoint)) {
+            sizeof(text) ||
+        endpoint_parse(text, 0, &endpoint)) {
         log_error("admin_socket=%s is not a usable absolute path", box->settings.admin_socket);
         return -EINVAL;
     }

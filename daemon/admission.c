@@ -20,7 +20,8 @@ int admission_load_keys(struct box *box, const struct settings *settings)
         int err = ticket_keyring_load(path, &ring);
         if (err) {
             log_error("cannot load key_file=%s error=\"%s\"; it must be there, owned by root or "
-                      "rgpud's user, and private (mode 0600)", path, strerror(-err));
+                      "rgpud's user, and private (mode 0600)",
+                      path, strerror(-err));
             return err;
         }
     }
@@ -40,7 +41,7 @@ static struct ticket_check circumstances(const struct box *box)
 }
 
 int admission_recompute(const struct box *box, const void *public_part, size_t size,
-                   uint8_t secret[SHA256_SIZE], struct ticket *ticket)
+                        uint8_t secret[SHA256_SIZE], struct ticket *ticket)
 {
     struct ticket_check check = circumstances(box);
 
@@ -97,7 +98,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
 }
 
 int admission_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
-                 char *text, size_t size)
+                      char *text, size_t size)
 {
     memset(out, 0, sizeof(*out));
     if (ticket) {

@@ -25,23 +25,12 @@ static void client_readable(evutil_socket_t fd, short events, void *opaque)
     struct client *client = opaque;
 
     switch (client->state) {
-    case CLIENT_ARRIVED:
-        login_begin(client);
-        return;
-    case CLIENT_PROVING:
-        login_prove(client);
-        return;
-    case CLIENT_GREETING:
-        login_hear(client);
-        return;
-    case CLIENT_QUEUED:
-        waiting_watch(client);
-        return;
-    case CLIENT_REFUSED:
-        client_discard(client);
-        return;
-    case CLIENT_GONE:
-        return;
+    case CLIENT_ARRIVED: login_begin(client); return;
+    case CLIENT_PROVING: login_prove(client); return;
+    case CLIENT_GREETING: login_hear(client); return;
+    case CLIENT_QUEUED: waiting_watch(client); return;
+    case CLIENT_REFUSED: client_discard(client); return;
+    case CLIENT_GONE: return;
     }
 }
 
@@ -54,16 +43,11 @@ static void timer_passed(evutil_socket_t fd, short events, void *opaque)
     case CLIENT_PROVING:
     case CLIENT_GREETING:
         client_refuse(client, CONTROL_REFUSAL_TIMEOUT,
-               "the handshake took longer than handshake_timeout of the box");
+                      "the handshake took longer than handshake_timeout of the box");
         return;
-    case CLIENT_QUEUED:
-        waiting_tell(client);
-        return;
-    case CLIENT_REFUSED:
-        client_free(client);
-        return;
-    case CLIENT_GONE:
-        return;
+    case CLIENT_QUEUED: waiting_tell(client); return;
+    case CLIENT_REFUSED: client_free(client); return;
+    case CLIENT_GONE: return;
     }
 }
 

@@ -42,7 +42,7 @@ struct box {
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
     char worker_path[4096], driver_path[4096];
     char **worker_environment;
-    int driver_fd; // what the workers' software GPUs share
+    int driver_fd;                          // what the workers' software GPUs share
     uid_t first_user, last_user, next_user; // of workers; 0: they stay what we are
 
     struct device_choice choice;
@@ -50,7 +50,7 @@ struct box {
     uint32_t device_count;
     struct warm_pool probe; // the first worker's, before there are devices
     bool devices_known;
-    bool awaits_gauge; // no worker is started until it is known what was taken before
+    bool awaits_gauge;    // no worker is started until it is known what was taken before
     unsigned description; // changes with what the broker is told of this box
 
     struct worker_list workers;
@@ -65,8 +65,8 @@ struct box {
     struct ticket_keyring keys; // none where tickets are not asked for
     struct listeners *listeners;
     struct admin *admin;
-    struct exporter *exporter; // NULL where there is none
-    struct gauge *gauge; // NULL: accounts are not compared
+    struct exporter *exporter;  // NULL where there is none
+    struct gauge *gauge;        // NULL: accounts are not compared
     struct broker_agent *agent; // NULL where no broker is set
     int exit_status;
 };

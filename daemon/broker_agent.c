@@ -32,12 +32,12 @@ enum {
     BROKERS_MAX = 4,
     RETRY_MIN_MS = 200,
     RETRY_MAX_MS = 5000,
-    ENDING_MS = 500,      // how long a report waits for sessions that are being ended
-    MARGIN_SECONDS = 15,  // beyond a heartbeat, before an answer counts as lost
+    ENDING_MS = 500,     // how long a report waits for sessions that are being ended
+    MARGIN_SECONDS = 15, // beyond a heartbeat, before an answer counts as lost
 };
 
 enum agent_state {
-    AGENT_OFFLINE,  // waiting to try again, or for the devices to become known
+    AGENT_OFFLINE, // waiting to try again, or for the devices to become known
     AGENT_REGISTERING,
     AGENT_REGISTERED, // between two reports
     AGENT_REPORTING,
@@ -62,9 +62,9 @@ struct broker_agent {
     struct event *timer;
     unsigned retry_ms, heartbeat_ms;
     bool was_online;
-    bool doubted; // it has been said that somebody else answers
-    char instance[33]; // of this start of the daemon
-    unsigned described; // the box's description that the broker has
+    bool doubted;                // it has been said that somebody else answers
+    char instance[33];           // of this start of the daemon
+    unsigned described;          // the box's description that the broker has
     uint8_t secret[SHA256_SIZE]; // that signed the request which is out
     char nonce[API_NONCE_TEXT];
     struct broker_orders orders;
@@ -127,8 +127,7 @@ static bool is_proven(const struct broker_agent *agent, struct evhttp_request *r
 {
     struct evbuffer *body = evhttp_request_get_input_buffer(request);
     size_t size = evbuffer_get_length(body);
-    const unsigned char *bytes =
-        size ? evbuffer_pullup(body, -1) : (const unsigned char *)"";
+    const unsigned char *bytes = size ? evbuffer_pullup(body, -1) : (const unsigned char *)"";
 
     return bytes && api_is_proven(agent->secret, agent->nonce,
                                   evhttp_request_get_response_code(request), bytes, size,
@@ -215,7 +214,8 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     bool repeated = broker_orders_repeat(&agent->orders, orders);
 
     fault_point("agent.answered");
-    agent->orders.ending_count = 0; // those that were complete have been said; others are named again
+    agent->orders.ending_count =
+        0; // those that were complete have been said; others are named again
     agent->retry_ms = RETRY_MIN_MS;
     move(agent, AGENT_REGISTERED);
     if (broker_orders_note(&agent->orders, answer)) {
@@ -239,9 +239,10 @@ static void answered_by_whom(struct broker_agent *agent, int status, const json_
     char why[400];
 
     if (status == 401)
-        snprintf(why, sizeof(why), "status 401, without proof of being the broker: %.150s; see that "
-                 "key_file holds the key of box %.40s", message ? message : "no reason",
-                 agent->box->name);
+        snprintf(why, sizeof(why),
+                 "status 401, without proof of being the broker: %.150s; see that "
+                 "key_file holds the key of box %.40s",
+                 message ? message : "no reason", agent->box->name);
     else
         snprintf(why, sizeof(why), "status %d, without proof of being the broker", status);
     if (!agent->doubted)
@@ -272,8 +273,8 @@ static void answered(struct evhttp_request *request, void *opaque)
     json_decref(answer);
 }
 
-static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method,
-                        const char *suffix, const json_t *body)
+static int send_request(struct broker_agent *agent, enum evhttp_cmd_type method, const char *suffix,
+                        const json_t *body)
 {
     struct evhttp_request *request = evhttp_request_new(answered, agent);
     SCOPED_FREE char *text = json_dumps(body, JSON_COMPACT);
@@ -323,8 +324,9 @@ static void report(struct broker_agent *agent)
 {
     const struct box *box = agent->box;
     json_t *body = json_pack("{s:s, s:o, s:o, s:b}", "instance", agent->instance, "sessions",
-                             broker_report_sessions(box), "ended", broker_orders_endings(&agent->orders),
-                             "accepting", box->state == BOX_SERVING);
+                             broker_report_sessions(box), "ended",
+                             broker_orders_endings(&agent->orders), "accepting",
+                             box->state == BOX_SERVING);
 
     if (agent->orders.refused)
         json_object_set(body, "refused", agent->orders.refused);
@@ -348,8 +350,7 @@ static void send_next(struct broker_agent *agent)
             report(agent);
         return;
     case AGENT_REGISTERING:
-    case AGENT_REPORTING:
-        return; // the answer goes on
+    case AGENT_REPORTING: return; // the answer goes on
     }
 }
 
@@ -375,7 +376,8 @@ void broker_agent_review(struct box *box)
         arm(agent, 0);
     }
     // The broker waits for the report that the last session of a lease has ended, and that this is on disk.
-    if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 && !broker_orders_wait(&agent->orders))
+    if (agent->state == AGENT_REGISTERED && agent->orders.ending_count > 0 &&
+        !broker_orders_wait(&agent->orders))
         arm(agent, 0);
 }
 

@@ -155,9 +155,11 @@ static int save_revocations(struct broker_orders *orders)
     int err = fault_point("agent.before_save");
 
     if (!err)
-        err = revocations_print(orders->revocations, time(NULL) - clock_skew(orders->box), &text, &size);
+        err = revocations_print(orders->revocations, time(NULL) - clock_skew(orders->box), &text,
+                                &size);
     if (!err)
-        err = state_saver_write(orders->saver, "revoked", "revocations.written", text, size, orders->begun + 1);
+        err = state_saver_write(orders->saver, "revoked", "revocations.written", text, size,
+                                orders->begun + 1);
     if (err)
         revocations_not_saved(orders->revocations);
     else
@@ -333,8 +335,9 @@ void broker_orders_put_point(const struct broker_orders *orders, json_t *body)
     const char *run;
 
     if (history_point(orders->history, &epoch, &run, &event))
-        json_object_set_new(body, "seen", json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch,
-                                                    "run", run, "event", (json_int_t)event));
+        json_object_set_new(body, "seen",
+                            json_pack("{s:I, s:s, s:I}", "epoch", (json_int_t)epoch, "run", run,
+                                      "event", (json_int_t)event));
 }
 
 const char *broker_orders_objection(const struct broker_orders *orders,

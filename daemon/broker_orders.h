@@ -19,9 +19,10 @@ struct broker_orders {
     struct ending *endings;
     size_t ending_count;
     struct state_saver *saver;
-    uint64_t begun, done;   // writings of the list of revocations: the last one, and the last that is on disk
-    bool history_changed;   // since it was last given to be written
-    int64_t not_before_ms;  // after a writing that failed
+    uint64_t begun,
+        done; // writings of the list of revocations: the last one, and the last that is on disk
+    bool history_changed;  // since it was last given to be written
+    int64_t not_before_ms; // after a writing that failed
 };
 
 // -errno after logging; what is open is to be closed in any case.

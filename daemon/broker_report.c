@@ -19,10 +19,10 @@ static json_t *describe_gpu(const struct box *box, const struct box_device *devi
 
     return json_pack("{s:s, s:i, s:o, s:i, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
                      (int)device->ordinal, "model", name ? name : json_string("unknown"),
-                     "capability", (int)device->info.capability, "memory", (json_int_t)device->info.memory, "ready", device->measured, "reserved",
+                     "capability", (int)device->info.capability, "memory",
+                     (json_int_t)device->info.memory, "ready", device->measured, "reserved",
                      (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
-                     (json_int_t)context, "mode",
-                     gpu_mode_words[box->settings.gpu_mode]);
+                     (json_int_t)context, "mode", gpu_mode_words[box->settings.gpu_mode]);
 }
 
 // Where clients reach this box: what the administrator says, else what is listened on.
@@ -62,14 +62,13 @@ json_t *broker_report_box(const struct box *box, const char *instance)
     uint32_t count = transports_allowed(&box->settings, allowed);
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(allowed[i].name, "rdma") || has_rdma_device())
-            snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports), "%s%s",
-                     *transports ? "," : "", allowed[i].name);
+            snprintf(transports + strlen(transports), sizeof(transports) - strlen(transports),
+                     "%s%s", *transports ? "," : "", allowed[i].name);
     for (uint32_t i = 0; i < box->device_count; i++)
         json_array_append_new(gpus, describe_gpu(box, &box->devices[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", instance,
-                     "addresses", addresses, "locality",
-                     box->settings.locality ? box->settings.locality : "", "transports",
-                     transports, "version", RGPU_VERSION, "clock_skew",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "instance", instance, "addresses",
+                     addresses, "locality", box->settings.locality ? box->settings.locality : "",
+                     "transports", transports, "version", RGPU_VERSION, "clock_skew",
                      (json_int_t)(box->settings.clock_skew / 1000000), "gpus", gpus);
 }
 
@@ -84,18 +83,19 @@ json_t *broker_report_sessions(const struct box *box)
         if (!session->id)
             continue;
         client = json_string(session->client);
-        json_array_append_new(list, json_pack(
-            "{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
-            "session", (json_int_t)session->id, "lease", session->grant.lease, "epoch",
-            (json_int_t)session->grant.epoch, "client",
-            client ? client : json_string("?"), "peer", session->peer, "gpu",
-            session->grant.device_count ? session->grant.devices[0]->uuid : "", "protection",
-            control_protection_name(session->protection), "transport",
-            session->stats.transport, "age_seconds",
-            (double)(clock_ms() - session->since_ms) / 1000, "memory",
-            (json_int_t)session->stats.memory, "bytes_in", (json_int_t)session->stats.bytes_in,
-            "bytes_out", (json_int_t)session->stats.bytes_out, "calls",
-            (json_int_t)session->stats.calls));
+        json_array_append_new(
+            list, json_pack("{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
+                            "session", (json_int_t)session->id, "lease", session->grant.lease,
+                            "epoch", (json_int_t)session->grant.epoch, "client",
+                            client ? client : json_string("?"), "peer", session->peer, "gpu",
+                            session->grant.device_count ? session->grant.devices[0]->uuid : "",
+                            "protection", control_protection_name(session->protection), "transport",
+                            session->stats.transport, "age_seconds",
+                            (double)(clock_ms() - session->since_ms) / 1000, "memory",
+                            (json_int_t)session->stats.memory, "bytes_in",
+                            (json_int_t)session->stats.bytes_in, "bytes_out",
+                            (json_int_t)session->stats.bytes_out, "calls",
+                            (json_int_t)session->stats.calls));
     }
     return list;
 }

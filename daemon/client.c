@@ -22,9 +22,8 @@ enum {
 static struct log_limit refused_lines = LOG_LIMIT(20, 60);
 
 static const char *const state_names[] = {
-    [CLIENT_ARRIVED] = "arrived",   [CLIENT_PROVING] = "proving",
-    [CLIENT_GREETING] = "greeting", [CLIENT_QUEUED] = "queued",
-    [CLIENT_REFUSED] = "refused",   [CLIENT_GONE] = "gone",
+    [CLIENT_ARRIVED] = "arrived", [CLIENT_PROVING] = "proving", [CLIENT_GREETING] = "greeting",
+    [CLIENT_QUEUED] = "queued",   [CLIENT_REFUSED] = "refused", [CLIENT_GONE] = "gone",
 };
 
 static const int refusal_results[] = {
@@ -50,11 +49,9 @@ static bool is_handshake(enum client_state state)
     case CLIENT_ARRIVED:
     case CLIENT_PROVING:
     case CLIENT_GREETING:
-    case CLIENT_REFUSED:
-        return true;
+    case CLIENT_REFUSED: return true;
     case CLIENT_QUEUED:
-    case CLIENT_GONE:
-        return false;
+    case CLIENT_GONE: return false;
     }
     return false;
 }

@@ -23,7 +23,7 @@ struct client {
     struct box *box;
     enum client_state state;
     int fd;
-    struct tls *tls; // NULL: plain
+    struct tls *tls;                       // NULL: plain
     uint8_t origin[ENDPOINT_ORIGIN_BYTES]; // whom the connection is counted to
     char peer[128];
     struct event *readable;

@@ -48,7 +48,8 @@ static bool has_budget(const struct session_grant *grant, const struct box_devic
 
 // ---- one process ----
 
-static void compare_session(struct worker_process *worker, const struct box_device *device, uint64_t driver)
+static void compare_session(struct worker_process *worker, const struct box_device *device,
+                            uint64_t driver)
 {
     const struct session_record *session = &worker->session;
     const struct box *box = worker->box;
@@ -63,14 +64,15 @@ static void compare_session(struct worker_process *worker, const struct box_devi
     bool more = exceeds(box, driver, allowed), less = exceeds(box, allowed, driver);
     *rounds = more || less ? *rounds + 1 : 0;
     if (is_due(*rounds))
-        log_at(more ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
-               "session=%llu lease=%s pid=%d gpu=%u: %s driver=%llu account=%llu with_context=%llu rounds=%u",
-               (unsigned long long)session->id, session->grant.lease, (int)worker->pid,
-               device->ordinal,
-               more ? "the driver says that the process has more memory than its account"
-                    : "the account has more memory than the driver says",
-               (unsigned long long)driver, (unsigned long long)account,
-               (unsigned long long)allowed, *rounds);
+        log_at(
+            more ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+            "session=%llu lease=%s pid=%d gpu=%u: %s driver=%llu account=%llu with_context=%llu rounds=%u",
+            (unsigned long long)session->id, session->grant.lease, (int)worker->pid,
+            device->ordinal,
+            more ? "the driver says that the process has more memory than its account"
+                 : "the account has more memory than the driver says",
+            (unsigned long long)driver, (unsigned long long)account, (unsigned long long)allowed,
+            *rounds);
 }
 
 static void take_process(struct worker_process *worker, struct box_device *device, uint64_t bytes)
@@ -91,12 +93,13 @@ struct tally {
 
 static void compare_foreign(struct box_device *device, const struct tally *tally)
 {
-    device->foreign_rounds =
-        exceeds(device->box, tally->foreign, 0) ? device->foreign_rounds + 1 : 0;
+    device->foreign_rounds = exceeds(device->box, tally->foreign, 0) ? device->foreign_rounds + 1
+                                                                     : 0;
     if (is_due(device->foreign_rounds))
-        log_warn("gpu=%u: memory is taken by processes that are not this box's bytes=%llu pid=%d; what the "
-                 "broker grants of this GPU may not be there",
-                 device->ordinal, (unsigned long long)tally->foreign, (int)tally->stranger);
+        log_warn(
+            "gpu=%u: memory is taken by processes that are not this box's bytes=%llu pid=%d; what the "
+            "broker grants of this GPU may not be there",
+            device->ordinal, (unsigned long long)tally->foreign, (int)tally->stranger);
 }
 
 // The most that our workers may have of the device; false where one of them has no account.
@@ -113,9 +116,8 @@ static bool expected_of_workers(const struct box_device *device, uint64_t *sum)
             if (grant->devices[i] != device)
                 continue;
             uses = true;
-            if (!grant->budgets[i] ||
-                !accounts_look(box, grant->lease, worker->session.id, device->ordinal, &account,
-                               &counted))
+            if (!grant->budgets[i] || !accounts_look(box, grant->lease, worker->session.id,
+                                                     device->ordinal, &account, &counted))
                 return false;
         }
         if (uses)
@@ -126,7 +128,8 @@ static bool expected_of_workers(const struct box_device *device, uint64_t *sum)
 
 // What was taken before there was a worker stays taken by whoever did. Beyond that, memory belongs to the
 // processes that the driver names, or where it names none, to our workers.
-static void compare_gpu(struct box_device *device, const struct gauge_gpu *gpu, const struct tally *tally)
+static void compare_gpu(struct box_device *device, const struct gauge_gpu *gpu,
+                        const struct tally *tally)
 {
     uint64_t expected = device->taken_before + tally->processes;
 
@@ -137,12 +140,13 @@ static void compare_gpu(struct box_device *device, const struct gauge_gpu *gpu, 
     device->differing_rounds =
         exceeds(device->box, gpu->used, expected) ? device->differing_rounds + 1 : 0;
     if (is_due(device->differing_rounds))
-        log_warn("gpu=%u: the driver says that more memory is taken than %s driver=%llu expected=%llu "
-                 "before=%llu rounds=%u",
-                 device->ordinal,
-                 tally->ours ? "its processes have" : "the accounts and contexts of all sessions",
-                 (unsigned long long)gpu->used, (unsigned long long)expected,
-                 (unsigned long long)device->taken_before, device->differing_rounds);
+        log_warn(
+            "gpu=%u: the driver says that more memory is taken than %s driver=%llu expected=%llu "
+            "before=%llu rounds=%u",
+            device->ordinal,
+            tally->ours ? "its processes have" : "the accounts and contexts of all sessions",
+            (unsigned long long)gpu->used, (unsigned long long)expected,
+            (unsigned long long)device->taken_before, device->differing_rounds);
 }
 
 static void take_gpu(struct box_device *device, const struct gauge_round *round, unsigned index)

@@ -39,7 +39,8 @@ static int parse_users(const char *text, uid_t *first, uid_t *last)
     if (sscanf(text, "%10u-%10u%c", &a, &b, &rest) != 2 || !a || a > b || b >= UINT32_MAX - 1 ||
         b - a >= 1u << 20) {
         log_error("worker_uids=%s is not a range of user numbers such as 2000000000-2000000999, "
-                  "or none", text);
+                  "or none",
+                  text);
         return -EINVAL;
     }
     *first = a;
@@ -56,11 +57,13 @@ static void say(const struct box *box)
              box->settings.worker.worker_filter ? "log" : "refuse",
              (unsigned long long)box->settings.worker.worker_memory);
     if (!box->first_user)
-        log_warn("workers are not protected from each other, nor this box's files from them, by users of "
-                 "their own: %s; %s", box->settings.worker_uids && geteuid() ?
-                 "rgpud lacks the right to change users" : "worker_uids is none",
-                 landlock ? "Landlock and the filter of system calls keep them apart"
-                          : "only the filter of system calls keeps them apart");
+        log_warn(
+            "workers are not protected from each other, nor this box's files from them, by users of "
+            "their own: %s; %s",
+            box->settings.worker_uids && geteuid() ? "rgpud lacks the right to change users"
+                                                   : "worker_uids is none",
+            landlock ? "Landlock and the filter of system calls keep them apart"
+                     : "only the filter of system calls keeps them apart");
     if (!landlock)
         log_warn("this kernel has no Landlock: workers open every file that their user may open");
     if (box->settings.worker.worker_filter)
@@ -77,9 +80,10 @@ static void raise_locked_memory(void)
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_MEMLOCK, &limit);
     if (limit.rlim_max != RLIM_INFINITY)
-        log_warn("memory that each worker may lock for devices is limited to %llu bytes (RLIMIT_MEMLOCK), which "
-                 "rgpud has no right to raise: set LimitMEMLOCK in its unit, or ulimit -l",
-                 (unsigned long long)limit.rlim_max);
+        log_warn(
+            "memory that each worker may lock for devices is limited to %llu bytes (RLIMIT_MEMLOCK), which "
+            "rgpud has no right to raise: set LimitMEMLOCK in its unit, or ulimit -l",
+            (unsigned long long)limit.rlim_max);
 }
 
 // The driver's library starts this program where it finds no device nodes, and workers may not start programs. So
@@ -168,7 +172,8 @@ static void add_all(struct control_device_node *nodes, size_t *count)
         closedir(directory);
 }
 
-static bool add_own(const struct box *box, device_set sees, struct control_device_node *nodes, size_t *count)
+static bool add_own(const struct box *box, device_set sees, struct control_device_node *nodes,
+                    size_t *count)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *device = &box->devices[i];
@@ -201,7 +206,8 @@ size_t confinement_nodes(const struct box *box, device_set sees, struct control_
     count = before;
     add_all(nodes, &count);
     if (sees && count > before && !told) {
-        log_warn("the driver does not tell which device node is which GPU's: workers may open all of them");
+        log_warn(
+            "the driver does not tell which device node is which GPU's: workers may open all of them");
         told = true;
     }
     return count;

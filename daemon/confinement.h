@@ -6,7 +6,10 @@
 #include "daemon/box.h"
 
 // As many as SETUP takes.
-enum { CONFINEMENT_NODES_MAX = sizeof((struct control_setup){0}.nodes) / sizeof(struct control_device_node) };
+enum {
+    CONFINEMENT_NODES_MAX = sizeof((struct control_setup){0}.nodes) /
+                            sizeof(struct control_device_node)
+};
 
 // Reads the range of users, and logs once what protects this box's workers from each other and what does
 // not. -EINVAL after logging.

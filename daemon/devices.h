@@ -15,7 +15,7 @@ enum { BOX_DEVICES_MAX = CONTROL_DEVICES_MAX };
 struct device_choice {
     bool software; // sim:COUNT, else cuda:...
     bool all;
-    uint32_t count;                      // of ordinals, or of software devices
+    uint32_t count; // of ordinals, or of software devices
     uint32_t ordinals[BOX_DEVICES_MAX];
 };
 
@@ -36,8 +36,8 @@ struct box_device {
     uint32_t ordinal;
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
     bool keep_warm;
-    bool measured; // what a context takes is known
-    unsigned sessions; // that use it
+    bool measured;         // what a context takes is known
+    unsigned sessions;     // that use it
     uint64_t driver_bytes; // taken by everybody, as the management library says; 0: not known
     uint64_t taken_before; // that, before our first worker
     uint64_t idle_bytes;   // the most that it says of a worker without a client
@@ -56,8 +56,8 @@ struct session_grant {
     int64_t epoch; // of the ticket
     uint32_t device_count;
     struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
-    uint64_t budgets[BOX_DEVICES_MAX];       // bytes over all sessions of the lease; 0: no limit
-    bool exclusive[BOX_DEVICES_MAX];         // no session of another lease beside it
+    uint64_t budgets[BOX_DEVICES_MAX]; // bytes over all sessions of the lease; 0: no limit
+    bool exclusive[BOX_DEVICES_MAX];   // no session of another lease beside it
 };
 
 // Devices that one worker can reach, by their ordinals; 0: whatever the driver has, which is for the first

@@ -15,7 +15,8 @@ static bool exclude_each_other(const struct session_grant *a, const struct sessi
     return false;
 }
 
-const struct worker_process *exclusion_find(const struct box *box, const struct session_grant *grant)
+const struct worker_process *exclusion_find(const struct box *box,
+                                            const struct session_grant *grant)
 {
     const struct worker_process *worker, *ending = NULL;
 

@@ -8,6 +8,7 @@
 
 // The worker of a session that cannot be beside one of GRANT, or NULL; one that is ending only where
 // there is no other.
-const struct worker_process *exclusion_find(const struct box *box, const struct session_grant *grant);
+const struct worker_process *exclusion_find(const struct box *box,
+                                            const struct session_grant *grant);
 
 #endif

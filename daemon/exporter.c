@@ -94,7 +94,8 @@ static void put_devices(FILE *out, struct box *box)
         for (uint32_t i = 0; i < box->device_count; i++) {
             const struct box_device *device = &box->devices[i];
             char ordinal[16];
-            const char *const labels[][2] = {{"gpu", ordinal}, {"uuid", device->uuid},
+            const char *const labels[][2] = {{"gpu", ordinal},
+                                             {"uuid", device->uuid},
                                              {"model", device->info.name}};
 
             snprintf(ordinal, sizeof(ordinal), "%u", device->ordinal);
@@ -126,9 +127,13 @@ static void answer(struct bufferevent *asker, const char *line, struct box *box)
     size_t size = 0;
     char *text = known ? figures(box, &size) : NULL;
 
-    evbuffer_add_printf(out, "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4\r\n"
+    evbuffer_add_printf(out,
+                        "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4\r\n"
                         "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-                        text ? "200 OK" : known ? "503 Service Unavailable" : "404 Not Found", size);
+                        text    ? "200 OK"
+                        : known ? "503 Service Unavailable"
+                                : "404 Not Found",
+                        size);
     evbuffer_add(out, text, size);
     free(text);
 }
@@ -208,7 +213,8 @@ int exporter_open(struct box *box, struct exporter **out)
     if (exporter) {
         exporter->box = box;
         exporter->listener = evconnlistener_new(box->base, asker_arrives, exporter,
-                                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+                                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
+                                                fd);
     }
     if (!exporter || !exporter->listener) {
         free(exporter);

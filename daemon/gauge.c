@@ -114,8 +114,9 @@ static void take_line(struct gauge *gauge, const char *line)
         tell(gauge, round);
         clear(gauge);
     } else if (!strncmp(line, "none ", 5)) {
-        log_info("accounts of memory are not compared with the driver's figures: library=%s reason=\"%s\"",
-                 gauge->settings.library, line + 5);
+        log_info(
+            "accounts of memory are not compared with the driver's figures: library=%s reason=\"%s\"",
+            gauge->settings.library, line + 5);
         gauge->ended = true;
         tell(gauge, NULL);
     }
@@ -153,11 +154,14 @@ static int spawn(struct gauge *gauge)
     snprintf(interval, sizeof(interval), "%llu", (unsigned long long)settings->interval / 1000);
     if (pipe2(ends, O_CLOEXEC))
         return -errno;
-    const int fds[] = {-1, ends[1], STDERR_FILENO, -1,
-                       [CONTROL_WORKER_DRIVER_FD] = settings->driver_fd};
-    const struct spawn_request request = {
-        .program = settings->program, .arguments = arguments, .environment = settings->environment,
-        .fds = fds, .fd_count = sizeof(fds) / sizeof(fds[0]), .own_process_group = true};
+    const int fds[] = {-1, ends[1], STDERR_FILENO,
+                       -1, [CONTROL_WORKER_DRIVER_FD] = settings->driver_fd};
+    const struct spawn_request request = {.program = settings->program,
+                                          .arguments = arguments,
+                                          .environment = settings->environment,
+                                          .fds = fds,
+                                          .fd_count = sizeof(fds) / sizeof(fds[0]),
+                                          .own_process_group = true};
     int err = spawn_program(&request, &gauge->pid);
     close(ends[1]);
     if (!err) {
@@ -182,8 +186,9 @@ static void start(struct gauge *gauge)
             arm(gauge, PATIENCE_SECONDS);
         return;
     }
-    log_warn("accounts of memory are not compared with the driver's figures: cannot start %s error=\"%s\"",
-             gauge->settings.program, strerror(-err));
+    log_warn(
+        "accounts of memory are not compared with the driver's figures: cannot start %s error=\"%s\"",
+        gauge->settings.program, strerror(-err));
     stop(gauge);
     gauge->ended = true;
     arm(gauge, 0);
@@ -197,8 +202,9 @@ static void on_timer(evutil_socket_t fd, short events, void *opaque)
         start(gauge);
     } else if (!gauge->told) {
         if (!gauge->ended)
-            log_warn("the management library does not answer library=%s; the box starts without its figures",
-                     gauge->settings.library);
+            log_warn(
+                "the management library does not answer library=%s; the box starts without its figures",
+                gauge->settings.library);
         tell(gauge, NULL);
     }
 }

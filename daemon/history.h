@@ -15,8 +15,7 @@ int history_open(const char *directory, struct history **out) __attribute__((war
 void history_close(struct history **history);
 
 // The last point that the broker named: the epoch, the run and the event in it. False: none yet.
-bool history_point(const struct history *history, int64_t *epoch, const char **run,
-                   int64_t *event);
+bool history_point(const struct history *history, int64_t *epoch, const char **run, int64_t *event);
 void history_note(struct history *history, const char *run, int64_t event);
 
 // The broker has named its epoch and the leases that live on this box, of whatever epoch. Not on disk

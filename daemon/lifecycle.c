@@ -26,15 +26,13 @@ void lifecycle_move(struct box *box, enum box_state state)
 {
     if (box->state == state)
         return;
-    log_info("box state=%s was=%s sessions=%u", box_state_name(state),
-             box_state_name(box->state),
+    log_info("box state=%s was=%s sessions=%u", box_state_name(state), box_state_name(box->state),
              box->session_count);
     box->state = state;
     notify_state(box);
     switch (state) {
     case BOX_STARTING:
-    case BOX_SERVING:
-        return;
+    case BOX_SERVING: return;
     case BOX_DRAINING:
     case BOX_LEAVING:
         client_refuse_all(box, CONTROL_REFUSAL_DRAINING,

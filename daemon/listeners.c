@@ -16,7 +16,7 @@ enum {
     LISTENERS_MAX = 16,
     BACKLOG = 1024,
     ACCEPTS_AT_ONCE = 64, // then it is somebody else's turn
-    PAUSE_US = 200000, // after running out of descriptors
+    PAUSE_US = 200000,    // after running out of descriptors
 };
 
 struct listener {
@@ -93,8 +93,7 @@ static int open_one(struct box *box, const char *text)
         log_error("cannot listen=%s error=\"%s\"", text, strerror(-listener->fd));
         return listener->fd;
     }
-    listener->event =
-        event_new(box->base, listener->fd, EV_READ | EV_PERSIST, acceptable, box);
+    listener->event = event_new(box->base, listener->fd, EV_READ | EV_PERSIST, acceptable, box);
     if (!listener->event || event_add(listener->event, NULL)) {
         close(listener->fd);
         return -ENOMEM;

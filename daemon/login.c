@@ -45,8 +45,7 @@ static unsigned sessions_of_lease(const struct client *client)
     unsigned count = 0;
 
     TAILQ_FOREACH(worker, &client->box->workers, link)
-        count += worker->session.id &&
-                 !strcmp(worker->session.grant.lease, client->ticket->lease);
+        count += worker->session.id && !strcmp(worker->session.grant.lease, client->ticket->lease);
     while ((other = waiting_next(client->box, other)))
         count += other->ticket && !strcmp(other->ticket->lease, client->ticket->lease);
     return count;
@@ -65,29 +64,32 @@ static void admit(struct client *client)
     int problem = client->ticket ? admission_check_use(box, client->ticket) : 0;
 
     if (speaks_out_of_turn(client))
-        client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "a message out of order, right after HELLO");
+        client_refuse(client, CONTROL_REFUSAL_PROTOCOL,
+                      "a message out of order, right after HELLO");
     else if (problem)
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
-               ticket_error(problem));
+                      ticket_error(problem));
     else if (!client->tls && box->settings.auth == AUTH_TICKET)
-        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
-               "this box asks for a ticket: set RGPU_TICKET_FILE, or take a lease with rgpuctl run");
+        client_refuse(
+            client, CONTROL_REFUSAL_AUTHENTICATION,
+            "this box asks for a ticket: set RGPU_TICKET_FILE, or take a lease with rgpuctl run");
     else if (!client->tls && client->hello.protection > CONTROL_PROTECTION_NONE)
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
-               "RGPU_PROTECTION=%s needs a ticket, and this box (--standalone) knows none",
-               control_protection_name(client->hello.protection));
+                      "RGPU_PROTECTION=%s needs a ticket, and this box (--standalone) knows none",
+                      control_protection_name(client->hello.protection));
     else if (lease_is_full(client))
-        client_refuse(client, CONTROL_REFUSAL_BUSY,
-               "lease %.100s has as many sessions on this box as max_sessions_per_lease allows (%lld)",
-               client->ticket->lease, (long long)box->settings.max_sessions_per_lease);
+        client_refuse(
+            client, CONTROL_REFUSAL_BUSY,
+            "lease %.100s has as many sessions on this box as max_sessions_per_lease allows (%lld)",
+            client->ticket->lease, (long long)box->settings.max_sessions_per_lease);
     else if (waiting_count(box) >= (unsigned)box->settings.max_queued)
         client_refuse(client, CONTROL_REFUSAL_BUSY, "%u clients already wait for this box",
-               waiting_count(box));
+                      waiting_count(box));
     else if (is_stolen(client))
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
     else if (!box_accepts_sessions(box))
         client_refuse(client, CONTROL_REFUSAL_DRAINING,
-               "the box takes no new sessions (it is being drained); use another one");
+                      "the box takes no new sessions (it is being drained); use another one");
     else
         waiting_join(client);
 }
@@ -103,13 +105,15 @@ static void take_hello(struct client *client)
         client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed HELLO");
         return;
     }
-    client->version =
-        hello->version_newest < CONTROL_VERSION ? hello->version_newest : CONTROL_VERSION;
+    client->version = hello->version_newest < CONTROL_VERSION ? hello->version_newest
+                                                              : CONTROL_VERSION;
     if (client->version < hello->version_oldest || client->version < CONTROL_VERSION_OLDEST) {
-        client_refuse(client, CONTROL_REFUSAL_VERSION,
-               "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
-               "install the same release on both", hello->library, hello->version_oldest,
-               hello->version_newest, RGPU_VERSION, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+        client_refuse(
+            client, CONTROL_REFUSAL_VERSION,
+            "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
+            "install the same release on both",
+            hello->library, hello->version_oldest, hello->version_newest, RGPU_VERSION,
+            CONTROL_VERSION_OLDEST, CONTROL_VERSION);
         return;
     }
     answer.version = client->version;
@@ -187,7 +191,7 @@ void login_hear(struct client *client)
         return;
     if (err == -EBADMSG || err == -EPROTO) {
         client_refuse(client, CONTROL_REFUSAL_PROTOCOL,
-               "this is not the rgpu protocol, or a message out of order (HELLO expected)");
+                      "this is not the rgpu protocol, or a message out of order (HELLO expected)");
     } else if (err) {
         log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
                   client_state_name(client), strerror(-err));
@@ -199,14 +203,16 @@ void login_hear(struct client *client)
 
 // ---- TLS ----
 
-static int find_secret(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+static int find_secret(void *opaque, const void *identity, size_t size,
+                       uint8_t key[TLS_SECRET_BYTES])
 {
     struct client *client = opaque;
 
     free(client->ticket);
     client->ticket = calloc(1, sizeof(*client->ticket));
     client->ticket_problem =
-        client->ticket ? admission_recompute(client->box, identity, size, key, client->ticket) : -ENOMEM;
+        client->ticket ? admission_recompute(client->box, identity, size, key, client->ticket)
+                       : -ENOMEM;
     return client->ticket_problem;
 }
 
@@ -220,12 +226,12 @@ void login_prove(struct client *client)
         client_move(client, CLIENT_GREETING);
     else if (client->ticket_problem)
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
-               ticket_error(client->ticket_problem));
+                      ticket_error(client->ticket_problem));
     else if (err == -EPROTO)
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
-               "the client does not prove that it has the ticket%s%.200s: %s",
-               client->ticket ? " of lease " : "", client->ticket ? client->ticket->lease : "",
-               tls_problem(client->tls));
+                      "the client does not prove that it has the ticket%s%.200s: %s",
+                      client->ticket ? " of lease " : "",
+                      client->ticket ? client->ticket->lease : "", tls_problem(client->tls));
     else
         client_free(client);
 }

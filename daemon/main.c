@@ -47,15 +47,16 @@ struct program {
 static const struct program_about about = {
     .name = "rgpud",
     .protocol = CONTROL_VERSION,
-    .usage = "usage: rgpud --config FILE [options]\n"
-             "       rgpud --standalone --devices sim:2 --listen 127.0.0.1:0\n\n"
-             "Offers the GPUs of this machine to clients elsewhere.\n\n"
-             "  --config FILE                  read the settings from this file\n"
-             "  --standalone                   no authentication, no admin socket unless asked for,\n"
-             "                                 and an exit where workers do not start\n"
-             "  --print-config                 print a sample file with every setting\n"
-             "  --help, --version\n\n"
-             "Every setting of the file can be given here as well:\n",
+    .usage =
+        "usage: rgpud --config FILE [options]\n"
+        "       rgpud --standalone --devices sim:2 --listen 127.0.0.1:0\n\n"
+        "Offers the GPUs of this machine to clients elsewhere.\n\n"
+        "  --config FILE                  read the settings from this file\n"
+        "  --standalone                   no authentication, no admin socket unless asked for,\n"
+        "                                 and an exit where workers do not start\n"
+        "  --print-config                 print a sample file with every setting\n"
+        "  --help, --version\n\n"
+        "Every setting of the file can be given here as well:\n",
     .settings = settings_table,
     .settings_are_options = true,
 };
@@ -147,7 +148,8 @@ static void took_figures(void *opaque, const struct gauge_round *round)
 static int open_gauge(struct box *box)
 {
     static char program[4096], library[4096];
-    struct gauge_settings settings = {.program = program, .library = library,
+    struct gauge_settings settings = {.program = program,
+                                      .library = library,
                                       .environment = box->worker_environment,
                                       .driver_fd = box->driver_fd,
                                       .interval = box->settings.memory_check};

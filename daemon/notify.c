@@ -14,21 +14,15 @@ static struct event *watchdog;
 void notify_state(const struct box *box)
 {
     switch (box->state) {
-    case BOX_STARTING:
-        sd_notify(0, "STATUS=starting the first worker");
-        return;
+    case BOX_STARTING: sd_notify(0, "STATUS=starting the first worker"); return;
     case BOX_SERVING:
         sd_notifyf(0, "READY=1\nSTATUS=serving, %u devices", box->device_count);
         return;
-    case BOX_DRAINING:
-        sd_notify(0, "STATUS=drained: no new sessions");
-        return;
+    case BOX_DRAINING: sd_notify(0, "STATUS=drained: no new sessions"); return;
     case BOX_LEAVING:
         sd_notifyf(0, "STOPPING=1\nSTATUS=waiting for the end of %u sessions", box->session_count);
         return;
-    case BOX_STOPPING:
-        sd_notify(0, "STOPPING=1\nSTATUS=ending all workers");
-        return;
+    case BOX_STOPPING: sd_notify(0, "STOPPING=1\nSTATUS=ending all workers"); return;
     }
 }
 

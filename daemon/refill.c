@@ -18,7 +18,8 @@ static bool waits_for(const struct client *client, const struct box_device *devi
     return waiting_first_device(client) == device && waiting_device_set(client) == sees;
 }
 
-static unsigned clients_waiting_for(struct box *box, const struct box_device *device, device_set sees)
+static unsigned clients_waiting_for(struct box *box, const struct box_device *device,
+                                    device_set sees)
 {
     unsigned count = 0;
     struct client *client;
@@ -47,7 +48,8 @@ static unsigned target(struct box *box, struct box_device *device, device_set se
 }
 
 // Workers that occupy a place. One that ends by itself does so until it is reaped and it is known how it ended.
-static unsigned count_workers(const struct box *box, const struct box_device *device, device_set sees)
+static unsigned count_workers(const struct box *box, const struct box_device *device,
+                              device_set sees)
 {
     const struct worker_process *worker;
     unsigned count = 0;

@@ -18,10 +18,10 @@
 #include "common/scope.h"
 
 enum {
-    TURN_MAX = 16,      // answers in one turn
-    CALLS_MAX = 4096,   // then the worker is ended; drivers probe a few dozen times
+    TURN_MAX = 16,    // answers in one turn
+    CALLS_MAX = 4096, // then the worker is ended; drivers probe a few dozen times
     LEARNT_MAX = 1 << 20,
-    LOGGED_MAX = 128,   // different calls, each of which is logged once
+    LOGGED_MAX = 128, // different calls, each of which is logged once
     LEARNT_LOGGED_MAX = 1024,
 };
 
@@ -236,8 +236,13 @@ struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bo
         close(socket);
         return NULL;
     }
-    *refusals = (struct refusals){.base = base, .socket = socket, .fd = -1, .pid = pid,
-                                  .only_log = only_log, .too_many = too_many, .opaque = opaque};
+    *refusals = (struct refusals){.base = base,
+                                  .socket = socket,
+                                  .fd = -1,
+                                  .pid = pid,
+                                  .only_log = only_log,
+                                  .too_many = too_many,
+                                  .opaque = opaque};
     if (seccomp_notify_alloc(&refusals->request, &refusals->answer) ||
         watch(refusals, socket, filter_came))
         refusals_free(&refusals);

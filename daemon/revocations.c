@@ -128,10 +128,11 @@ static int load(struct revocations *list, int64_t latest)
     if (!err && ferror(file))
         err = -EIO;
     if (err == -EBADMSG)
-        log_error("the list of revoked leases is damaged path=%s line=%zu; without it leases that are over "
-                  "could open sessions again. Correct the line, or move the file away once nothing reaches this box "
-                  "but its broker, which names the leases that are over when the box registers",
-                  list->path, number);
+        log_error(
+            "the list of revoked leases is damaged path=%s line=%zu; without it leases that are over "
+            "could open sessions again. Correct the line, or move the file away once nothing reaches this box "
+            "but its broker, which names the leases that are over when the box registers",
+            list->path, number);
     free(line);
     fclose(file);
     list->changed = false;

@@ -42,7 +42,7 @@ struct settings {
     int64_t max_sessions_per_gpu;
     int64_t max_sessions_per_lease;
     uint64_t max_images_per_lease;
-    int auth; // enum auth_method
+    int auth;       // enum auth_method
     int protection; // 0 authenticate, 1 privacy
     char *key_file;
     uint64_t clock_skew;

@@ -67,7 +67,8 @@ static void *write_jobs(void *opaque)
     struct job *job;
 
     while ((job = next_job(saver))) {
-        job->err = state_file_replace(saver->directory, job->name, job->text, job->size, job->point);
+        job->err =
+            state_file_replace(saver->directory, job->name, job->text, job->size, job->point);
         pthread_mutex_lock(&saver->lock);
         TAILQ_INSERT_TAIL(&saver->written, job, link);
         pthread_mutex_unlock(&saver->lock);
@@ -157,7 +158,9 @@ struct state_saver *state_saver_open(struct event_base *base, const char *direct
 
     if (!saver)
         return NULL;
-    *saver = (struct state_saver){.done = done, .opaque = opaque, .directory = strdup(directory),
+    *saver = (struct state_saver){.done = done,
+                                  .opaque = opaque,
+                                  .directory = strdup(directory),
                                   .lock = PTHREAD_MUTEX_INITIALIZER,
                                   .work = PTHREAD_COND_INITIALIZER};
     TAILQ_INIT(&saver->waiting);

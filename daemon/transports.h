@@ -6,7 +6,10 @@
 #include "common/control.h"
 #include "daemon/settings.h"
 
-enum { TRANSPORTS_MAX = sizeof((struct control_grant){0}.transports) / sizeof(struct control_transport_name) };
+enum {
+    TRANSPORTS_MAX = sizeof((struct control_grant){0}.transports) /
+                     sizeof(struct control_transport_name)
+};
 
 // Those that the setting allows, best first; their number. Unknown names are left out.
 uint32_t transports_allowed(const struct settings *settings,

@@ -141,10 +141,9 @@ static void note_session(struct worker_process *worker, const struct client *cli
     for (uint32_t i = 0; i < session->grant.device_count; i++)
         session->grant.devices[i]->sessions++;
     log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "
-             "protection=%s library=%s waited_ms=%lld", (unsigned long long)session->id,
-             (int)worker->pid,
-             session->client, session->peer, worker->device->uuid, grant->devices_count,
-             *grant->lease ? grant->lease : "none",
+             "protection=%s library=%s waited_ms=%lld",
+             (unsigned long long)session->id, (int)worker->pid, session->client, session->peer,
+             worker->device->uuid, grant->devices_count, *grant->lease ? grant->lease : "none",
              control_protection_name(session->protection), client->hello.library,
              (long long)(session->since_ms - client->queued_ms));
 }
@@ -160,8 +159,8 @@ static bool give_to_worker(struct client *client, struct worker_process *worker,
     if (client_reply(client, CONTROL_GRANTED, &granted))
         return false;
     while (worker && worker_grant(worker, grant, client->fd, account))
-        worker = worker_find_warm(client->box, client->grant.devices[0],
-                                  device_set_of(&client->grant));
+        worker =
+            worker_find_warm(client->box, client->grant.devices[0], device_set_of(&client->grant));
     if (!worker)
         log_warn("the worker died, and there is no other peer=%s", client->peer);
     else
@@ -178,7 +177,7 @@ static void hand_over(struct client *client, struct worker_process *worker)
 
     if (account == -ENOSPC)
         client_refuse(client, CONTROL_REFUSAL_BUDGET,
-               "the memory of the lease has no room for the context of one more process");
+                      "the memory of the lease has no room for the context of one more process");
     else if (account < 0 && account != -ENOENT)
         client_refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
     else {
@@ -197,9 +196,10 @@ static bool has_gpus_for_itself(struct client *client)
     const struct worker_process *other = exclusion_find(client->box, &client->grant);
 
     if (other && other->state != WORKER_ENDING)
-        client_refuse(client, CONTROL_REFUSAL_BUSY,
-               "a GPU of the ticket is in use by another lease (%s), beside which it cannot be used",
-               other->session.grant.lease);
+        client_refuse(
+            client, CONTROL_REFUSAL_BUSY,
+            "a GPU of the ticket is in use by another lease (%s), beside which it cannot be used",
+            other->session.grant.lease);
     return !other;
 }
 
@@ -225,9 +225,9 @@ static void serve_queued(struct client *client)
     if (!box->devices_known) {
         if (warm_pool_is_broken(&box->probe))
             client_refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
-                   box->probe.last_error);
-    } else if (!client->resolved && admission_resolve(box, client->ticket, &client->grant, text,
-                                                 sizeof(text))) {
+                          box->probe.last_error);
+    } else if (!client->resolved &&
+               admission_resolve(box, client->ticket, &client->grant, text, sizeof(text))) {
         client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
     } else if ((objection = broker_agent_objection(box, &client->grant))) {
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
@@ -239,7 +239,7 @@ static void serve_queued(struct client *client)
             hand_over(client, worker);
         else if (!worker && warm_pool_is_broken(&device->pool) && !device->pool.starting)
             client_refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
-                   device->pool.last_error);
+                          device->pool.last_error);
     }
 }
 

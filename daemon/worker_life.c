@@ -24,7 +24,8 @@ enum { LASTING_MS = 60000 };
 
 // ---- starting ----
 
-static struct worker_process *worker_new(struct box *box, struct box_device *device, int control_fd, pid_t pid)
+static struct worker_process *worker_new(struct box *box, struct box_device *device, int control_fd,
+                                         pid_t pid)
 {
     struct worker_process *worker = calloc(1, sizeof(*worker));
 
@@ -97,7 +98,9 @@ static uid_t choose_user(struct box *box)
 int worker_start(struct box *box, struct box_device *device, device_set sees)
 {
     const struct worker_part part = {
-        .ordinal = device ? device->ordinal : box->choice.all ? 0 : box->choice.ordinals[0],
+        .ordinal = device            ? device->ordinal
+                   : box->choice.all ? 0
+                                     : box->choice.ordinals[0],
         .sees = sees,
         .user = choose_user(box),
     };
@@ -123,7 +126,8 @@ int worker_start(struct box *box, struct box_device *device, device_set sees)
     worker->sees = sees;
     worker->user = part.user;
     // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
-    worker->refusals = refusals_new(box->base, ours.refusals, pid, box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
+    worker->refusals = refusals_new(box->base, ours.refusals, pid,
+                                    box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
                                     misbehaves, worker);
     worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
     log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,
@@ -177,11 +181,9 @@ static void write_obituary(const struct worker_process *worker, int status)
            "session=%llu ended pid=%d client=\"%s\" peer=%s how=\"%s\" reason=\"%s\" "
            "transport=%s seconds=%lld bytes_in=%llu bytes_out=%llu calls=%llu",
            (unsigned long long)session->id, (int)worker->pid, session->client, session->peer, how,
-           why, session->stats.transport,
-           (long long)((clock_ms() - session->since_ms) / 1000),
+           why, session->stats.transport, (long long)((clock_ms() - session->since_ms) / 1000),
            (unsigned long long)session->stats.bytes_in,
-           (unsigned long long)session->stats.bytes_out,
-           (unsigned long long)session->stats.calls);
+           (unsigned long long)session->stats.bytes_out, (unsigned long long)session->stats.calls);
 }
 
 // Workers that end before they serve anyone are started again more and more slowly. One that had

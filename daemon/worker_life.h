@@ -13,8 +13,7 @@ int worker_start(struct box *box, struct box_device *device, device_set sees)
 // its own copies. On failure the worker
 // is being ended and another may be tried.
 int worker_grant(struct worker_process *worker, const struct control_grant *grant, int client_fd,
-                 int account_fd)
-    __attribute__((warn_unused_result));
+                 int account_fd) __attribute__((warn_unused_result));
 
 // Kills and forgets whatever is left, at the very end.
 void worker_kill_all(struct box *box);

@@ -45,9 +45,8 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
         return 0;
     }
     struct box_device *device = worker->device;
-    uint64_t cost = device->ordinal < ready->devices_count
-                        ? ready->devices[device->ordinal].context_cost
-                        : 0;
+    uint64_t cost =
+        device->ordinal < ready->devices_count ? ready->devices[device->ordinal].context_cost : 0;
     // Workers that start at the same time can only make the figure larger, so the smallest one is kept.
     if (!device->measured || cost < device->info.context_cost) {
         device->info.context_cost = cost;
@@ -107,8 +106,7 @@ static int take_message(struct worker_process *worker, const struct control_fram
             worker->session.end = message->ended;
         }
         break;
-    default:
-        err = -EPROTO;
+    default: err = -EPROTO;
     }
     return err;
 }

@@ -118,8 +118,11 @@ struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t p
         close(fd);
         return NULL;
     }
-    *output = (struct worker_output){.fd = fd, .pid = pid, .allowance = BYTES_AT_ONCE,
-                                     .allowance_ms = clock_ms(), .floods = floods,
+    *output = (struct worker_output){.fd = fd,
+                                     .pid = pid,
+                                     .allowance = BYTES_AT_ONCE,
+                                     .allowance_ms = clock_ms(),
+                                     .floods = floods,
                                      .opaque = opaque};
     output->readable = event_new(base, fd, EV_READ | EV_PERSIST, take, output);
     if (!output->readable || event_add(output->readable, NULL))

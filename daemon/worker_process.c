@@ -23,20 +23,15 @@ void worker_process_count(struct worker_process *worker, int direction)
     struct warm_pool *pool = warm_pool_of(worker->box, worker->device);
 
     switch (worker->state) {
-    case WORKER_STARTING:
-        pool->starting += (unsigned)direction;
-        break;
-    case WORKER_WARM:
-        pool->warm += (unsigned)direction;
-        break;
+    case WORKER_STARTING: pool->starting += (unsigned)direction; break;
+    case WORKER_WARM: pool->warm += (unsigned)direction; break;
     case WORKER_ENDING:
         // Its place stays taken until it is known how it ended: a failure makes the next start wait.
         if (!worker->session.id && !worker->asked_to_end)
             pool->dying += (unsigned)direction;
         break;
     case WORKER_SERVING:
-    case WORKER_DEAD:
-        break;
+    case WORKER_DEAD: break;
     }
 }
 
@@ -93,7 +88,8 @@ void worker_process_late(evutil_socket_t fd, short events, void *opaque)
         worker_process_kill(worker, "did not end when asked to");
 }
 
-struct worker_process *worker_find_warm(struct box *box, const struct box_device *device, device_set sees)
+struct worker_process *worker_find_warm(struct box *box, const struct box_device *device,
+                                        device_set sees)
 {
     struct worker_process *worker;
 

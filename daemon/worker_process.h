@@ -9,9 +9,9 @@
 enum worker_state {
     WORKER_STARTING, // the process runs, its context is being made
     WORKER_WARM,
-    WORKER_SERVING,  // a client's socket was handed over
-    WORKER_ENDING,   // asked to end, or its control socket is closed
-    WORKER_DEAD,     // reaped
+    WORKER_SERVING, // a client's socket was handed over
+    WORKER_ENDING,  // asked to end, or its control socket is closed
+    WORKER_DEAD,    // reaped
 };
 
 // What is known of the session that a worker serves.
@@ -61,6 +61,7 @@ void worker_process_kill(struct worker_process *worker, const char *reason);
 // Asks a worker to end, and kills it after the grace time.
 void worker_end(struct worker_process *worker, enum control_end_reason reason, const char *text);
 
-struct worker_process *worker_find_warm(struct box *box, const struct box_device *device, device_set sees);
+struct worker_process *worker_find_warm(struct box *box, const struct box_device *device,
+                                        device_set sees);
 
 #endif

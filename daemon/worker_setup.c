@@ -112,7 +112,8 @@ static void fill_gpus(const struct box *box, device_set sees, struct control_set
     }
 }
 
-void worker_setup_fill(const struct box *box, const struct worker_part *part, struct control_setup *out)
+void worker_setup_fill(const struct box *box, const struct worker_part *part,
+                       struct control_setup *out)
 {
     *out = (struct control_setup){
         .version = CONTROL_VERSION,

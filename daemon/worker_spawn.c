@@ -9,14 +9,16 @@
 
 #include "common/spawn.h"
 
-int worker_spawn(const struct box *box, const struct worker_part *part, const struct worker_ends *ours,
-                 const struct worker_ends *theirs, pid_t *pid)
+int worker_spawn(const struct box *box, const struct worker_part *part,
+                 const struct worker_ends *ours, const struct worker_ends *theirs, pid_t *pid)
 {
     static struct control_setup setup;
     char name[] = "rgpu-worker";
     char *const arguments[] = {name, NULL};
     const int fds[] = {
-        -1, theirs->output, theirs->output,
+        -1,
+        theirs->output,
+        theirs->output,
         [CONTROL_WORKER_SUPERVISOR_FD] = theirs->control,
         [CONTROL_WORKER_DRIVER_FD] = box->driver_fd,
         [CONTROL_WORKER_REFUSALS_FD] = theirs->refusals,
@@ -50,8 +52,7 @@ int worker_ends_make(struct worker_ends *ours, struct worker_ends *theirs)
     int control[2] = {-1, -1}, refusals[2] = {-1, -1}, output[2] = {-1, -1}, err = 0;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, refusals) ||
-        pipe2(output, O_CLOEXEC))
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, refusals) || pipe2(output, O_CLOEXEC))
         err = -errno;
     *ours = (struct worker_ends){control[0], refusals[0], output[0]};
     *theirs = (struct worker_ends){control[1], refusals[1], output[1]};

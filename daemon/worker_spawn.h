@@ -15,7 +15,8 @@ int worker_ends_make(struct worker_ends *ours, struct worker_ends *theirs)
     __attribute__((warn_unused_result));
 void worker_ends_close(const struct worker_ends *ends);
 // Starts the process with THEIRS, and with its SETUP in the socket. -errno: there is no process.
-int worker_spawn(const struct box *box, const struct worker_part *part, const struct worker_ends *ours,
-                 const struct worker_ends *theirs, pid_t *pid) __attribute__((warn_unused_result));
+int worker_spawn(const struct box *box, const struct worker_part *part,
+                 const struct worker_ends *ours, const struct worker_ends *theirs, pid_t *pid)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The same as vector.cu on the Driver API, with the kernel as PTX text, so that it needs no CUDA
- * toolkit to be built. */
+// The same as vector.cu on the Driver API, with the kernel as PTX text, so that it needs no CUDA
+// toolkit to be built.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -8,15 +8,15 @@
 #include "tests/programs/driver.h"
 
 #undef CHECK
-#define CHECK(call)                                                                        \
-    do {                                                                                   \
-        CUresult result_ = (call);                                                         \
-        if (result_ != CUDA_SUCCESS) {                                                     \
-            const char *text_ = "an unknown error";                                        \
-            cuGetErrorString(result_, &text_);                                             \
-            fprintf(stderr, "%s: %s\n", #call, text_);                                     \
-            exit(1);                                                                       \
-        }                                                                                  \
+#define CHECK(call) \
+    do { \
+        CUresult result_ = (call); \
+        if (result_ != CUDA_SUCCESS) { \
+            const char *text_ = "an unknown error"; \
+            cuGetErrorString(result_, &text_); \
+            fprintf(stderr, "%s: %s\n", #call, text_); \
+            exit(1); \
+        } \
     } while (0)
 
 static const char kernel_text[] =
@@ -58,7 +58,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The best rate of three copies in GB/s: the first touches new memory. */
+// The best rate of three copies in GB/s: the first touches new memory.
 static void to_device(CUdeviceptr to, const void *from, double *rate)
 {
     *rate = 0;
@@ -81,7 +81,7 @@ static void from_device(void *to, CUdeviceptr from, double *rate)
     }
 }
 
-/* Returns how many numbers are wrong. */
+// Returns how many numbers are wrong.
 static int run(int number)
 {
     char name[128];
@@ -127,7 +127,7 @@ static int run(int number)
     return wrong;
 }
 
-/* With --probe it only tells whether there is a GPU, and which. */
+// With --probe it only tells whether there is a GPU, and which.
 static int probe(void)
 {
     char name[128];

@@ -15,18 +15,18 @@ enum {
     WIRE_RECORD_MAX = 72 * 1024,
     WIRE_INLINE_MAX = 64 * 1024, // bytes of data that one record may carry behind its arguments
     WIRE_BLOCK_SIZE = 512 * 1024,
-    WIRE_DEVICE_MAX = 64,        // devices of one session
-    WIRE_ATTRIBUTE_LIMIT = 160,  // device attributes are numbered below this
-    WIRE_PAIRS_MAX = 1024,       // pairs of multiprocessors of a device
+    WIRE_DEVICE_MAX = 64,       // devices of one session
+    WIRE_ATTRIBUTE_LIMIT = 160, // device attributes are numbered below this
+    WIRE_PAIRS_MAX = 1024,      // pairs of multiprocessors of a device
 };
 
 // A request: the header, then the arguments of its operation (struct args_* of cuda_ops.h), then
 // inline data.
 struct wire_request {
-    uint32_t size;    // of the whole record, header included
-    uint16_t op;      // enum cuda_op
-    uint16_t flags;   // zero
-    uint32_t call;    // echoed in the reply; 0: no reply is wanted
+    uint32_t size;  // of the whole record, header included
+    uint16_t op;    // enum cuda_op
+    uint16_t flags; // zero
+    uint32_t call;  // echoed in the reply; 0: no reply is wanted
     uint32_t reserved;
     uint64_t context; // handle of the calling thread's current context; 0: none
 };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The address arena. Pieces are handed out next-fit, so that an address which was just freed comes
- * back late and a use after free is seen as one. Arenas lie at addresses picked by chance in a
- * region that neither programs nor libraries use, because clients reserve the same addresses in
- * processes of their own, perhaps for several boxes at once.
- */
+// The address arena. Pieces are handed out next-fit, so that an address which was just freed comes
+// back late and a use after free is seen as one. Arenas lie at addresses picked by chance in a
+// region that neither programs nor libraries use, because clients reserve the same addresses in
+// processes of their own, perhaps for several boxes at once.
 #include "sim/arena.h"
 
 #include <errno.h>
@@ -28,10 +26,10 @@ struct span {
 
 struct arena {
     pthread_mutex_t lock;
-    struct span *spans; /* free ones, by address */
+    struct span *spans; // free ones, by address
     size_t count;
     size_t capacity;
-    uint64_t cursor; /* where the search goes on */
+    uint64_t cursor; // where the search goes on
 };
 
 static void *reserve_at(void *place, size_t size, int flags)
@@ -43,7 +41,7 @@ static void *reserve_at(void *place, size_t size, int flags)
 
 static void *reserve(size_t size)
 {
-#ifndef __SANITIZE_THREAD__ /* which has no shadow for that region */
+#ifndef __SANITIZE_THREAD__ // which has no shadow for that region
     for (int i = 0; i < PLACE_ATTEMPTS; i++) {
         uint64_t chance;
         if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
@@ -116,7 +114,7 @@ static void remove_span(struct arena *arena, size_t at)
     memmove(&arena->spans[at], &arena->spans[at + 1], (arena->count - at) * sizeof(struct span));
 }
 
-/* Cuts [address, address + size) out of a free span. */
+// Cuts [address, address + size) out of a free span.
 static int cut(struct arena *arena, size_t at, uint64_t address, size_t size)
 {
     struct span span = arena->spans[at];
@@ -134,7 +132,7 @@ static int cut(struct arena *arena, size_t at, uint64_t address, size_t size)
     return 0;
 }
 
-/* The first span in [from, to) that has room; its piece in *address. */
+// The first span in [from, to) that has room; its piece in *address.
 static size_t search(const struct arena *arena, uint64_t from, uint64_t to, size_t size,
                      size_t alignment, uint64_t *address)
 {
@@ -191,7 +189,7 @@ void arena_give(struct arena *arena, uint64_t address, size_t size)
     } else if (joins_previous) {
         arena->spans[at - 1].end = address + size;
     } else {
-        /* Without memory for the note the addresses are lost, which nothing depends on. */
+        // Without memory for the note the addresses are lost, which nothing depends on.
         (void)insert_span(arena, at, address, address + size);
     }
     pthread_mutex_unlock(&arena->lock);

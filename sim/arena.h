@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Addresses of one device's memory: a reserved range of this process, handed out in pieces. */
+// Addresses of one device's memory: a reserved range of this process, handed out in pieces.
 #ifndef SIM_ARENA_H
 #define SIM_ARENA_H
 
@@ -8,13 +8,13 @@
 
 struct arena;
 
-/* Reserves room for `size` bytes of allocations: NULL when the process has not the addresses. */
+// Reserves room for `size` bytes of allocations: NULL when the process has not the addresses.
 struct arena *arena_create(size_t size);
 
-/* A piece at a multiple of `alignment` (a power of two): -ENOMEM. Any thread may call. */
+// A piece at a multiple of `alignment` (a power of two): -ENOMEM. Any thread may call.
 int arena_take(struct arena *arena, size_t size, size_t alignment, uint64_t *address);
 
-/* Gives a piece back; whole pages return to the system at once. */
+// Gives a piece back; whole pages return to the system at once.
 void arena_give(struct arena *arena, uint64_t address, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Stream-ordered allocation: the address is known at once, the memory is given back when the
- * stream comes to the free. */
+// Stream-ordered allocation: the address is known at once, the memory is given back when the
+// stream comes to the free.
 #include "sim/memory.h"
 #include "sim/pool.h"
 #include "sim/stream.h"
@@ -22,7 +22,7 @@ static CUresult run_free(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-/* When memory is short, frees that wait in the stream may be what is missing. */
+// When memory is short, frees that wait in the stream may be what is missing.
 static CUresult allocate_from(struct pool *pool, struct stream *stream, size_t size,
                               CUdeviceptr *out)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Host code in stream order: cuLaunchHostFunc and the older stream callbacks. */
+// Host code in stream order: cuLaunchHostFunc and the older stream callbacks.
 #include "sim/stream.h"
 
 struct host_operation {
     struct operation operation;
     CUhostFn function;
     CUstreamCallback callback;
-    CUstream handle; /* as the program named the stream */
+    CUstream handle; // as the program named the stream
     void *user_data;
 };
 
@@ -37,7 +37,7 @@ static CUresult submit(CUstream handle, CUhostFn function, CUstreamCallback call
         host->callback = callback;
         host->handle = handle;
         host->user_data = data;
-        /* A callback is told of a fault; a host function does not run after one. */
+        // A callback is told of a fault; a host function does not run after one.
         host->operation.even_failed = callback != NULL;
         result = stream_submit(stream, &host->operation, NULL);
     }

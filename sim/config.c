@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Reads the settings of the software GPU from the environment. */
+// Reads the settings of the software GPU from the environment.
 #include "sim/config.h"
 
 #include <errno.h>
@@ -22,10 +22,26 @@ static int parse_size(const char *text, size_t *out)
         return -EINVAL;
     unsigned shift = 0;
     switch (*end) {
-    case 'k': case 'K': shift = 10; end++; break;
-    case 'm': case 'M': shift = 20; end++; break;
-    case 'g': case 'G': shift = 30; end++; break;
-    case 't': case 'T': shift = 40; end++; break;
+    case 'k':
+    case 'K':
+        shift = 10;
+        end++;
+        break;
+    case 'm':
+    case 'M':
+        shift = 20;
+        end++;
+        break;
+    case 'g':
+    case 'G':
+        shift = 30;
+        end++;
+        break;
+    case 't':
+    case 'T':
+        shift = 40;
+        end++;
+        break;
     case '\0': break;
     }
     if (*end || value > (SIZE_MAX >> 8) >> shift)
@@ -47,7 +63,7 @@ static int read_size(const char *name, size_t preset, size_t least, size_t most,
     return 0;
 }
 
-/* One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" and the start of a UUID; -1: unknown. */
+// One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" and the start of a UUID; -1: unknown.
 static int find_visible(const char *entry, size_t length, int count)
 {
     if (length > 4 && !strncasecmp(entry, "GPU-", 4)) {
@@ -64,7 +80,7 @@ static int find_visible(const char *entry, size_t length, int count)
     return end != entry && end == entry + length && index >= 0 && index < count ? (int)index : -1;
 }
 
-/* As the real driver does, the list ends at the first entry that names no device. */
+// As the real driver does, the list ends at the first entry that names no device.
 static void apply_visible_devices(struct sim_config *config, int count)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -92,12 +108,13 @@ static void apply_visible_devices(struct sim_config *config, int count)
 static int choose_state_path(struct sim_config *config)
 {
     const char *path = getenv("RGPU_SIM_STATE");
-    int n = path && *path
-                ? snprintf(config->state_path, sizeof(config->state_path), "%s%s",
-                           strchr(path, '/') || !strncmp(path, "fd:", 3) ? "" : "/dev/shm/rgpu-sim-",
-                           path)
-                : snprintf(config->state_path, sizeof(config->state_path),
-                           "/dev/shm/rgpu-sim-%u", (unsigned)geteuid());
+    int n =
+        path && *path
+            ? snprintf(config->state_path, sizeof(config->state_path), "%s%s",
+                       strchr(path, '/') || !strncmp(path, "fd:", 3) ? "" : "/dev/shm/rgpu-sim-",
+                       path)
+            : snprintf(config->state_path, sizeof(config->state_path), "/dev/shm/rgpu-sim-%u",
+                       (unsigned)geteuid());
     if (n < 0 || (size_t)n >= sizeof(config->state_path)) {
         log_error("setting not understood, name=RGPU_SIM_STATE value too long");
         return -EINVAL;
@@ -111,8 +128,7 @@ static int read_capability(unsigned *capability)
     unsigned major = 9, minor = 0;
     int end = 0;
 
-    if (text && *text &&
-        (sscanf(text, "%2u.%1u%n", &major, &minor, &end) != 2 || text[end])) {
+    if (text && *text && (sscanf(text, "%2u.%1u%n", &major, &minor, &end) != 2 || text[end])) {
         log_error("setting not understood, name=RGPU_SIM_CAPABILITY value=\"%s\"", text);
         return -EINVAL;
     }

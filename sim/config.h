@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The settings of the software GPU, read from the environment once, by cuInit. */
+// The settings of the software GPU, read from the environment once, by cuInit.
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H
 
@@ -8,17 +8,17 @@
 #define SIM_MAX_DEVICES 16
 
 struct sim_config {
-    int device_count;                /* RGPU_SIM_DEVICES less what CUDA_VISIBLE_DEVICES hides */
-    int ordinals[SIM_MAX_DEVICES];   /* visible index -> simulated device of this machine */
-    size_t memory;                   /* RGPU_SIM_MEMORY, bytes per device */
-    size_t context_cost;             /* RGPU_SIM_CONTEXT_COST, bytes that a bare context takes */
-    size_t page;                     /* RGPU_SIM_PAGE, bytes in which memory is said to be taken */
-    unsigned capability;             /* RGPU_SIM_CAPABILITY, 10 * major + minor */
-    unsigned threads;                /* RGPU_SIM_THREADS, worker threads of one kernel */
-    char state_path[256];            /* RGPU_SIM_STATE, file shared by the processes of a machine */
+    int device_count;              // RGPU_SIM_DEVICES less what CUDA_VISIBLE_DEVICES hides
+    int ordinals[SIM_MAX_DEVICES]; // visible index -> simulated device of this machine
+    size_t memory;                 // RGPU_SIM_MEMORY, bytes per device
+    size_t context_cost;           // RGPU_SIM_CONTEXT_COST, bytes that a bare context takes
+    size_t page;                   // RGPU_SIM_PAGE, bytes in which memory is said to be taken
+    unsigned capability;           // RGPU_SIM_CAPABILITY, 10 * major + minor
+    unsigned threads;              // RGPU_SIM_THREADS, worker threads of one kernel
+    char state_path[256];          // RGPU_SIM_STATE, file shared by the processes of a machine
 };
 
-/* 0, or -EINVAL for a setting that cannot be understood (which is named on standard error). */
+// 0, or -EINVAL for a setting that cannot be understood (which is named on standard error).
 int config_load(struct sim_config *config);
 
 #endif

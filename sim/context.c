@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Life of a context: creation, loss to a fault, teardown, waiting for all of its work. */
+// Life of a context: creation, loss to a fault, teardown, waiting for all of its work.
 #include "sim/context.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void set_default_limits(struct context *context)
     context->shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
 }
 
-/* Charges the device and starts the default stream. */
+// Charges the device and starts the default stream.
 static CUresult start_life(struct context *context, unsigned flags)
 {
     SIM_TRY(memory_prepare(context->device));
@@ -126,7 +126,7 @@ void context_disown(struct context *context, struct object *object)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* All streams of the context with a reference each; NULL and *count 0 when there is no memory. */
+// All streams of the context with a reference each; NULL and *count 0 when there is no memory.
 static struct stream **hold_streams(struct context *context, size_t *count)
 {
     size_t n = 0;
@@ -198,10 +198,8 @@ static void release_objects(struct context *context)
     }
 }
 
-/*
- * Waits for values in memory are given up, since nothing may come to open them; running kernels
- * come to their end.
- */
+// Waits for values in memory are given up, since nothing may come to open them; running kernels
+// come to their end.
 void context_teardown(struct context *context)
 {
     if (atomic_exchange(&context->destroyed, true))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The calls on contexts: creating, choosing the current one, limits and other settings. */
+// The calls on contexts: creating, choosing the current one, limits and other settings.
 #include "sim/context.h"
 #include "sim/event.h"
 #include "sim/stream.h"
 
-#define CONTEXT_FLAGS                                                                              \
+#define CONTEXT_FLAGS \
     (CU_CTX_SCHED_MASK | CU_CTX_MAP_HOST | CU_CTX_LMEM_RESIZE_TO_MAX | CU_CTX_SYNC_MEMOPS)
 
 bool context_flags_valid(unsigned flags)
@@ -63,7 +63,7 @@ SIM_API(cuCtxCreate_v4, CUcontext *out, CUctxCreateParams *parameters, unsigned 
     return create(out, flags, device);
 }
 
-/* Takes a context that is on top of the calling thread's stack off it, as documented. */
+// Takes a context that is on top of the calling thread's stack off it, as documented.
 static CUresult destroy(CUcontext handle)
 {
     SIM_TRY(sim_check_ready());
@@ -279,7 +279,7 @@ SIM_API(cuCtxGetSharedMemConfig, CUsharedconfig *config)
     return CUDA_SUCCESS;
 }
 
-/* The bank size is fixed on this architecture; the call is accepted and changes nothing. */
+// The bank size is fixed on this architecture; the call is accepted and changes nothing.
 SIM_API(cuCtxSetSharedMemConfig, CUsharedconfig config)
 {
     struct context *context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The stack of current contexts that each thread has. An entry holds a reference. */
+// The stack of current contexts that each thread has. An entry holds a reference.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -65,7 +65,7 @@ CUresult context_stack_pop(CUcontext *handle)
     return CUDA_SUCCESS;
 }
 
-/* Replaces the top; NULL takes the top away, which on an empty stack is nothing. */
+// Replaces the top; NULL takes the top away, which on an empty stack is nothing.
 CUresult context_stack_set(struct context *context)
 {
     if (context == context_stack_top())

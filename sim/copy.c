@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Copies. What may overlap with what follows CUDA's rules: a copy from pageable memory returns
- * when the source has been read, one to pageable memory when it is done, one between pinned and
- * device memory at once.
- */
+// Copies. What may overlap with what follows CUDA's rules: a copy from pageable memory returns
+// when the source has been read, one to pageable memory when it is done, one between pinned and
+// device memory at once.
 #include "sim/copy.h"
 
 #include <stdlib.h>
@@ -12,7 +10,7 @@
 #include "sim/default_stream.h"
 #include "sim/memory.h"
 
-/* Up to this size a copy is quicker done than handed to the stream's thread. */
+// Up to this size a copy is quicker done than handed to the stream's thread.
 #define BRIEF_BYTES ((size_t)64 << 10)
 
 enum place {
@@ -24,7 +22,7 @@ enum place {
 struct copy_operation {
     struct operation operation;
     struct copy_box box;
-    void *staging; /* packed source bytes; NULL: read the source itself */
+    void *staging; // packed source bytes; NULL: read the source itself
 };
 
 static size_t box_bytes(const struct copy_box *box)
@@ -32,7 +30,7 @@ static size_t box_bytes(const struct copy_box *box)
     return box->width * box->height * box->depth;
 }
 
-/* Bytes from the first to the last that the box touches on one side; false: too many to count. */
+// Bytes from the first to the last that the box touches on one side; false: too many to count.
 static bool side_span(const struct copy_side *side, const struct copy_box *box, size_t *span)
 {
     size_t rows, layers;
@@ -87,8 +85,7 @@ static void move_box(const struct copy_box *box, const void *staging)
                   box->destination.pitch, box->destination.slice);
     else
         copy_rows(box, (const char *)(uintptr_t)box->source.address, box->source.pitch,
-                  box->source.slice, destination, box->destination.pitch,
-                  box->destination.slice);
+                  box->source.slice, destination, box->destination.pitch, box->destination.slice);
 }
 
 static CUresult run_copy(struct operation *operation, struct stream *stream)
@@ -115,16 +112,13 @@ static bool stage(struct copy_operation *copy)
     return true;
 }
 
-/* Whether the caller has to wait for the end of the copy. */
+// Whether the caller has to wait for the end of the copy.
 static bool must_wait(enum copy_manner manner, enum place destination, enum place source)
 {
     switch (manner) {
-    case COPY_SYNCHRONOUS:
-        return destination != PLACE_DEVICE || source != PLACE_DEVICE;
-    case COPY_ASYNCHRONOUS:
-        return destination == PLACE_PAGEABLE;
-    case COPY_STREAM_ORDER:
-        return false;
+    case COPY_SYNCHRONOUS: return destination != PLACE_DEVICE || source != PLACE_DEVICE;
+    case COPY_ASYNCHRONOUS: return destination == PLACE_PAGEABLE;
+    case COPY_STREAM_ORDER: return false;
     }
     return true;
 }
@@ -140,7 +134,7 @@ static CUresult submit(struct stream *stream, const struct copy_box *box, enum c
     copy->box = *box;
     bool wait = sync || must_wait(manner, destination, source);
     if (!wait && manner == COPY_ASYNCHRONOUS && source == PLACE_PAGEABLE) {
-        /* With nothing before it the copy itself is the shortest way to read the source. */
+        // With nothing before it the copy itself is the shortest way to read the source.
         wait = default_stream_clear(stream) || !stage(copy);
     }
     copy->operation.brief = wait || box_bytes(box) <= BRIEF_BYTES;

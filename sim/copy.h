@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The one copy that all copies are: a box of bytes from one place to another, in stream order. */
+// The one copy that all copies are: a box of bytes from one place to another, in stream order.
 #ifndef SIM_COPY_H
 #define SIM_COPY_H
 
 #include "sim/stream.h"
 
 struct copy_side {
-    uint64_t address;    /* of the first byte */
-    size_t pitch;        /* bytes from row to row; unused when there is one row */
-    size_t slice;        /* bytes from layer to layer; unused when there is one layer */
-    CUmemorytype type;   /* what the program says: host, device, or unified (to be found out) */
+    uint64_t address;  // of the first byte
+    size_t pitch;      // bytes from row to row; unused when there is one row
+    size_t slice;      // bytes from layer to layer; unused when there is one layer
+    CUmemorytype type; // what the program says: host, device, or unified (to be found out)
 };
 
 struct copy_box {
     struct copy_side destination;
     struct copy_side source;
-    size_t width; /* bytes */
+    size_t width; // bytes
     size_t height;
     size_t depth;
 };
 
 enum copy_manner {
-    COPY_SYNCHRONOUS,  /* of the calls without "Async" */
-    COPY_ASYNCHRONOUS, /* pageable sources are read at the call */
-    COPY_STREAM_ORDER, /* nothing is read or written before the stream comes to it */
+    COPY_SYNCHRONOUS,  // of the calls without "Async"
+    COPY_ASYNCHRONOUS, // pageable sources are read at the call
+    COPY_STREAM_ORDER, // nothing is read or written before the stream comes to it
 };
 
 static inline struct copy_box copy_line(uint64_t destination, CUmemorytype destination_type,
@@ -38,14 +38,13 @@ static inline struct copy_box copy_line(uint64_t destination, CUmemorytype desti
     };
 }
 
-/* INVALID_VALUE for memory that is not what the program says. */
+// INVALID_VALUE for memory that is not what the program says.
 CUresult copy_submit(CUstream stream, const struct copy_box *box, enum copy_manner manner);
 
-
-/* Both contexts (NULL: the current one) exist and are sound. */
+// Both contexts (NULL: the current one) exist and are sound.
 CUresult copy_check_peers(CUcontext destination, CUcontext source);
 
-/* Waits for all work of both: a copy between contexts is serial with it. */
+// Waits for all work of both: a copy between contexts is serial with it.
 CUresult copy_settle_peers(CUcontext destination, CUcontext source);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The calls that copy a row of bytes. */
+// The calls that copy a row of bytes.
 #include <stdlib.h>
 
 #include "sim/copy.h"
@@ -25,14 +25,12 @@ SIM_DEFAULT_STREAM_API(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size
 SIM_DEFAULT_STREAM_API(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t size),
                        linear(to, DEVICE, from, DEVICE, size, stream, COPY_SYNCHRONOUS))
 
-SIM_STREAM_API(cuMemcpyAsync,
-               (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+SIM_STREAM_API(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
                linear(to, UNIFIED, from, UNIFIED, size, stream, COPY_ASYNCHRONOUS))
 SIM_STREAM_API(cuMemcpyHtoDAsync_v2,
                (CUdeviceptr to, const void *from, size_t size, CUstream stream),
                linear(to, DEVICE, (uintptr_t)from, HOST, size, stream, COPY_ASYNCHRONOUS))
-SIM_STREAM_API(cuMemcpyDtoHAsync_v2,
-               (void *to, CUdeviceptr from, size_t size, CUstream stream),
+SIM_STREAM_API(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t size, CUstream stream),
                linear((uintptr_t)to, HOST, from, DEVICE, size, stream, COPY_ASYNCHRONOUS))
 SIM_STREAM_API(cuMemcpyDtoDAsync_v2,
                (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
@@ -69,9 +67,8 @@ CUresult copy_settle_peers(CUcontext destination, CUcontext source)
     return with_both(destination, source, context_synchronize);
 }
 
-static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                     CUcontext from_context, size_t size, CUstream stream,
-                     enum copy_manner manner)
+static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                     size_t size, CUstream stream, enum copy_manner manner)
 {
     SIM_TRY(copy_check_peers(to_context, from_context));
     if (manner == COPY_SYNCHRONOUS)
@@ -89,7 +86,7 @@ SIM_STREAM_API(cuMemcpyPeerAsync,
                 size_t size, CUstream stream),
                peer(to, to_context, from, from_context, size, stream, COPY_ASYNCHRONOUS))
 
-/* Which attribute belongs to copy `index`: the last one whose first index is not above it. */
+// Which attribute belongs to copy `index`: the last one whose first index is not above it.
 static const CUmemcpyAttributes *attributes_of(size_t index, const CUmemcpyAttributes *attributes,
                                                const size_t *first, size_t count)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The calls that copy rectangles and boxes between pitched memory. Arrays are not simulated. */
+// The calls that copy rectangles and boxes between pitched memory. Arrays are not simulated.
 #include "sim/copy.h"
 #include "sim/device.h"
 
-/* One side of a CUDA_MEMCPY2D or 3D, whose fields differ in name only. */
+// One side of a CUDA_MEMCPY2D or 3D, whose fields differ in name only.
 struct side_request {
     CUmemorytype type;
     const void *host;
@@ -17,17 +17,11 @@ static CUresult make_side(const struct side_request *request, const struct copy_
                           struct copy_side *side)
 {
     switch (request->type) {
-    case CU_MEMORYTYPE_HOST:
-        side->address = (uintptr_t)request->host;
-        break;
+    case CU_MEMORYTYPE_HOST: side->address = (uintptr_t)request->host; break;
     case CU_MEMORYTYPE_DEVICE:
-    case CU_MEMORYTYPE_UNIFIED:
-        side->address = request->device;
-        break;
-    case CU_MEMORYTYPE_ARRAY:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    default:
-        return CUDA_ERROR_INVALID_VALUE;
+    case CU_MEMORYTYPE_UNIFIED: side->address = request->device; break;
+    case CU_MEMORYTYPE_ARRAY: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
     }
     size_t right, below, offset_rows;
     SIM_RETURN_IF(__builtin_add_overflow(request->x, box->width, &right) ||
@@ -64,9 +58,9 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, enum copy_manne
     SIM_RETURN_IF(!p || p->srcPitch > longest_pitch || p->dstPitch > longest_pitch,
                   CUDA_ERROR_INVALID_VALUE);
     struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                              p->dstY, 0, p->dstPitch, p->dstY + p->Height};
+                              p->dstY,          0,          p->dstPitch,  p->dstY + p->Height};
     struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                p->srcY, 0, p->srcPitch, p->srcY + p->Height};
+                                p->srcY,          0,          p->srcPitch,  p->srcY + p->Height};
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = 1};
     return submit(&to, &from, &box, stream, manner);
 }
@@ -83,9 +77,9 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum copy_manne
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!p || p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
     struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                              p->dstY, p->dstZ, p->dstPitch, p->dstHeight};
+                              p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
     struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                p->srcY, p->srcZ, p->srcPitch, p->srcHeight};
+                                p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
     return submit(&to, &from, &box, stream, manner);
 }
@@ -95,8 +89,7 @@ SIM_DEFAULT_STREAM_API(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy),
 SIM_STREAM_API(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
                copy_3d(copy, stream, COPY_ASYNCHRONOUS))
 
-static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream,
-                             enum copy_manner manner)
+static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum copy_manner manner)
 {
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!p || p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
@@ -104,9 +97,9 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream,
     if (manner == COPY_SYNCHRONOUS)
         SIM_TRY(copy_settle_peers(p->dstContext, p->srcContext));
     struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                              p->dstY, p->dstZ, p->dstPitch, p->dstHeight};
+                              p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
     struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                p->srcY, p->srcZ, p->srcPitch, p->srcHeight};
+                                p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
     SIM_TRY(submit(&to, &from, &box, stream, manner));
     return manner == COPY_SYNCHRONOUS ? copy_settle_peers(NULL, NULL) : CUDA_SUCCESS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Default-stream rules, per-thread default streams, and the lookup of stream handles. */
+// Default-stream rules, per-thread default streams, and the lookup of stream handles.
 #include "sim/default_stream.h"
 
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void make_key(void)
     pthread_key_create(&thread_key, release_thread_streams);
 }
 
-/* Forgets this thread's streams of contexts that are gone. */
+// Forgets this thread's streams of contexts that are gone.
 static void drop_dead_entries(void)
 {
     struct thread_stream **link = &thread_streams;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The simulated devices: identity, properties, peers, memory budget. Attributes are in
- * device_attributes.c. */
+// The simulated devices: identity, properties, peers, memory budget. Attributes are in
+// device_attributes.c.
 #include "sim/device.h"
 
 #include <ctype.h>
@@ -110,7 +110,7 @@ SIM_API(cuDeviceGetUuid_v2, CUuuid *uuid, CUdevice index)
     return get_uuid(uuid, index);
 }
 
-/* LUIDs exist on Windows only; the real driver answers so on Linux. */
+// LUIDs exist on Windows only; the real driver answers so on Linux.
 SIM_API(cuDeviceGetLuid, char *luid, unsigned int *mask, CUdevice index)
 {
     struct device *device;
@@ -190,7 +190,7 @@ SIM_API(cuDeviceGetPCIBusId, char *text, int length, CUdevice index)
     return CUDA_SUCCESS;
 }
 
-/* Accepts domain:bus:device.function, domain:bus:device and bus:device.function, as documented. */
+// Accepts domain:bus:device.function, domain:bus:device and bus:device.function, as documented.
 static bool parse_pci(const char *text, unsigned *domain, unsigned *bus, unsigned *slot)
 {
     int end = 0;
@@ -243,9 +243,7 @@ SIM_API(cuDeviceGetP2PAttribute, int *value, CUdevice_P2PAttribute attribute, CU
     SIM_RETURN_IF(!value || a == b, CUDA_ERROR_INVALID_VALUE);
     switch (attribute) {
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
-    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-        *value = 1;
-        return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
     case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:

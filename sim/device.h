@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The simulated devices of this process. */
+// The simulated devices of this process.
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H
 
@@ -13,17 +13,17 @@ struct arena;
 struct pool;
 
 struct device {
-    int index;   /* CUdevice */
-    int ordinal; /* of the simulated devices of this machine */
+    int index;   // CUdevice
+    int ordinal; // of the simulated devices of this machine
     size_t total_memory;
-    struct arena *arena;            /* created with the first context */
+    struct arena *arena; // created with the first context
 
-    pthread_mutex_t lock;           /* guards what follows */
-    struct context *primary;        /* NULL until first retained; then kept */
+    pthread_mutex_t lock;    // guards what follows
+    struct context *primary; // NULL until first retained; then kept
     unsigned primary_count;
     unsigned primary_flags;
-    struct pool *default_pool;      /* made when asked for */
-    struct pool *current_pool;      /* NULL: the default */
+    struct pool *default_pool; // made when asked for
+    struct pool *current_pool; // NULL: the default
 };
 
 #define DEVICE_MULTIPROCESSORS 16
@@ -39,18 +39,18 @@ struct device {
 #define DEVICE_MAX_PITCH INT32_MAX
 #define DEVICE_PITCH_ALIGNMENT 512
 
-/* Sets up the devices of the configuration; the configuration is copied. Called once, by cuInit. */
+// Sets up the devices of the configuration; the configuration is copied. Called once, by cuInit.
 void device_setup(const struct sim_config *config);
 const struct sim_config *device_config(void);
 int device_count(void);
 
-/* NOT_INITIALIZED, INVALID_DEVICE. */
+// NOT_INITIALIZED, INVALID_DEVICE.
 CUresult device_get(CUdevice index, struct device **out);
 
-/* Bytes of a device that no process has taken. */
+// Bytes of a device that no process has taken.
 size_t device_free_memory(const struct device *device);
 
-/* Takes memory from the device's budget, which is shared by all processes: OUT_OF_MEMORY. */
+// Takes memory from the device's budget, which is shared by all processes: OUT_OF_MEMORY.
 CUresult device_charge(struct device *device, size_t bytes);
 void device_uncharge(struct device *device, size_t bytes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What a simulated device says of itself: an sm_90 part with few multiprocessors. What the
- * simulator does not do (arrays, textures, managed memory, VMM, IPC) is reported as absent. */
+// What a simulated device says of itself: an sm_90 part with few multiprocessors. What the
+// simulator does not do (arrays, textures, managed memory, VMM, IPC) is reported as absent.
 #include "sim/device_attributes.h"
 
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
@@ -12,7 +12,7 @@
 #define TEXTURE_LAYERED 32768
 #define TEXTURE_LAYERS 2048
 
-/* Attributes that are not listed are 0: the feature is absent. */
+// Attributes that are not listed are 0: the feature is absent.
 static const int attributes[A(MAX)] = {
     [A(MAX_THREADS_PER_BLOCK)] = 1024,
     [A(MAX_BLOCK_DIM_X)] = 1024,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Start of the driver: cuInit, versions, error texts, the checks that calls begin with. */
+// Start of the driver: cuInit, versions, error texts, the checks that calls begin with.
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 static struct {
     pthread_mutex_t lock;
     atomic_bool ready;
-    atomic_bool forked; /* a child of a process that had called cuInit */
+    atomic_bool forked; // a child of a process that had called cuInit
     CUresult failure;
     bool tried;
 } driver = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -57,7 +57,7 @@ static void release_at_exit(void)
         shared_state_close();
 }
 
-/* Under the lock, once. */
+// Under the lock, once.
 static CUresult start(void)
 {
     struct sim_config config;
@@ -97,7 +97,7 @@ SIM_API(cuDriverGetVersion, int *version)
     return CUDA_SUCCESS;
 }
 
-/* How the worker tells this library from the real driver and from the client library. */
+// How the worker tells this library from the real driver and from the client library.
 SIM_EXPORT extern const char rgpu_sim_marker[];
 SIM_EXPORT const char rgpu_sim_marker[] = "rgpu software GPU " RGPU_VERSION;
 
@@ -117,9 +117,9 @@ SIM_API(cuGetProcAddress_v2, const char *name, void **function, int version, cuu
     return proc_address_get(name, function, version, flags, status);
 }
 
-/* What the name means to a program that was compiled for per-thread default streams. */
-SIM_API(cuGetProcAddress_v2_ptsz, const char *name, void **function, int version,
-        cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+// What the name means to a program that was compiled for per-thread default streams.
+SIM_API(cuGetProcAddress_v2_ptsz, const char *name, void **function, int version, cuuint64_t flags,
+        CUdriverProcAddressQueryResult *status)
 {
     if (flags == CU_GET_PROC_ADDRESS_DEFAULT)
         flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
@@ -144,9 +144,8 @@ CUresult export_table_primary_context(CUcontext *context, CUdevice index)
     return primary_context_handle(device, context);
 }
 
-/* Two groups, of which the first has one pair more, as parts with disabled processors have. */
-CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
-                                       size_t *count)
+// Two groups, of which the first has one pair more, as parts with disabled processors have.
+CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room, size_t *count)
 {
     enum { PAIRS = DEVICE_MULTIPROCESSORS / 2, FIRST = PAIRS / 2 + 1 };
     struct context *context;

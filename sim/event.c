@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Events. Each record of an event is an object of its own, so that whoever waits for an earlier
- * record is not disturbed by a later one. */
+// Events. Each record of an event is an object of its own, so that whoever waits for an earlier
+// record is not disturbed by a later one.
 #include "sim/event.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@ struct record {
     atomic_int references;
     struct stream *stream;
     uint64_t sequence;
-    uint64_t time_ns; /* valid once the stream has reached the sequence */
+    uint64_t time_ns; // valid once the stream has reached the sequence
 };
 
 struct event {
     struct object object;
     unsigned flags;
     pthread_mutex_t lock;
-    struct record *record; /* the last one; NULL: never recorded */
+    struct record *record; // the last one; NULL: never recorded
 };
 
 struct record_operation {
@@ -32,7 +32,7 @@ static void record_put(struct record *record)
     free(record);
 }
 
-/* The last record with a reference, or NULL. */
+// The last record with a reference, or NULL.
 static struct record *last_record(struct event *event)
 {
     pthread_mutex_lock(&event->lock);
@@ -98,7 +98,7 @@ static struct record_operation *record_operation_create(struct stream *stream)
     return operation;
 }
 
-/* The event's lock is held while submitting, so that two threads' records keep their order. */
+// The event's lock is held while submitting, so that two threads' records keep their order.
 CUresult event_record(struct event *event, struct stream *stream)
 {
     SIM_RETURN_IF(event->object.context != stream->context, CUDA_ERROR_INVALID_HANDLE);
@@ -215,7 +215,7 @@ SIM_API(cuEventSynchronize, CUevent handle)
     return result;
 }
 
-/* Both records are held. */
+// Both records are held.
 static CUresult elapsed_between(struct record *first, struct record *last, float *milliseconds)
 {
     SIM_RETURN_IF(!first || !last, CUDA_ERROR_INVALID_HANDLE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Functions: lookup by handle, attributes, parameters. */
+// Functions: lookup by handle, attributes, parameters.
 #include "sim/module.h"
 
 #include "sim/library.h"
@@ -51,12 +51,9 @@ static CUresult fixed_attribute(const struct ptx_function_info *info,
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        *value = 0;
-        break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = 0; break;
     case CU_FUNC_ATTRIBUTE_MAX:
-    default:
-        return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
@@ -148,7 +145,7 @@ SIM_API(cuFuncSetCacheConfig, CUfunction handle, CUfunc_cache config)
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Bank sizes are fixed on this architecture. */
+// Bank sizes are fixed on this architecture.
 SIM_API(cuFuncSetSharedMemConfig, CUfunction handle, CUsharedconfig config)
 {
     struct function *function;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The handle table: index and generation to object, one table for the process. */
+// The handle table: index and generation to object, one table for the process.
 #include "sim/handle.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include "sim/context.h"
 
-/* handle: kind (8 bits) | generation (28) | index (24) | 0000; never a usable address. */
+// handle: kind (8 bits) | generation (28) | index (24) | 0000; never a usable address.
 #define INDEX_SHIFT 4
 #define INDEX_BITS 24
 #define GENERATION_SHIFT (INDEX_SHIFT + INDEX_BITS)
@@ -15,9 +15,9 @@
 #define KIND_SHIFT 56
 
 struct slot {
-    struct object *object; /* NULL: free */
+    struct object *object; // NULL: free
     uint32_t generation;
-    uint32_t next_free; /* index + 1 */
+    uint32_t next_free; // index + 1
 };
 
 static struct {
@@ -25,7 +25,7 @@ static struct {
     struct slot *slots;
     uint32_t count;
     uint32_t capacity;
-    uint32_t first_free; /* index + 1; 0: none */
+    uint32_t first_free; // index + 1; 0: none
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void object_init(struct object *object, enum object_kind kind, struct context *context,
@@ -56,7 +56,7 @@ void object_put(struct object *object)
         object_put(&context->object);
 }
 
-/* Under the table's lock. */
+// Under the table's lock.
 static uint32_t take_slot(void)
 {
     if (table.first_free) {
@@ -97,7 +97,7 @@ CUresult handle_publish(struct object *object)
     return CUDA_SUCCESS;
 }
 
-/* Under the table's lock. */
+// Under the table's lock.
 static struct slot *find_slot(uint64_t handle)
 {
     uint64_t index = (handle >> INDEX_SHIFT) & ((UINT64_C(1) << INDEX_BITS) - 1);

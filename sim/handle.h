@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Handles that programs hold: contexts, streams, events, modules and so on. A handle is an index
- * with a generation, never an address, so that stale and invented values are found out. Objects
- * are counted; a looked-up object stays valid until object_put, whoever destroys it meanwhile.
- */
+// Handles that programs hold: contexts, streams, events, modules and so on. A handle is an index
+// with a generation, never an address, so that stale and invented values are found out. Objects
+// are counted; a looked-up object stays valid until object_put, whoever destroys it meanwhile.
 #ifndef SIM_HANDLE_H
 #define SIM_HANDLE_H
 
@@ -26,26 +24,26 @@ struct context;
 struct object {
     enum object_kind kind;
     atomic_int references;
-    uint64_t handle;            /* 0: not published */
-    struct context *context;    /* owner, counted; NULL where none */
-    struct object *next;        /* in the owner's list, under the owner's lock */
+    uint64_t handle;         // 0: not published
+    struct context *context; // owner, counted; NULL where none
+    struct object *next;     // in the owner's list, under the owner's lock
     struct object *previous;
-    void (*destroy)(struct object *object); /* frees; called once, without locks held */
+    void (*destroy)(struct object *object); // frees; called once, without locks held
 };
 
-/* One reference, held by the creator. `context` may be NULL. */
+// One reference, held by the creator. `context` may be NULL.
 void object_init(struct object *object, enum object_kind kind, struct context *context,
                  void (*destroy)(struct object *));
 void object_hold(struct object *object);
 void object_put(struct object *object);
 
-/* Gives the object a handle and a place in its context's list. CUDA_ERROR_OUT_OF_MEMORY. */
+// Gives the object a handle and a place in its context's list. CUDA_ERROR_OUT_OF_MEMORY.
 CUresult handle_publish(struct object *object);
 
-/* Takes the handle away: false when another thread did so first. Drops no reference. */
+// Takes the handle away: false when another thread did so first. Drops no reference.
 bool handle_revoke(struct object *object);
 
-/* The object with one more reference, or NULL: no such handle of that kind. */
+// The object with one more reference, or NULL: no such handle of that kind.
 void *handle_get(enum object_kind kind, const void *handle);
 
 static inline void *object_handle(const struct object *object)

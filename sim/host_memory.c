@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Pinned host memory: allocated here or registered by the program; kernels reach all of it. */
+// Pinned host memory: allocated here or registered by the program; kernels reach all of it.
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -51,17 +51,14 @@ SIM_API(cuMemFreeHost, void *pointer)
     struct memory_range range;
     uint64_t address = (uintptr_t)pointer;
     SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address ||
-                      !is_allocated(&range),
+    SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address || !is_allocated(&range),
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(memory_synchronize_owner(&range));
     return memory_release(address, is_allocated, NULL);
 }
 
-/*
- * Whether all pages exist: the driver would fail to pin others. Asked with a call that services are
- * usually allowed, which mincore() is not; with MS_ASYNC it does nothing but look.
- */
+// Whether all pages exist: the driver would fail to pin others. Asked with a call that services are
+// usually allowed, which mincore() is not; with MS_ASYNC it does nothing but look.
 static bool pages_exist(uintptr_t first, uintptr_t end)
 {
     return !msync((void *)first, end - first, MS_ASYNC);
@@ -126,7 +123,7 @@ SIM_API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *pointer, unsigned 
     return CUDA_SUCCESS;
 }
 
-/* Memory of cuMemHostAlloc only, as documented; with unified addressing all of it is mapped. */
+// Memory of cuMemHostAlloc only, as documented; with unified addressing all of it is mapped.
 SIM_API(cuMemHostGetFlags, unsigned int *flags, void *pointer)
 {
     struct memory_range range;

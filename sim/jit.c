@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Just-in-time compilation: options in, logs and times out, and the errors that it can end in. */
+// Just-in-time compilation: options in, logs and times out, and the errors that it can end in.
 #include "sim/jit.h"
 
 #include <errno.h>
@@ -90,14 +90,14 @@ CUresult jit_extract(struct jit *jit, const void *pointer, size_t length, char *
         return CUDA_ERROR_INVALID_IMAGE;
     }
     switch (image_extract_ptx(&image, ARCHITECTURE, text, size)) {
-    case 0:
-        return CUDA_SUCCESS;
+    case 0: return CUDA_SUCCESS;
     case -ENOENT:
-        jit_error(jit, "the image (%s) has no PTX for sm_%d or below, and the software GPU runs "
-                  "nothing else\n", image_kind_name(image.kind), ARCHITECTURE);
+        jit_error(jit,
+                  "the image (%s) has no PTX for sm_%d or below, and the software GPU runs "
+                  "nothing else\n",
+                  image_kind_name(image.kind), ARCHITECTURE);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    case -ENOMEM:
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    case -ENOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
     }
     jit_error(jit, "the image (%s) is damaged\n", image_kind_name(image.kind));
     return CUDA_ERROR_INVALID_IMAGE;
@@ -110,7 +110,7 @@ static CUresult compile_result(int error)
     case -ENOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
     case -ENOEXEC: return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
-    return CUDA_ERROR_INVALID_PTX; /* also for what the engine cannot execute: the log names it */
+    return CUDA_ERROR_INVALID_PTX; // also for what the engine cannot execute: the log names it
 }
 
 static size_t count_parts(const char *text)
@@ -123,7 +123,7 @@ static size_t count_parts(const char *text)
     return count;
 }
 
-/* The text ends with a NUL. */
+// The text ends with a NUL.
 static int link_parts(struct jit *jit, const char *text, size_t count, struct ptx_module **out)
 {
     struct ptx_source *sources = calloc(count, sizeof(*sources));

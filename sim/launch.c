@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Kernel launches: checks, packed parameters, running the kernel, and what a fault means. */
+// Kernel launches: checks, packed parameters, running the kernel, and what a fault means.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,15 +40,14 @@ static CUresult fault_result(enum ptx_fault_kind kind)
     case PTX_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
     case PTX_FAULT_DEADLOCK: return CUDA_ERROR_LAUNCH_TIMEOUT;
     case PTX_FAULT_TRAP:
-    case PTX_FAULT_NONE:
-        break;
+    case PTX_FAULT_NONE: break;
     }
     return CUDA_ERROR_LAUNCH_FAILED;
 }
 
 static CUresult report_fault(const struct function *function, const struct ptx_fault *fault)
 {
-    /* A failed assertion is the program's own message, as a GPU prints it. */
+    // A failed assertion is the program's own message, as a GPU prints it.
     if (fault->kind == PTX_FAULT_ASSERT)
         fprintf(stderr, "%s\n", fault->text);
     log_warn("kernel failed, name=%s fault=\"%s\" block=%u,%u,%u thread=%u,%u,%u: %s",
@@ -81,12 +80,9 @@ static CUresult run_launch(struct operation *operation, struct stream *stream)
         .cooperative = request->cooperative,
     };
     switch (ptx_launch_run(&run, &fault)) {
-    case 0:
-        return CUDA_SUCCESS;
-    case -EFAULT:
-        return report_fault(launch->function, &fault);
-    case -ENOMEM:
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    case 0: return CUDA_SUCCESS;
+    case -EFAULT: return report_fault(launch->function, &fault);
+    case -ENOMEM: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     }
     return CUDA_ERROR_LAUNCH_FAILED;
 }
@@ -130,7 +126,7 @@ static CUresult check_cooperative(const struct function *function,
     return CUDA_SUCCESS;
 }
 
-/* The buffer form of parameters: pairs of a key and a value, ended by a key. */
+// The buffer form of parameters: pairs of a key and a value, ended by a key.
 static CUresult pack_extra(void **extra, char *out, size_t size)
 {
     const void *buffer = NULL;
@@ -171,8 +167,9 @@ static CUresult submit(struct function *function, struct stream *stream,
     SIM_TRY(check_shape(function, request));
     if (request->cooperative)
         SIM_TRY(check_cooperative(function, request));
-    struct launch_operation *launch = operation_create(
-        sizeof(*launch) + function->info->param_bytes + 16, run_launch, release_launch);
+    struct launch_operation *launch =
+        operation_create(sizeof(*launch) + function->info->param_bytes + 16, run_launch,
+                         release_launch);
     SIM_RETURN_IF(!launch, CUDA_ERROR_OUT_OF_MEMORY);
     object_hold(&function->object);
     launch->function = function;
@@ -232,7 +229,7 @@ SIM_STREAM_API(cuLaunchCooperativeKernel,
                launch_plain(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared,
                             stream, parameters, NULL, true))
 
-/* Attributes that only tune a launch are accepted; clusters of more than one block are not run. */
+// Attributes that only tune a launch are accepted; clusters of more than one block are not run.
 static CUresult apply_attribute(const CUlaunchAttribute *attribute, struct launch_request *request,
                                 CUevent *done)
 {
@@ -251,8 +248,7 @@ static CUresult apply_attribute(const CUlaunchAttribute *attribute, struct launc
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
         *done = attribute->value.launchCompletionEvent.event;
         return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
@@ -263,10 +259,8 @@ static CUresult apply_attribute(const CUlaunchAttribute *attribute, struct launc
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-        return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_MAX:
-        break;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MAX: break;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -302,8 +296,8 @@ SIM_API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, voi
     return launch_configured(config, function, config->hStream, parameters, extra);
 }
 
-SIM_API(cuLaunchKernelEx_ptsz, const CUlaunchConfig *config, CUfunction function,
-        void **parameters, void **extra)
+SIM_API(cuLaunchKernelEx_ptsz, const CUlaunchConfig *config, CUfunction function, void **parameters,
+        void **extra)
 {
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!config, CUDA_ERROR_INVALID_VALUE);

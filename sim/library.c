@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Libraries and their kernels. The text is compiled once when the library is loaded, which finds
- * its errors and names its kernels, and again for each context, since variables are per context.
- */
+// Libraries and their kernels. The text is compiled once when the library is loaded, which finds
+// its errors and names its kernels, and again for each context, since variables are per context.
 #include "sim/library.h"
 
 #include <stdlib.h>
@@ -11,25 +9,25 @@
 
 struct loaded {
     uint64_t context_id;
-    CUmodule module; /* stale when the context went */
+    CUmodule module; // stale when the context went
 };
 
 struct library {
     struct object object;
     char *text;
     size_t size;
-    struct ptx_module *code; /* for names and attributes only; never launched */
+    struct ptx_module *code; // for names and attributes only; never launched
     CUkernel *kernels;
     size_t kernel_count;
 
-    pthread_mutex_t lock; /* guards what follows, also while a module is being loaded */
+    pthread_mutex_t lock; // guards what follows, also while a module is being loaded
     struct loaded *loaded;
     size_t loaded_count;
 };
 
 struct kernel {
     struct object object;
-    struct library *library; /* counted */
+    struct library *library; // counted
     size_t index;
     const struct ptx_function_info *info;
 };
@@ -137,8 +135,7 @@ static CUresult load(CUlibrary *out, const void *image, size_t length, CUjit_opt
 {
     struct jit jit;
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!out || !image || (library_count && !library_options),
-                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!out || !image || (library_count && !library_options), CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < library_count; i++)
         SIM_RETURN_IF((unsigned)library_options[i] >= CU_LIBRARY_NUM_OPTIONS,
                       CUDA_ERROR_INVALID_VALUE);
@@ -148,24 +145,22 @@ static CUresult load(CUlibrary *out, const void *image, size_t length, CUjit_opt
     return result;
 }
 
-SIM_API(cuLibraryLoadData, CUlibrary *out, const void *image, CUjit_option *options,
-        void **values, unsigned int count, CUlibraryOption *library_options,
-        void **library_values, unsigned int library_count)
+SIM_API(cuLibraryLoadData, CUlibrary *out, const void *image, CUjit_option *options, void **values,
+        unsigned int count, CUlibraryOption *library_options, void **library_values,
+        unsigned int library_count)
 {
-    return load(out, image, JIT_UNBOUNDED, options, values, count, library_options,
-                library_count);
+    return load(out, image, JIT_UNBOUNDED, options, values, count, library_options, library_count);
 }
 
 SIM_API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *options,
-        void **values, unsigned int count, CUlibraryOption *library_options,
-        void **library_values, unsigned int library_count)
+        void **values, unsigned int count, CUlibraryOption *library_options, void **library_values,
+        unsigned int library_count)
 {
     char *text;
     size_t size;
     SIM_TRY(sim_check_ready());
     SIM_TRY(jit_read_file(path, &text, &size));
-    CUresult result = load(out, text, size, options, values, count, library_options,
-                           library_count);
+    CUresult result = load(out, text, size, options, values, count, library_options, library_count);
     free(text);
     return result;
 }
@@ -194,13 +189,13 @@ SIM_API(cuLibraryUnload, CUlibrary handle)
     return CUDA_SUCCESS;
 }
 
-/* Under the library's lock. */
+// Under the library's lock.
 static CUresult load_into(struct library *library, struct context *context, struct module **out)
 {
     struct jit jit;
     struct module *module;
-    struct loaded *loaded = realloc(library->loaded,
-                                    (library->loaded_count + 1) * sizeof(struct loaded));
+    struct loaded *loaded =
+        realloc(library->loaded, (library->loaded_count + 1) * sizeof(struct loaded));
     SIM_RETURN_IF(!loaded, CUDA_ERROR_OUT_OF_MEMORY);
     library->loaded = loaded;
     SIM_TRY(jit_begin(&jit, 0, NULL, NULL));
@@ -215,7 +210,7 @@ static CUresult load_into(struct library *library, struct context *context, stru
     return CUDA_SUCCESS;
 }
 
-/* The library's module in the current context, to be put. */
+// The library's module in the current context, to be put.
 static CUresult current_module(struct library *library, struct module **out)
 {
     struct context *context;
@@ -285,7 +280,7 @@ SIM_API(cuKernelGetParamInfo, CUkernel handle, size_t index, size_t *offset, siz
     return result;
 }
 
-/* Attributes are per device; a device whose context is not current is asked for what is fixed. */
+// Attributes are per device; a device whose context is not current is asked for what is fixed.
 static CUresult kernel_function(CUkernel handle, CUdevice index, struct function **out)
 {
     struct device *device;
@@ -303,8 +298,7 @@ SIM_API(cuKernelGetAttribute, int *value, CUfunction_attribute attribute, CUkern
     struct kernel *kernel;
     struct function *function;
     SIM_TRY(kernel_get(handle, &kernel));
-    CUresult result = value ? kernel_function(handle, device, &function)
-                            : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = value ? kernel_function(handle, device, &function) : CUDA_ERROR_INVALID_VALUE;
     if (!result) {
         result = function_attribute(kernel->info, function, attribute, value);
         if (function)
@@ -388,8 +382,7 @@ SIM_API(cuLibraryGetModule, CUmodule *out, CUlibrary handle)
     return result;
 }
 
-SIM_API(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary handle,
-        const char *name)
+SIM_API(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
     struct library *library;
     struct module *module;
@@ -404,9 +397,8 @@ SIM_API(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary handle
     return result;
 }
 
-/* Managed variables are refused when a module is loaded, so there is none to be found. */
-SIM_API(cuLibraryGetManaged, CUdeviceptr *address, size_t *size, CUlibrary handle,
-        const char *name)
+// Managed variables are refused when a module is loaded, so there is none to be found.
+SIM_API(cuLibraryGetManaged, CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
     struct library *library;
     SIM_TRY(library_get(handle, &library));

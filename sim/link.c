@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The linker. It gathers PTX texts; the image that comes out holds them one behind the other and
- * is linked when it is loaded. Completing compiles them once, so that errors show there.
- */
+// The linker. It gathers PTX texts; the image that comes out holds them one behind the other and
+// is linked when it is loaded. Completing compiles them once, so that errors show there.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +13,8 @@
 struct link {
     struct object object;
     struct jit jit;
-    pthread_mutex_t lock; /* guards what follows */
-    char *image;          /* the texts so far, with a NUL behind them */
+    pthread_mutex_t lock; // guards what follows
+    char *image;          // the texts so far, with a NUL behind them
     size_t size;
     bool complete;
 };
@@ -62,13 +60,12 @@ SIM_API(cuLinkCreate, unsigned int count, CUjit_option *options, void **values, 
     return create(count, options, values, out);
 }
 
-SIM_API(cuLinkCreate_v2, unsigned int count, CUjit_option *options, void **values,
-        CUlinkState *out)
+SIM_API(cuLinkCreate_v2, unsigned int count, CUjit_option *options, void **values, CUlinkState *out)
 {
     return create(count, options, values, out);
 }
 
-/* Under the lock. */
+// Under the lock.
 static CUresult append(struct link *link, const char *text, size_t size)
 {
     size_t gap = link->size ? strlen(JIT_PART_MARKER) : 0;
@@ -82,7 +79,7 @@ static CUresult append(struct link *link, const char *text, size_t size)
     return CUDA_SUCCESS;
 }
 
-/* Under the lock. A fat binary or an object counts with the PTX that it carries. */
+// Under the lock. A fat binary or an object counts with the PTX that it carries.
 static CUresult append_binary(struct link *link, const void *data, size_t size)
 {
     struct image image;
@@ -102,27 +99,23 @@ static CUresult append_binary(struct link *link, const void *data, size_t size)
     return result;
 }
 
-/* Under the lock. */
+// Under the lock.
 static CUresult add_data(struct link *link, CUjitInputType type, const void *data, size_t size)
 {
     SIM_RETURN_IF(link->complete || !data || !size, CUDA_ERROR_INVALID_VALUE);
     switch (type) {
-    case CU_JIT_INPUT_PTX:
-        return append(link, data, strnlen(data, size));
+    case CU_JIT_INPUT_PTX: return append(link, data, strnlen(data, size));
     case CU_JIT_INPUT_CUBIN:
     case CU_JIT_INPUT_FATBINARY:
     case CU_JIT_INPUT_OBJECT:
-    case CU_JIT_INPUT_LIBRARY:
-        return append_binary(link, data, size);
-    case CU_JIT_INPUT_NVVM:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    case CU_JIT_NUM_INPUT_TYPES:
-        break;
+    case CU_JIT_INPUT_LIBRARY: return append_binary(link, data, size);
+    case CU_JIT_INPUT_NVVM: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_JIT_NUM_INPUT_TYPES: break;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Options of a single input tune its compilation, and there is nothing to tune here. */
+// Options of a single input tune its compilation, and there is nothing to tune here.
 static CUresult add(CUlinkState handle, CUjitInputType type, const void *data, size_t size,
                     unsigned count, const CUjit_option *options, void **values)
 {
@@ -139,8 +132,8 @@ static CUresult add(CUlinkState handle, CUjitInputType type, const void *data, s
     return result;
 }
 
-static CUresult add_file(CUlinkState handle, CUjitInputType type, const char *path,
-                         unsigned count, const CUjit_option *options, void **values)
+static CUresult add_file(CUlinkState handle, CUjitInputType type, const char *path, unsigned count,
+                         const CUjit_option *options, void **values)
 {
     char *data;
     size_t size;
@@ -151,23 +144,23 @@ static CUresult add_file(CUlinkState handle, CUjitInputType type, const char *pa
     return result;
 }
 
-#define ADD_CALLS(suffix)                                                                          \
-    SIM_API(cuLinkAddData##suffix, CUlinkState state, CUjitInputType type, void *data,             \
-            size_t size, const char *name, unsigned int count, CUjit_option *options,              \
-            void **values)                                                                         \
-    {                                                                                              \
-        return add(state, type, data, size, count, options, values);                               \
-    }                                                                                              \
-    SIM_API(cuLinkAddFile##suffix, CUlinkState state, CUjitInputType type, const char *path,       \
-            unsigned int count, CUjit_option *options, void **values)                              \
-    {                                                                                              \
-        return add_file(state, type, path, count, options, values);                                \
+#define ADD_CALLS(suffix) \
+    SIM_API(cuLinkAddData##suffix, CUlinkState state, CUjitInputType type, void *data, \
+            size_t size, const char *name, unsigned int count, CUjit_option *options, \
+            void **values) \
+    { \
+        return add(state, type, data, size, count, options, values); \
+    } \
+    SIM_API(cuLinkAddFile##suffix, CUlinkState state, CUjitInputType type, const char *path, \
+            unsigned int count, CUjit_option *options, void **values) \
+    { \
+        return add_file(state, type, path, count, options, values); \
     }
 
 ADD_CALLS()
 ADD_CALLS(_v2)
 
-/* Under the lock. */
+// Under the lock.
 static CUresult complete(struct link *link)
 {
     struct ptx_module *module;
@@ -182,7 +175,7 @@ static CUresult complete(struct link *link)
     return result;
 }
 
-/* The image lives until the link state is destroyed; its NUL counts as part of it. */
+// The image lives until the link state is destroyed; its NUL counts as part of it.
 SIM_API(cuLinkComplete, CUlinkState handle, void **image, size_t *size)
 {
     struct link *link;

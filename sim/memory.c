@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The table of memory ranges and the allocation of device memory. */
+// The table of memory ranges and the allocation of device memory.
 #include "sim/memory.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 static struct {
     pthread_rwlock_t lock;
-    struct memory_range **ranges; /* by address */
+    struct memory_range **ranges; // by address
     size_t count;
     size_t capacity;
     uint64_t next_id;
@@ -26,7 +26,7 @@ size_t memory_rounded(size_t size)
     return (size + GRANULE - 1) & ~(GRANULE - 1);
 }
 
-/* What a piece takes of the arena: large ones get pages of their own. */
+// What a piece takes of the arena: large ones get pages of their own.
 static size_t arena_size(size_t size)
 {
     size_t unit = size >= LARGE ? 4096 : GRANULE;
@@ -49,7 +49,7 @@ CUresult memory_prepare(struct device *device)
     return result;
 }
 
-/* Under the lock: index of the first range that starts behind `address`. */
+// Under the lock: index of the first range that starts behind `address`.
 static size_t upper_bound(uint64_t address)
 {
     size_t low = 0, high = table.count;
@@ -63,7 +63,7 @@ static size_t upper_bound(uint64_t address)
     return low;
 }
 
-/* Under the lock. A range of no bytes holds its first address. */
+// Under the lock. A range of no bytes holds its first address.
 static struct memory_range *find(uint64_t address)
 {
     size_t at = upper_bound(address);
@@ -73,13 +73,13 @@ static struct memory_range *find(uint64_t address)
     return address - range->base < range->size ? range : NULL;
 }
 
-/* Under the write lock; the table owns the range from then on. */
+// Under the write lock; the table owns the range from then on.
 static CUresult insert(struct memory_range *range)
 {
     if (table.count == table.capacity) {
         size_t capacity = table.capacity ? 2 * table.capacity : 64;
-        struct memory_range **ranges = realloc(table.ranges,
-                                               capacity * sizeof(struct memory_range *));
+        struct memory_range **ranges =
+            realloc(table.ranges, capacity * sizeof(struct memory_range *));
         SIM_RETURN_IF(!ranges, CUDA_ERROR_OUT_OF_MEMORY);
         table.ranges = ranges;
         table.capacity = capacity;
@@ -93,7 +93,7 @@ static CUresult insert(struct memory_range *range)
     return CUDA_SUCCESS;
 }
 
-/* Under the write lock. */
+// Under the write lock.
 static void remove_at(size_t at)
 {
     table.count--;
@@ -114,7 +114,7 @@ static struct memory_range *new_range(struct context *context, enum memory_kind 
     return range;
 }
 
-/* Memory that pools keep in reserve is given up before an allocation fails. */
+// Memory that pools keep in reserve is given up before an allocation fails.
 static CUresult charge(struct memory_range *range)
 {
     struct device *device = range->device;
@@ -167,7 +167,7 @@ free_range:
     return result;
 }
 
-/* A range that left the table. */
+// A range that left the table.
 static void dispose(struct memory_range *range)
 {
     switch (range->kind) {
@@ -178,11 +178,8 @@ static void dispose(struct memory_range *range)
         arena_give(range->device->arena, range->base, arena_size(range->size));
         uncharge(range);
         break;
-    case MEMORY_HOST:
-        munmap((void *)(uintptr_t)range->base, range->size);
-        break;
-    case MEMORY_REGISTERED:
-        break;
+    case MEMORY_HOST: munmap((void *)(uintptr_t)range->base, range->size); break;
+    case MEMORY_REGISTERED: break;
     }
     free(range);
 }
@@ -246,8 +243,8 @@ void memory_set_sync_copies(uint64_t address, bool sync)
     pthread_rwlock_unlock(&table.lock);
 }
 
-/* Memory of another context is out of reach, but for peers and for what its pool opens; pinned host
- * memory is portable. Under the lock, which keeps the pool alive. */
+// Memory of another context is out of reach, but for peers and for what its pool opens; pinned host
+// memory is portable. Under the lock, which keeps the pool alive.
 static bool kernel_may_touch(struct context *context, const struct memory_range *range)
 {
     if (memory_is_host(range) || range->context == context)
@@ -303,7 +300,7 @@ CUresult memory_synchronize_owner(const struct memory_range *range)
 {
     struct context *context = handle_get(OBJECT_CONTEXT, (void *)(uintptr_t)range->owner);
     if (!context)
-        return CUDA_SUCCESS; /* gone meanwhile, and its work with it */
+        return CUDA_SUCCESS; // gone meanwhile, and its work with it
     CUresult result = context_quiesce(context);
     object_put(&context->object);
     return result;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Every range of memory that the software GPU knows: device allocations, module variables, pool
- * allocations and pinned host memory, in one table ordered by address. Device memory is memory of
- * this process at its real address.
- */
+// Every range of memory that the software GPU knows: device allocations, module variables, pool
+// allocations and pinned host memory, in one table ordered by address. Device memory is memory of
+// this process at its real address.
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
@@ -12,26 +10,26 @@
 struct pool;
 
 enum memory_kind {
-    MEMORY_DEVICE,     /* cuMemAlloc */
-    MEMORY_POOL,       /* cuMemAllocAsync */
-    MEMORY_VARIABLE,   /* of a module */
-    MEMORY_HEAP,       /* malloc in a kernel */
-    MEMORY_HOST,       /* cuMemHostAlloc */
-    MEMORY_REGISTERED, /* cuMemHostRegister */
+    MEMORY_DEVICE,     // cuMemAlloc
+    MEMORY_POOL,       // cuMemAllocAsync
+    MEMORY_VARIABLE,   // of a module
+    MEMORY_HEAP,       // malloc in a kernel
+    MEMORY_HOST,       // cuMemHostAlloc
+    MEMORY_REGISTERED, // cuMemHostRegister
 };
 
 struct memory_range {
     uint64_t base;
-    size_t size;            /* as asked for */
+    size_t size; // as asked for
     enum memory_kind kind;
-    unsigned flags;         /* of host memory, as the program gave them */
-    struct context *context; /* owner; not counted, since the range goes with it */
-    uint64_t owner;         /* handle of the owner, to reach it from a copy of this */
+    unsigned flags;          // of host memory, as the program gave them
+    struct context *context; // owner; not counted, since the range goes with it
+    uint64_t owner;          // handle of the owner, to reach it from a copy of this
     struct device *device;
-    struct pool *pool;      /* of MEMORY_POOL; not counted */
-    size_t charged;         /* bytes of the device's budget */
-    uint64_t id;            /* unique for the process */
-    bool sync_copies;       /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+    struct pool *pool; // of MEMORY_POOL; not counted
+    size_t charged;    // bytes of the device's budget
+    uint64_t id;       // unique for the process
+    bool sync_copies;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 };
 
 static inline bool memory_is_host(const struct memory_range *range)
@@ -39,45 +37,43 @@ static inline bool memory_is_host(const struct memory_range *range)
     return range->kind == MEMORY_HOST || range->kind == MEMORY_REGISTERED;
 }
 
-/* Bytes that an allocation takes of the budget. */
+// Bytes that an allocation takes of the budget.
 size_t memory_rounded(size_t size);
 
-/* Reserves the device's addresses: before its first context. OUT_OF_MEMORY. */
+// Reserves the device's addresses: before its first context. OUT_OF_MEMORY.
 CUresult memory_prepare(struct device *device);
 
-/*
- * Allocates device memory for a context. `pool` is NULL unless the kind is MEMORY_POOL; then the
- * pool pays, otherwise the device is charged. OUT_OF_MEMORY.
- */
+// Allocates device memory for a context. `pool` is NULL unless the kind is MEMORY_POOL; then the
+// pool pays, otherwise the device is charged. OUT_OF_MEMORY.
 CUresult memory_allocate(struct context *context, size_t size, enum memory_kind kind,
                          struct pool *pool, uint64_t *address);
 
-/* Forgets the range that starts at `base` if `accept` (may be NULL) says so, and frees device
- * memory. The old description in *old. INVALID_VALUE: none starts there. */
+// Forgets the range that starts at `base` if `accept` (may be NULL) says so, and frees device
+// memory. The old description in *old. INVALID_VALUE: none starts there.
 CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range *range),
                         struct memory_range *old);
 
-/* Adds a range of host memory. HOST_MEMORY_ALREADY_REGISTERED when it overlaps another one. */
+// Adds a range of host memory. HOST_MEMORY_ALREADY_REGISTERED when it overlaps another one.
 CUresult memory_add_host(struct context *context, void *start, size_t size, enum memory_kind kind,
                          unsigned flags);
 
-/* The range that holds `address`: a copy of its description. */
+// The range that holds `address`: a copy of its description.
 bool memory_lookup(uint64_t address, struct memory_range *out);
-/* The same, when all of [address, address + size) lies in it. */
+// The same, when all of [address, address + size) lies in it.
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
 void memory_set_sync_copies(uint64_t address, bool sync);
 
-/* For kernels of a context (`opaque`): which range it may touch holds the address. */
+// For kernels of a context (`opaque`): which range it may touch holds the address.
 bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint64_t *end);
 
-/* malloc and free in kernels of a context; 0 when the heap is full. */
+// malloc and free in kernels of a context; 0 when the heap is full.
 uint64_t memory_heap_allocate(void *opaque, size_t size);
 void memory_heap_release(void *opaque, uint64_t address);
 
-/* Waits for the work of the context that owns a range, of which `range` is a copy. */
+// Waits for the work of the context that owns a range, of which `range` is a copy.
 CUresult memory_synchronize_owner(const struct memory_range *range);
 
-/* Frees all that a context still owns. */
+// Frees all that a context still owns.
 void memory_release_context(struct context *context);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The calls that allocate, free and describe plain device memory. */
+// The calls that allocate, free and describe plain device memory.
 #include "sim/memory.h"
 
 #define PITCH_ELEMENTS_VALID(n) ((n) == 4 || (n) == 8 || (n) == 16)
@@ -16,7 +16,7 @@ SIM_API(cuMemGetInfo_v2, size_t *free_bytes, size_t *total)
     return CUDA_SUCCESS;
 }
 
-/* Nothing is taken in pages here; a program that asks is told what it is to reckon with. */
+// Nothing is taken in pages here; a program that asks is told what it is to reckon with.
 SIM_API(cuMemGetAllocationGranularity, size_t *granularity, const CUmemAllocationProp *properties,
         CUmemAllocationGranularity_flags option)
 {
@@ -61,7 +61,7 @@ static bool can_free(const struct memory_range *range)
     return range->kind == MEMORY_DEVICE || range->kind == MEMORY_POOL;
 }
 
-/* Work that was submitted before may still use the memory, so it ends first, as on a GPU. */
+// Work that was submitted before may still use the memory, so it ends first, as on a GPU.
 SIM_API(cuMemFree_v2, CUdeviceptr address)
 {
     struct context *context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Streams that write words of memory and wait for them, which may be in device memory or in
- * pinned host memory and be changed by the CPU, a kernel or another stream. */
+// Streams that write words of memory and wait for them, which may be in device memory or in
+// pinned host memory and be changed by the CPU, a kernel or another stream.
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +31,14 @@ static bool condition_holds(const CUstreamBatchMemOpParams *item)
     case CU_STREAM_WAIT_VALUE_GEQ:
         return wide ? (int64_t)(value - wanted) >= 0
                     : (int32_t)((uint32_t)value - (uint32_t)wanted) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-        return value == wanted;
-    case CU_STREAM_WAIT_VALUE_AND:
-        return (value & wanted) != 0;
-    default: /* CU_STREAM_WAIT_VALUE_NOR */
-        return wide ? ~(value | wanted) != 0 : (uint32_t)~(value | wanted) != 0;
+    case CU_STREAM_WAIT_VALUE_EQ: return value == wanted;
+    case CU_STREAM_WAIT_VALUE_AND: return (value & wanted) != 0;
+    default: // CU_STREAM_WAIT_VALUE_NOR
+        return wide ? ~(value | wanted) != 0 : (uint32_t) ~(value | wanted) != 0;
     }
 }
 
-/* Nothing tells of a change, so this looks: often at first, then ever more rarely. */
+// Nothing tells of a change, so this looks: often at first, then ever more rarely.
 static void wait_for_value(const CUstreamBatchMemOpParams *item, const struct context *context)
 {
     unsigned turn = 0;
@@ -70,9 +68,7 @@ static CUresult run_words(struct operation *operation, struct stream *stream)
         void *address = (void *)(uintptr_t)item->writeValue.address;
         switch (item->operation) {
         case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-            wait_for_value(item, stream->context);
-            break;
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64: wait_for_value(item, stream->context); break;
         case CU_STREAM_MEM_OP_WRITE_VALUE_32:
             __atomic_store_n((uint32_t *)address, item->writeValue.value, __ATOMIC_RELEASE);
             break;
@@ -80,9 +76,7 @@ static CUresult run_words(struct operation *operation, struct stream *stream)
             __atomic_store_n((uint64_t *)address, item->writeValue.value64, __ATOMIC_RELEASE);
             break;
         case CU_STREAM_MEM_OP_BARRIER:
-        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-            atomic_thread_fence(memory_order_seq_cst);
-            break;
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: atomic_thread_fence(memory_order_seq_cst); break;
         }
     }
     return CUDA_SUCCESS;
@@ -104,8 +98,7 @@ static CUresult check_item(const CUstreamBatchMemOpParams *item)
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
         SIM_RETURN_IF(item->waitValue.flags & ~wait_flags, CUDA_ERROR_INVALID_VALUE);
-        SIM_RETURN_IF(item->waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH,
-                      CUDA_ERROR_NOT_SUPPORTED);
+        SIM_RETURN_IF(item->waitValue.flags & CU_STREAM_WAIT_VALUE_FLUSH, CUDA_ERROR_NOT_SUPPORTED);
         return check_word(item, item->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ? 4 : 8);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
@@ -116,8 +109,7 @@ static CUresult check_item(const CUstreamBatchMemOpParams *item)
         SIM_RETURN_IF(item->memoryBarrier.flags > CU_STREAM_MEMORY_BARRIER_TYPE_GPU,
                       CUDA_ERROR_INVALID_VALUE);
         return CUDA_SUCCESS;
-    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-        return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -128,9 +120,8 @@ static bool is_wait(const CUstreamBatchMemOpParams *item)
            item->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
-/* Brief, that is run by the caller, unless it would have to wait. */
-static CUresult submit(struct stream *stream, unsigned count,
-                       const CUstreamBatchMemOpParams *items)
+// Brief, that is run by the caller, unless it would have to wait.
+static CUresult submit(struct stream *stream, unsigned count, const CUstreamBatchMemOpParams *items)
 {
     struct word_operation *words =
         operation_create(sizeof(*words) + count * sizeof(*items), run_words, operation_free);
@@ -149,8 +140,8 @@ static CUresult batch(CUstream handle, unsigned count, const CUstreamBatchMemOpP
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result =
-        flags || count > 256 || (count && !items) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    CUresult result = flags || count > 256 || (count && !items) ? CUDA_ERROR_INVALID_VALUE
+                                                                : CUDA_SUCCESS;
     for (unsigned i = 0; !result && i < count; i++)
         result = check_item(&items[i]);
     if (!result && count)
@@ -162,35 +153,35 @@ static CUresult batch(CUstream handle, unsigned count, const CUstreamBatchMemOpP
 static CUresult wait_value(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags,
                            CUstreamBatchMemOpType type)
 {
-    CUstreamBatchMemOpParams item = {.waitValue = {.operation = type, .address = address,
-                                                   .value64 = value, .flags = flags}};
+    CUstreamBatchMemOpParams item = {
+        .waitValue = {.operation = type, .address = address, .value64 = value, .flags = flags}};
     return batch(stream, 1, &item, 0);
 }
 
 static CUresult write_value(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags,
                             CUstreamBatchMemOpType type)
 {
-    CUstreamBatchMemOpParams item = {.writeValue = {.operation = type, .address = address,
-                                                    .value64 = value, .flags = flags}};
+    CUstreamBatchMemOpParams item = {
+        .writeValue = {.operation = type, .address = address, .value64 = value, .flags = flags}};
     return batch(stream, 1, &item, 0);
 }
 
-#define WORD_CALLS(suffix)                                                                         \
-    SIM_STREAM_API(cuStreamWaitValue32##suffix,                                                    \
-                   (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags),   \
-                   wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_32))      \
-    SIM_STREAM_API(cuStreamWaitValue64##suffix,                                                    \
-                   (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags),   \
-                   wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_64))      \
-    SIM_STREAM_API(cuStreamWriteValue32##suffix,                                                   \
-                   (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags),   \
-                   write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_32))    \
-    SIM_STREAM_API(cuStreamWriteValue64##suffix,                                                   \
-                   (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags),   \
-                   write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_64))    \
-    SIM_STREAM_API(cuStreamBatchMemOp##suffix,                                                     \
-                   (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *items,          \
-                    unsigned int flags),                                                           \
+#define WORD_CALLS(suffix) \
+    SIM_STREAM_API(cuStreamWaitValue32##suffix, \
+                   (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
+                   wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_32)) \
+    SIM_STREAM_API(cuStreamWaitValue64##suffix, \
+                   (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
+                   wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_64)) \
+    SIM_STREAM_API(cuStreamWriteValue32##suffix, \
+                   (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
+                   write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_32)) \
+    SIM_STREAM_API(cuStreamWriteValue64##suffix, \
+                   (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
+                   write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_64)) \
+    SIM_STREAM_API(cuStreamBatchMemOp##suffix, \
+                   (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *items, \
+                    unsigned int flags), \
                    batch(stream, count, items, flags))
 
 WORD_CALLS()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Filling memory with a value of 8, 16 or 32 bits. */
+// Filling memory with a value of 8, 16 or 32 bits.
 #include <string.h>
 
 #include "sim/memory.h"
@@ -11,20 +11,18 @@ struct fill_operation {
     struct operation operation;
     uint64_t address;
     uint32_t value;
-    unsigned size; /* of an element: 1, 2 or 4 */
-    size_t width;  /* elements in a row */
+    unsigned size; // of an element: 1, 2 or 4
+    size_t width;  // elements in a row
     size_t height;
-    size_t pitch;  /* bytes */
+    size_t pitch; // bytes
 };
 
-/* Kernels may look on while memory is being filled; what they see then is the program's concern. */
-__attribute__((no_sanitize("thread")))
-static void fill_row(void *row, uint32_t value, unsigned size, size_t count)
+// Kernels may look on while memory is being filled; what they see then is the program's concern.
+__attribute__((no_sanitize("thread"))) static void fill_row(void *row, uint32_t value,
+                                                            unsigned size, size_t count)
 {
     switch (size) {
-    case 1:
-        memset(row, (int)value, count);
-        break;
+    case 1: memset(row, (int)value, count); break;
     case 2:
         for (size_t i = 0; i < count; i++)
             ((uint16_t *)row)[i] = (uint16_t)value;
@@ -44,7 +42,7 @@ static CUresult run_fill(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-/* `host` tells whether the memory is on the host, which makes the plain calls wait. */
+// `host` tells whether the memory is on the host, which makes the plain calls wait.
 static CUresult check(const struct fill_operation *fill, bool *host)
 {
     struct memory_range range;
@@ -81,26 +79,30 @@ static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, u
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    struct fill_operation request = {.address = address, .pitch = pitch, .value = value,
-                                     .size = size, .width = width, .height = height};
+    struct fill_operation request = {.address = address,
+                                     .pitch = pitch,
+                                     .value = value,
+                                     .size = size,
+                                     .width = width,
+                                     .height = height};
     CUresult result = width && height ? submit(stream, &request, sync) : CUDA_SUCCESS;
     object_put(&stream->object);
     return result;
 }
 
-#define FILL_CALLS(bits, type)                                                                     \
-    SIM_DEFAULT_STREAM_API(cuMemsetD##bits##_v2, (CUdeviceptr to, type value, size_t count),       \
-                           fill_memory(to, 0, value, bits / 8, count, 1, stream, true))            \
-    SIM_STREAM_API(cuMemsetD##bits##Async,                                                         \
-                   (CUdeviceptr to, type value, size_t count, CUstream stream),                    \
-                   fill_memory(to, 0, value, bits / 8, count, 1, stream, false))                   \
-    SIM_DEFAULT_STREAM_API(                                                                        \
-        cuMemsetD2D##bits##_v2,                                                                    \
-        (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height),                   \
-        fill_memory(to, pitch, value, bits / 8, width, height, stream, true))                      \
-    SIM_STREAM_API(cuMemsetD2D##bits##Async,                                                       \
-                   (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height,         \
-                    CUstream stream),                                                              \
+#define FILL_CALLS(bits, type) \
+    SIM_DEFAULT_STREAM_API(cuMemsetD##bits##_v2, (CUdeviceptr to, type value, size_t count), \
+                           fill_memory(to, 0, value, bits / 8, count, 1, stream, true)) \
+    SIM_STREAM_API(cuMemsetD##bits##Async, \
+                   (CUdeviceptr to, type value, size_t count, CUstream stream), \
+                   fill_memory(to, 0, value, bits / 8, count, 1, stream, false)) \
+    SIM_DEFAULT_STREAM_API(cuMemsetD2D##bits##_v2, \
+                           (CUdeviceptr to, size_t pitch, type value, size_t width, \
+                            size_t height), \
+                           fill_memory(to, pitch, value, bits / 8, width, height, stream, true)) \
+    SIM_STREAM_API(cuMemsetD2D##bits##Async, \
+                   (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, \
+                    CUstream stream), \
                    fill_memory(to, pitch, value, bits / 8, width, height, stream, false))
 
 FILL_CALLS(8, unsigned char)

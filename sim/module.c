@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Loading PTX into a context: compile, give the variables memory, publish the functions. */
+// Loading PTX into a context: compile, give the variables memory, publish the functions.
 #include "sim/module.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ CUresult module_load(struct context *context, struct jit *jit, const char *text,
     return result;
 }
 
-/* Only the thread that takes the handle away goes on to free. */
+// Only the thread that takes the handle away goes on to free.
 CUresult module_unload(struct module *module)
 {
     CUresult result = context_quiesce(module->context);
@@ -133,7 +133,7 @@ CUresult module_unload(struct module *module)
     return result;
 }
 
-/* A variable that only its source can see is found too: the CUDA runtime asks for static ones. */
+// A variable that only its source can see is found too: the CUDA runtime asks for static ones.
 static size_t find_variable(const struct module *module, const char *name)
 {
     size_t hidden = SIZE_MAX;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Modules (device code loaded into one context) and their functions. A function keeps its module
- * alive, so that a launch needs to hold the function only.
- */
+// Modules (device code loaded into one context) and their functions. A function keeps its module
+// alive, so that a launch needs to hold the function only.
 #ifndef SIM_MODULE_H
 #define SIM_MODULE_H
 
@@ -14,14 +12,14 @@ struct module {
     struct context *context;
     struct ptx_module *code;
     size_t function_count;
-    CUfunction *functions;   /* handles, in the order of the text */
+    CUfunction *functions; // handles, in the order of the text
     size_t variable_count;
-    uint64_t *variables;     /* addresses */
+    uint64_t *variables; // addresses
 };
 
 struct function {
     struct object object;
-    struct module *module;   /* counted */
+    struct module *module; // counted
     struct ptx_function *code;
     const struct ptx_function_info *info;
     atomic_int max_dynamic_shared;
@@ -31,31 +29,29 @@ struct function {
     atomic_int cluster_policy;
 };
 
-/* Loads PTX text into the context and publishes module and functions; *out is borrowed. */
+// Loads PTX text into the context and publishes module and functions; *out is borrowed.
 CUresult module_load(struct context *context, struct jit *jit, const char *text, size_t size,
                      struct module **out);
-/* Ends a module that `handle_get` gave: its memory is freed once the context's work is done. */
+// Ends a module that `handle_get` gave: its memory is freed once the context's work is done.
 CUresult module_unload(struct module *module);
 
-/* Address and size of a variable: NOT_FOUND. Either output may be NULL, not both. */
+// Address and size of a variable: NOT_FOUND. Either output may be NULL, not both.
 CUresult module_variable(const struct module *module, const char *name, CUdeviceptr *address,
                          size_t *size);
-/* Index among module->functions: SIZE_MAX. */
+// Index among module->functions: SIZE_MAX.
 size_t module_find_function(const struct ptx_module *code, const char *name);
 
-/*
- * A function by handle; a kernel's handle means its function in the current context. To be put.
- * INVALID_HANDLE; the status of its context.
- */
+// A function by handle; a kernel's handle means its function in the current context. To be put.
+// INVALID_HANDLE; the status of its context.
 CUresult function_get(CUfunction handle, struct function **out);
 void function_put(struct function *function);
 
-/* Attributes, also of kernels: `function` may be NULL for those that are not set by programs. */
+// Attributes, also of kernels: `function` may be NULL for those that are not set by programs.
 CUresult function_attribute(const struct ptx_function_info *info, const struct function *function,
                             CUfunction_attribute attribute, int *value);
 CUresult function_set_attribute(struct function *function, CUfunction_attribute attribute,
                                 int value);
-/* Offset and size of a parameter: INVALID_VALUE behind the last one. */
+// Offset and size of a parameter: INVALID_VALUE behind the last one.
 CUresult function_param(const struct ptx_function_info *info, size_t index, size_t *offset,
                         size_t *size);
 

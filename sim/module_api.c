@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The calls on modules. */
+// The calls on modules.
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,8 +129,7 @@ SIM_API(cuModuleEnumerateFunctions, CUfunction *functions, unsigned int count, C
     return functions ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM_API(cuModuleGetGlobal_v2, CUdeviceptr *address, size_t *size, CUmodule handle,
-        const char *name)
+SIM_API(cuModuleGetGlobal_v2, CUdeviceptr *address, size_t *size, CUmodule handle, const char *name)
 {
     struct module *module;
     SIM_TRY(module_get(handle, &module));

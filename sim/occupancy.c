@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Occupancy: what limits the blocks on a multiprocessor, by the rules of compute capability 9.0. */
+// Occupancy: what limits the blocks on a multiprocessor, by the rules of compute capability 9.0.
 #include "sim/occupancy.h"
 
 #include "sim/module.h"
 
 #define WARPS_PER_SM (DEVICE_THREADS_PER_SM / DEVICE_WARP_SIZE)
-#define REGISTER_UNIT 256 /* a warp gets registers in multiples of this */
-#define SHARED_UNIT 128   /* bytes */
+#define REGISTER_UNIT 256 // a warp gets registers in multiples of this
+#define SHARED_UNIT 128   // bytes
 #define MAX_BLOCK 1024
 
 static int least(int a, int b)
@@ -19,7 +19,7 @@ static int limit_by_registers(const struct function *function, int warps)
     unsigned per_warp = function->info->registers * DEVICE_WARP_SIZE;
     per_warp = (per_warp + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
     int fit = per_warp ? (int)(DEVICE_REGISTERS_PER_SM / per_warp) : WARPS_PER_SM;
-    return fit / 4 * 4 / warps; /* four schedulers with a quarter of the registers each */
+    return fit / 4 * 4 / warps; // four schedulers with a quarter of the registers each
 }
 
 static int limit_by_shared(const struct function *function, size_t dynamic_shared)
@@ -66,7 +66,7 @@ SIM_API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, CUfun
     return max_active(blocks, function, block_size, dynamic_shared, flags);
 }
 
-/* The largest block size among those that keep most threads of a multiprocessor busy. */
+// The largest block size among those that keep most threads of a multiprocessor busy.
 static void best_block_size(const struct function *function, CUoccupancyB2DSize shared_of,
                             size_t dynamic_shared, int limit, int *best_size, int *best_blocks)
 {

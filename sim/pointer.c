@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What a program can ask of an address: where it points, what holds it. */
+// What a program can ask of an address: where it points, what holds it.
 #include <string.h>
 
 #include "sim/memory.h"
@@ -11,19 +11,17 @@ static CUresult put_number(void *data, uint64_t value, size_t size)
     return CUDA_SUCCESS;
 }
 
-/* Attributes of an address that nothing is known of: only some have an answer. */
+// Attributes of an address that nothing is known of: only some have an answer.
 static CUresult unknown_address(void *data, CUpointer_attribute attribute)
 {
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         return put_number(data, (uint32_t)CU_DEVICE_INVALID, sizeof(int));
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-        return put_number(data, 0, sizeof(int));
+    case CU_POINTER_ATTRIBUTE_MAPPED: return put_number(data, 0, sizeof(int));
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return put_number(data, 0, sizeof(int));
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return put_number(data, 0, sizeof(int));
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -33,32 +31,25 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
 {
     bool host = memory_is_host(range);
     switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        return put_number(data, range->owner, sizeof(CUcontext));
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return put_number(data, range->owner, sizeof(CUcontext));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return put_number(data, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, sizeof(int));
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        return put_number(data, address, sizeof(CUdeviceptr));
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put_number(data, address, sizeof(CUdeviceptr));
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         SIM_RETURN_IF(!host, CUDA_ERROR_INVALID_VALUE);
         return put_number(data, address, sizeof(void *));
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-        return put_number(data, range->sync_copies, sizeof(int));
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put_number(data, range->sync_copies, sizeof(int));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-        return put_number(data, range->id, sizeof(uint64_t));
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return put_number(data, range->id, sizeof(uint64_t));
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         return put_number(data, (uint64_t)range->device->index, sizeof(int));
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return put_number(data, range->base, sizeof(CUdeviceptr));
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-        return put_number(data, range->size, sizeof(size_t));
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-        return put_number(data, 1, sizeof(int));
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        return put_number(data, 0, sizeof(uint64_t));
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return put_number(data, range->size, sizeof(size_t));
+    case CU_POINTER_ATTRIBUTE_MAPPED: return put_number(data, 1, sizeof(int));
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return put_number(data, 0, sizeof(uint64_t));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return put_number(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE, sizeof(int));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
@@ -67,10 +58,8 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return put_number(data, 0, sizeof(int));
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-        return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return put_number(data, 0, sizeof(int));
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -85,7 +74,7 @@ SIM_API(cuPointerGetAttribute, void *data, CUpointer_attribute attribute, CUdevi
     return describe(data, attribute, address, &range);
 }
 
-/* Truth values are as wide as the CUDA runtime expects them, whatever "boolean" may suggest. */
+// Truth values are as wide as the CUDA runtime expects them, whatever "boolean" may suggest.
 static size_t attribute_size(CUpointer_attribute attribute)
 {
     switch (attribute) {
@@ -97,8 +86,7 @@ static size_t attribute_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return sizeof(int);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return sizeof(int);
     case CU_POINTER_ATTRIBUTE_CONTEXT:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -109,15 +97,13 @@ static size_t attribute_size(CUpointer_attribute attribute)
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-        return sizeof(uint64_t);
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-        return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return sizeof(uint64_t);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
     }
     return 0;
 }
 
-/* Unlike the single form, an attribute without an answer is left zero and is no error. */
+// Unlike the single form, an attribute without an answer is left zero and is no error.
 SIM_API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *attributes, void **data,
         CUdeviceptr address)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Memory pools: accounting, attributes, and the calls that create and configure them. */
+// Memory pools: accounting, attributes, and the calls that create and configure them.
 #include "sim/pool.h"
 
 #include <stdlib.h>
@@ -11,18 +11,18 @@ struct pool {
     struct object object;
     struct device *device;
     bool is_default;
-    size_t max_size; /* 0: no limit */
-    struct pool *next; /* in all_pools */
+    size_t max_size;   // 0: no limit
+    struct pool *next; // in all_pools
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; // guards what follows
     uint64_t threshold;
     uint64_t reserved;
     uint64_t reserved_high;
     uint64_t used;
     uint64_t used_high;
-    int reuse[3]; /* follow event dependencies, opportunistic, internal dependencies */
+    int reuse[3]; // follow event dependencies, opportunistic, internal dependencies
     CUmemAccess_flags access[SIM_MAX_DEVICES];
-    bool destroyed; /* freed when nothing is used any more */
+    bool destroyed; // freed when nothing is used any more
 };
 
 static struct {
@@ -40,7 +40,7 @@ CUmemoryPool pool_handle(const struct pool *pool)
     return object_handle(&pool->object);
 }
 
-/* Under the lock. */
+// Under the lock.
 static CUresult reserve(struct pool *pool, uint64_t wanted)
 {
     if (wanted <= pool->reserved)
@@ -54,7 +54,7 @@ static CUresult reserve(struct pool *pool, uint64_t wanted)
     return CUDA_SUCCESS;
 }
 
-/* Under the lock. */
+// Under the lock.
 static bool trim(struct pool *pool, uint64_t keep)
 {
     uint64_t wanted = pool->used > keep ? pool->used : keep;
@@ -292,7 +292,7 @@ SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
     return CUDA_SUCCESS;
 }
 
-/* Under the lock. The high-water marks can only be reset to the present value, by writing 0. */
+// Under the lock. The high-water marks can only be reset to the present value, by writing 0.
 static CUresult set_attribute(struct pool *pool, CUmemPool_attribute attribute, const void *value)
 {
     uint64_t number;
@@ -315,8 +315,7 @@ static CUresult set_attribute(struct pool *pool, CUmemPool_attribute attribute, 
             pool->used_high = pool->used;
         return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-        return CUDA_ERROR_INVALID_VALUE;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Memory pools. A pool keeps what it has charged to the device until it is trimmed below its
- * release threshold. */
+// Memory pools. A pool keeps what it has charged to the device until it is trimmed below its
+// release threshold.
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
 
@@ -10,20 +10,20 @@ struct pool;
 
 struct device *pool_device(const struct pool *pool);
 
-/* Takes bytes from the pool, which takes from the device what it has not: OUT_OF_MEMORY. */
+// Takes bytes from the pool, which takes from the device what it has not: OUT_OF_MEMORY.
 CUresult pool_charge(struct pool *pool, size_t bytes);
 void pool_uncharge(struct pool *pool, size_t bytes);
 
-/* Whether kernels on a device may touch the pool's memory. */
+// Whether kernels on a device may touch the pool's memory.
 bool pool_is_open_to(struct pool *pool, const struct device *device);
 
-/* Gives the device back what its pools keep unused; whether that was anything. */
+// Gives the device back what its pools keep unused; whether that was anything.
 bool pool_trim_device(struct device *device);
 
-/* The pool that cuMemAllocAsync uses; borrowed. */
+// The pool that cuMemAllocAsync uses; borrowed.
 CUresult pool_current(struct device *device, struct pool **out);
 
-/* The handle under which programs know a pool. */
+// The handle under which programs know a pool.
 CUmemoryPool pool_handle(const struct pool *pool);
 
 #endif

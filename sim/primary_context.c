@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Primary contexts: one for each device, counted, with a handle that stays the same for the
- * process however often the context behind it is released or reset. */
+// Primary contexts: one for each device, counted, with a handle that stays the same for the
+// process however often the context behind it is released or reset.
 #include "sim/context.h"
 #include "sim/primary_context.h"
 
@@ -9,7 +9,7 @@ static bool active(const struct device *device)
     return device->primary && !atomic_load(&device->primary->destroyed);
 }
 
-/* Under the device's lock. */
+// Under the device's lock.
 static CUresult make_live(struct device *device)
 {
     if (active(device))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What other files need of a device's primary context. */
+// What other files need of a device's primary context.
 #ifndef SIM_PRIMARY_CONTEXT_H
 #define SIM_PRIMARY_CONTEXT_H
 
 #include "sim/context.h"
 
-/* The primary context's handle, which comes to life if it has to; the count stays as it is. */
+// The primary context's handle, which comes to life if it has to; the count stays as it is.
 CUresult primary_context_handle(struct device *device, CUcontext *out);
 
 #endif

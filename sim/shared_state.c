@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The accounting file. Each process holds a POSIX record lock on the byte that stands for its
- * slot, and the kernel drops that lock however the process ends: so a slot is alive exactly while
- * its byte is locked, across process-id reuse and process-id namespaces. The counters are guarded
- * by a robust mutex, since a process may be killed while it holds it.
- */
+// The accounting file. Each process holds a POSIX record lock on the byte that stands for its
+// slot, and the kernel drops that lock however the process ends: so a slot is alive exactly while
+// its byte is locked, across process-id reuse and process-id namespaces. The counters are guarded
+// by a robust mutex, since a process may be killed while it holds it.
 #include "sim/shared_state.h"
 
 #include <errno.h>
@@ -25,17 +23,17 @@
 
 struct state_slot {
     uint32_t taken;
-    uint32_t pid; /* for people who look at the file */
+    uint32_t pid; // for people who look at the file
     uint64_t used[SIM_MAX_DEVICES];
 };
 
 struct state_file {
-    uint64_t magic; /* set last */
+    uint64_t magic; // set last
     pthread_mutex_t lock;
     struct state_slot slots[STATE_SLOTS];
 };
 
-/* Slot locks lie behind the data, where nothing else locks. */
+// Slot locks lie behind the data, where nothing else locks.
 #define SLOT_LOCK_OFFSET ((off_t)1 << 32)
 #define FILE_LOCK_OFFSET (SLOT_LOCK_OFFSET - 1)
 
@@ -62,8 +60,8 @@ static int lock_slot(int slot)
 
 static bool slot_alive(int slot)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
-                         .l_start = SLOT_LOCK_OFFSET + slot, .l_len = 1};
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SLOT_LOCK_OFFSET + slot, .l_len = 1};
     if (slot == state.slot)
         return true;
     return fcntl(state.fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -107,7 +105,7 @@ static int take_slot(uint32_t pid)
     return -EUSERS;
 }
 
-/* With the whole file locked against other processes that are starting. */
+// With the whole file locked against other processes that are starting.
 static int map_file(bool inherited)
 {
     struct stat info;
@@ -118,8 +116,8 @@ static int map_file(bool inherited)
     if ((size_t)info.st_size < sizeof(struct state_file) &&
         ftruncate(state.fd, sizeof(struct state_file)))
         return -errno;
-    state.file = mmap(NULL, sizeof(struct state_file), PROT_READ | PROT_WRITE, MAP_SHARED,
-                      state.fd, 0);
+    state.file =
+        mmap(NULL, sizeof(struct state_file), PROT_READ | PROT_WRITE, MAP_SHARED, state.fd, 0);
     if (state.file == MAP_FAILED) {
         state.file = NULL;
         return -errno;
@@ -132,7 +130,7 @@ static int map_file(bool inherited)
     return result;
 }
 
-/* "fd:N" is a descriptor that our parent opened, which decides who shares it; else -1. */
+// "fd:N" is a descriptor that our parent opened, which decides who shares it; else -1.
 static int inherited_descriptor(const char *path)
 {
     char *end;
@@ -165,7 +163,7 @@ int shared_state_open(const char *path)
     return result;
 }
 
-/* Under the lock. Slots of dead processes are emptied on the way. */
+// Under the lock. Slots of dead processes are emptied on the way.
 static uint64_t sum_used(int ordinal)
 {
     uint64_t used = 0;
@@ -216,9 +214,9 @@ void shared_state_close(void)
     state_unlock();
 }
 
-/* ---- looking on ---- */
+// ---- looking on ----
 
-/* The file may be empty until the first process has made it; whoever looks waits for nobody's lock. */
+// The file may be empty until the first process has made it; whoever looks waits for nobody's lock.
 static bool map_to_look(const char *path)
 {
     int inherited = inherited_descriptor(path);

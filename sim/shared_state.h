@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * How much memory of each simulated device is taken, over all processes of the machine: a small
- * file in shared memory with one slot per process. A slot whose process is gone does not count.
- */
+// How much memory of each simulated device is taken, over all processes of the machine: a small
+// file in shared memory with one slot per process. A slot whose process is gone does not count.
 #ifndef SIM_SHARED_STATE_H
 #define SIM_SHARED_STATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opens or creates the file and takes a slot. -errno; logs why. Called once, by cuInit. */
+// Opens or creates the file and takes a slot. -errno; logs why. Called once, by cuInit.
 int shared_state_open(const char *path);
 
-/* Takes `bytes` of a device whose size is `total`: -ENOMEM when less than that is free. */
+// Takes `bytes` of a device whose size is `total`: -ENOMEM when less than that is free.
 int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total);
 void shared_state_release(int ordinal, uint64_t bytes);
 
-/* Bytes taken on a device by all living processes. */
+// Bytes taken on a device by all living processes.
 uint64_t shared_state_used(int ordinal);
 
-/* The use that one process makes of a device. */
+// The use that one process makes of a device.
 struct shared_use {
     uint32_t pid;
     uint64_t bytes;
 };
 
-/* For a process that only looks: uses nothing and takes no slot, however often it looks. The number of
- * processes that hold memory of the device, of which `most` are listed. */
+// For a process that only looks: uses nothing and takes no slot, however often it looks. The number of
+// processes that hold memory of the device, of which `most` are listed.
 size_t shared_state_look(const char *path, int ordinal, struct shared_use *list, size_t most);
 
-/* Gives the slot back; at exit. */
+// Gives the slot back; at exit.
 void shared_state_close(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The stream engine: queues, their threads, waiting, default-stream rules. */
+// The stream engine: queues, their threads, waiting, default-stream rules.
 #include "sim/stream.h"
 
 #include <signal.h>
@@ -47,8 +47,8 @@ CUresult operation_wait_for(struct operation *operation, struct stream *stream, 
 {
     if (stream_reached(stream, sequence))
         return CUDA_SUCCESS;
-    struct stream_point *waits = realloc(operation->waits, (operation->wait_count + 1) *
-                                                               sizeof(struct stream_point));
+    struct stream_point *waits =
+        realloc(operation->waits, (operation->wait_count + 1) * sizeof(struct stream_point));
     SIM_RETURN_IF(!waits, CUDA_ERROR_OUT_OF_MEMORY);
     object_hold(&stream->object);
     waits[operation->wait_count].stream = stream;
@@ -86,7 +86,7 @@ void stream_drain(struct stream *stream)
     stream_wait(stream, stream_submitted(stream));
 }
 
-/* The only place that runs operations. The stream is marked running; no lock is held. */
+// The only place that runs operations. The stream is marked running; no lock is held.
 static void execute(struct stream *stream, struct operation *operation)
 {
     for (unsigned i = 0; i < operation->wait_count; i++)
@@ -100,7 +100,7 @@ static void execute(struct stream *stream, struct operation *operation)
     operation->release(operation);
 }
 
-/* Under the lock. */
+// Under the lock.
 static void complete(struct stream *stream, uint64_t sequence)
 {
     stream->running = false;
@@ -148,7 +148,7 @@ static void *stream_thread(void *argument)
     return NULL;
 }
 
-/* Under the lock. Signals stay with the program's own threads. */
+// Under the lock. Signals stay with the program's own threads.
 static int start_thread(struct stream *stream)
 {
     sigset_t all, before;
@@ -176,7 +176,7 @@ static bool waits_are_met(const struct operation *operation)
     return true;
 }
 
-/* Under the lock, which is given up meanwhile. */
+// Under the lock, which is given up meanwhile.
 static void run_here(struct stream *stream, struct operation *operation)
 {
     uint64_t sequence = operation->sequence;
@@ -204,7 +204,7 @@ CUresult stream_submit(struct stream *stream, struct operation *operation, uint6
         return result;
     }
     pthread_mutex_lock(&stream->lock);
-    /* The real driver queues about as many; whoever comes then waits for the GPU. */
+    // The real driver queues about as many; whoever comes then waits for the GPU.
     while (stream->submitted - atomic_load(&stream->completed) >= QUEUE_DEPTH && !stream->closing)
         pthread_cond_wait(&stream->progress, &stream->lock);
     if (stream->closing) {
@@ -276,7 +276,7 @@ CUresult stream_create(struct context *context, unsigned flags, int priority, st
     return CUDA_SUCCESS;
 }
 
-/* The context goes on knowing the stream until its work is done, to wait for it. */
+// The context goes on knowing the stream until its work is done, to wait for it.
 void stream_close(struct stream *stream)
 {
     pthread_mutex_lock(&stream->lock);

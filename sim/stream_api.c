@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The calls on streams, but for memory operations, callbacks and events. */
+// The calls on streams, but for memory operations, callbacks and events.
 #include <string.h>
 
 #include "sim/default_stream.h"
@@ -35,7 +35,7 @@ SIM_API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int prior
     return create(out, flags, priority);
 }
 
-/* Returns at once; work that is queued still runs. */
+// Returns at once; work that is queued still runs.
 static CUresult destroy(CUstream handle)
 {
     SIM_TRY(sim_check_ready());
@@ -65,7 +65,7 @@ static CUresult query(CUstream handle)
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = default_stream_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-    /* The work before may have been what lost the context. */
+    // The work before may have been what lost the context.
     CUresult status = context_status(stream->context);
     object_put(&stream->object);
     return status ? status : result;
@@ -73,7 +73,7 @@ static CUresult query(CUstream handle)
 
 SIM_STREAM_API(cuStreamQuery, (CUstream stream), query(stream))
 
-/* The legacy default stream is done when the streams it synchronizes with are. */
+// The legacy default stream is done when the streams it synchronizes with are.
 static CUresult synchronize(CUstream handle)
 {
     struct stream *stream;
@@ -173,7 +173,7 @@ SIM_API(cuStreamGetGreenCtx, CUstream stream, CUgreenCtx *green)
     return get_green(stream, green);
 }
 
-/* Capture does not exist here, which is the same as no stream ever being captured. */
+// Capture does not exist here, which is the same as no stream ever being captured.
 static CUresult capture_status(CUstream handle, CUstreamCaptureStatus *status)
 {
     struct stream *stream;

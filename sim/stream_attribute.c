@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Attributes of streams. They tune caches and waiting on a GPU; here they are only kept. */
+// Attributes of streams. They tune caches and waiting on a GPU; here they are only kept.
 #include <string.h>
 
 #include "sim/stream.h"
 
-/* Under the stream's lock. */
+// Under the stream's lock.
 static CUresult read_attribute(const struct stream *stream, CUstreamAttrID attribute,
                                CUstreamAttrValue *value)
 {
@@ -16,9 +16,7 @@ static CUresult read_attribute(const struct stream *stream, CUstreamAttrID attri
     case CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         value->syncPolicy = stream->synchronization_policy;
         return CUDA_SUCCESS;
-    case CU_STREAM_ATTRIBUTE_PRIORITY:
-        value->priority = stream->priority;
-        return CUDA_SUCCESS;
+    case CU_STREAM_ATTRIBUTE_PRIORITY: value->priority = stream->priority; return CUDA_SUCCESS;
     case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         value->memSyncDomainMap = stream->domain_map;
         return CUDA_SUCCESS;
@@ -29,7 +27,7 @@ static CUresult read_attribute(const struct stream *stream, CUstreamAttrID attri
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Under the stream's lock. The priority is settled when a stream is made. */
+// Under the stream's lock. The priority is settled when a stream is made.
 static CUresult write_attribute(struct stream *stream, CUstreamAttrID attribute,
                                 const CUstreamAttrValue *value)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The identities of simulated devices. */
+// The identities of simulated devices.
 #include "sim/uuid.h"
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Boxes with software GPUs must not offer the same UUIDs to one pool: a name tells them apart. */
+// Boxes with software GPUs must not offer the same UUIDs to one pool: a name tells them apart.
 static uint64_t host_number(void)
 {
     const char *name = getenv("RGPU_SIM_HOST");
@@ -22,7 +22,7 @@ static uint64_t host_number(void)
 void device_uuid(int ordinal, unsigned char out[16])
 {
     static const unsigned char pattern[16] = {0x72, 0x67, 0x70, 0x75, 0x73, 0x69, 0x4d, 0x30,
-                                              0x80, 0, 0, 0, 0, 0, 0, 0};
+                                              0x80, 0,    0,    0,    0,    0,    0,    0};
     uint64_t host = host_number();
     memcpy(out, pattern, 16);
     memcpy(out + 9, &host, 6);

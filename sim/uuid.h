@@ -2,7 +2,7 @@
 #ifndef SIM_UUID_H
 #define SIM_UUID_H
 
-/* The UUID of a simulated device, which is the same in every process; text without "GPU-". */
+// The UUID of a simulated device, which is the same in every process; text without "GPU-".
 void device_uuid(int ordinal, unsigned char out[16]);
 void device_uuid_text(int ordinal, char out[40]);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the broker says could be granted, as Slurm is to count it. */
+// What the broker says could be granted, as Slurm is to count it.
 #include "slurm-plugin/count.h"
 
 #include <errno.h>
@@ -8,10 +8,10 @@
 
 #include "slurm-plugin/lease.h"
 
-/* More of a class are not started between two looks. */
+// More of a class are not started between two looks.
 enum { STARTS_AT_ONCE = 16 };
 
-/* ---- classes ---- */
+// ---- classes ----
 
 struct count_class *count_find(struct count *count, const char *name)
 {
@@ -62,7 +62,7 @@ void count_clear(struct count *count)
     memset(count, 0, sizeof(*count));
 }
 
-/* ---- question and answer ---- */
+// ---- question and answer ----
 
 json_t *count_question(const struct slurm_settings *settings, const struct count *count)
 {
@@ -136,9 +136,9 @@ int count_answer(const struct slurm_settings *settings, const json_t *answer, st
     return read_leases(settings, json_object_get(answer, "leases"), count);
 }
 
-/* ---- holders ---- */
+// ---- holders ----
 
-/* A job's start may be put off after its lease was taken (nodes that had to be powered up). */
+// A job's start may be put off after its lease was taken (nodes that had to be powered up).
 static bool is_of(const struct count_lease *lease, time_t start)
 {
     return lease->start == start || (lease->start < start && !lease->ending);
@@ -175,8 +175,8 @@ uint64_t count_configured(const char *licenses, const char *name)
     size_t length = strlen(name);
 
     while (licenses && *licenses) {
-        if (!strncasecmp(licenses, name, length) && (licenses[length] == ':' ||
-                                                     licenses[length] == '='))
+        if (!strncasecmp(licenses, name, length) &&
+            (licenses[length] == ':' || licenses[length] == '='))
             return strtoull(licenses + length + 1, NULL, 10);
         licenses += strcspn(licenses, ",;");
         licenses += *licenses != '\0';

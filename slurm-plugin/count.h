@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What the broker says could be granted, as Slurm is to count it: whole GPUs, memory of shares, and
- * how many jobs of each class could start (gpu_request_class). Knows nothing of Slurm's headers.
- */
+// What the broker says could be granted, as Slurm is to count it: whole GPUs, memory of shares, and
+// how many jobs of each class could start (gpu_request_class). Knows nothing of Slurm's headers.
 #ifndef RGPU_SLURM_COUNT_H
 #define RGPU_SLURM_COUNT_H
 
@@ -20,13 +18,13 @@
 struct count_class {
     char name[GPU_CLASS_MAX];
     json_t *request;
-    double wanted;   /* monotonic seconds, when a job last asked */
-    bool possible;   /* in a pool with everything in service */
-    uint32_t now;    /* jobs that could start */
-    uint32_t held;   /* jobs that hold a lease */
+    double wanted; // monotonic seconds, when a job last asked
+    bool possible; // in a pool with everything in service
+    uint32_t now;  // jobs that could start
+    uint32_t held; // jobs that hold a lease
 };
 
-/* What one lease of this cluster's holds. */
+// What one lease of this cluster's holds.
 struct count_lease {
     uint32_t job;
     time_t start;
@@ -34,37 +32,37 @@ struct count_lease {
     uint64_t gpus, memory;
 };
 
-/* One look at the pool. */
+// One look at the pool.
 struct count {
-    uint64_t known;        /* GPUs of the pool, in service or not */
-    uint64_t gpus, memory; /* free */
+    uint64_t known;        // GPUs of the pool, in service or not
+    uint64_t gpus, memory; // free
     uint64_t held_gpus, held_memory;
     struct count_class classes[COUNT_CLASSES_MAX];
     size_t class_count;
-    struct count_lease *leases; /* sorted by job */
+    struct count_lease *leases; // sorted by job
     size_t lease_count;
 };
 
-/* Adds a class that a job asks for, or notes that one does. NULL: too many, or no memory. */
+// Adds a class that a job asks for, or notes that one does. NULL: too many, or no memory.
 struct count_class *count_want(struct count *count, const struct gpu_request *request,
                                uint32_t nodes, double now);
 struct count_class *count_find(struct count *count, const char *name);
-/* Forgets classes that nobody has asked for since `before`. */
+// Forgets classes that nobody has asked for since `before`.
 void count_forget(struct count *count, double before);
 
-/* The body of the question. NULL: no memory. */
+// The body of the question. NULL: no memory.
 json_t *count_question(const struct slurm_settings *settings, const struct count *count);
-/* The answer to it; what is held is zero then. -EPROTO: it is none. */
+// The answer to it; what is held is zero then. -EPROTO: it is none.
 int count_answer(const struct slurm_settings *settings, const json_t *answer, struct count *count)
     __attribute__((warn_unused_result));
-/* Adds what a job that has its licences holds; `class` may be NULL. */
+// Adds what a job that has its licences holds; `class` may be NULL.
 void count_holder(struct count *count, uint32_t job, time_t start, struct count_class *class);
 
 void count_clear(struct count *count);
 
-/* What the licence is to say of it: units of shares. */
+// What the licence is to say of it: units of shares.
 uint64_t count_units(const struct count *count);
-/* The count of `name` in slurm.conf's "a:1,b:2"; 0 where it has none. */
+// The count of `name` in slurm.conf's "a:1,b:2"; 0 where it has none.
 uint64_t count_configured(const char *licenses, const char *name);
 
 #endif

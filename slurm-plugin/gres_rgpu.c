@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * gres/rgpu: tells a job's and a step's processes how many remote GPUs they have (RGPU_COUNT).
- * There is nothing on the node to configure or to bind to: which GPUs these are is the broker's
- * choice, and the SPANK plugin gives tickets for them to steps that find a count here. The name of
- * the node goes the same way (RGPU_NODE): only a part of slurmstepd knows it, for one host may be
- * several nodes.
- */
+// gres/rgpu: tells a job's and a step's processes how many remote GPUs they have (RGPU_COUNT).
+// There is nothing on the node to configure or to bind to: which GPUs these are is the broker's
+// choice, and the SPANK plugin gives tickets for them to steps that find a count here. The name of
+// the node goes the same way (RGPU_NODE): only a part of slurmstepd knows it, for one host may be
+// several nodes.
 #include "slurm-plugin/slurm_headers.h"
 
 #include "src/slurmd/slurmd/slurmd.h"
 
-/* slurmctld loads this plugin too, and has none. */
+// slurmctld loads this plugin too, and has none.
 #pragma weak conf
 
 PLUGIN_IDENTITY("remote GPUs of the pool", "gres/rgpu");
@@ -28,8 +26,8 @@ typedef gres_epilog_info_t job_gres_info;
 #define gres_p_set_info gres_p_epilog_set_env
 #endif
 
-/* Prototypes of what Slurm looks up by name. The types of data are enumerations of its own, which
- * versions that do not ask any more do not declare. */
+// Prototypes of what Slurm looks up by name. The types of data are enumerations of its own, which
+// versions that do not ask any more do not declare.
 PLUGIN_EXPORT int init(void);
 PLUGIN_EXPORT FINI_TYPE fini(void);
 PLUGIN_EXPORT int gres_p_node_config_load(slurm_list configuration, node_config_load_t *config);
@@ -67,8 +65,8 @@ int gres_p_node_config_load(slurm_list configuration, node_config_load_t *config
     return SLURM_SUCCESS;
 }
 
-/* The environment of a step is the client's: a count that stands there already is not to be
- * believed. The hooks run for jobs without remote GPUs too, with a count of 0. */
+// The environment of a step is the client's: a count that stands there already is not to be
+// believed. The hooks run for jobs without remote GPUs too, with a count of 0.
 static void set_count(char ***environment, uint64_t count)
 {
     if (count > 0)
@@ -135,7 +133,7 @@ void gres_p_step_hardware_fini(void)
 {
 }
 
-/* ---- prolog and epilog scripts ---- */
+// ---- prolog and epilog scripts ----
 
 job_gres_info *gres_p_build_info(gres_job_state_t *state)
 {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * job_submit/rgpu: counts remote GPUs over the whole cluster. A node cannot count what is in no
- * node, so --gres=rgpu:N becomes licences here, at submission and at every change of the job, and
- * requests that could not work are refused with what to do instead.
- */
+// job_submit/rgpu: counts remote GPUs over the whole cluster. A node cannot count what is in no
+// node, so --gres=rgpu:N becomes licences here, at submission and at every change of the job, and
+// requests that could not work are refused with what to do instead.
 #include <stdlib.h>
 
 #include "slurm-plugin/slurm_headers.h"
@@ -55,7 +53,7 @@ static int set_licenses(char **licenses, const char *ours)
     return SLURM_SUCCESS;
 }
 
-/* Only --gres counts per node; what asks for rgpu in other ways would not be counted. */
+// Only --gres counts per node; what asks for rgpu in other ways would not be counted.
 static bool asks_elsewhere(const job_desc_msg_t *job)
 {
     const char *const fields[] = {job->tres_per_job, job->tres_per_socket, job->tres_per_task};
@@ -66,7 +64,7 @@ static bool asks_elsewhere(const job_desc_msg_t *job)
     return false;
 }
 
-/* Whoever says how many tasks there are, and how many on a node, has said how many nodes. */
+// Whoever says how many tasks there are, and how many on a node, has said how many nodes.
 static uint32_t nodes_of_tasks(const job_desc_msg_t *job)
 {
     uint32_t on_node = job->ntasks_per_node;
@@ -76,8 +74,8 @@ static uint32_t nodes_of_tasks(const job_desc_msg_t *job)
     return (job->num_tasks + on_node - 1) / on_node;
 }
 
-/* Licences are counted before nodes are chosen, so their number must be known: without -N it is
- * one, as it is for most jobs. A job whose tasks fit no node would then wait for ever. */
+// Licences are counted before nodes are chosen, so their number must be known: without -N it is
+// one, as it is for most jobs. A job whose tasks fit no node would then wait for ever.
 static const char *pin_nodes(job_desc_msg_t *job)
 {
     bool no_minimum = job->min_nodes == NO_VAL || job->min_nodes == 0;
@@ -109,7 +107,7 @@ static uint32_t largest_node(void)
     return cpus;
 }
 
-/* Whether slurm.conf says of nodes that they have rgpu of this type. */
+// Whether slurm.conf says of nodes that they have rgpu of this type.
 static bool nodes_have_type(const char *type)
 {
     bool found = false;
@@ -139,8 +137,8 @@ static void set_option(job_desc_msg_t *job, const char *name, const char *value)
     job->spank_job_env[job->spank_job_env_size++] = entry;
 }
 
-/* Where no node has the type, Slurm would take the job for one that can never run: it gets its GPUs
- * by a constraint instead. The steps of an srun would still name the type. */
+// Where no node has the type, Slurm would take the job for one that can never run: it gets its GPUs
+// by a constraint instead. The steps of an srun would still name the type.
 static const char *drop_type(job_desc_msg_t *job, const struct gpu_request *request)
 {
     static _Thread_local char text[256];
@@ -149,9 +147,10 @@ static const char *drop_type(job_desc_msg_t *job, const struct gpu_request *requ
     if (!*request->type || nodes_have_type(request->type))
         return NULL;
     if (!job->script) {
-        snprintf(text, sizeof(text), "rgpu: no node has Gres=rgpu:%s:N; ask with "
-                 "--gres=rgpu:%u --rgpu-constraint=model=*%s*", request->type, request->per_node,
-                 request->type);
+        snprintf(text, sizeof(text),
+                 "rgpu: no node has Gres=rgpu:%s:N; ask with "
+                 "--gres=rgpu:%u --rgpu-constraint=model=*%s*",
+                 request->type, request->per_node, request->type);
         return text;
     }
     gres = gpu_request_without_type(job->tres_per_node, request->type);
@@ -164,7 +163,7 @@ static const char *drop_type(job_desc_msg_t *job, const struct gpu_request *requ
     return NULL;
 }
 
-/* What will never be there is not waited for. */
+// What will never be there is not waited for.
 static const char *check_pool(const struct gpu_request *request, uint32_t nodes)
 {
     static _Thread_local char text[160];
@@ -189,14 +188,15 @@ static const char *check_size(const job_desc_msg_t *job)
     if (largest == 0 || job->overcommit == 1 ||
         (uint64_t)tasks * per_task <= (uint64_t)largest * job->min_nodes)
         return NULL;
-    snprintf(text, sizeof(text), "rgpu: %u tasks do not fit on %u node%s (the largest has %u CPUs); "
-             "say how many nodes with -N", tasks, job->min_nodes, job->min_nodes == 1 ? "" : "s",
-             largest);
+    snprintf(text, sizeof(text),
+             "rgpu: %u tasks do not fit on %u node%s (the largest has %u CPUs); "
+             "say how many nodes with -N",
+             tasks, job->min_nodes, job->min_nodes == 1 ? "" : "s", largest);
     return text;
 }
 
-/* Newer versions refuse licences of any part of a heterogeneous job but its first; those of the others are
- * counted as soon as they are jobs, see count_part(). */
+// Newer versions refuse licences of any part of a heterogeneous job but its first; those of the others are
+// counted as soon as they are jobs, see count_part().
 static bool takes_licenses_later(const job_desc_msg_t *job)
 {
     return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) && job->het_job_offset != NO_VAL &&
@@ -237,9 +237,9 @@ int job_submit(job_desc_msg_t *job, uint32_t submit_uid, char **message)
     return takes_licenses_later(job) ? SLURM_SUCCESS : set_licenses(&job->licenses, ours);
 }
 
-/* ---- changes ---- */
+// ---- changes ----
 
-/* A job that has its GPUs keeps the licences that it has, whatever else changes. */
+// A job that has its GPUs keeps the licences that it has, whatever else changes.
 static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
 {
     char *ours;
@@ -255,8 +255,7 @@ static int keep_licenses(job_desc_msg_t *change, const job_record_t *job)
     return status;
 }
 
-static uint32_t changed_nodes(job_desc_msg_t *change, const job_record_t *job,
-                              const char **why)
+static uint32_t changed_nodes(job_desc_msg_t *change, const job_record_t *job, const char **why)
 {
     uint32_t low = job->details ? job->details->min_nodes : 1;
     uint32_t high = job->details && job->details->max_nodes ? job->details->max_nodes : low;
@@ -266,13 +265,13 @@ static uint32_t changed_nodes(job_desc_msg_t *change, const job_record_t *job,
     if (change->max_nodes != NO_VAL && change->max_nodes)
         high = change->max_nodes;
     else if (change->min_nodes != NO_VAL)
-        change->max_nodes = low; /* it was fixed before, and would be in the way of more */
+        change->max_nodes = low; // it was fixed before, and would be in the way of more
     if (low != high)
         *why = "rgpu: a job with --gres=rgpu needs a fixed number of nodes";
     return low;
 }
 
-/* Other changes of a job, such as of its priority, must not depend on how many there are just now. */
+// Other changes of a job, such as of its priority, must not depend on how many there are just now.
 static bool has_licenses(const job_record_t *job, const char *ours)
 {
     char *have = licenses_select_ours(job->licenses);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loading the half of a plugin that is beside it. */
+// Loading the half of a plugin that is beside it.
 #include "slurm-plugin/late.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The leases of Slurm's jobs. */
+// The leases of Slurm's jobs.
 #include "slurm-plugin/lease.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
 
-/* ---- keys ---- */
+// ---- keys ----
 
 static const char *cluster_of(const struct slurm_settings *settings)
 {
@@ -52,7 +52,7 @@ bool lease_key_parse(const struct slurm_settings *settings, const char *key, uin
     return end != key && !*end;
 }
 
-/* ---- waiting ---- */
+// ---- waiting ----
 
 static bool unreachable(int error)
 {
@@ -72,7 +72,7 @@ static bool go_on(double until, const atomic_bool *stop)
     return clock_seconds() < until && !atomic_load(stop);
 }
 
-/* ---- acquire ---- */
+// ---- acquire ----
 
 static void describe(const struct job_lease *job, const char *key, char *name, size_t size,
                      struct broker_acquire *acquire)
@@ -88,7 +88,7 @@ static void describe(const struct job_lease *job, const char *key, char *name, s
     acquire->near = job->near;
 }
 
-/* A broker that is being restarted is waited for as GPUs are. */
+// A broker that is being restarted is waited for as GPUs are.
 static int begin_acquire(struct broker_client *client, const struct broker_acquire *acquire,
                          double until, const atomic_bool *stop, struct broker_lease *lease)
 {
@@ -123,7 +123,7 @@ static int await_grant(struct broker_client *client, double until, const atomic_
     return error;
 }
 
-/* What scontrol and sacct show of a job that has its GPUs. */
+// What scontrol and sacct show of a job that has its GPUs.
 static void describe_gpus(const struct job_lease *job, const json_t *lease, char *text, size_t size)
 {
     const json_t *gpu;
@@ -132,7 +132,8 @@ static void describe_gpus(const struct job_lease *job, const json_t *lease, char
 
     used = snprintf(text, size, "rgpu: %s", job->request.shared ? "shared" : "exclusive");
     if (job->request.memory)
-        used += snprintf(text + used, size - (size_t)used, " %" PRIu64 "M", job->request.memory >> 20);
+        used +=
+            snprintf(text + used, size - (size_t)used, " %" PRIu64 "M", job->request.memory >> 20);
     json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
         if ((size_t)used < size)
             used += snprintf(text + used, size - (size_t)used, " %s:%lld",
@@ -181,9 +182,9 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
         snprintf(why, size, "rgpu: no GPUs of the pool fit this job now; it will be tried again");
     else if (error)
         snprintf(why, size, "rgpu: %s", broker_client_error(client));
-    /* Whether it waits in the broker's queue or was granted just now: nobody would use it. If this
-     * fails, rgpu-slurm-sync finds a lease without a job. Who is being stopped leaves it: the same
-     * start of the job is taken up again. */
+    // Whether it waits in the broker's queue or was granted just now: nobody would use it. If this
+    // fails, rgpu-slurm-sync finds a lease without a job. Who is being stopped leaves it: the same
+    // start of the job is taken up again.
     if (error && error != -E2BIG && error != -EINVAL && !atomic_load(stop) &&
         broker_client_release_key(client, key) < 0)
         snprintf(why, size, "rgpu: %s", broker_client_error(client));
@@ -192,7 +193,7 @@ int lease_acquire(const struct slurm_settings *settings, const struct job_lease 
     return error;
 }
 
-/* ---- release ---- */
+// ---- release ----
 
 static int lease_state(struct broker_client *client, const char *key, char *state, size_t size)
 {
@@ -220,7 +221,7 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
     if (error == -ENOMEM)
         return error;
     lease_key(settings, job->job, job->start, key);
-    /* Releasing again is success, and says how far the end has come. */
+    // Releasing again is success, and says how far the end has come.
     while (!error) {
         error = lease_state(client, key, state, sizeof(state));
         if (!error && !strcmp(state, "ended"))
@@ -233,13 +234,14 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
         pause_briefly();
     }
     if (error)
-        snprintf(why, size, "%s", error == -EINPROGRESS ? "a box has not confirmed the end yet"
-                                                        : broker_client_error(client));
+        snprintf(why, size, "%s",
+                 error == -EINPROGRESS ? "a box has not confirmed the end yet"
+                                       : broker_client_error(client));
     broker_client_close(&client);
     return error;
 }
 
-/* ---- tickets ---- */
+// ---- tickets ----
 
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
                struct step_lease *lease)
@@ -267,8 +269,8 @@ int lease_find(struct broker_client *client, const struct slurm_settings *settin
     return error;
 }
 
-int lease_ticket(struct broker_client *client, const struct step_lease *lease,
-                 const uint32_t *gpus, uint32_t count, char **bundle)
+int lease_ticket(struct broker_client *client, const struct step_lease *lease, const uint32_t *gpus,
+                 uint32_t count, char **bundle)
 {
     json_t *list = json_array(), *body, *answer;
     const char *ticket;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The counts of rgpu's licences inside slurmctld. A reservation could take what is not there out of
- * Slurm's own count, but backfill plans no job that waits for a licence which is reserved; so the
- * totals themselves are set. slurmctld reads and replaces its list of licences with the
- * configuration locked, and takes and returns them with the jobs locked: with both, an entry may
- * be changed in place.
- */
+// The counts of rgpu's licences inside slurmctld. A reservation could take what is not there out of
+// Slurm's own count, but backfill plans no job that waits for a licence which is reserved; so the
+// totals themselves are set. slurmctld reads and replaces its list of licences with the
+// configuration locked, and takes and returns them with the jobs locked: with both, an entry may
+// be changed in place.
 #include "slurm-plugin/licenses.h"
 
 #include <pthread.h>
@@ -19,7 +17,7 @@
 #include "slurm-plugin/count.h"
 #include "slurm-plugin/preempt.h"
 
-/* Its name differs between versions. */
+// Its name differs between versions.
 extern slurm_list license_list, cluster_license_list;
 #pragma weak license_list
 #pragma weak cluster_license_list
@@ -32,7 +30,7 @@ static bool running;
 static atomic_bool stopping;
 static atomic_ullong known;
 
-/* Under `lock`: the classes, and whether a round is due. */
+// Under `lock`: the classes, and whether a round is due.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t due = PTHREAD_COND_INITIALIZER;
 static bool is_due;
@@ -54,7 +52,7 @@ static void ask_for_round(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Until something has changed, or as long as the settings say. */
+// Until something has changed, or as long as the settings say.
 static void await_round(void)
 {
     uint64_t until = clock_ns() + settings.interval * 1000;
@@ -66,7 +64,7 @@ static void await_round(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- slurmctld's licences, with configuration and jobs locked ---- */
+// ---- slurmctld's licences, with configuration and jobs locked ----
 
 static slurm_list all_licenses(void)
 {
@@ -93,7 +91,7 @@ static licenses_t *add_license(slurm_list list, const char *name, uint32_t total
     return entry;
 }
 
-/* True: there are more than before. */
+// True: there are more than before.
 static bool set_license(const char *name, uint64_t total, uint64_t used)
 {
     licenses_t *entry = find_license(all_licenses(), name);
@@ -104,7 +102,7 @@ static bool set_license(const char *name, uint64_t total, uint64_t used)
     if (total > INT32_MAX)
         total = INT32_MAX;
     more = total > entry->total || used < entry->used;
-    /* A slurmctld that was reconfigured while jobs completed counts wrongly from then on. */
+    // A slurmctld that was reconfigured while jobs completed counts wrongly from then on.
     if (entry->used != used)
         info("job_submit/rgpu: licence=%s used=%u, but jobs hold %llu: corrected", name,
              entry->used, (unsigned long long)used);
@@ -123,7 +121,7 @@ static void keep_license(const char *name, uint64_t used)
         set_license(name, entry->total > used ? entry->total : used, used);
 }
 
-/* What slurm.conf has is the most that this cluster may have of the pool; 0: all of it. */
+// What slurm.conf has is the most that this cluster may have of the pool; 0: all of it.
 static uint64_t at_most(const char *name, uint64_t total)
 {
     uint64_t limit = count_configured(slurm_conf.licenses, name);
@@ -131,7 +129,7 @@ static uint64_t at_most(const char *name, uint64_t total)
     return limit && limit < total ? limit : total;
 }
 
-/* ---- jobs ---- */
+// ---- jobs ----
 
 struct round {
     struct count *count;
@@ -189,7 +187,7 @@ static void give_license(job_record_t *job, const char *name, uint32_t count)
     xstrfmtcat(job->licenses, "%s%s:%u", job->licenses ? "," : "", name, count);
 }
 
-/* slurmctld drops licences that slurm.conf does not name from its jobs when it starts. */
+// slurmctld drops licences that slurm.conf does not name from its jobs when it starts.
 static void restore_class(job_record_t *job, struct round *round)
 {
     struct gpu_request request;
@@ -215,7 +213,7 @@ static void restore_class(job_record_t *job, struct round *round)
     give_license(job, name, 1);
 }
 
-/* A part of a heterogeneous job whose licences could not be given at its submission. */
+// A part of a heterogeneous job whose licences could not be given at its submission.
 static void count_part(job_record_t *job)
 {
     struct gpu_request request;
@@ -228,14 +226,15 @@ static void count_part(job_record_t *job)
         request.per_node == 0 ||
         gpu_request_licenses(&request, nodes_of(job), ours, sizeof(ours)) < 0)
         return;
-    for (char *entry = strtok_r(ours, ",", &position); entry; entry = strtok_r(NULL, ",", &position)) {
+    for (char *entry = strtok_r(ours, ",", &position); entry;
+         entry = strtok_r(NULL, ",", &position)) {
         char *colon = strchr(entry, ':');
         *colon = '\0';
         give_license(job, entry, (uint32_t)strtoul(colon + 1, NULL, 10));
     }
 }
 
-/* Its user may change and release it. */
+// Its user may change and release it.
 static void hold(job_record_t *job, const char *why)
 {
     info("job_submit/rgpu: %pJ is held: %s", job, why);
@@ -253,7 +252,7 @@ static void hold(job_record_t *job, const char *why)
 struct waiting {
     const struct round *round;
     bool never;
-    uint64_t gpus; /* whole ones that it asks for */
+    uint64_t gpus; // whole ones that it asks for
 };
 
 static int look_at_entry(void *x, void *context)
@@ -315,7 +314,7 @@ static bool apply(struct count *count)
     bool more;
 
     lock_slurmctld(both);
-    if (!job_list || !all_licenses()) { /* it is starting, or counts no licences */
+    if (!job_list || !all_licenses()) { // it is starting, or counts no licences
         unlock_slurmctld(both);
         return false;
     }
@@ -323,16 +322,16 @@ static bool apply(struct count *count)
     more = set_license("rgpu", at_most("rgpu", count->gpus + count->held_gpus), round.used_gpus);
     more |= set_license("rgpu_mem", at_most("rgpu_mem", count_units(count)), round.used_memory);
     for (size_t i = 0; i < count->class_count; i++)
-        more |= set_license(count->classes[i].name,
-                            count->classes[i].now + count->classes[i].held, round.used[i]);
+        more |= set_license(count->classes[i].name, count->classes[i].now + count->classes[i].held,
+                            round.used[i]);
     atomic_store(&known, at_most("rgpu", count->known));
     unlock_slurmctld(both);
     return more;
 }
 
-/* A slurmctld that was started anew has no more licences than slurm.conf says, though its jobs hold
- * some: backfill would take them from nothing, and count wrongly from then on. Until the broker says
- * what there is, there is what jobs hold. */
+// A slurmctld that was started anew has no more licences than slurm.conf says, though its jobs hold
+// some: backfill would take them from nothing, and count wrongly from then on. Until the broker says
+// what there is, there is what jobs hold.
 static bool keep_what_is_held(struct count *count)
 {
     slurmctld_lock_t both = {.conf = READ_LOCK, .job = WRITE_LOCK};
@@ -350,9 +349,9 @@ static bool keep_what_is_held(struct count *count)
     return loaded;
 }
 
-/* ---- the threads ---- */
+// ---- the threads ----
 
-/* The classes as they are now, to be asked for. */
+// The classes as they are now, to be asked for.
 static void copy_wanted(struct count *count)
 {
     pthread_mutex_lock(&lock);
@@ -364,7 +363,7 @@ static void copy_wanted(struct count *count)
     pthread_mutex_unlock(&lock);
 }
 
-/* Asks what could be granted, and in the same breath who would have to go for the first that waits. */
+// Asks what could be granted, and in the same breath who would have to go for the first that waits.
 static int look(struct broker_client *client, struct count *count)
 {
     json_t *question, *answer;
@@ -402,8 +401,8 @@ static void *count_for_ever(void *context)
         else if (apply(count))
             schedule(false);
         if (!!error != told)
-            info("job_submit/rgpu: %s", error ? broker_client_error(client)
-                                              : "the broker answers again");
+            info("job_submit/rgpu: %s",
+                 error ? broker_client_error(client) : "the broker answers again");
         told = !!error;
         error = 0;
         count_clear(count);
@@ -415,7 +414,7 @@ static void *count_for_ever(void *context)
     return NULL;
 }
 
-/* Has the other thread look when something has happened in the pool. */
+// Has the other thread look when something has happened in the pool.
 static void *watch_for_ever(void *context)
 {
     struct broker_client *client = NULL;
@@ -444,7 +443,7 @@ static void *watch_for_ever(void *context)
     return NULL;
 }
 
-/* Signals are for slurmctld's own threads. */
+// Signals are for slurmctld's own threads.
 static bool start_thread(pthread_t *thread, void *(*run)(void *))
 {
     sigset_t all, old;
@@ -486,7 +485,7 @@ void licenses_stop(void)
     slurm_settings_clear(&settings);
 }
 
-/* ---- for submissions ---- */
+// ---- for submissions ----
 
 void licenses_want(const struct gpu_request *request, uint32_t nodes)
 {
@@ -500,7 +499,7 @@ void licenses_want(const struct gpu_request *request, uint32_t nodes)
         count_want(&wanted, request, nodes, clock_seconds());
     is_due = true;
     pthread_cond_signal(&due);
-    /* Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder. */
+    // Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder.
     if (!find_license(all_licenses(), name))
         add_license(all_licenses(), name, running ? 0 : INT32_MAX);
     pthread_mutex_unlock(&lock);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The counts of rgpu's licences inside slurmctld: a thread keeps them at what the pool could give,
- * and has the scheduler look when there is more than before.
- */
+// The counts of rgpu's licences inside slurmctld: a thread keeps them at what the pool could give,
+// and has the scheduler look when there is more than before.
 #ifndef RGPU_SLURM_LICENSES_H
 #define RGPU_SLURM_LICENSES_H
 
@@ -11,16 +9,16 @@
 void licenses_start(void);
 void licenses_stop(void);
 
-/* A job with this request is about to be queued: its class is counted from now on. Called with
- * slurmctld's configuration locked. */
+// A job with this request is about to be queued: its class is counted from now on. Called with
+// slurmctld's configuration locked.
 void licenses_want(const struct gpu_request *request, uint32_t nodes);
 
-/* slurmctld refuses a change of a job to more licences than there are just now: until the next look,
- * there are as many of each as these. Called with configuration and jobs locked. */
+// slurmctld refuses a change of a job to more licences than there are just now: until the next look,
+// there are as many of each as these. Called with configuration and jobs locked.
 void licenses_admit(const char *licenses);
 
-/* GPUs that the pool has, in service or not, at most those that slurm.conf lets this cluster have;
- * 0: not known. */
+// GPUs that the pool has, in service or not, at most those that slurm.conf lets this cluster have;
+// 0: not known.
 uint64_t licenses_known(void);
 
 #endif

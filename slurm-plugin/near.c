@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The switches of a job's nodes. */
+// The switches of a job's nodes.
 #include "slurm-plugin/near.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #else
 #define GET_NODE_ADDRESS slurm_topo_get_node_addr
 #endif
-/* As of Slurm's headers, of which one or the other has it; slurmd loads this as well. */
+// As of Slurm's headers, of which one or the other has it; slurmd loads this as well.
 extern int GET_NODE_ADDRESS(char *node, char **address, char **pattern);
 #pragma weak slurm_topo_get_node_addr
 #pragma weak topology_g_get_node_addr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Places of nodes. */
+// Places of nodes.
 #include "slurm-plugin/places.h"
 
 #include <stdbool.h>
@@ -26,8 +26,8 @@ static void add(char level[PLACES_LEVEL_MAX], const char *name, size_t length)
     snprintf(level + used, PLACES_LEVEL_MAX - used, "%s%.*s", used ? "|" : "", (int)length, name);
 }
 
-/* A switch may be missing at a level: then the address has two dots there. Names that stand for several
- * switches, or would be taken apart as constraints, are no labels of a box. */
+// A switch may be missing at a level: then the address has two dots there. Names that stand for several
+// switches, or would be taken apart as constraints, are no labels of a box.
 static bool is_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -38,7 +38,7 @@ static bool is_name(const char *name, size_t length)
 
 void places_add(struct places *places, const char *address)
 {
-    const char *end = strrchr(address, '.'); /* the node itself is none */
+    const char *end = strrchr(address, '.'); // the node itself is none
     size_t level = 0;
 
     while (end && level < PLACES_LEVELS) {

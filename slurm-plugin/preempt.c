@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Preemption for remote GPUs. */
+// Preemption for remote GPUs.
 #include "slurm-plugin/preempt.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { VICTIMS_MAX = 1024 };
 
-/* Who was last chosen for whom. While one of them still has its GPUs, nobody else is chosen. */
+// Who was last chosen for whom. While one of them still has its GPUs, nobody else is chosen.
 static struct {
     uint32_t preemptor;
     struct victim {
@@ -20,10 +20,10 @@ static struct {
     size_t count;
 } last;
 
-/* What the scheduler locks. */
+// What the scheduler locks.
 static slurmctld_lock_t locks = {READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK};
 
-/* ---- who waits ---- */
+// ---- who waits ----
 
 static uint32_t tier_of(const job_record_t *job)
 {
@@ -39,8 +39,8 @@ static bool goes_before(const job_record_t *job, const job_record_t *other)
     return job->job_id < other->job_id;
 }
 
-/* The job that the scheduler would start next, if it waits for licences of ours and for nodes that are
- * there. */
+// The job that the scheduler would start next, if it waits for licences of ours and for nodes that are
+// there.
 static int compare_waiting(void *x, void *context)
 {
     job_record_t *job = x, **first = context;
@@ -60,9 +60,9 @@ static bool has_nodes(const job_record_t *job)
            (uint32_t)bit_overlap(avail_node_bitmap, job->part_ptr->node_bitmap) >= wanted;
 }
 
-/* ---- whom it may preempt ---- */
+// ---- whom it may preempt ----
 
-/* NULL: it has given its GPUs back. */
+// NULL: it has given its GPUs back.
 static job_record_t *find_victim(const struct victim *victim)
 {
     job_record_t *job = find_job_record(victim->job);
@@ -73,7 +73,7 @@ static job_record_t *find_victim(const struct victim *victim)
                : NULL;
 }
 
-/* A suspended job keeps its GPUs: suspending helps nobody. */
+// A suspended job keeps its GPUs: suspending helps nobody.
 static bool would_give(job_record_t *job)
 {
     uint16_t mode = slurm_job_preempt_mode(job);
@@ -112,13 +112,13 @@ static json_t *find_candidates(const struct slurm_settings *settings, job_record
     return candidates.keys;
 }
 
-/* Those in their grace time are asked again, as Slurm does, until it is over. */
+// Those in their grace time are asked again, as Slurm does, until it is over.
 static bool last_is_under_way(void)
 {
     job_record_t *preemptor, *job;
     bool any = false;
 
-    if (last.count == 0) /* a slurmctld that starts cannot find jobs yet */
+    if (last.count == 0) // a slurmctld that starts cannot find jobs yet
         return false;
     preemptor = find_job_record(last.preemptor);
     for (size_t i = 0; i < last.count; i++) {
@@ -126,8 +126,7 @@ static bool last_is_under_way(void)
         if (!job)
             continue;
         any = true;
-        if (preemptor && IS_JOB_PENDING(preemptor) && would_give(job) &&
-            !IS_JOB_COMPLETING(job))
+        if (preemptor && IS_JOB_PENDING(preemptor) && would_give(job) && !IS_JOB_COMPLETING(job))
             slurm_job_preempt(job, preemptor, slurm_job_preempt_mode(job), false);
     }
     return any;
@@ -139,10 +138,11 @@ static json_t *describe(const job_record_t *job)
     const char *why;
 
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size, &request,
-                          &why) < 0 || request.per_node == 0)
+                          &why) < 0 ||
+        request.per_node == 0)
         return NULL;
-    return gpu_request_json(&request, job->details && job->details->min_nodes
-                                          ? job->details->min_nodes : 1);
+    return gpu_request_json(&request,
+                            job->details && job->details->min_nodes ? job->details->min_nodes : 1);
 }
 
 bool preempt_ask(const struct slurm_settings *settings, json_t *question)
@@ -151,7 +151,7 @@ bool preempt_ask(const struct slurm_settings *settings, json_t *question)
     json_t *keys = NULL, *request = NULL;
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
-    /* Slurm does it itself where it is told to. */
+    // Slurm does it itself where it is told to.
     if (xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses"))
         return false;
 #endif
@@ -170,8 +170,8 @@ bool preempt_ask(const struct slurm_settings *settings, json_t *question)
         json_decref(request);
         return false;
     }
-    json_object_set_new(question, "preempt", json_pack("{s:o, s:o}", "request", request, "keys",
-                                                       keys));
+    json_object_set_new(question, "preempt",
+                        json_pack("{s:o, s:o}", "request", request, "keys", keys));
     return true;
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Preemption for remote GPUs inside slurmctld: Slurm frees nodes for a job of higher priority, but
- * a job that waits for licences preempts nobody. Here it does, by the rules that Slurm has for it
- * (PreemptType, PreemptMode, grace times), and only where it then gets its GPUs.
- */
+// Preemption for remote GPUs inside slurmctld: Slurm frees nodes for a job of higher priority, but
+// a job that waits for licences preempts nobody. Here it does, by the rules that Slurm has for it
+// (PreemptType, PreemptMode, grace times), and only where it then gets its GPUs.
 #ifndef RGPU_SLURM_PREEMPT_H
 #define RGPU_SLURM_PREEMPT_H
 
 #include "slurm-plugin/count.h"
 
-/* Adds the question of the first job that waits for GPUs and may preempt others; false: there is none. */
+// Adds the question of the first job that waits for GPUs and may preempt others; false: there is none.
 bool preempt_ask(const struct slurm_settings *settings, json_t *question);
-/* Ends or requeues whom the answer names. */
+// Ends or requeues whom the answer names.
 void preempt_answered(const struct slurm_settings *settings, const json_t *answer);
 
 #endif

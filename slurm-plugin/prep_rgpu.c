@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * prep/rgpu: takes a job's GPUs from the broker when the job starts and gives them back when it
- * ends, however it ends. slurmctld calls with its job lock held, so the talking is done by threads
- * that take a copy of what they need; until they report, the job is configuring or completing.
- */
+// prep/rgpu: takes a job's GPUs from the broker when the job starts and gives them back when it
+// ends, however it ends. slurmctld calls with its job lock held, so the talking is done by threads
+// that take a copy of what they need; until they report, the job is configuring or completing.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,7 +24,7 @@ PLUGIN_EXPORT int prep_p_prolog_slurmctld(job_record_t *job, bool *async);
 PLUGIN_EXPORT int prep_p_epilog_slurmctld(job_record_t *job, bool *async);
 PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 
-/* slurmd loads this plugin too, and has none of these. */
+// slurmd loads this plugin too, and has none of these.
 #pragma weak find_job_record
 #pragma weak last_job_update
 #pragma weak lock_slurmctld
@@ -35,11 +33,11 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 #pragma weak srun_user_message
 #pragma weak unlock_slurmctld
 
-/* Between SIGKILL and the last node's word that all processes have gone. */
+// Between SIGKILL and the last node's word that all processes have gone.
 enum { KILLED_SECONDS = 5, PROCESSES_POLL_NS = 250000000 };
 
-/* Until a job that got no GPUs is started again: credentials have the second of their making, and must
- * be newer than the word that revoked the last. */
+// Until a job that got no GPUs is started again: credentials have the second of their making, and must
+// be newer than the word that revoked the last.
 enum { RETRY_SECONDS = 3 };
 
 static prep_callbacks_t callbacks;
@@ -47,21 +45,19 @@ static struct slurm_settings settings;
 static int settings_error = -ENOENT;
 static atomic_bool stopping;
 
-/* Threads of ours that are at work: the plugin must not be unloaded under them. */
+// Threads of ours that are at work: the plugin must not be unloaded under them.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t all_done = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t one_done = PTHREAD_COND_INITIALIZER;
 static unsigned at_work;
 
-/*
- * srun and salloc look whether their job is ready as soon as they have it, and if it is not, again
- * only 0.1 s or 3 s later. For their jobs the hook waits some milliseconds for its thread, so that
- * an acquire that succeeds at once costs no such pause: `waited` says that the hook still does.
- */
+// srun and salloc look whether their job is ready as soon as they have it, and if it is not, again
+// only 0.1 s or 3 s later. For their jobs the hook waits some milliseconds for its thread, so that
+// an acquire that succeeds at once costs no such pause: `waited` says that the hook still does.
 struct task {
     struct job_lease job;
     bool acquire;
-    bool waited, finished; /* under `lock` */
+    bool waited, finished; // under `lock`
     char why[320];
 };
 
@@ -110,9 +106,9 @@ void prep_p_required(prep_call_type_t type, bool *required)
                 (type == PREP_PROLOG_SLURMCTLD || type == PREP_EPILOG_SLURMCTLD);
 }
 
-/* ---- what a job holds ---- */
+// ---- what a job holds ----
 
-/* 0: the job asks for no remote GPUs. */
+// 0: the job asks for no remote GPUs.
 static int read_job(const job_record_t *job, struct job_lease *lease)
 {
     const char *why;
@@ -133,10 +129,10 @@ static int read_job(const job_record_t *job, struct job_lease *lease)
     return -EINVAL;
 }
 
-/* ---- telling the user ---- */
+// ---- telling the user ----
 
-/* Runs after the job was sent back into the queue: what squeue and scontrol show of it. A request
- * that no pool could satisfy is held, else it would be tried for ever. */
+// Runs after the job was sent back into the queue: what squeue and scontrol show of it. A request
+// that no pool could satisfy is held, else it would be tried for ever.
 static void tell_user(struct task *task, bool hold)
 {
     slurmctld_lock_t job_write = {.job = WRITE_LOCK};
@@ -153,7 +149,7 @@ static void tell_user(struct task *task, bool hold)
             job->priority = 0;
             job->state_reason = WAIT_HELD_USER;
         }
-        /* Slurm keeps a requeued job back for as long as credentials of its start are valid. */
+        // Slurm keeps a requeued job back for as long as credentials of its start are valid.
         if (job->details && job->details->begin_time > time(NULL) + RETRY_SECONDS)
             job->details->begin_time = time(NULL) + RETRY_SECONDS;
         xfree(job->state_desc);
@@ -165,7 +161,7 @@ static void tell_user(struct task *task, bool hold)
     unlock_slurmctld(job_write);
 }
 
-/* Under slurmctld's lock: why it waited is over, which GPUs it has is what scontrol and sacct show. */
+// Under slurmctld's lock: why it waited is over, which GPUs it has is what scontrol and sacct show.
 static void note_gpus(job_record_t *job, const char *gpus)
 {
     if (job->system_comment && !xstrncmp(job->system_comment, "rgpu: ", 6))
@@ -189,9 +185,9 @@ static void tell_gpus(const struct task *task)
     unlock_slurmctld(job_write);
 }
 
-/* ---- what has become of the job meanwhile ---- */
+// ---- what has become of the job meanwhile ----
 
-/* Under slurmctld's lock. NULL: this run of the job is over, another may have begun. */
+// Under slurmctld's lock. NULL: this run of the job is over, another may have begun.
 static job_record_t *find_run(const struct job_lease *run)
 {
     job_record_t *job = find_job_record(run->job);
@@ -199,7 +195,7 @@ static job_record_t *find_run(const struct job_lease *run)
     return job && job->start_time == run->start ? job : NULL;
 }
 
-/* Who was cancelled while he waited for GPUs must not go back into the queue for want of them. */
+// Who was cancelled while he waited for GPUs must not go back into the queue for want of them.
 static bool still_starts(const struct job_lease *run)
 {
     slurmctld_lock_t job_read = {.job = READ_LOCK};
@@ -213,7 +209,7 @@ static bool still_starts(const struct job_lease *run)
     return starts;
 }
 
-/* A node leaves the job when its last process has gone and its epilog has run. */
+// A node leaves the job when its last process has gone and its epilog has run.
 static bool has_processes(const struct job_lease *run)
 {
     slurmctld_lock_t job_read = {.job = READ_LOCK};
@@ -222,14 +218,13 @@ static bool has_processes(const struct job_lease *run)
 
     lock_slurmctld(job_read);
     job = find_run(run);
-    has = job && IS_JOB_COMPLETING(job) && job->node_bitmap_cg &&
-          bit_ffs(job->node_bitmap_cg) >= 0;
+    has = job && IS_JOB_COMPLETING(job) && job->node_bitmap_cg && bit_ffs(job->node_bitmap_cg) >= 0;
     unlock_slurmctld(job_read);
     return has;
 }
 
-/* slurmctld calls when it tells the job's processes to end; they may still need their GPUs, for a
- * last checkpoint, until Slurm kills them. Nothing waits for those that cannot be killed. */
+// slurmctld calls when it tells the job's processes to end; they may still need their GPUs, for a
+// last checkpoint, until Slurm kills them. Nothing waits for those that cannot be killed.
 static void await_processes(const struct job_lease *run)
 {
     time_t killed = time(NULL) + slurm_conf.kill_wait + KILLED_SECONDS;
@@ -241,9 +236,9 @@ static void await_processes(const struct job_lease *run)
     }
 }
 
-/* ---- the threads ---- */
+// ---- the threads ----
 
-/* True: the hook takes it from here, and the task with it. */
+// True: the hook takes it from here, and the task with it.
 static bool hand_over(struct task *task)
 {
     bool taken;
@@ -258,7 +253,7 @@ static bool hand_over(struct task *task)
     return taken;
 }
 
-/* False: the task is no longer this thread's. */
+// False: the task is no longer this thread's.
 static bool run_acquire(struct task *task)
 {
     int result = settings_error ? settings_error
@@ -276,7 +271,7 @@ static bool run_acquire(struct task *task)
         return true;
     }
     info("%s: JobId=%u: %s", plugin_type, task->job.job, task->why);
-    /* A slurmctld that stops takes up the job's start again when it is back. */
+    // A slurmctld that stops takes up the job's start again when it is back.
     if (atomic_load(&stopping))
         return true;
     if (!still_starts(&task->job)) {
@@ -296,17 +291,17 @@ static void run_release(struct task *task)
     await_processes(&task->job);
     if (atomic_load(&stopping))
         return;
-    result = settings_error ? settings_error
-                            : lease_release(&settings, &task->job, &stopping, task->why,
-                                            sizeof(task->why));
+    result = settings_error
+                 ? settings_error
+                 : lease_release(&settings, &task->job, &stopping, task->why, sizeof(task->why));
     if (result)
         info("%s: JobId=%u: not released yet, rgpu-slurm-sync will see to it: %s", plugin_type,
              task->job.job, task->why);
     if (atomic_load(&stopping))
         return;
     callbacks.epilog_slurmctld(0, task->job.job, false);
-    /* Slurm looks for jobs to start when nodes report the end of one; often that was before the
-     * licences came free just now. */
+    // Slurm looks for jobs to start when nodes report the end of one; often that was before the
+    // licences came free just now.
     schedule(false);
 }
 
@@ -335,7 +330,7 @@ static int start_thread(struct task *task)
     pthread_t thread;
     int result;
 
-    /* Signals are for slurmctld's own threads. */
+    // Signals are for slurmctld's own threads.
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_init(&attributes);
@@ -350,7 +345,7 @@ static int start_thread(struct task *task)
     return result;
 }
 
-/* Whether the acquire succeeded in the time that slurmctld may be held. */
+// Whether the acquire succeeded in the time that slurmctld may be held.
 static bool await_shortly(job_record_t *job, struct task *task)
 {
     uint64_t until = clock_ns() + settings.interactive_hold * 1000;
@@ -390,8 +385,8 @@ static int begin(job_record_t *job, bool acquire, bool *async)
     free(task);
     if (wanted < 0)
         error("%s: JobId=%u: %s failed", plugin_type, job->job_id, acquire ? "acquire" : "release");
-    /* slurmctld goes on whatever is returned here. A job that has no lease gets no ticket, and ends
-     * with its first task; a lease that was not released falls to rgpu-slurm-sync. */
+    // slurmctld goes on whatever is returned here. A job that has no lease gets no ticket, and ends
+    // with its first task; a lease that was not released falls to rgpu-slurm-sync.
     return wanted < 0 ? SLURM_ERROR : SLURM_SUCCESS;
 }
 

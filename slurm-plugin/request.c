@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a job asks for. */
+// What a job asks for.
 #include "slurm-plugin/request.h"
 
 #include <ctype.h>
@@ -11,10 +11,10 @@
 #include "common/units.h"
 
 #define OPTION_PREFIX "_SLURM_SPANK_OPTION_rgpu_"
-/* One lease cannot have more. */
+// One lease cannot have more.
 #define GPUS_PER_NODE_MAX 1024
 
-/* ---- --gres ---- */
+// ---- --gres ----
 
 static bool is_count(const char *text, uint64_t *count)
 {
@@ -31,7 +31,7 @@ static bool is_type(const char *text)
                strlen(text);
 }
 
-/* What follows "rgpu": "", ":2", ":h200" or ":h200:2". */
+// What follows "rgpu": "", ":2", ":h200" or ":h200:2".
 static bool parse_rest(char *rest, char *type, uint64_t *count)
 {
     char *colon;
@@ -56,7 +56,7 @@ static bool parse_rest(char *rest, char *type, uint64_t *count)
     return true;
 }
 
-/* One entry such as "gres:rgpu:2": 0 and its count, -ENOENT where it is of another kind. */
+// One entry such as "gres:rgpu:2": 0 and its count, -ENOENT where it is of another kind.
 static int parse_entry(const char *entry, size_t size, char *type, uint64_t *count,
                        const char **why)
 {
@@ -104,7 +104,7 @@ static int parse_gres(const char *gres, struct gpu_request *request, uint64_t *t
     return 0;
 }
 
-/* ---- the options ---- */
+// ---- the options ----
 
 static const char *find_option(char *const *environment, size_t size, const char *name)
 {
@@ -165,16 +165,18 @@ static int parse_constraint(const char *text, struct gpu_request *request, const
     error = broker_request_constrain(scratch, text, bad, sizeof(bad));
     json_decref(scratch);
     if (error == -EINVAL) {
-        snprintf(sentence, sizeof(sentence), "rgpu: \"%s\" in --rgpu-constraint is not understood; "
+        snprintf(sentence, sizeof(sentence),
+                 "rgpu: \"%s\" in --rgpu-constraint is not understood; "
                  "it takes model=, box=, locality=, near=, min-memory=, min-capability=, policy=, "
-                 "protection=, same-box, different-boxes", bad);
+                 "protection=, same-box, different-boxes",
+                 bad);
         *why = sentence;
     }
     strcpy(request->constraint, text);
     return error;
 }
 
-/* The type of --gres=rgpu:TYPE:N is part of a model's name. */
+// The type of --gres=rgpu:TYPE:N is part of a model's name.
 static int add_type(struct gpu_request *request, const char **why)
 {
     size_t used = strlen(request->constraint);
@@ -222,7 +224,7 @@ char *gpu_request_without_type(const char *gres, const char *type)
     return out;
 }
 
-/* ---- as the broker takes it ---- */
+// ---- as the broker takes it ----
 
 void gpu_request_describe(const struct gpu_request *request, uint32_t nodes,
                           struct broker_acquire *acquire)
@@ -243,7 +245,7 @@ json_t *gpu_request_json(const struct gpu_request *request, uint32_t nodes)
     return broker_acquire_request(&acquire, &object, bad, sizeof(bad)) < 0 ? NULL : object;
 }
 
-/* ---- licences ---- */
+// ---- licences ----
 
 void gpu_request_class(const struct gpu_request *request, uint32_t nodes, char name[GPU_CLASS_MAX])
 {
@@ -280,7 +282,7 @@ int gpu_request_licenses(const struct gpu_request *request, uint32_t nodes, char
     return 0;
 }
 
-/* Entries are NAME[@SERVER][:COUNT], in newer versions also NAME=COUNT, and `|` between choices. */
+// Entries are NAME[@SERVER][:COUNT], in newer versions also NAME=COUNT, and `|` between choices.
 static bool entry_is_ours(const char *entry, size_t size)
 {
     size_t name = 0;
@@ -292,7 +294,7 @@ static bool entry_is_ours(const char *entry, size_t size)
     return name >= 4 && !strncasecmp(entry, "rgpu", 4) && (name == 4 || entry[4] == '_');
 }
 
-/* Copies the entries that are ours, or those that are not. */
+// Copies the entries that are ours, or those that are not.
 static char *filter(const char *licenses, bool ours, const char *more)
 {
     size_t room = (licenses ? strlen(licenses) : 0) + strlen(more) + 2;
@@ -329,7 +331,7 @@ bool licenses_name_ours(const char *licenses)
 
 char *licenses_replace(const char *licenses, const char *ours)
 {
-    /* Choices ("a|b") of other licences keep their form. */
+    // Choices ("a|b") of other licences keep their form.
     return licenses_name_ours(licenses) || *ours ? filter(licenses, false, ours)
                                                  : strdup(licenses ? licenses : "");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The settings of the plugins and of rgpu-slurm-sync. */
+// The settings of the plugins and of rgpu-slurm-sync.
 #include "slurm-plugin/settings.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The settings that all parts of rgpu in Slurm share: /etc/rgpu/slurm.conf on every node. */
+// The settings that all parts of rgpu in Slurm share: /etc/rgpu/slurm.conf on every node.
 #ifndef RGPU_SLURM_SETTINGS_H
 #define RGPU_SLURM_SETTINGS_H
 
@@ -26,14 +26,12 @@ enum lost_gpus { LOST_REQUEUE, LOST_END, LOST_NOTIFY };
 
 extern const struct config_option slurm_settings_table[];
 
-/*
- * From the file that RGPU_SLURM_CONF names in the daemon's own environment, else from /etc; without
- * a file the defaults hold. -errno after logging.
- */
+// From the file that RGPU_SLURM_CONF names in the daemon's own environment, else from /etc; without
+// a file the defaults hold. -errno after logging.
 int slurm_settings_load(struct slurm_settings *settings) __attribute__((warn_unused_result));
 void slurm_settings_clear(struct slurm_settings *settings);
 
-/* As broker_client_open; `timeout_ms` of each call. */
+// As broker_client_open; `timeout_ms` of each call.
 int slurm_settings_open(const struct slurm_settings *settings, unsigned timeout_ms,
                         struct broker_client **client) __attribute__((warn_unused_result));
 

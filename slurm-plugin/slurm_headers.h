@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Slurm's own headers, and what differs between its versions 21.08 to 25.11. Included by the
- * plugins that run inside Slurm's daemons and nowhere else.
- */
+// Slurm's own headers, and what differs between its versions 21.08 to 25.11. Included by the
+// plugins that run inside Slurm's daemons and nowhere else.
 #ifndef RGPU_SLURM_HEADERS_H
 #define RGPU_SLURM_HEADERS_H
 
-/* Slurm's headers are not written for our warnings. */
+// Slurm's headers are not written for our warnings.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
@@ -53,14 +51,14 @@ typedef list_t *slurm_list;
 typedef List slurm_list;
 #endif
 
-/* hostlist_t was a pointer until it became what it points to. */
+// hostlist_t was a pointer until it became what it points to.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 #define LIST_POINTER *
 #else
 #define LIST_POINTER
 #endif
 
-/* fini() of a plugin. */
+// fini() of a plugin.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 #define FINI_TYPE void
 #define FINI_RETURN return
@@ -71,7 +69,7 @@ typedef List slurm_list;
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
-/* What every plugin says of itself; Slurm loads those of its own version only. */
+// What every plugin says of itself; Slurm loads those of its own version only.
 #define PLUGIN_IDENTITY(name, type) \
     PLUGIN_EXPORT const char plugin_name[] = name; \
     PLUGIN_EXPORT const char plugin_type[] = type; \

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The SPANK part: the --rgpu-... options of sbatch, srun and salloc, and in slurmstepd a ticket for
- * each step that has remote GPUs. A step's job is what slurmstepd says it is, and what that job asked
- * for is what slurmctld says, never what the environment says. An error on the way is kept until the
- * first task: failing earlier would drain the node.
- *
- * Every srun and every step of the cluster loads this plugin, so what talks to the broker, with the
- * libraries that it needs, is in rgpu_step.so beside it and loaded only where there are remote GPUs.
- */
+// The SPANK part: the --rgpu-... options of sbatch, srun and salloc, and in slurmstepd a ticket for
+// each step that has remote GPUs. A step's job is what slurmstepd says it is, and what that job asked
+// for is what slurmctld says, never what the environment says. An error on the way is kept until the
+// first task: failing earlier would drain the node.
+//
+// Every srun and every step of the cluster loads this plugin, so what talks to the broker, with the
+// libraries that it needs, is in rgpu_step.so beside it and loaded only where there are remote GPUs.
 #include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -38,21 +36,23 @@ static struct late_half step_half = {
 static bool has_gpus;
 static char problem[400];
 
-/* ---- options ---- */
+// ---- options ----
 
-/* job_submit/rgpu checks the values: it also sees those of clients other than ours. */
+// job_submit/rgpu checks the values: it also sees those of clients other than ours.
 static int take_option(int value, const char *text, int remote)
 {
     return 0;
 }
 
 static struct spank_option options[] = {
-    {"rgpu-mem", "SIZE", "share of each remote GPU with this memory budget, such as 10G; with "
-     "--rgpu-mode=exclusive the least that each has", 1, 0, take_option},
+    {"rgpu-mem", "SIZE",
+     "share of each remote GPU with this memory budget, such as 10G; with "
+     "--rgpu-mode=exclusive the least that each has",
+     1, 0, take_option},
     {"rgpu-mode", "MODE", "remote GPUs as exclusive or shared [shared with --rgpu-mem]", 1, 0,
      take_option},
-    {"rgpu-constraint", "LIST", "what remote GPUs must be like, such as model=*H200*,same-box", 1, 0,
-     take_option},
+    {"rgpu-constraint", "LIST", "what remote GPUs must be like, such as model=*H200*,same-box", 1,
+     0, take_option},
 };
 
 int slurm_spank_init(spank_t spank, int argc, char **argv)
@@ -63,14 +63,15 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
     return 0;
 }
 
-/* ---- the environment of a step ---- */
+// ---- the environment of a step ----
 
 static uint32_t gpu_count(spank_t spank)
 {
     char text[16];
 
     return spank_getenv(spank, "RGPU_COUNT", text, sizeof(text)) == ESPANK_SUCCESS
-               ? (uint32_t)strtoul(text, NULL, 10) : 0;
+               ? (uint32_t)strtoul(text, NULL, 10)
+               : 0;
 }
 
 static void prepend_library(spank_t spank, const char *directory)
@@ -85,7 +86,7 @@ static void prepend_library(spank_t spank, const char *directory)
     spank_setenv(spank, "LD_LIBRARY_PATH", value, 1);
 }
 
-/* ---- what slurmctld says of the job ---- */
+// ---- what slurmctld says of the job ----
 
 static bool names_us(const char *tres)
 {
@@ -96,10 +97,10 @@ static bool names_us(const char *tres)
     return at;
 }
 
-/* This node's place among the nodes of the job; a step may run on some of them only. */
+// This node's place among the nodes of the job; a step may run on some of them only.
 static int find_node(const job_info_t *job, const char *name, struct step_place *place)
 {
-    __typeof__(slurm_hostlist_create(name)) list; /* a pointer, whose type's name means either */
+    __typeof__(slurm_hostlist_create(name)) list; // a pointer, whose type's name means either
     int found;
 
     list = job->nodes ? slurm_hostlist_create(job->nodes) : NULL;
@@ -113,11 +114,9 @@ static int find_node(const job_info_t *job, const char *name, struct step_place 
     return found < 0 ? -ENOENT : 0;
 }
 
-/*
- * A count alone does not say that the job asked: Slurm gives the whole node to some jobs, with all
- * gres of it. Neither does the environment, which is the client's and, below a batch script, that of
- * another node. slurmctld knows what was asked for, and on which nodes. -ENODATA: the job did not ask.
- */
+// A count alone does not say that the job asked: Slurm gives the whole node to some jobs, with all
+// gres of it. Neither does the environment, which is the client's and, below a batch script, that of
+// another node. slurmctld knows what was asked for, and on which nodes. -ENODATA: the job did not ask.
 static int ask_slurmctld(spank_t spank, struct step_place *place)
 {
     job_info_msg_t *message = NULL;
@@ -127,7 +126,7 @@ static int ask_slurmctld(spank_t spank, struct step_place *place)
     if (spank_getenv(spank, "RGPU_NODE", name, sizeof(name)) != ESPANK_SUCCESS ||
         slurm_load_job(&message, place->job, SHOW_ALL) != SLURM_SUCCESS)
         return -EHOSTUNREACH;
-    /* A heterogeneous job is answered with all of its parts. */
+    // A heterogeneous job is answered with all of its parts.
     for (uint32_t i = 0; i < message->record_count; i++) {
         const job_info_t *job = &message->job_array[i];
         if (job->job_id != place->job)
@@ -148,7 +147,7 @@ static void identify(spank_t spank, struct step_place *place)
     spank_get_item(spank, S_JOB_GID, &place->gid);
     spank_get_item(spank, S_JOB_NODEID, &place->step_node);
     place->count = gpu_count(spank);
-    /* Steps that srun starts divide the job's GPUs; the batch script sees all of its node. */
+    // Steps that srun starts divide the job's GPUs; the batch script sees all of its node.
     place->divides = place->step < SLURM_MAX_NORMAL_STEP_ID;
 }
 
@@ -162,16 +161,17 @@ static int load_step(void)
     return -ENOENT;
 }
 
-/* Sets `has_gpus` where the job asked for what was counted. */
+// Sets `has_gpus` where the job asked for what was counted.
 static void look_at_job(spank_t spank, struct step_place *place)
 {
     int error = ask_slurmctld(spank, place);
 
     spank_unsetenv(spank, "RGPU_NODE");
     if (error == -EHOSTUNREACH) {
-        /* It may have asked or not. One that did finds no ticket, and so no GPU. */
+        // It may have asked or not. One that did finds no ticket, and so no GPU.
         slurm_error("rgpu: job %u step %u: slurmctld does not say what the job asked for; it is "
-                    "left without remote GPUs", place->job, place->step);
+                    "left without remote GPUs",
+                    place->job, place->step);
         return;
     }
     has_gpus = error != -ENODATA;
@@ -200,7 +200,7 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 
     if (!spank_remote(spank))
         return 0;
-    /* Tickets that came with the environment of the submission are of something else. */
+    // Tickets that came with the environment of the submission are of something else.
     spank_unsetenv(spank, "RGPU_TICKET");
     spank_unsetenv(spank, "RGPU_TICKET_FILE");
     identify(spank, &place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A step's tickets on one node. */
+// A step's tickets on one node.
 #include "slurm-plugin/step.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static const char *directory_of(const struct step *step)
     return step->settings.ticket_dir ? step->settings.ticket_dir : "/run/rgpu-slurm";
 }
 
-/* Everybody may pass through it to his own ticket, nobody else may write in it. */
+// Everybody may pass through it to his own ticket, nobody else may write in it.
 static int make_directory(const char *path)
 {
     struct stat status;
@@ -31,13 +31,14 @@ static int make_directory(const char *path)
         return -errno;
     if (lstat(path, &status) < 0)
         return -errno;
-    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022) ? 0
-                                                                                          : -EPERM;
+    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022)
+               ? 0
+               : -EPERM;
 }
 
-/* ---- choosing GPUs ---- */
+// ---- choosing GPUs ----
 
-/* The lock's file goes with its holder: one that was removed meanwhile is not worth having. */
+// The lock's file goes with its holder: one that was removed meanwhile is not worth having.
 static int try_lock(const char *path)
 {
     struct stat status;
@@ -74,7 +75,7 @@ static bool lock_gpu(struct step *step, uint32_t job, uint32_t gpu)
     return true;
 }
 
-/* The node's part of the job's GPUs, of which free ones come first. Returns how many. */
+// The node's part of the job's GPUs, of which free ones come first. Returns how many.
 static uint32_t choose_gpus(struct step *step, const struct step_place *place, uint32_t total,
                             uint32_t *gpus)
 {
@@ -98,7 +99,7 @@ static uint32_t choose_gpus(struct step *step, const struct step_place *place, u
     return count;
 }
 
-/* ---- ticket files ---- */
+// ---- ticket files ----
 
 static int write_all(int fd, const char *text)
 {
@@ -122,7 +123,7 @@ static int write_ticket(struct step *step, const struct step_place *place, const
     if (asprintf(&path, "%s/%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".ticket.%u", directory_of(step),
                  place->job, place->step, place->step_node, step->file_count) < 0)
         return -ENOMEM;
-    unlink(path); /* of a step that was killed with its slurmstepd */
+    unlink(path); // of a step that was killed with its slurmstepd
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         error = -errno;
@@ -131,7 +132,7 @@ static int write_ticket(struct step *step, const struct step_place *place, const
     }
     step->files[step->file_count] = path;
     step->file_locks[step->file_count++] = fd;
-    /* Somebody who sweeps may have it for a moment. */
+    // Somebody who sweeps may have it for a moment.
     if (flock(fd, LOCK_EX) < 0)
         error = -errno;
     if (!error)
@@ -141,8 +142,8 @@ static int write_ticket(struct step *step, const struct step_place *place, const
     return error;
 }
 
-/* Removes what nobody has locked: its slurmstepd was killed. One that is just being made is not locked
- * for a moment, and has no content then. */
+// Removes what nobody has locked: its slurmstepd was killed. One that is just being made is not locked
+// for a moment, and has no content then.
 static void sweep_entry(int directory, const char *name)
 {
     struct stat status;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A step's tickets on one node: which of the job's GPUs the step gets, and the files that hold the
- * tickets. Knows nothing of Slurm's headers.
- *
- * Steps of a job that run side by side get different GPUs as long as there are enough: a step locks
- * one file per GPU for as long as its slurmstepd lives, and the kernel unlocks it however that ends.
- * Its tickets are locked in the same way, so that what a killed slurmstepd has left is known as such.
- */
+// A step's tickets on one node: which of the job's GPUs the step gets, and the files that hold the
+// tickets. Knows nothing of Slurm's headers.
+//
+// Steps of a job that run side by side get different GPUs as long as there are enough: a step locks
+// one file per GPU for as long as its slurmstepd lives, and the kernel unlocks it however that ends.
+// Its tickets are locked in the same way, so that what a killed slurmstepd has left is known as such.
 #ifndef RGPU_SLURM_STEP_H
 #define RGPU_SLURM_STEP_H
 
@@ -22,16 +20,16 @@ struct step_place {
     uint32_t job, step;
     uid_t uid;
     gid_t gid;
-    uint32_t count;       /* GPUs that Slurm gives to the step on this node, perhaps all it has */
-    uint32_t node, nodes; /* of the job */
-    uint32_t step_node;   /* this node's number in the step */
-    bool divides;         /* takes GPUs that other steps do not have */
+    uint32_t count;       // GPUs that Slurm gives to the step on this node, perhaps all it has
+    uint32_t node, nodes; // of the job
+    uint32_t step_node;   // this node's number in the step
+    bool divides;         // takes GPUs that other steps do not have
 };
 
 struct step {
     struct slurm_settings settings;
-    uint32_t gpus; /* that the step has on this node */
-    char *files[STEP_GPUS_MAX]; /* one for all ranks, or one for each rank in turn */
+    uint32_t gpus;              // that the step has on this node
+    char *files[STEP_GPUS_MAX]; // one for all ranks, or one for each rank in turn
     int file_locks[STEP_GPUS_MAX];
     unsigned file_count;
     int locks[STEP_GPUS_MAX];
@@ -39,9 +37,9 @@ struct step {
     unsigned lock_count;
 };
 
-/* As root. -errno, with a sentence for the user in why; step_end in any case. */
-__attribute__((warn_unused_result, visibility("default")))
-int step_begin(const struct step_place *place, struct step *step, char *why, size_t size);
+// As root. -errno, with a sentence for the user in why; step_end in any case.
+__attribute__((warn_unused_result, visibility("default"))) int
+step_begin(const struct step_place *place, struct step *step, char *why, size_t size);
 __attribute__((visibility("default"))) void step_end(struct step *step);
 
 #endif

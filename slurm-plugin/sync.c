@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * rgpu-slurm-sync keeps broker and Slurm in agreement, from the host of slurmctld: leases whose job
- * is gone are released. It is the last word on the end of leases, for slurmctld may die without
- * telling anybody.
- */
+// rgpu-slurm-sync keeps broker and Slurm in agreement, from the host of slurmctld: leases whose job
+// is gone are released. It is the last word on the end of leases, for slurmctld may die without
+// telling anybody.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,12 +22,12 @@ enum { CALL_TIMEOUT_MS = 10000 };
 struct sync {
     struct slurm_settings settings;
     struct broker_client *client;
-    json_t *suspects;   /* orphans of the last round */
+    json_t *suspects; // orphans of the last round
     struct lost_jobs lost;
-    char trouble[400];  /* what was last said to be wrong */
+    char trouble[400]; // what was last said to be wrong
 };
 
-/* Says once what goes wrong, and that it is over. */
+// Says once what goes wrong, and that it is over.
 static void tell(struct sync *sync, const char *what, const char *text)
 {
     char line[sizeof(sync->trouble)];
@@ -47,7 +45,7 @@ static void tell_well(struct sync *sync)
     *sync->trouble = '\0';
 }
 
-/* ---- leases without a job ---- */
+// ---- leases without a job ----
 
 static bool was_suspected(const struct sync *sync, const char *id)
 {
@@ -60,7 +58,7 @@ static bool was_suspected(const struct sync *sync, const char *id)
     return false;
 }
 
-/* Twice in a row without a job: one look may have fallen between two steps of slurmctld. */
+// Twice in a row without a job: one look may have fallen between two steps of slurmctld.
 static int release_orphans(struct sync *sync, json_t *orphans)
 {
     const json_t *entry;
@@ -81,7 +79,7 @@ static int release_orphans(struct sync *sync, json_t *orphans)
     return error;
 }
 
-/* ---- a round ---- */
+// ---- a round ----
 
 static int fetch(struct sync *sync, const char *path, const char *name, json_t **list)
 {
@@ -95,7 +93,7 @@ static int fetch(struct sync *sync, const char *path, const char *name, json_t *
     return *list ? 0 : -EPROTO;
 }
 
-/* The leases are read before the jobs: each of them had its job by then. */
+// The leases are read before the jobs: each of them had its job by then.
 static int compare(struct sync *sync, const json_t *leases)
 {
     struct job_table jobs = {0};
@@ -127,7 +125,7 @@ static int run_round(struct sync *sync)
         tell(sync, "broker", sync->client ? broker_client_error(sync->client) : strerror(-error));
     else
         error = compare(sync, leases);
-    /* While one side cannot be seen, nothing is concluded from the other. */
+    // While one side cannot be seen, nothing is concluded from the other.
     if (error) {
         json_decref(sync->suspects);
         sync->suspects = NULL;
@@ -171,7 +169,8 @@ static const struct program_about about = {
     .usage = "usage: rgpu-slurm-sync\n"
              "       rgpu-slurm-sync --print-config    the sample file: every option, its default\n"
              "       rgpu-slurm-sync --version\n\n"
-             "Settings are read from " SLURM_SETTINGS_FILE ", or from the file that RGPU_SLURM_CONF "
+             "Settings are read from " SLURM_SETTINGS_FILE
+             ", or from the file that RGPU_SLURM_CONF "
              "names.\n",
     .settings = slurm_settings_table,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Jobs whose GPUs are gone while they run. */
+// Jobs whose GPUs are gone while they run.
 #include "slurm-plugin/sync_lost.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "slurm-plugin/lease.h"
 #include "slurm-plugin/sync_slurm.h"
 
-/* Leases that have ended are listed newest first; one that ended since the last round is among these. */
+// Leases that have ended are listed newest first; one that ended since the last round is among these.
 #define ENDED_PATH "/v1/leases?state=ended&limit=500"
 
 static bool names(const json_t *list, const char *id)
@@ -37,7 +37,7 @@ static const json_t *find_by_key(const json_t *leases, const char *key)
     return NULL;
 }
 
-/* Who gives his GPUs back himself has lost nothing. */
+// Who gives his GPUs back himself has lost nothing.
 static const char *why_lost(const json_t *lease)
 {
     const char *reason = json_string_value(json_object_get(lease, "reason"));
@@ -104,7 +104,7 @@ int lost_jobs_round(struct lost_jobs *lost, const struct slurm_settings *setting
     }
     json_decref(answer);
     json_decref(bare);
-    /* Without an answer everybody stays as he was. */
+    // Without an answer everybody stays as he was.
     json_decref(error ? told : lost->told);
     if (!error)
         lost->told = told;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What rgpu-slurm-sync decides. */
+// What rgpu-slurm-sync decides.
 #include "slurm-plugin/sync_plan.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "slurm-plugin/lease.h"
 
-/* ---- jobs ---- */
+// ---- jobs ----
 
 static int compare_jobs(const void *a, const void *b)
 {
@@ -31,7 +31,7 @@ const struct live_job *job_table_find(const struct job_table *table, uint32_t id
                         : NULL;
 }
 
-/* ---- leases ---- */
+// ---- leases ----
 
 static const char *text_of(const json_t *object, const char *name)
 {

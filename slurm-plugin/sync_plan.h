@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What rgpu-slurm-sync decides: which leases have no job any more. Pure decisions over what the broker
- * and Slurm said; knows nothing of Slurm's headers.
- */
+// What rgpu-slurm-sync decides: which leases have no job any more. Pure decisions over what the broker
+// and Slurm said; knows nothing of Slurm's headers.
 #ifndef RGPU_SLURM_SYNC_PLAN_H
 #define RGPU_SLURM_SYNC_PLAN_H
 
@@ -17,31 +15,29 @@
 struct live_job {
     uint32_t id;
     time_t start;
-    bool live; /* runs, is suspended, configures or completes */
-    bool runs; /* and does not configure or complete */
+    bool live; // runs, is suspended, configures or completes
+    bool runs; // and does not configure or complete
     bool can_requeue;
-    bool asks; /* for remote GPUs */
+    bool asks; // for remote GPUs
 };
 
 struct job_table {
-    struct live_job *jobs; /* sorted by id */
+    struct live_job *jobs; // sorted by id
     size_t count;
 };
 
 void job_table_sort(struct job_table *table);
 const struct live_job *job_table_find(const struct job_table *table, uint32_t id);
 
-/*
- * Ids (strings) of this cluster's leases whose job is gone: the caller decrefs. `leases` is the
- * broker's list from before the jobs were read: a lease in it had its job by then.
- *
- * A job's start may be put off after its lease was taken (nodes that had to be powered up), so a
- * lease of another start than the job's is over only where the job has a lease of its own start.
- */
+// Ids (strings) of this cluster's leases whose job is gone: the caller decrefs. `leases` is the
+// broker's list from before the jobs were read: a lease in it had its job by then.
+//
+// A job's start may be put off after its lease was taken (nodes that had to be powered up), so a
+// lease of another start than the job's is over only where the job has a lease of its own start.
 json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases,
                      const struct job_table *jobs);
 
-/* Ids of jobs that run with remote GPUs and have no lease; the caller decrefs. */
+// Ids of jobs that run with remote GPUs and have no lease; the caller decrefs.
 json_t *plan_bare_jobs(const struct slurm_settings *settings, const json_t *leases,
                        const struct job_table *jobs);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* rgpu-slurm-sync's half towards slurmctld. */
+// rgpu-slurm-sync's half towards slurmctld.
 #include "slurm-plugin/sync_slurm.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ const char *sync_slurm_error(void)
     return problem;
 }
 
-/* ---- jobs ---- */
+// ---- jobs ----
 
 static bool asks(const char *gres)
 {
@@ -72,7 +72,7 @@ int sync_slurm_jobs(struct job_table *table)
     return 0;
 }
 
-/* ---- jobs that have lost their GPUs ---- */
+// ---- jobs that have lost their GPUs ----
 
 void sync_slurm_tell(uint32_t job, const char *text)
 {

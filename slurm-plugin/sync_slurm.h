@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What rgpu-slurm-sync asks of slurmctld, through libslurm. -errno or -EREMOTEIO,
- * with a sentence in sync_slurm_error. */
+// What rgpu-slurm-sync asks of slurmctld, through libslurm. -errno or -EREMOTEIO,
+// with a sentence in sync_slurm_error.
 #ifndef RGPU_SLURM_SYNC_SLURM_H
 #define RGPU_SLURM_SYNC_SLURM_H
 
@@ -9,12 +9,12 @@
 void sync_slurm_start(void);
 const char *sync_slurm_error(void);
 
-/* All jobs that slurmctld knows, sorted; free(table->jobs). */
+// All jobs that slurmctld knows, sorted; free(table->jobs).
 int sync_slurm_jobs(struct job_table *table) __attribute__((warn_unused_result));
 
-/* What its user sees: in the job's output, and in scontrol show job. */
+// What its user sees: in the job's output, and in scontrol show job.
 void sync_slurm_tell(uint32_t job, const char *text);
-/* With the grace time that the job always has. */
+// With the grace time that the job always has.
 int sync_slurm_end(uint32_t job, bool requeue) __attribute__((warn_unused_result));
 
 #endif

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * A small writer of TAP, the text that `prove` reads, for tests written in C. The plan is printed
- * at the end, so a test that dies half-way is seen as a failure.
- *
- *     int main(void)
- *     {
- *         ok(ring_is_empty(r), "a new ring is empty");
- *         is_int(ring_size(r), 4096, "it has the size asked for");
- *         return done();
- *     }
- *
- * Every function that checks returns whether the check held. Any thread may check.
- */
+// A small writer of TAP, the text that `prove` reads, for tests written in C. The plan is printed
+// at the end, so a test that dies half-way is seen as a failure.
+//
+//     int main(void)
+//     {
+//         ok(ring_is_empty(r), "a new ring is empty");
+//         is_int(ring_size(r), 4096, "it has the size asked for");
+//         return done();
+//     }
+//
+// Every function that checks returns whether the check held. Any thread may check.
 #ifndef RGPU_TESTS_TAP_H
 #define RGPU_TESTS_TAP_H
 
@@ -37,11 +35,10 @@ static unsigned tap_failures;
 #define is_mem(got, want, size, ...) \
     tap_is_mem(__FILE__, __LINE__, (got), (want), (size), __VA_ARGS__)
 
-/* Ends the whole test at once: for a set-up step without which nothing can be said. */
+// Ends the whole test at once: for a set-up step without which nothing can be said.
 #define bail(...) tap_bail(__FILE__, __LINE__, __VA_ARGS__)
 
-__attribute__((format(printf, 1, 2)))
-static inline void diag(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static inline void diag(const char *format, ...)
 {
     va_list args;
     char text[1024];
@@ -51,9 +48,8 @@ static inline void diag(const char *format, ...)
     fprintf(stderr, "# %s\n", text);
 }
 
-__attribute__((format(printf, 4, 0)))
-static inline bool tap_report(const char *file, int line, bool held, const char *format,
-                              va_list args)
+__attribute__((format(printf, 4, 0))) static inline bool
+tap_report(const char *file, int line, bool held, const char *format, va_list args)
 {
     pthread_mutex_lock(&tap_lock);
     printf("%sok %u - ", held ? "" : "not ", ++tap_count);
@@ -68,8 +64,8 @@ static inline bool tap_report(const char *file, int line, bool held, const char 
     return held;
 }
 
-__attribute__((format(printf, 4, 5)))
-static inline bool tap_ok(const char *file, int line, bool held, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static inline bool tap_ok(const char *file, int line,
+                                                                bool held, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -78,9 +74,8 @@ static inline bool tap_ok(const char *file, int line, bool held, const char *for
     return held;
 }
 
-__attribute__((format(printf, 5, 6)))
-static inline bool tap_is_int(const char *file, int line, int64_t got, int64_t want,
-                              const char *format, ...)
+__attribute__((format(printf, 5, 6))) static inline bool
+tap_is_int(const char *file, int line, int64_t got, int64_t want, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -92,9 +87,8 @@ static inline bool tap_is_int(const char *file, int line, int64_t got, int64_t w
     return got == want;
 }
 
-__attribute__((format(printf, 5, 6)))
-static inline bool tap_is_str(const char *file, int line, const char *got, const char *want,
-                              const char *format, ...)
+__attribute__((format(printf, 5, 6))) static inline bool
+tap_is_str(const char *file, int line, const char *got, const char *want, const char *format, ...)
 {
     va_list args;
     bool held = got && want ? !strcmp(got, want) : got == want;
@@ -106,9 +100,10 @@ static inline bool tap_is_str(const char *file, int line, const char *got, const
     return held;
 }
 
-__attribute__((format(printf, 6, 7)))
-static inline bool tap_is_mem(const char *file, int line, const void *got, const void *want,
-                              size_t size, const char *format, ...)
+__attribute__((format(printf, 6, 7))) static inline bool tap_is_mem(const char *file, int line,
+                                                                    const void *got,
+                                                                    const void *want, size_t size,
+                                                                    const char *format, ...)
 {
     va_list args;
     const unsigned char *a = (const unsigned char *)got, *b = (const unsigned char *)want;
@@ -123,9 +118,9 @@ static inline bool tap_is_mem(const char *file, int line, const void *got, const
     return at == size;
 }
 
-/* Counts `checks` checks as skipped; the caller then goes round them. */
-__attribute__((format(printf, 2, 3)))
-static inline void skip(unsigned checks, const char *format, ...)
+// Counts `checks` checks as skipped; the caller then goes round them.
+__attribute__((format(printf, 2, 3))) static inline void skip(unsigned checks, const char *format,
+                                                              ...)
 {
     va_list args;
     char why[512];
@@ -139,9 +134,8 @@ static inline void skip(unsigned checks, const char *format, ...)
     pthread_mutex_unlock(&tap_lock);
 }
 
-/* Leaves the test at once as skipped; only before the first check. */
-__attribute__((format(printf, 1, 2), noreturn))
-static inline void skip_all(const char *format, ...)
+// Leaves the test at once as skipped; only before the first check.
+__attribute__((format(printf, 1, 2), noreturn)) static inline void skip_all(const char *format, ...)
 {
     va_list args;
     printf("1..0 # SKIP ");
@@ -153,8 +147,8 @@ static inline void skip_all(const char *format, ...)
     exit(0);
 }
 
-__attribute__((format(printf, 3, 4), noreturn))
-static inline void tap_bail(const char *file, int line, const char *format, ...)
+__attribute__((format(printf, 3, 4), noreturn)) static inline void
+tap_bail(const char *file, int line, const char *format, ...)
 {
     va_list args;
     char why[512];
@@ -168,7 +162,7 @@ static inline void tap_bail(const char *file, int line, const char *format, ...)
     exit(1);
 }
 
-/* Prints the plan; the value is for `return` from main. */
+// Prints the plan; the value is for `return` from main.
 static inline int done(void)
 {
     printf("1..%u\n", tap_count);

@@ -17,9 +17,8 @@ struct tls_pair {
     int errors[2];       // of their handshakes: -EAGAIN while unfinished
 };
 
-__attribute__((unused)) static void tls_pair_open(struct tls_pair *pair,
-                                                  const struct tls_secret *secret, tls_find find,
-                                                  void *opaque)
+__attribute__((unused)) static void
+tls_pair_open(struct tls_pair *pair, const struct tls_secret *secret, tls_find find, void *opaque)
 {
     *pair = (struct tls_pair){.errors = {-EAGAIN, -EAGAIN}};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair->fds) ||

@@ -141,8 +141,7 @@ int link_expose_staging(struct link *link, uint32_t *key)
     return staging ? link_expose(link, staging->base, staging->size, key) : -EOPNOTSUPP;
 }
 
-int link_register(struct link *link, const struct link_local *memory,
-                  struct link_registered **out)
+int link_register(struct link *link, const struct link_local *memory, struct link_registered **out)
 {
     int failure = link_failure(link);
 

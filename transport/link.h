@@ -73,9 +73,9 @@ enum link_memory {
 enum link_memory link_memory(const struct link *link);
 
 struct link_staging {
-    void *base;           // this side's mapping of region 0
+    void *base; // this side's mapping of region 0
     size_t size;
-    uint32_t *flags;      // LINK_FLAGS completion flags, in region 0
+    uint32_t *flags;       // LINK_FLAGS completion flags, in region 0
     uint64_t flags_offset; // of flags in region 0
     uint64_t blocks_offset;
     uint32_t block_size;
@@ -98,28 +98,27 @@ int link_expose_staging(struct link *link, uint32_t *key);
 // The worker's side: memory of its own, or of a GPU, that transfers may name as local.
 struct link_registered; // the link's; to be given back before link_free()
 struct link_local {
-    void *base;      // address, as transfers name it
+    void *base; // address, as transfers name it
     size_t size;
-    int dmabuf;      // descriptor of a dma-buf in which the memory begins at OFFSET, the caller's to
+    int dmabuf; // descriptor of a dma-buf in which the memory begins at OFFSET, the caller's to
     uint64_t offset; // close at any time; -1: the device is told the address
 };
 // -EOPNOTSUPP: this link, or its device, cannot. Other errors are the device's and the kernel's, and
 // no failure of the link.
-int link_register(struct link *link, const struct link_local *memory,
-                  struct link_registered **out);
+int link_register(struct link *link, const struct link_local *memory, struct link_registered **out);
 // When no transfer uses the memory any more.
 void link_unregister(struct link *link, struct link_registered *memory);
 // For one thread at a time. Operations end in the order in which they started; what
 // is written is in the client's memory when its operation is over.
 struct link_transfer {
-    bool write;      // to the client's memory; else from it
-    void *local;     // in REGISTERED; if that is NULL in the staging memory or exposed, or anywhere if
-                     // it is written and tiny
+    bool write;  // to the client's memory; else from it
+    void *local; // in REGISTERED; if that is NULL in the staging memory or exposed, or anywhere if
+                 // it is written and tiny
     struct link_registered *registered;
     uint32_t size;
     uint64_t remote; // address in the client
     uint32_t key;
-    void *cookie;    // given back when the operation is over
+    void *cookie; // given back when the operation is over
 };
 enum { LINK_TRANSFER_TINY = 8 }; // bytes that are written from a copy made at once
 // -EAGAIN: too many are under way.

@@ -43,12 +43,13 @@ struct link_ops {
     int (*receive_bulk)(struct link *link, void *payload, size_t length);
     bool (*pending)(struct link *link);
     void (*kick)(struct link *link);
-    const struct link_staging *(*staging)(const struct link *link); // what it gives is NULL where there is none
+    const struct link_staging *(*staging)(
+        const struct link *link); // what it gives is NULL where there is none
     const struct link_sharing *sharing;
     const struct link_reaching *reaching;
-    void (*wake_all)(struct link *link);    // the link was marked as down: end every wait
-    void (*close)(struct link *link);       // descriptors and mappings; no locks (link_abandon)
-    void (*free)(struct link *link);        // closes, then frees everything
+    void (*wake_all)(struct link *link); // the link was marked as down: end every wait
+    void (*close)(struct link *link);    // descriptors and mappings; no locks (link_abandon)
+    void (*free)(struct link *link);     // closes, then frees everything
 };
 
 // The staging of a link without any.

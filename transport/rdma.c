@@ -173,8 +173,8 @@ static int send_payload(struct rdma_link *rdma, const uint8_t *payload, size_t l
     return r;
 }
 
-static int rdma_send_bulk(struct link *link, const void *record, uint32_t size,
-                          const void *payload, size_t length)
+static int rdma_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
+                          size_t length)
 {
     struct rdma_link *rdma = rdma_of(link);
     void *room = rdma_reserve(link, size);

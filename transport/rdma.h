@@ -21,8 +21,8 @@ struct rdma_options {
     int service_level;     // 0-15; -1: what the fabric says
     uint8_t traffic_class; // of the packets; the fabric makes a service level of it
     uint16_t first_port, last_port; // where workers listen; 0: anywhere
-    uint32_t dead_ms;      // a peer that does not answer for so long is gone; 0: 10 s
-    bool one_block;        // of the worker: the client is to stage one block at a time
+    uint32_t dead_ms;               // a peer that does not answer for so long is gone; 0: 10 s
+    bool one_block;                 // of the worker: the client is to stage one block at a time
 };
 #define RDMA_OPTIONS_DEFAULT ((struct rdma_options){.gid_index = -1, .service_level = -1})
 

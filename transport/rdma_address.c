@@ -212,8 +212,8 @@ static bool add_own(struct search *search, bool near, const char *device, unsign
         char text[200];
         if (search->own[i].near != near)
             continue;
-        int r = look_behind(search->events, search->own[i].text, search->options->gid_index,
-                            &place, text, sizeof(text));
+        int r = look_behind(search->events, search->own[i].text, search->options->gid_index, &place,
+                            text, sizeof(text));
         bool known = !r || r == -ENETDOWN || r == -EADDRNOTAVAIL;
         if (!known || (device && (strcmp(place.device, device) || (port && place.port != port))))
             continue;
@@ -239,8 +239,8 @@ static void add_named(struct search *search, const char *name)
     unsigned long port = 0;
 
     if (rdma_address_parse(name, 0, &address) == 0) {
-        int r = look_behind(search->events, name, search->options->gid_index, &place,
-                            search->text, search->room);
+        int r = look_behind(search->events, name, search->options->gid_index, &place, search->text,
+                            search->room);
         if (r)
             search->error = r;
         else
@@ -285,11 +285,15 @@ static void rotate(struct rdma_place *places, size_t count, unsigned turn)
 }
 
 int rdma_places(struct rdma_event_channel *events, const struct rdma_options *options,
-                const struct rdma_address *near, struct rdma_place out[RDMA_PLACES_MAX],
-                char *text, size_t room)
+                const struct rdma_address *near, struct rdma_place out[RDMA_PLACES_MAX], char *text,
+                size_t room)
 {
-    struct search search = {.events = events, .options = options, .out = out, .text = text,
-                            .room = room, .error = -ENODEV};
+    struct search search = {.events = events,
+                            .options = options,
+                            .out = out,
+                            .text = text,
+                            .room = room,
+                            .error = -ENODEV};
 
     *text = '\0';
     search.own_count = list_own(near, search.own, RDMA_PLACES_MAX);

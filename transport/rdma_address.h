@@ -32,8 +32,8 @@ enum { RDMA_PLACES_MAX = 32 };
 // device, and with NEAR only those whose network NEAR is in. Returns their number, or -errno where
 // there is none.
 int rdma_places(struct rdma_event_channel *events, const struct rdma_options *options,
-                const struct rdma_address *near, struct rdma_place out[RDMA_PLACES_MAX],
-                char *text, size_t room);
+                const struct rdma_address *near, struct rdma_place out[RDMA_PLACES_MAX], char *text,
+                size_t room);
 
 // An identifier that is bound to the address, and so to its device. -errno.
 int rdma_place_bind(struct rdma_event_channel *events, const char *address, uint16_t port,

@@ -24,9 +24,9 @@ struct rdma_cm_event *rdma_next_event(struct rdma_end *end, int watch, bool watc
     struct rdma_cm_event *event;
 
     for (;;) {
-        struct pollfd wait[] = {
-            {.fd = end->events->fd, .events = POLLIN},
-            {.fd = watch, .events = (short)(watch_speaks ? POLLIN | POLLRDHUP : POLLRDHUP)}};
+        struct pollfd wait[] = {{.fd = end->events->fd, .events = POLLIN},
+                                {.fd = watch,
+                                 .events = (short)(watch_speaks ? POLLIN | POLLRDHUP : POLLRDHUP)}};
         if (verbs.rdma_get_cm_event(end->events, &event) == 0)
             return event;
         if (errno != EAGAIN && errno != EINTR) {
@@ -52,8 +52,7 @@ int rdma_open_events(struct rdma_end *end)
     end->events = verbs.rdma_create_event_channel();
     if (!end->events)
         return -errno;
-    if (fcntl(end->events->fd, F_SETFL, O_NONBLOCK) ||
-        fcntl(end->events->fd, F_SETFD, FD_CLOEXEC))
+    if (fcntl(end->events->fd, F_SETFL, O_NONBLOCK) || fcntl(end->events->fd, F_SETFD, FD_CLOEXEC))
         return -errno;
     return 0;
 }
@@ -152,8 +151,8 @@ static int find_way(struct connecting *c, enum rdma_channel channel)
         return refuse(c, -errno, "no identifier: %s", strerror(errno));
     c->end.ids[channel] = id;
     // The kernel makes the packets' priority of it when it looks for the route.
-    if (class && verbs.rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &class,
-                                       sizeof(class)))
+    if (class &&
+        verbs.rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &class, sizeof(class)))
         log_warn("the traffic class cannot be set class=%u", class);
     int r = resolve_address(c, id);
     if (!r && verbs.rdma_resolve_route(id, deadline_left(c->deadline)))

@@ -91,8 +91,9 @@ int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *te
         step = "completion queues cannot be made";
         end->completions = verbs.ibv_create_comp_channel(context);
         if (end->completions && !fcntl(end->completions->fd, F_SETFL, O_NONBLOCK))
-            end->queue[RDMA_COMMANDS] = verbs.ibv_create_cq(
-                context, RDMA_SENDS + RDMA_RECEIVES + 16, NULL, end->completions, 0);
+            end->queue[RDMA_COMMANDS] = verbs.ibv_create_cq(context,
+                                                            RDMA_SENDS + RDMA_RECEIVES + 16, NULL,
+                                                            end->completions, 0);
         if (end->queue[RDMA_COMMANDS])
             end->queue[RDMA_BULK] =
                 verbs.ibv_create_cq(context, RDMA_TRANSFERS + 16, NULL, NULL, 0);
@@ -115,8 +116,8 @@ int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *te
     return r;
 }
 
-int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging,
-                              char *text, size_t room)
+int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging, char *text,
+                              size_t room)
 {
     end->staging_mr =
         verbs.ibv_reg_mr(end->pd, staging->base, staging->size,
@@ -137,8 +138,8 @@ int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t bl
     staging->block_count = block_count ? block_count : BLOCKS;
     staging->blocks_offset = FLAGS_ROOM;
     staging->size = FLAGS_ROOM + (size_t)staging->block_size * staging->block_count;
-    void *base = mmap(NULL, staging->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                      0);
+    void *base =
+        mmap(NULL, staging->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) {
         snprintf(text, room, "no memory for %u blocks", staging->block_count);
         return -ENOMEM;

@@ -17,12 +17,12 @@
 #include "common/wait.h"
 
 enum {
-    BYTES = 2048,          // gather at most, and a record more
+    BYTES = 2048, // gather at most, and a record more
     SOON_NS = 500 * 1000,
     WANTED = 8,
     WANTED_MAX = 1024,
     TICK_NS = 1000 * 1000,
-    IDLE_TICKS = 20,       // without a record, until the thread sleeps
+    IDLE_TICKS = 20, // without a record, until the thread sleeps
 };
 
 static void tick(void)

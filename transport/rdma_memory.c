@@ -29,7 +29,8 @@ static int register_range(struct rdma_link *rdma, uintptr_t start, uintptr_t end
     int r = rdma_regions_allow(&rdma->exposed, end - start);
 
     if (r)
-        snprintf(text, sizeof(text), "%zu bytes more are beyond the limits: %zu of %zu regions and "
+        snprintf(text, sizeof(text),
+                 "%zu bytes more are beyond the limits: %zu of %zu regions and "
                  "%llu of %llu MiB are registered",
                  (size_t)(end - start), rdma->exposed.registrations,
                  rdma->exposed.registrations_max, (unsigned long long)rdma->exposed.bytes >> 20,
@@ -203,8 +204,8 @@ int rdma_transfer_poll(struct link *link, void **cookies, int room)
 {
     struct rdma_link *rdma = rdma_of(link);
     struct ibv_wc completions[POLL_BATCH];
-    int count = ibv_poll_cq(rdma->end.queue[RDMA_BULK], room < POLL_BATCH ? room : POLL_BATCH,
-                            completions);
+    int count =
+        ibv_poll_cq(rdma->end.queue[RDMA_BULK], room < POLL_BATCH ? room : POLL_BATCH, completions);
 
     for (int i = 0; i < count; i++) {
         if (completions[i].status == IBV_WC_RETRY_EXC_ERR)

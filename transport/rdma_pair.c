@@ -144,8 +144,8 @@ int rdma_pair_ready(struct rdma_end *end, enum rdma_channel channel, unsigned pe
     attr.rnr_retry = RDMA_RNR_RETRIES;
     if (attr.max_rd_atomic > end->reads_out)
         attr.max_rd_atomic = end->reads_out;
-    return -verbs.ibv_modify_qp(end->pairs[channel], &attr, mask | IBV_QP_TIMEOUT |
-                                IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+    return -verbs.ibv_modify_qp(end->pairs[channel], &attr,
+                                mask | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
 }
 
 // Sends and receives that wait end with an error, and the peer is told.

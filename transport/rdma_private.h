@@ -15,16 +15,16 @@ enum {
     RDMA_RING_SIZE = 1 << 20,
     RDMA_TINY_SIZE = 4096,
     RDMA_MEMORY_SIZE = 4 * RDMA_RING_SIZE + RDMA_TINY_SIZE, // rings twice and the page behind
-    RDMA_RECEIVES = 256,     // posted on either side of the command channel
-    RDMA_SENDS = 256,        // room of its send queue
-    RDMA_KEPT = 4,           // sends and receives that only messages of credit may use
-    RDMA_SIGNAL_EVERY = 32,  // sends per completion
-    RDMA_REPOST = 32,        // receives that are posted again at once
+    RDMA_RECEIVES = 256,    // posted on either side of the command channel
+    RDMA_SENDS = 256,       // room of its send queue
+    RDMA_KEPT = 4,          // sends and receives that only messages of credit may use
+    RDMA_SIGNAL_EVERY = 32, // sends per completion
+    RDMA_REPOST = 32,       // receives that are posted again at once
     RDMA_INLINE_WANTED = 220,
-    RDMA_TRANSFERS = 64,     // one-sided operations under way
-    RDMA_RNR_TIMER = 12,     // 0.64 ms
-    RDMA_RETRIES = 6, // soft-RoCE takes 7 for ever
-    RDMA_RNR_RETRIES = 6,    // 7 would be for ever; credits see to it that none is needed
+    RDMA_TRANSFERS = 64,  // one-sided operations under way
+    RDMA_RNR_TIMER = 12,  // 0.64 ms
+    RDMA_RETRIES = 6,     // soft-RoCE takes 7 for ever
+    RDMA_RNR_RETRIES = 6, // 7 would be for ever; credits see to it that none is needed
     RDMA_DEAD_MS = 10000,
 };
 
@@ -34,7 +34,7 @@ _Static_assert(RDMA_RING_SIZE >= 4 * WIRE_RECORD_MAX, "several records of any si
 // The immediate data of a message: bytes (in units of 8) that were written into the ring, or
 // credit: bytes that have been taken out of the ring, and receives that are posted again.
 #define RDMA_IMMEDIATE_CREDIT 0x80000000u
-#define RDMA_IMMEDIATE_BYTES(immediate) (((immediate) & 0x3ffffu) * 8)
+#define RDMA_IMMEDIATE_BYTES(immediate) (((immediate)&0x3ffffu) * 8)
 #define RDMA_IMMEDIATE_RECEIVES(immediate) ((immediate) >> 18 & 0x1fffu)
 _Static_assert(RDMA_RING_SIZE / 8 < 1 << 18 && RDMA_RECEIVES < 1 << 13, "credits fit");
 
@@ -53,7 +53,7 @@ struct rdma_end {
     struct rdma_options options;
     bool is_worker;
     struct rdma_path path;
-    unsigned regions_max; // of the device
+    unsigned regions_max;        // of the device
     uint8_t reads_in, reads_out; // that the device has under way at once, from the peer and to it
     struct rdma_event_channel *events;
     struct ibv_context *context; // of the device; librdmacm's
@@ -63,8 +63,8 @@ struct rdma_end {
     struct rdma_cm_id *ids[RDMA_CHANNELS];
     struct ibv_qp *pairs[RDMA_CHANNELS];
     uint32_t inline_max;
-    uint8_t *in, *out;   // rings, each mapped twice in a row; the peer writes into `in`
-    uint8_t *tiny;       // a page behind them
+    uint8_t *in, *out; // rings, each mapped twice in a row; the peer writes into `in`
+    uint8_t *tiny;     // a page behind them
     struct ibv_mr *rings;
     struct link_staging staging; // the client's own; the worker's is the session's
     bool owns_staging;
@@ -100,7 +100,7 @@ struct rdma_link {
     _Atomic uint64_t produced; // bytes committed
     uint32_t reserved;
     struct rdma_gather gather;
-    int space;                 // event file: the sender sleeps on it
+    int space; // event file: the sender sleeps on it
     _Atomic bool sender_sleeps;
 
     pthread_mutex_t post_lock; // who posts sends; taken last
@@ -111,13 +111,13 @@ struct rdma_link {
     uint64_t asked_at;         // and when it was posted, ns
     _Atomic uint64_t bytes_told, receives_told;
 
-    pthread_mutex_t poll_lock; // who polls the command channel; may take post_lock
-    _Atomic uint64_t completed;         // sends known to be over
-    _Atomic uint64_t acknowledged;      // bytes that the peer has taken
+    pthread_mutex_t poll_lock;     // who polls the command channel; may take post_lock
+    _Atomic uint64_t completed;    // sends known to be over
+    _Atomic uint64_t acknowledged; // bytes that the peer has taken
     _Atomic uint64_t messages_acknowledged;
-    _Atomic uint64_t arrived;           // bytes in `in`
-    _Atomic uint64_t receives;          // used up and posted again
-    unsigned unposted;                  // used up and not posted again yet
+    _Atomic uint64_t arrived;  // bytes in `in`
+    _Atomic uint64_t receives; // used up and posted again
+    unsigned unposted;         // used up and not posted again yet
     _Atomic bool disconnected;
     _Atomic int armed; // 1: for messages, 2: for sends too; an event has yet to come, or to be read
 
@@ -125,8 +125,8 @@ struct rdma_link {
     int kick;                  // event file: the receiver sleeps on it
     _Atomic bool receiver_sleeps;
     _Atomic bool kicked;
-    struct patience patience;  // with waits for the peer
-    _Atomic int64_t looked;    // when rdma_pending() last asked the kernel
+    struct patience patience; // with waits for the peer
+    _Atomic int64_t looked;   // when rdma_pending() last asked the kernel
 
     // One-sided operations: the worker's, one thread at a time.
     void *cookies[RDMA_TRANSFERS];
@@ -144,8 +144,8 @@ static inline struct rdma_link *rdma_of(struct link *link)
 
 // ---- rdma_end.c ----
 int rdma_end_prepare(struct rdma_end *end, struct ibv_context *context, char *text, size_t room);
-int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging,
-                              char *text, size_t room);
+int rdma_end_register_staging(struct rdma_end *end, const struct link_staging *staging, char *text,
+                              size_t room);
 int rdma_end_make_staging(struct rdma_end *end, uint32_t block_size, uint32_t block_count,
                           char *text, size_t room);
 void rdma_end_close(struct rdma_end *end);

@@ -38,9 +38,8 @@ int rdma_gone(struct rdma_link *rdma)
 static bool has_room(const struct rdma_link *rdma, unsigned kept)
 {
     uint64_t waiting = rdma->posted - atomic_load_explicit(&rdma->completed, memory_order_acquire);
-    uint64_t unanswered =
-        rdma->messages -
-        atomic_load_explicit(&rdma->messages_acknowledged, memory_order_acquire);
+    uint64_t unanswered = rdma->messages -
+                          atomic_load_explicit(&rdma->messages_acknowledged, memory_order_acquire);
 
     // Sends that ask for no completion are not seen to be over before the next one that does.
     return waiting < RDMA_SENDS - kept && unanswered < RDMA_RECEIVES - kept;
@@ -117,8 +116,8 @@ void rdma_return_credit(struct rdma_link *rdma)
     if ((receives >= RDMA_RECEIVES / 2 || bytes >= RDMA_RING_SIZE / 2) &&
         !link_failure(&rdma->base)) {
         struct ibv_sge none = {0};
-        uint32_t immediate =
-            RDMA_IMMEDIATE_CREDIT | (uint32_t)receives << 18 | (uint32_t)(bytes / 8);
+        uint32_t immediate = RDMA_IMMEDIATE_CREDIT | (uint32_t)receives << 18 |
+                             (uint32_t)(bytes / 8);
         if (post_message(rdma, immediate, &none, rdma->peer_ring, 0) == 0) {
             rdma->receives_told += receives;
             rdma->bytes_told += bytes;
@@ -177,8 +176,8 @@ static int take_message(struct rdma_link *rdma, uint32_t immediate)
 
     if (immediate & RDMA_IMMEDIATE_CREDIT) {
         uint64_t taken = atomic_load(&rdma->acknowledged) + bytes;
-        uint64_t answered =
-            atomic_load(&rdma->messages_acknowledged) + RDMA_IMMEDIATE_RECEIVES(immediate);
+        uint64_t answered = atomic_load(&rdma->messages_acknowledged) +
+                            RDMA_IMMEDIATE_RECEIVES(immediate);
         if (!has_sent(rdma, answered) || bytes > RDMA_RING_SIZE)
             return link_fail(&rdma->base, -EPROTO, "the peer broke the protocol: credit");
         atomic_store(&rdma->acknowledged, taken);

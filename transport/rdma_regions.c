@@ -175,8 +175,7 @@ struct ibv_mr *rdma_regions_release(struct rdma_regions *regions, uintptr_t star
     return forget(regions, index_of(regions, whole->start, whole->end));
 }
 
-struct ibv_mr *rdma_regions_find(const struct rdma_regions *regions, uintptr_t start,
-                                 uintptr_t end)
+struct ibv_mr *rdma_regions_find(const struct rdma_regions *regions, uintptr_t start, uintptr_t end)
 {
     const struct rdma_region *region = covering(regions, start, end);
 

@@ -24,8 +24,8 @@ struct rdma_regions {
     uintptr_t *reach;          // of each: the furthest end of it and all before
     size_t count, room;
     size_t registrations;
-    uint64_t bytes;            // that are registered; what overlaps counts twice, as it does for a limit
-    size_t registrations_max;  // 0: no limit
+    uint64_t bytes; // that are registered; what overlaps counts twice, as it does for a limit
+    size_t registrations_max; // 0: no limit
     uint64_t bytes_max;
 };
 

@@ -76,8 +76,8 @@ static bool offer_rdma(const struct transport_worker *worker, struct control_off
     return true;
 }
 
-static int accept_rdma(struct transport_worker *worker, const struct control_offer *offer, int64_t deadline,
-                       struct link **out, char *text, size_t room)
+static int accept_rdma(struct transport_worker *worker, const struct control_offer *offer,
+                       int64_t deadline, struct link **out, char *text, size_t room)
 {
     int err = link_rdma_accept(&listener, offer->token, worker->stream->fd, WORKER_TIMEOUT_MS,
                                &worker->options, out);
@@ -92,7 +92,8 @@ static void withdraw_rdma(void)
     rdma_listener_free(&listener);
 }
 
-static const char *obstacle_of_rdma(const struct transport_client *client, char *reason, size_t room)
+static const char *obstacle_of_rdma(const struct transport_client *client, char *reason,
+                                    size_t room)
 {
     if (client->protection == CONTROL_PROTECTION_PRIVACY)
         return "protection=privacy, and RDMA sends data as they are";

@@ -15,8 +15,8 @@
 #include "common/wait.h"
 
 enum {
-    SPIN_TURNS = 16,          // looks at the ring per look at the clock
-    BULK_PIECE = 128 * 1024,  // published at once, so that the peer copies while we copy
+    SPIN_TURNS = 16,         // looks at the ring per look at the clock
+    BULK_PIECE = 128 * 1024, // published at once, so that the peer copies while we copy
 };
 
 struct shm_link {
@@ -194,8 +194,8 @@ static int send_payload(struct shm_link *shm, const uint8_t *payload, size_t len
     return 0;
 }
 
-static int shm_send_bulk(struct link *link, const void *record, uint32_t size,
-                         const void *payload, size_t length)
+static int shm_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
+                         size_t length)
 {
     struct shm_link *shm = shm_of(link);
     void *room = shm_reserve(link, size);

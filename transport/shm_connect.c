@@ -242,10 +242,8 @@ static int offer_memory(const struct shm_memory *memory, int fd, int watch, uint
 int link_shm_accept(int listener, const uint8_t token[32], struct shm_memory **memory, int watch,
                     int timeout_ms, const struct link_options *options, struct link **out)
 {
-    struct accepting accepting = {.listener = listener,
-                                  .watch = watch,
-                                  .deadline = deadline_in(timeout_ms),
-                                  .token = token};
+    struct accepting accepting = {
+        .listener = listener, .watch = watch, .deadline = deadline_in(timeout_ms), .token = token};
     int fd = await_client(&accepting);
     int r = fd < 0 ? fd : 0;
 

@@ -44,8 +44,8 @@ static bool offer_shm(const struct transport_worker *worker, struct control_offe
     return true;
 }
 
-static int accept_shm(struct transport_worker *worker, const struct control_offer *offer, int64_t deadline,
-                      struct link **out, char *text, size_t room)
+static int accept_shm(struct transport_worker *worker, const struct control_offer *offer,
+                      int64_t deadline, struct link **out, char *text, size_t room)
 {
     int err = link_shm_accept(listener, offer->token, worker->memory, worker->stream->fd,
                               CONNECT_TIMEOUT_MS, &worker->options, out);
@@ -72,7 +72,8 @@ static int connect_shm(struct transport_client *client, struct link **out, char 
                                CONNECT_TIMEOUT_MS, &client->options, out);
 
     if (err)
-        snprintf(text, room, "shared memory of box %s does not map: %s", client->box, strerror(-err));
+        snprintf(text, room, "shared memory of box %s does not map: %s", client->box,
+                 strerror(-err));
     return err;
 }
 

@@ -39,7 +39,7 @@ struct tcp_link {
     struct link base;
     int fd;
     struct tls *tls; // NULL: plain
-    int kick; // event file
+    int kick;        // event file
 
     pthread_mutex_t wire; // who sends on the socket; taken before lock
     uint8_t *leaving;     // under wire
@@ -236,8 +236,8 @@ static void tcp_cancel(struct link *link)
     pthread_mutex_unlock(&tcp_of(link)->lock);
 }
 
-static int tcp_send_bulk(struct link *link, const void *record, uint32_t size,
-                         const void *payload, size_t length)
+static int tcp_send_bulk(struct link *link, const void *record, uint32_t size, const void *payload,
+                         size_t length)
 {
     struct tcp_link *tcp = tcp_of(link);
     uint32_t copy[512];
@@ -439,8 +439,8 @@ static bool tcp_pending(struct link *link)
     struct tcp_link *tcp = tcp_of(link);
     struct pollfd readable = {.fd = tcp->fd, .events = POLLIN};
 
-    return atomic_load_explicit(&tcp->whole, memory_order_relaxed) ||
-           poll(&readable, 1, 0) > 0 || (tcp->tls && tls_pending(tcp->tls));
+    return atomic_load_explicit(&tcp->whole, memory_order_relaxed) || poll(&readable, 1, 0) > 0 ||
+           (tcp->tls && tls_pending(tcp->tls));
 }
 
 static void ring_kick(struct tcp_link *tcp)

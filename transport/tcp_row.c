@@ -14,8 +14,8 @@ static bool offer_tcp(const struct transport_worker *worker, struct control_offe
 }
 
 // Where the data are not to be protected TLS ends, and plain records follow on the same connection.
-static int accept_tcp(struct transport_worker *worker, const struct control_offer *offer, int64_t deadline,
-                      struct link **out, char *text, size_t room)
+static int accept_tcp(struct transport_worker *worker, const struct control_offer *offer,
+                      int64_t deadline, struct link **out, char *text, size_t room)
 {
     struct control_stream *stream = worker->stream;
 
@@ -47,7 +47,8 @@ static int connect_tcp(struct transport_client *client, struct link **out, char 
         err = link_tcp_open(client->stream->fd, tls, &client->options, out);
     if (err) {
         tls_discard(&tls);
-        snprintf(text, room, "cannot use the connection to box %s: %s", client->box, strerror(-err));
+        snprintf(text, room, "cannot use the connection to box %s: %s", client->box,
+                 strerror(-err));
         return err;
     }
     client->stream->fd = -1;

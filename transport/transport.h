@@ -22,7 +22,8 @@ enum transport_failure {
 // the memory has been made, the rest once a client has come.
 struct transport_worker {
     const struct control_setup *setup;
-    struct shm_memory **memory; // of the staging blocks; a link that shares it takes it, and leaves NULL
+    struct shm_memory *
+        *memory; // of the staging blocks; a link that shares it takes it, and leaves NULL
     const struct link_staging *staging;
     const struct control_grant *grant;
     struct control_stream *stream; // the connection over which the session was opened
@@ -31,9 +32,9 @@ struct transport_worker {
 
 // What a client's side works with.
 struct transport_client {
-    const char *box;                 // for messages
+    const char *box;                   // for messages
     const struct control_offer *offer; // the box's; NULL: it makes none
-    const uint8_t *boot_id;          // of the box's kernel
+    const uint8_t *boot_id;            // of the box's kernel
     enum control_protection protection;
     uint64_t session;
     bool forced; // nothing else will do
@@ -54,8 +55,8 @@ struct transport {
     // Fills in *OFFER, whose token is there, for this client. False: there is none for it.
     bool (*offer)(const struct transport_worker *worker, struct control_offer *offer);
     // The client has proposed it: waits until its link stands. TEXT: what there is to say of the link.
-    int (*accept)(struct transport_worker *worker, const struct control_offer *offer, int64_t deadline,
-                  struct link **out, char *text, size_t room);
+    int (*accept)(struct transport_worker *worker, const struct control_offer *offer,
+                  int64_t deadline, struct link **out, char *text, size_t room);
     // Gives up what no link has taken over; also where nothing was ever prepared.
     void (*withdraw)(void);
 

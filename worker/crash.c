@@ -17,10 +17,9 @@ static void report(int number, siginfo_t *info, void *context)
 {
     void *frames[FRAMES];
     char line[160];
-    int length = snprintf(line, sizeof(line),
-                          "rgpu-worker: error: session=%llu signal=%d (%s) address=%p\n",
-                          (unsigned long long)session.id, number, sigdescr_np(number),
-                          info->si_addr);
+    int length =
+        snprintf(line, sizeof(line), "rgpu-worker: error: session=%llu signal=%d (%s) address=%p\n",
+                 (unsigned long long)session.id, number, sigdescr_np(number), info->si_addr);
 
     if (write(STDERR_FILENO, line, (size_t)length) == length)
         backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);

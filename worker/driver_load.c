@@ -12,7 +12,7 @@
 #include "worker_driver.h"
 
 static const char *const needed[] = {
-    "cuInit",          "cuDeviceGetCount",     "cuDeviceGet",       "cuDeviceGetAttribute",
+    "cuInit",          "cuDeviceGetCount",         "cuDeviceGet",          "cuDeviceGetAttribute",
     "cuCtxSetCurrent", "cuDevicePrimaryCtxRetain", "cuMemHostRegister_v2",
 };
 
@@ -33,8 +33,10 @@ int driver_load(const char *path, char *text, size_t room)
         return -ENOENT;
     }
     if (dlsym(library, "rgpu_client_marker")) {
-        snprintf(text, room, "%s is rgpu's client library, not a driver; name the driver's own "
-                 "libcuda.so.1", path);
+        snprintf(text, room,
+                 "%s is rgpu's client library, not a driver; name the driver's own "
+                 "libcuda.so.1",
+                 path);
         return -ELOOP;
     }
     for (size_t i = 0; i < driver_symbol_count; i++) {

@@ -14,19 +14,19 @@
 enum { GPUS_MAX = WIRE_DEVICE_MAX };
 
 struct gpu {
-    bool present;           // what is not is of no concern to this worker
+    bool present; // what is not is of no concern to this worker
     CUdevice handle;
-    CUcontext primary;      // our own reference keeps it warm; NULL: not made yet
-    uint64_t context_cost;  // bytes; 0: not known
-    unsigned retained;      // by the client
-    uint64_t budget;        // bytes; 0: the whole device
-    _Atomic uint64_t used;  // bytes that the session has allocated
-    uint64_t page;          // bytes in which the driver takes memory; 0: not known
+    CUcontext primary;     // our own reference keeps it warm; NULL: not made yet
+    uint64_t context_cost; // bytes; 0: not known
+    unsigned retained;     // by the client
+    uint64_t budget;       // bytes; 0: the whole device
+    _Atomic uint64_t used; // bytes that the session has allocated
+    uint64_t page;         // bytes in which the driver takes memory; 0: not known
 };
 
 struct gpus {
     struct gpu list[GPUS_MAX]; // by the supervisor's ordinal
-    int count;                       // of the list, absent ones among them
+    int count;                 // of the list, absent ones among them
     int driver_version;
 };
 extern struct gpus gpus;

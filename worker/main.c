@@ -180,13 +180,13 @@ static int follow_parent(void)
 
 static const struct program_about about = {
     .name = "rgpu-worker",
-    .usage = "usage: rgpu-worker\n"
-             "Serves one client on a GPU. rgpud starts it, with a socket over which it tells it the rest;\n"
-             "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n",
+    .usage =
+        "usage: rgpu-worker\n"
+        "Serves one client on a GPU. rgpud starts it, with a socket over which it tells it the rest;\n"
+        "started by hand it does nothing. Its settings are those of rgpud.conf: see rgpud(8).\n",
 };
 
-__attribute__((noreturn))
-static void fail_start(int err, struct control_failed *failed)
+__attribute__((noreturn)) static void fail_start(int err, struct control_failed *failed)
 {
     if (!*failed->text)
         snprintf(failed->text, sizeof(failed->text), "%s", strerror(-err));
@@ -213,9 +213,10 @@ static void take_setup(struct control_failed *failed)
         _exit(0);
     if (!err)
         return;
-    snprintf(failed->text, sizeof(failed->text),
-             "what rgpud says first is not understood (%s): rgpud and rgpu-worker must be of one version",
-             strerror(-err));
+    snprintf(
+        failed->text, sizeof(failed->text),
+        "what rgpud says first is not understood (%s): rgpud and rgpu-worker must be of one version",
+        strerror(-err));
     fail_start(err, failed);
 }
 

@@ -26,8 +26,8 @@
 enum {
     MEETING_TIMEOUT_MS = 30000, // for the client to prove itself
     REPORT_INTERVAL_MS = 1000,
-    IDLE_INTERVAL_MS = 5000,   // after a second in which nothing changed
-    FAREWELL_MS = 100,         // for the last words to a client
+    IDLE_INTERVAL_MS = 5000, // after a second in which nothing changed
+    FAREWELL_MS = 100,       // for the last words to a client
     LAST_WORD_MS = 20,
 };
 
@@ -127,8 +127,8 @@ void run_session(int control_fd, struct control_grant *grant, int client_fd)
     session.control = control_fd;
     snprintf(name, sizeof(name), "session=%llu", (unsigned long long)grant->session);
     log_set_thread_context(name);
-    log_info("serving client=\"%s\" devices=%u protection=%s", grant->client,
-             grant->devices_count, control_protection_name(grant->protection));
+    log_info("serving client=\"%s\" devices=%u protection=%s", grant->client, grant->devices_count,
+             control_protection_name(grant->protection));
     int err = session_take_grant(grant);
     if (err)
         session_end(CONTROL_END_REASON_INTERNAL, "the grant cannot be served: %s", strerror(-err));

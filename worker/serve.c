@@ -64,8 +64,8 @@ void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle)
     if (!object && kind == HANDLE_FUNCTION)
         object = handle_find(session.handles, handle, HANDLE_KERNEL);
     if (!object)
-        serve_fail(serve, kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT
-                                                 : CUDA_ERROR_INVALID_HANDLE);
+        serve_fail(serve,
+                   kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE);
     return object;
 }
 
@@ -168,8 +168,8 @@ const char *serve_string(struct serve *serve, const void *at, uint32_t length)
 void serve_reply(struct serve *serve, const void *reply, size_t size)
 {
     if (size > sizeof(serve->fixed)) {
-        log_error("op=%s reply=%zu is longer than a reply may be",
-                  cuda_op_name(serve->request->op), size);
+        log_error("op=%s reply=%zu is longer than a reply may be", cuda_op_name(serve->request->op),
+                  size);
         serve_fail(serve, CUDA_ERROR_UNKNOWN);
         return;
     }
@@ -180,8 +180,8 @@ void serve_reply(struct serve *serve, const void *reply, size_t size)
 void serve_reply_bytes(struct serve *serve, const void *bytes, size_t size)
 {
     if (size > SERVE_BYTES_MAX) {
-        log_error("op=%s bytes=%zu is more than a reply carries",
-                  cuda_op_name(serve->request->op), size);
+        log_error("op=%s bytes=%zu is more than a reply carries", cuda_op_name(serve->request->op),
+                  size);
         serve_fail(serve, CUDA_ERROR_UNKNOWN);
         return;
     }

@@ -27,19 +27,19 @@ struct serve_reader {
 struct serve {
     const struct serve_reader *reader;
     const struct wire_request *request;
-    const uint8_t *end;   // of the record
+    const uint8_t *end; // of the record
     CUresult result;
-    bool reading;         // this thread is the one that reads the link
-    CUcontext current;    // the driver's current context in this thread
-    uint32_t epoch;       // of session.context_epoch when that was so
+    bool reading;      // this thread is the one that reads the link
+    CUcontext current; // the driver's current context in this thread
+    uint32_t epoch;    // of session.context_epoch when that was so
     uint32_t fixed_size, bytes_size;
     uint64_t known_start, known_end; // last range found by serve_device_range
     uint32_t known_epoch;
     uint8_t fixed[SERVE_FIXED_MAX];
-    uint8_t *bytes;       // WIRE_INLINE_MAX + 1024
-    uint8_t *record;      // WIRE_RECORD_MAX
-    uint64_t token;       // of the execution under way (relief.c); 0: none
-    uint8_t *payload;     // heap, of a push block that was read before its turn; else NULL
+    uint8_t *bytes;   // WIRE_INLINE_MAX + 1024
+    uint8_t *record;  // WIRE_RECORD_MAX
+    uint64_t token;   // of the execution under way (relief.c); 0: none
+    uint8_t *payload; // heap, of a push block that was read before its turn; else NULL
 };
 enum { SERVE_BYTES_MAX = WIRE_INLINE_MAX + 4096 };
 
@@ -94,6 +94,6 @@ uint32_t serve_reply_room(const struct serve *serve, uint32_t wanted);
 bool serve_device_range(struct serve *serve, uint64_t address, uint64_t size);
 void serve_forget_children(uint64_t parent);
 uint64_t serve_handle_of(enum handle_kind kind, const void *object); // 0: none
-bool serve_require(struct serve *serve, const void *function); // the driver has that function
+bool serve_require(struct serve *serve, const void *function);       // the driver has that function
 
 #endif

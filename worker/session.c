@@ -125,11 +125,9 @@ int session_take_grant(const struct control_grant *grant)
         session.ordinals[session.device_count++] = (int)ordinal;
     }
     session.handles = handle_table_new(0);
-    session.notes = mmap(NULL, HANDLE_INDEX_LIMIT * sizeof(*session.notes),
-                         PROT_READ | PROT_WRITE,
+    session.notes = mmap(NULL, HANDLE_INDEX_LIMIT * sizeof(*session.notes), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!session.handles || session.notes == MAP_FAILED)
         return -ENOMEM;
     return 0;
 }
-

@@ -20,22 +20,22 @@ struct client_session {
     struct link *link;
     struct handle_table *handles;
     struct handle_note *notes; // by handle_index
-    int ordinals[GPUS_MAX]; // the session's devices
+    int ordinals[GPUS_MAX];    // the session's devices
     unsigned device_count;
-    uint64_t lease_budget;     // bytes of all devices together; 0: none
-    bool budgeted;             // there is that, or one of a device
-    struct ledger *account;    // of the lease on this box; NULL: no other process counts
+    uint64_t lease_budget;  // bytes of all devices together; 0: none
+    bool budgeted;          // there is that, or one of a device
+    struct ledger *account; // of the lease on this box; NULL: no other process counts
     int account_line;
-    bool streams_bytes;        // the link neither shares nor reaches memory
-    bool reaches_memory;       // the link reads and writes the client's memory one-sidedly
+    bool streams_bytes;  // the link neither shares nor reaches memory
+    bool reaches_memory; // the link reads and writes the client's memory one-sidedly
     char transport[16];
     char transport_reason[256];
     _Atomic uint64_t calls;
     _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
-    _Atomic int deferred;      // CUresult of the first async failure not yet told
-    _Atomic uint32_t context_epoch; // changes when a context goes away
-    _Atomic uint32_t memory_epoch;  // changes when device or mapped memory goes away
-    _Atomic bool prints;       // a loaded image may print
+    _Atomic int deferred;                        // CUresult of the first async failure not yet told
+    _Atomic uint32_t context_epoch;              // changes when a context goes away
+    _Atomic uint32_t memory_epoch;               // changes when device or mapped memory goes away
+    _Atomic bool prints;                         // a loaded image may print
 };
 extern struct client_session session;
 

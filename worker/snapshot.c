@@ -30,9 +30,8 @@ static void describe_luid(CUdevice device, struct wire_device *row)
     char luid[8] = {0};
     unsigned mask = 0;
 
-    row->luid_result = driver.cuDeviceGetLuid
-                           ? (int32_t)driver.cuDeviceGetLuid(luid, &mask, device)
-                           : CUDA_ERROR_NOT_SUPPORTED;
+    row->luid_result = driver.cuDeviceGetLuid ? (int32_t)driver.cuDeviceGetLuid(luid, &mask, device)
+                                              : CUDA_ERROR_NOT_SUPPORTED;
     memcpy(row->luid, luid, sizeof(row->luid));
     row->luid_mask = mask;
 }
@@ -85,8 +84,9 @@ static void describe_peer(int from, int to, struct wire_peer *peer)
         driver.cuDeviceCanAccessPeer(&peer->can_access, a, b);
     for (int i = 0; i < 8; i++)
         peer->results[i] = driver.cuDeviceGetP2PAttribute && from != to
-                               ? (int32_t)driver.cuDeviceGetP2PAttribute(
-                                     &peer->attributes[i], (CUdevice_P2PAttribute)i, a, b)
+                               ? (int32_t)driver.cuDeviceGetP2PAttribute(&peer->attributes[i],
+                                                                         (CUdevice_P2PAttribute)i,
+                                                                         a, b)
                                : CUDA_ERROR_INVALID_DEVICE;
 }
 
@@ -114,7 +114,8 @@ void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
 
     if (!snapshot)
         return NULL;
-    *snapshot = (struct wire_snapshot){.version = CALL_PROTOCOL_VERSION, .devices = count,
+    *snapshot = (struct wire_snapshot){.version = CALL_PROTOCOL_VERSION,
+                                       .devices = count,
                                        .driver_version = gpus.driver_version};
     struct wire_device *device = (struct wire_device *)(snapshot + 1);
     struct wire_peer *peer = (struct wire_peer *)(device + count);

@@ -152,7 +152,8 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
                                          .block_count = pinned.staging->block_count};
     int done = send_welcome(deadline);
     while (!done) {
-        struct pollfd fds[] = {{.fd = stream->fd, .events = POLLIN}, {.fd = control, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = stream->fd, .events = POLLIN},
+                               {.fd = control, .events = POLLIN}};
         int64_t left = deadline - control_now_ms();
         int n = left > 0 ? poll(fds, 2, (int)left) : 0;
         if (n < 0 && errno != EINTR)

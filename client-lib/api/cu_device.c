@@ -15,7 +15,7 @@
         return ready_; \
     const struct wire_device *device = session_device(number); \
     if (!(device)) \
-        return CUDA_ERROR_INVALID_DEVICE
+    return CUDA_ERROR_INVALID_DEVICE
 
 CUresult cuDeviceGetCount(int *count)
 {
@@ -150,12 +150,10 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct box_sess
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-        return true;
+    case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: return true;
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // of a GPU in the same host only
         return !session->memory->maps_page_locked;
-    default:
-        return false;
+    default: return false;
     }
 }
 

@@ -15,8 +15,8 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cu
     return proc_address_get(symbol, pfn, cudaVersion, flags, symbolStatus);
 }
 
-CUresult cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int cudaVersion,
-                                  cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
+CUresult cuGetProcAddress_v2_ptsz(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *symbolStatus)
 {
     return proc_address_get(symbol, pfn, cudaVersion,
                             flags ? flags : CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
@@ -33,8 +33,7 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
     return export_table_get(ppExportTable, pExportTableId);
 }
 
-CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room,
-                                       size_t *count)
+CUresult export_table_processor_groups(uint8_t *groups, uint8_t *places, size_t room, size_t *count)
 {
     uint8_t both[2 * WIRE_PAIRS_MAX];
     size_t size = 0;

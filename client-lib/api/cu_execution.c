@@ -15,15 +15,22 @@ static CUresult launch(CUfunction f, const CUlaunchConfig *config, void **parame
 {
     if (!config)
         return CUDA_ERROR_INVALID_VALUE;
-    struct launch request = {config, per_thread ? stream_per_thread(config->hStream) : config->hStream,
-                             f, parameters, extra, flags};
+    struct launch request = {
+        config, per_thread ? stream_per_thread(config->hStream) : config->hStream,
+        f,      parameters,
+        extra,  flags};
     return kernel_launch(&request);
 }
 
 #define CONFIG \
-    (&(CUlaunchConfig){.gridDimX = gridDimX, .gridDimY = gridDimY, .gridDimZ = gridDimZ, \
-                       .blockDimX = blockDimX, .blockDimY = blockDimY, .blockDimZ = blockDimZ, \
-                       .sharedMemBytes = sharedMemBytes, .hStream = hStream})
+    (&(CUlaunchConfig){.gridDimX = gridDimX, \
+                       .gridDimY = gridDimY, \
+                       .gridDimZ = gridDimZ, \
+                       .blockDimX = blockDimX, \
+                       .blockDimY = blockDimY, \
+                       .blockDimZ = blockDimZ, \
+                       .sharedMemBytes = sharedMemBytes, \
+                       .hStream = hStream})
 
 CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
                         unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,

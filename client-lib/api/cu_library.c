@@ -43,7 +43,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
                            unsigned int numLibraryOptions)
 {
-    struct options options = {jitOptions, jitOptionsValues, numJitOptions,
+    struct options options = {jitOptions,     jitOptionsValues,    numJitOptions,
                               libraryOptions, libraryOptionValues, numLibraryOptions};
     return load(library, code, &options);
 }
@@ -53,7 +53,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                CUlibraryOption *libraryOptions, void **libraryOptionValues,
                                unsigned int numLibraryOptions)
 {
-    struct options options = {jitOptions, jitOptionsValues, numJitOptions,
+    struct options options = {jitOptions,     jitOptionsValues,    numJitOptions,
                               libraryOptions, libraryOptionValues, numLibraryOptions};
     SCOPED_FREE void *data = NULL;
     size_t size;

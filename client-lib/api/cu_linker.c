@@ -31,8 +31,8 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_
     return linker_add(state, type, data, size, numOptions, options, optionValues);
 }
 
-static CUresult add_file(CUlinkState state, CUjitInputType type, const char *path, unsigned int count,
-                         CUjit_option *options, void **values)
+static CUresult add_file(CUlinkState state, CUjitInputType type, const char *path,
+                         unsigned int count, CUjit_option *options, void **values)
 {
     SCOPED_FREE void *data = NULL;
     size_t size;

@@ -14,8 +14,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
                             unsigned int ElementSizeBytes)
 {
-    return pPitch ? device_memory_allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
-                  : CUDA_ERROR_INVALID_VALUE;
+    return pPitch
+               ? device_memory_allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes)
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr dptr)

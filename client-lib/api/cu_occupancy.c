@@ -8,8 +8,8 @@
 // The largest number of resident threads per multiprocessor over all block sizes, which are tried
 // from the largest down in steps of a warp.
 static CUresult best_block_size(int *minGridSize, int *blockSize, CUfunction func,
-                                CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
-                                int blockSizeLimit, unsigned int flags)
+                                CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                size_t dynamicSMemSize, int blockSizeLimit, unsigned int flags)
 {
     struct object *context;
     CUresult result = thread_context_object(&context);
@@ -55,16 +55,16 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
                                                    size_t dynamicSMemSize, int blockSizeLimit,
                                                    unsigned int flags)
 {
-    return best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize,
-                           blockSizeLimit, flags);
+    return best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
+                           dynamicSMemSize, blockSizeLimit, flags);
 }
 
 CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
                                           CUoccupancyB2DSize blockSizeToDynamicSMemSize,
                                           size_t dynamicSMemSize, int blockSizeLimit)
 {
-    return best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize,
-                           blockSizeLimit, CU_OCCUPANCY_DEFAULT);
+    return best_block_size(minGridSize, blockSize, func, blockSizeToDynamicSMemSize,
+                           dynamicSMemSize, blockSizeLimit, CU_OCCUPANCY_DEFAULT);
 }
 
 static CUresult cluster(int *answer, CUfunction func, const CUlaunchConfig *c, bool want_size)
@@ -73,8 +73,8 @@ static CUresult cluster(int *answer, CUfunction func, const CUlaunchConfig *c, b
     if (!answer || !c || c->numAttrs > WIRE_LAUNCH_ATTRIBUTES_MAX || (c->numAttrs && !c->attrs))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned int i = 0; i < c->numAttrs; i++)
-        attributes[i] = (struct wire_launch_attribute){(int32_t)c->attrs[i].id, 0,
-                                                       c->attrs[i].value};
+        attributes[i] =
+            (struct wire_launch_attribute){(int32_t)c->attrs[i].id, 0, c->attrs[i].value};
     return remote_cluster_occupancy(func, want_size, c->gridDimX, c->gridDimY, c->gridDimZ,
                                     c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes,
                                     c->hStream, c->numAttrs, attributes,

@@ -17,7 +17,8 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStre
 
 static CUresult from_pool(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream stream)
 {
-    return pool ? device_memory_allocate_async(dptr, bytesize, pool, stream) : CUDA_ERROR_INVALID_VALUE;
+    return pool ? device_memory_allocate_async(dptr, bytesize, pool, stream)
+                : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,

@@ -129,8 +129,8 @@ CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int F
     return wait_event(hStream, hEvent, Flags, true);
 }
 
-static CUresult add_callback(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags,
-                             bool per_thread)
+static CUresult add_callback(CUstream stream, CUstreamCallback callback, void *data,
+                             unsigned int flags, bool per_thread)
 {
     return !callback || flags ? CUDA_ERROR_INVALID_VALUE
                               : host_function_launch(stream, per_thread, NULL, callback, data);
@@ -160,8 +160,14 @@ CUresult cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, v
             *value = (answer); \
         return result; \
     } \
-    CUresult name(CUstream hStream, type *value) { return name##_answer(hStream, false, value); } \
-    CUresult name##_ptsz(CUstream hStream, type *value) { return name##_answer(hStream, true, value); }
+    CUresult name(CUstream hStream, type *value) \
+    { \
+        return name##_answer(hStream, false, value); \
+    } \
+    CUresult name##_ptsz(CUstream hStream, type *value) \
+    { \
+        return name##_answer(hStream, true, value); \
+    }
 
 STREAM_QUESTION(cuStreamGetPriority, int, found.stream ? found.stream->stream.priority : 0)
 STREAM_QUESTION(cuStreamGetFlags, unsigned int, found.stream ? found.stream->stream.flags : 0)
@@ -172,7 +178,8 @@ STREAM_QUESTION(cuStreamGetCtx, CUcontext, (CUcontext)(uintptr_t)found.context->
 // Nothing is ever captured: graphs are not carried.
 STREAM_QUESTION(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
 
-static CUresult get_ctx_v2(CUstream hStream, bool per_thread, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+static CUresult get_ctx_v2(CUstream hStream, bool per_thread, CUcontext *pCtx,
+                           CUgreenCtx *pGreenCtx)
 {
     CUresult result = cuStreamGetCtx_answer(hStream, per_thread, pCtx);
     if (result == CUDA_SUCCESS && pGreenCtx)

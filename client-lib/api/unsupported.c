@@ -7,7 +7,9 @@
 
 CUresult unsupported_call(const char *name, atomic_flag *named)
 {
-    tell_once("%s is not supported on remote GPUs, and was refused; RGPU_LOG=warn names all such calls", name);
+    tell_once(
+        "%s is not supported on remote GPUs, and was refused; RGPU_LOG=warn names all such calls",
+        name);
     if (!atomic_flag_test_and_set(named))
         log_warn("call not supported name=%s", name);
     return CUDA_ERROR_NOT_SUPPORTED;

@@ -23,22 +23,23 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
 CUresult copy_2d(const CUDA_MEMCPY2D *copy, CUstream stream, bool wait);
 CUresult copy_3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool wait);
 // Between devices. SERIAL: with all work of both contexts, as the calls without Async are.
-CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size,
-                   CUstream stream, bool serial);
+CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+                   size_t size, CUstream stream, bool serial);
 CUresult copy_peer_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool serial);
 
 // Copies of one stretch of memory. STREAM is one that copy_begin has resolved, in the current context.
-CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
-                             CUstream stream, bool wait);
+CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
+                             size_t size, CUstream stream, bool wait);
 CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                              CUstream stream, bool wait);
 
 // The name under which the box knows SIZE bytes of host memory; false: it does not map them.
-bool copy_shared_name(const struct box_session *session, const void *host, size_t size, uint64_t *name);
+bool copy_shared_name(const struct box_session *session, const void *host, size_t size,
+                      uint64_t *name);
 
 // Through staging blocks (staged.c).
-CUresult staged_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
-                          CUstream stream);
+CUresult staged_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
+                          size_t size, CUstream stream);
 CUresult staged_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                             CUstream stream, bool wait);
 // Rows of WIDTH bytes (staged_rows.c), at most WIRE_INLINE_MAX, packed in the blocks: HEIGHT to a plane, DEPTH planes.
@@ -51,8 +52,8 @@ struct staged_rows {
 };
 CUresult staged_rect(struct box_session *session, const struct staged_rows *rows, CUstream stream);
 // Over the link's byte stream (streamed.c).
-CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
-                            CUstream stream);
+CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
+                            size_t size, CUstream stream);
 CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *src, size_t size);
 CUresult streamed_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                               CUstream stream, bool wait);

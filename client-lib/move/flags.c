@@ -20,7 +20,8 @@ enum {
 // Where the box writes the flags over a network nothing wakes a waiter, and to ask the box would be to
 // wait for all that the stream has been given, with nothing on its way meanwhile. So this sleeps for
 // most of the time that SIZE bytes usually take, and then looks often. False: it takes far longer.
-static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size)
+static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t value,
+                          uint32_t size)
 {
     _Atomic uint32_t *us_per_mib = &session->blocks->us_per_mib;
     uint64_t usual = atomic_load(us_per_mib), expected = usual * size >> 20, waited = 0;
@@ -47,8 +48,8 @@ static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t 
     return true;
 }
 
-static CUresult await_flag(struct box_session *session, uint32_t index, uint32_t value, uint32_t size,
-                           CUstream stream)
+static CUresult await_flag(struct box_session *session, uint32_t index, uint32_t value,
+                           uint32_t size, CUstream stream)
 {
     uint64_t until = 0;
     for (unsigned int spins = 0; !flag_reached(session, index, value); spins++) {

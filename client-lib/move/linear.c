@@ -11,7 +11,8 @@
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
 
-bool copy_shared_name(const struct box_session *session, const void *host, size_t size, uint64_t *name)
+bool copy_shared_name(const struct box_session *session, const void *host, size_t size,
+                      uint64_t *name)
 {
     struct allocation found;
     uint64_t address = (uintptr_t)host;
@@ -43,8 +44,8 @@ static CUresult send_now(struct box_session *session, CUdeviceptr dst, const voi
     return result == CUDA_SUCCESS && wait ? copy_fence(session, stream) : result;
 }
 
-CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
-                             CUstream stream, bool wait)
+CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
+                             size_t size, CUstream stream, bool wait)
 {
     uint64_t name;
     CUresult result = CUDA_SUCCESS;

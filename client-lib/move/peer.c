@@ -63,9 +63,9 @@ static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
         return result;
     struct rect_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
     struct corner source = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-                            c->srcY, c->srcZ, c->srcPitch, c->srcHeight};
+                            c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
     struct corner target = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-                            c->dstY, c->dstZ, c->dstPitch, c->dstHeight};
+                            c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
     if (!copy.width || !copy.height || !copy.depth)
         return CUDA_SUCCESS;
     if ((result = rect_side(&source, &copy, &copy.from)) != CUDA_SUCCESS ||
@@ -83,11 +83,9 @@ static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     result = copy_fence(session, resolved);
     for (size_t z = 0; z < copy.depth && result == CUDA_SUCCESS; z++)
         for (size_t y = 0; y < copy.height && result == CUDA_SUCCESS; y++)
-            result = copy_between_boxes(to, copy.to.address + z * copy.to.slice + y * copy.to.pitch,
-                                        from,
-                                        copy.from.address + z * copy.from.slice +
-                                            y * copy.from.pitch,
-                                        copy.width);
+            result = copy_between_boxes(
+                to, copy.to.address + z * copy.to.slice + y * copy.to.pitch, from,
+                copy.from.address + z * copy.from.slice + y * copy.from.pitch, copy.width);
     return result;
 }
 
@@ -111,12 +109,18 @@ CUresult copy_peer_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool seri
 }
 
 CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
-                          size_t size, CUstream stream, bool serial)
+                   size_t size, CUstream stream, bool serial)
 {
     CUDA_MEMCPY3D_PEER copy = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src, .srcContext = src_ctx,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst, .dstContext = dst_ctx,
-        .WidthInBytes = size, .Height = 1, .Depth = 1,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = src,
+        .srcContext = src_ctx,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = dst,
+        .dstContext = dst_ctx,
+        .WidthInBytes = size,
+        .Height = 1,
+        .Depth = 1,
     };
     return copy_peer_3d(&copy, stream, serial);
 }

@@ -153,10 +153,12 @@ static bool is_one_request(const struct box_session *session, const struct rect_
 }
 
 // What is packed here is read now; page-locked memory is to be read when the stream is there.
-static CUresult await_source(struct box_session *session, const struct rect_copy *copy, CUstream stream)
+static CUresult await_source(struct box_session *session, const struct rect_copy *copy,
+                             CUstream stream)
 {
     struct allocation found;
-    bool written = session->memory->reaches_page_locked || session_expecting(session) || staging_owed(session);
+    bool written = session->memory->reaches_page_locked || session_expecting(session) ||
+                   staging_owed(session);
     if (!written || copy->from.device || !memory_find(copy->from.address, &found) || !found.host)
         return CUDA_SUCCESS;
     return copy_fence(session, stream);
@@ -183,8 +185,8 @@ static CUresult copy_through_blocks(struct box_session *session, const struct re
     return result == CUDA_SUCCESS && wait && rows.to_device ? copy_fence(session, stream) : result;
 }
 
-static CUresult copy_rows(struct box_session *session, const struct rect_copy *copy, CUstream stream,
-                          bool wait)
+static CUresult copy_rows(struct box_session *session, const struct rect_copy *copy,
+                          CUstream stream, bool wait)
 {
     CUresult result = copy->width <= WIRE_INLINE_MAX ? await_source(session, copy, stream)
                                                      : CUDA_SUCCESS;
@@ -202,7 +204,8 @@ static CUresult copy_rows(struct box_session *session, const struct rect_copy *c
     return result;
 }
 
-static CUresult copy_on_host(struct box_session *session, const struct rect_copy *copy, CUstream stream)
+static CUresult copy_on_host(struct box_session *session, const struct rect_copy *copy,
+                             CUstream stream)
 {
     CUresult result = copy_fence(session, stream);
     for (size_t plane = 0; plane < copy->depth && result == CUDA_SUCCESS; plane++)
@@ -215,8 +218,8 @@ static CUresult copy_on_host(struct box_session *session, const struct rect_copy
     return result;
 }
 
-static CUresult copy_rect(struct rect_copy *copy, const struct corner *from, const struct corner *to,
-                         CUstream stream, bool wait)
+static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
+                          const struct corner *to, CUstream stream, bool wait)
 {
     struct box_session *session;
     CUresult result = copy_begin(stream, &session, &stream);
@@ -246,9 +249,9 @@ CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool wait)
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
     struct corner from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-                          c->srcY, c->srcZ, c->srcPitch, c->srcHeight};
+                          c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
     struct corner to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-                        c->dstY, c->dstZ, c->dstPitch, c->dstHeight};
+                        c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
     struct rect_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
     return copy_rect(&copy, &from, &to, stream, wait);
 }
@@ -258,9 +261,9 @@ CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool wait)
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
     struct corner from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-                          c->srcY, 0, c->srcPitch, 0};
+                          c->srcY,          0,          c->srcPitch,  0};
     struct corner to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-                        c->dstY, 0, c->dstPitch, 0};
+                        c->dstY,          0,          c->dstPitch,  0};
     struct rect_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = 1};
     return copy_rect(&copy, &from, &to, stream, wait);
 }

@@ -157,11 +157,11 @@ static void run(struct staged_copy *copy, void (*work)(void *))
         work(copy);
 }
 
-CUresult staged_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
-                          CUstream stream)
+CUresult staged_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
+                          size_t size, CUstream stream)
 {
-    struct staged_copy copy = {.session = session, .device = dst, .host = (uint8_t *)src,
-                               .size = size, .stream = stream};
+    struct staged_copy copy = {
+        .session = session, .device = dst, .host = (uint8_t *)src, .size = size, .stream = stream};
     run(&copy, chunks_to_device);
     return (CUresult)copy.result;
 }
@@ -180,8 +180,8 @@ static CUresult owe(struct staged_copy *copy)
 CUresult staged_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                             CUstream stream, bool wait)
 {
-    struct staged_copy copy = {.session = session, .device = src, .host = dst, .size = size,
-                               .stream = stream};
+    struct staged_copy copy = {
+        .session = session, .device = src, .host = dst, .size = size, .stream = stream};
     if (!wait)
         return owe(&copy);
     run(&copy, chunks_from_device);

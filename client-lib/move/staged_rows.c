@@ -61,7 +61,8 @@ static CUresult ask_for_rows(struct box_session *session, const struct staged_ro
                          chunk->row * rows->device_pitch;
     size_t height = chunk->planes > 1 ? rows->device_slice / rows->device_pitch : chunk->count;
     size_t bytes = rows->width * chunk->count * chunk->planes;
-    CUDA_MEMCPY3D copy = {.WidthInBytes = rows->width, .Height = chunk->count,
+    CUDA_MEMCPY3D copy = {.WidthInBytes = rows->width,
+                          .Height = chunk->count,
                           .Depth = chunk->planes};
     if (rows->to_device) {
         copy.srcMemoryType = CU_MEMORYTYPE_HOST;
@@ -87,7 +88,7 @@ static CUresult ask_for_rows(struct box_session *session, const struct staged_ro
 }
 
 static CUresult rect_to_device(struct box_session *session, const struct staged_rows *rows,
-                              CUstream stream)
+                               CUstream stream)
 {
     struct row_cursor cursor = {.rows = rows};
     struct row_chunk chunk;
@@ -107,7 +108,7 @@ static CUresult rect_to_device(struct box_session *session, const struct staged_
 }
 
 static CUresult rect_from_device(struct box_session *session, const struct staged_rows *rows,
-                                CUstream stream)
+                                 CUstream stream)
 {
     struct row_cursor cursor = {.rows = rows};
     struct row_chunk chunks[BLOCKS_IN_FLIGHT], *chunk;

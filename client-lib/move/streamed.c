@@ -40,8 +40,8 @@ CUresult streamed_blocks(struct box_session *session, uint32_t job, const void *
     return result;
 }
 
-CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const void *src, size_t size,
-                            CUstream stream)
+CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
+                            size_t size, CUstream stream)
 {
     SCOPED_LOCK(&session->pushing);
     uint32_t job = session_new_job(session);

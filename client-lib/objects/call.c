@@ -151,8 +151,8 @@ uint64_t call_mint(struct call *call, enum handle_kind kind)
         call->result = no_session(call);
         return 0;
     }
-    struct object *object = object_new(kind, call->session,
-                                       call->context ? call->context->handle : 0);
+    struct object *object =
+        object_new(kind, call->session, call->context ? call->context->handle : 0);
     if (!object) {
         call->result = CUDA_ERROR_OUT_OF_MEMORY;
         return 0;
@@ -175,8 +175,9 @@ void *call_reserve(struct call *call, size_t size)
         call->result = no_session(call);
         return NULL;
     }
-    call->record = session_reserve(call->session, call->op, call->context ? call->context->ctx.wire : 0,
-                                   size, &call->result);
+    call->record = session_reserve(call->session, call->op,
+                                   call->context ? call->context->ctx.wire : 0, size,
+                                   &call->result);
     return call->record ? call->record + 1 : NULL;
 }
 
@@ -195,10 +196,8 @@ static bool is_sticky(CUresult result)
     case CUDA_ERROR_MISALIGNED_ADDRESS:
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
-        return true;
-    default:
-        return false;
+    case CUDA_ERROR_LAUNCH_FAILED: return true;
+    default: return false;
     }
 }
 
@@ -241,8 +240,7 @@ CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *byte
                          size_t *used)
 {
     struct box_session *session = call->session;
-    struct waiter waiter = {.reply = reply, .reply_size = size, .bytes = bytes,
-                            .bytes_room = room};
+    struct waiter waiter = {.reply = reply, .reply_size = size, .bytes = bytes, .bytes_room = room};
     uint64_t began = watch_begin();
     bool asked = session_ask(session, call->record, &waiter);
     watch_wait_end(cuda_op_waits_for_gpu(call->op) ? WATCH_WAIT_GPU : WATCH_WAIT_ANSWER, began);

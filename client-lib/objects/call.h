@@ -19,10 +19,10 @@
 struct call {
     CUresult result;
     uint16_t op;
-    bool stale; // the thread's current context has been destroyed
-    bool bound; // an argument has said which session it is
+    bool stale;                  // the thread's current context has been destroyed
+    bool bound;                  // an argument has said which session it is
     struct box_session *session; // of the current context until a handle or device says otherwise
-    struct object *context; // NULL: none, or none in that session
+    struct object *context;      // NULL: none, or none in that session
     struct wire_request *record; // reserved; NULL before and after
 };
 

@@ -38,12 +38,11 @@ static bool running;
 
 static void fail_context(const struct crossing *crossing)
 {
-    struct object *context =
-        object_find(HANDLE_CONTEXT, (void *)(uintptr_t)crossing->context);
+    struct object *context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)crossing->context);
     int fine = 0;
     log_error("a stream waits for an event that will not come; its context fails box=%s "
-              "event_box=%s result=%d", crossing->to->box, crossing->from->box,
-              (int)crossing->result);
+              "event_box=%s result=%d",
+              crossing->to->box, crossing->from->box, (int)crossing->result);
     if (context)
         atomic_compare_exchange_strong(&context->ctx.sticky, &fine, (int)crossing->result);
 }
@@ -124,8 +123,11 @@ static struct crossing *begin(struct box_session *from, const struct object *con
     do {
         last_number++;
     } while (!last_number || *find(last_number));
-    *crossing = (struct crossing){.number = last_number, .from = from, .to = context->session,
-                                  .context = context->handle, .next = waiting};
+    *crossing = (struct crossing){.number = last_number,
+                                  .from = from,
+                                  .to = context->session,
+                                  .context = context->handle,
+                                  .next = waiting};
     waiting = crossing;
     return crossing;
 }
@@ -159,8 +161,7 @@ CUresult crossing_wait(CUstream stream, const struct object *context, const stru
         return CUDA_ERROR_OUT_OF_MEMORY;
     uint32_t number = crossing->number;
     session_expect(from, 1);
-    CUresult result =
-        remote_event_watch(number, (CUevent)(uintptr_t)event->handle, &reached);
+    CUresult result = remote_event_watch(number, (CUevent)(uintptr_t)event->handle, &reached);
     if (result != CUDA_SUCCESS || reached) {
         session_expect(from, -1);
         forget(number);

@@ -15,8 +15,11 @@ enum { CLASH_RETRIES = 16 };
 
 static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool)
 {
-    struct allocation allocation = {.base = base, .size = size, .session = context->session,
-                                    .context = context->handle, .device = context->ctx.device,
+    struct allocation allocation = {.base = base,
+                                    .size = size,
+                                    .session = context->session,
+                                    .context = context->handle,
+                                    .device = context->ctx.device,
                                     .pool = pool};
     return memory_add(&allocation);
 }
@@ -65,9 +68,10 @@ static CUresult allocate(struct request *request, CUdeviceptr *dptr)
     while (clashes)
         request->release(request, clashing[--clashes]);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && context->session->budgeted)
-        tell_once("an allocation of %zu bytes does not fit into the lease's share of GPU memory on box %s: ask "
-                  "for a larger share (srun --rgpu-mem, rgpuctl run --mem) or for a whole GPU",
-                  request->size, context->session->box);
+        tell_once(
+            "an allocation of %zu bytes does not fit into the lease's share of GPU memory on box %s: ask "
+            "for a larger share (srun --rgpu-mem, rgpuctl run --mem) or for a whole GPU",
+            request->size, context->session->box);
     return result;
 }
 
@@ -109,8 +113,7 @@ CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t wi
 static CUresult allocate_async(struct request *request, CUdeviceptr *dptr)
 {
     if (request->pool)
-        return remote_cuMemAllocFromPoolAsync(dptr, request->size, request->pool,
-                                              request->stream);
+        return remote_cuMemAllocFromPoolAsync(dptr, request->size, request->pool, request->stream);
     return remote_cuMemAllocAsync(dptr, request->size, request->stream);
 }
 
@@ -119,7 +122,8 @@ static CUresult release_async(struct request *request, CUdeviceptr dptr)
     return remote_cuMemFreeAsync(dptr, request->stream);
 }
 
-CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream stream)
+CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
+                                      CUstream stream)
 {
     struct request request = {allocate_async, release_async, .size = size, .pool = pool,
                               .stream = stream};
@@ -130,7 +134,8 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
 // address.
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
-    return memory_find(dptr, gone) && !gone->host && gone->base == dptr && memory_remove(dptr, gone);
+    return memory_find(dptr, gone) && !gone->host && gone->base == dptr &&
+           memory_remove(dptr, gone);
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)

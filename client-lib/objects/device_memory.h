@@ -12,7 +12,8 @@ CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
 CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
                                      unsigned int element);
 // In the order of a stream. POOL: NULL for the device's current one.
-CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream stream);
+CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
+                                      CUstream stream);
 CUresult device_memory_free(CUdeviceptr dptr);
 CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream);
 

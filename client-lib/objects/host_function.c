@@ -133,8 +133,11 @@ CUresult host_function_launch(CUstream stream, bool per_thread, CUhostFn functio
     struct host_function *asked = malloc(sizeof(*asked));
     if (!asked)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *asked = (struct host_function){.function = function, .callback = callback, .data = data,
-                                    .stream = stream, .session = call.session};
+    *asked = (struct host_function){.function = function,
+                                    .callback = callback,
+                                    .data = data,
+                                    .stream = stream,
+                                    .session = call.session};
     uint64_t token = enter(asked);
     if (!token) {
         free(asked);
@@ -147,7 +150,8 @@ CUresult host_function_launch(CUstream stream, bool per_thread, CUhostFn functio
         forget(token);
         return call.result;
     }
-    *args = (struct args_host_function){.token = token, .stream = wire,
+    *args = (struct args_host_function){.token = token,
+                                        .stream = wire,
                                         .is_callback = callback != NULL};
     return call_post(&call);
 }

@@ -66,12 +66,8 @@ CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *optio
         uint64_t value = (uintptr_t)values[i];
         void **slot = (void **)&values[i];
         switch ((int)options[i]) {
-        case CU_JIT_INFO_LOG_BUFFER:
-            jit->info.buffer = values[i];
-            continue;
-        case CU_JIT_ERROR_LOG_BUFFER:
-            jit->error.buffer = values[i];
-            continue;
+        case CU_JIT_INFO_LOG_BUFFER: jit->info.buffer = values[i]; continue;
+        case CU_JIT_ERROR_LOG_BUFFER: jit->error.buffer = values[i]; continue;
         case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
             jit->info.size = (uint32_t)value;
             jit->info.used = slot;
@@ -80,12 +76,8 @@ CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *optio
             jit->error.size = (uint32_t)value;
             jit->error.used = slot;
             continue;
-        case CU_JIT_WALL_TIME:
-            jit->wall_time = slot;
-            break;
-        case CU_JIT_THREADS_PER_BLOCK:
-            jit->threads_per_block = slot;
-            break;
+        case CU_JIT_WALL_TIME: jit->wall_time = slot; break;
+        case CU_JIT_THREADS_PER_BLOCK: jit->threads_per_block = slot; break;
         case CU_JIT_GLOBAL_SYMBOL_NAMES:
         case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
         case CU_JIT_REFERENCED_KERNEL_NAMES:
@@ -93,8 +85,7 @@ CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *optio
             if (values[i])
                 return CUDA_ERROR_NOT_SUPPORTED;
             continue;
-        default:
-            break;
+        default: break;
         }
         CUresult result = add(jit, (uint32_t)options[i], 0, value);
         if (result != CUDA_SUCCESS)
@@ -112,8 +103,7 @@ CUresult jit_add_library_options(struct jit *jit, unsigned int count,
         // A table of host functions is for code compiled for host and device together.
         if (options[i] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE)
             continue;
-        CUresult result = add(jit, (uint32_t)options[i], 1,
-                              values ? (uintptr_t)values[i] : 0);
+        CUresult result = add(jit, (uint32_t)options[i], 1, values ? (uintptr_t)values[i] : 0);
         if (result != CUDA_SUCCESS)
             return result;
     }

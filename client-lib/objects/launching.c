@@ -51,8 +51,7 @@ static CUresult check_shape(const struct launch *launch, const struct parameter_
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t threads = (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
     if (threads > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] ||
-        c->sharedMemBytes >
-            (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN])
+        c->sharedMemBytes > (uint32_t)limit[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN])
         return CUDA_ERROR_INVALID_VALUE;
     return threads > (uint32_t)layout->max_threads ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
                                                    : CUDA_SUCCESS;
@@ -96,8 +95,7 @@ static size_t attribute_size(CUlaunchAttributeID id)
     switch (id) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-        return 0;
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: return 0;
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -105,17 +103,13 @@ static size_t attribute_size(CUlaunchAttributeID id)
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-        return sizeof(int);
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return sizeof(int);
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-        return 3 * sizeof(unsigned int);
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-        return sizeof(CUlaunchMemSyncDomainMap);
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: return 3 * sizeof(unsigned int);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: return sizeof(CUlaunchMemSyncDomainMap);
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-    case CU_LAUNCH_ATTRIBUTE_MAX:
-        break;
+    case CU_LAUNCH_ATTRIBUTE_MAX: break;
     }
     return sizeof(CUlaunchAttributeValue);
 }
@@ -219,11 +213,18 @@ CUresult kernel_launch(const struct launch *launch)
     if (!args)
         return call.result;
     *args = (struct args_launch){
-        .function = function, .stream = stream,
-        .grid_x = c->gridDimX, .grid_y = c->gridDimY, .grid_z = c->gridDimZ,
-        .block_x = c->blockDimX, .block_y = c->blockDimY, .block_z = c->blockDimZ,
-        .shared_bytes = c->sharedMemBytes, .flags = launch->flags,
-        .attribute_count = c->numAttrs, .bytes = (uint32_t)(attributes + layout->bytes),
+        .function = function,
+        .stream = stream,
+        .grid_x = c->gridDimX,
+        .grid_y = c->gridDimY,
+        .grid_z = c->gridDimZ,
+        .block_x = c->blockDimX,
+        .block_y = c->blockDimY,
+        .block_z = c->blockDimZ,
+        .shared_bytes = c->sharedMemBytes,
+        .flags = launch->flags,
+        .attribute_count = c->numAttrs,
+        .bytes = (uint32_t)(attributes + layout->bytes),
     };
     struct wire_launch_attribute *attribute = (void *)(args + 1);
     for (unsigned int i = 0; i < c->numAttrs; i++, attribute++) {
@@ -240,9 +241,9 @@ CUresult kernel_launch(const struct launch *launch)
     uint64_t mark = attributes_mark(c);
     bool much = c->sharedMemBytes >
                 atomic_load_explicit(&layout->shared_allowed, memory_order_relaxed);
-    bool strange = mark && (mark != atomic_load_explicit(&layout->attributes_allowed,
-                                                         memory_order_relaxed) ||
-                            grid_in_doubt(c));
+    bool strange =
+        mark && (mark != atomic_load_explicit(&layout->attributes_allowed, memory_order_relaxed) ||
+                 grid_in_doubt(c));
     if (!much && !strange && !(launch->flags & WIRE_LAUNCH_COOPERATIVE))
         return call_post(&call);
     result = call_wait(&call, NULL, 0);

@@ -52,7 +52,8 @@ static CUresult visit_session(struct box_session *session, struct visit *visit)
 {
     struct object *current;
     visit->pushed = false;
-    if (thread_context_object(&current) == CUDA_SUCCESS && (!session || current->session == session))
+    if (thread_context_object(&current) == CUDA_SUCCESS &&
+        (!session || current->session == session))
         return CUDA_SUCCESS;
     CUcontext context;
     CUdevice device = session ? session->first_device : 0;
@@ -80,8 +81,8 @@ static CUresult load(CUlibrary *library, const void *data, size_t size, struct j
     CUresult result = image_send(data, size, &number);
     if (result != CUDA_SUCCESS)
         return result;
-    result = remote_library_load(library, number, jit->options, jit_options_size(jit),
-                                 jit->outputs, sizeof(jit->outputs), &jit->outputs_size);
+    result = remote_library_load(library, number, jit->options, jit_options_size(jit), jit->outputs,
+                                 sizeof(jit->outputs), &jit->outputs_size);
     remote_image_free(number);
     return result;
 }
@@ -258,13 +259,13 @@ static struct object *twin_library(struct object *library, struct box_session *s
     return add_twin(&library->module.twins, object_find(HANDLE_LIBRARY, made));
 }
 
-static struct object *twin_kernel(struct object *kernel, struct box_session *session, CUresult *result)
+static struct object *twin_kernel(struct object *kernel, struct box_session *session,
+                                  CUresult *result)
 {
     struct object *twin = known_twin(&kernel->function.twins, session);
     if (twin)
         return twin;
-    struct object *owner =
-        object_find(HANDLE_LIBRARY, (void *)(uintptr_t)kernel->function.owner);
+    struct object *owner = object_find(HANDLE_LIBRARY, (void *)(uintptr_t)kernel->function.owner);
     CUkernel made;
     *result = CUDA_ERROR_INVALID_HANDLE;
     struct object *library = owner ? twin_library(owner, session, result) : NULL;

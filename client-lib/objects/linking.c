@@ -65,7 +65,7 @@ CUresult linker_create(unsigned int count, CUjit_option *options, void **values,
 }
 
 CUresult linker_add(CUlinkState state, CUjitInputType type, const void *data, size_t size,
-                  unsigned int count, CUjit_option *options, void **values)
+                    unsigned int count, CUjit_option *options, void **values)
 {
     struct kept_jit *link = kept(state);
     if (!link || !data || !size)
@@ -78,8 +78,7 @@ CUresult linker_add(CUlinkState state, CUjitInputType type, const void *data, si
     if (result != CUDA_SUCCESS)
         return result;
     result = remote_link_add(state, image, type, step->options, jit_options_size(step),
-                             link->jit.outputs, sizeof(link->jit.outputs),
-                             &link->jit.outputs_size);
+                             link->jit.outputs, sizeof(link->jit.outputs), &link->jit.outputs_size);
     jit_answer(&link->jit);
     remote_image_free(image);
     return result;

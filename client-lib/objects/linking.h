@@ -7,9 +7,10 @@
 
 #include "proto/cuda_abi.h"
 
-CUresult linker_create(unsigned int count, CUjit_option *options, void **values, CUlinkState *state);
+CUresult linker_create(unsigned int count, CUjit_option *options, void **values,
+                       CUlinkState *state);
 CUresult linker_add(CUlinkState state, CUjitInputType type, const void *data, size_t size,
-                  unsigned int count, CUjit_option *options, void **values);
+                    unsigned int count, CUjit_option *options, void **values);
 // The image is the linker's, until it is completed again or destroyed.
 CUresult linker_complete(CUlinkState state, void **image, size_t *size);
 CUresult linker_destroy(CUlinkState state);

@@ -111,7 +111,10 @@ CUresult global_enter(CUdeviceptr address, size_t size)
     CUresult result = thread_context_object(&context);
     if (result != CUDA_SUCCESS || memory_find(address, &known))
         return result;
-    struct allocation global = {.base = address, .size = size, .session = context->session,
-                                .context = context->handle, .device = context->ctx.device};
+    struct allocation global = {.base = address,
+                                .size = size,
+                                .session = context->session,
+                                .context = context->handle,
+                                .device = context->ctx.device};
     return memory_add(&global) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -20,8 +20,8 @@ struct parameter_layout {
     uint32_t count;
     uint32_t bytes; // of the packed parameters
     int32_t max_threads;
-    int32_t static_shared;           // bytes
-    _Atomic uint32_t shared_allowed; // dynamic bytes that the GPU has accepted, or is known to
+    int32_t static_shared;               // bytes
+    _Atomic uint32_t shared_allowed;     // dynamic bytes that the GPU has accepted, or is known to
     _Atomic uint64_t attributes_allowed; // mark of the launch attributes that it accepted last
     struct wire_parameter parameters[];
 };

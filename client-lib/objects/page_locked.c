@@ -52,8 +52,8 @@ static void *map_apart(int fd, size_t size)
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
             break;
         void *place = (void *)(low + random % places * (UINT64_C(64) << 20));
-        void *at = mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd,
-                        0);
+        void *at =
+            mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
         if (at == place)
             return at;
         if (at != MAP_FAILED) // a kernel that takes the address for a hint
@@ -124,8 +124,8 @@ static void let_reach(struct allocation *allocation)
     if (region >= WIRE_REGION_LIMIT || link_expose(link, base, allocation->size, &key) != 0)
         return;
     allocation->region = region;
-    allocation->reached =
-        remote_host_reach(allocation->base, allocation->size, region, key) == CUDA_SUCCESS;
+    allocation->reached = remote_host_reach(allocation->base, allocation->size, region, key) ==
+                          CUDA_SUCCESS;
     if (!allocation->reached)
         link_conceal(link, base, allocation->size);
 }
@@ -153,7 +153,8 @@ static CUresult stop_using(const struct allocation *allocation)
 // Ordinary pages, which the box reads and writes by itself where it can.
 static CUresult allocate_private(struct allocation *allocation)
 {
-    void *memory = mmap(NULL, allocation->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(NULL, allocation->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     allocation->base = (uintptr_t)memory;
@@ -165,14 +166,18 @@ static CUresult allocate_private(struct allocation *allocation)
     return CUDA_SUCCESS;
 }
 
-CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags, void **memory)
+CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags,
+                              void **memory)
 {
     struct box_session *session = context->session;
-    struct allocation allocation = {.size = page_round(bytes), .host = true, .host_flags = flags,
-                                    .session = session, .context = context->handle,
+    struct allocation allocation = {.size = page_round(bytes),
+                                    .host = true,
+                                    .host_flags = flags,
+                                    .session = session,
+                                    .context = context->handle,
                                     .device = context->ctx.device};
     CUresult result = session->memory->maps_page_locked ? allocate_shared(&allocation)
-                                                            : allocate_private(&allocation);
+                                                        : allocate_private(&allocation);
     if (result != CUDA_SUCCESS)
         return result;
     void *made = (void *)(uintptr_t)allocation.base;
@@ -186,18 +191,23 @@ CUresult page_locked_allocate(const struct object *context, size_t bytes, unsign
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult page_locked_register(const struct object *context, void *memory, size_t bytes, unsigned int flags)
+CUresult page_locked_register(const struct object *context, void *memory, size_t bytes,
+                              unsigned int flags)
 {
-    struct allocation allocation = {.base = (uintptr_t)memory, .size = bytes, .host = true,
-                                    .registered = true, .host_flags = flags,
-                                    .session = context->session, .context = context->handle,
+    struct allocation allocation = {.base = (uintptr_t)memory,
+                                    .size = bytes,
+                                    .host = true,
+                                    .registered = true,
+                                    .host_flags = flags,
+                                    .session = context->session,
+                                    .context = context->handle,
                                     .device = context->ctx.device};
     if (context->session->memory->reaches_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_reach(&allocation);
     int err = memory_add(&allocation);
     if (err && allocation.reached)
         stop_using(&allocation);
-    return !err ? CUDA_SUCCESS
+    return !err             ? CUDA_SUCCESS
            : err == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
                             : CUDA_ERROR_OUT_OF_MEMORY;
 }

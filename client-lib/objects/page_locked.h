@@ -8,9 +8,11 @@
 
 #include "client-lib/objects/object.h"
 
-CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags, void **memory);
+CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags,
+                              void **memory);
 // Memory of the program's own.
-CUresult page_locked_register(const struct object *context, void *memory, size_t bytes, unsigned int flags);
+CUresult page_locked_register(const struct object *context, void *memory, size_t bytes,
+                              unsigned int flags);
 // Ends the box's use of it. REGISTERED: it is the program's, else it is unmapped.
 CUresult page_locked_release(void *memory, bool registered);
 

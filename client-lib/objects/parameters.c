@@ -78,7 +78,7 @@ struct parameter_layout *function_layout(struct object *function, CUresult *resu
     *result = bytes ? remote_function_info((CUfunction)(uintptr_t)function->handle, bytes,
                                            WIRE_INLINE_MAX, &size)
                     : CUDA_ERROR_OUT_OF_MEMORY;
-    struct parameter_layout *layout =
-        *result == CUDA_SUCCESS ? read_layout(bytes, size, result) : NULL;
+    struct parameter_layout *layout = *result == CUDA_SUCCESS ? read_layout(bytes, size, result)
+                                                              : NULL;
     return layout ? adopt(function, layout) : NULL;
 }

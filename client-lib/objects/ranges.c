@@ -34,8 +34,7 @@ int ranges_add(struct ranges *ranges, uint64_t base, uint64_t size, void *value)
         ranges->rows = rows;
         ranges->room = room;
     }
-    memmove(&ranges->rows[at + 1], &ranges->rows[at],
-            (ranges->count - at) * sizeof(*ranges->rows));
+    memmove(&ranges->rows[at + 1], &ranges->rows[at], (ranges->count - at) * sizeof(*ranges->rows));
     ranges->rows[at] = (struct range){base, size, value};
     ranges->count++;
     return 0;

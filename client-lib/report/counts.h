@@ -36,10 +36,10 @@ struct timeline_event {
     uint64_t began, ended; // ns
     uint64_t bytes;        // copied; 0: none
     int32_t result;
-    uint16_t op;           // 0: a wait
-    uint16_t wait;         // enum watch_wait
+    uint16_t op;   // 0: a wait
+    uint16_t wait; // enum watch_wait
     uint32_t grid[3], block[3];
-    char kernel[64];       // "" where the call launches none
+    char kernel[64]; // "" where the call launches none
 };
 enum { TIMELINE_EVENTS = 2048 };
 
@@ -50,7 +50,7 @@ struct thread_counts {
     struct call_count calls[CUDA_OP_LIMIT];
     struct wait_count waits[WATCH_WAITS];
     struct byte_count copied[2];
-    struct timeline_event now;  // what is known so far of the call that the thread is in
+    struct timeline_event now; // what is known so far of the call that the thread is in
     uint32_t event_count;
     struct timeline_event *events; // NULL where no timeline is written
 };

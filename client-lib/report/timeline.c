@@ -94,9 +94,12 @@ static const char *category(const struct timeline_event *event)
 
 static void write_event(const struct timeline_event *event, int tid)
 {
-    const char *name = event->op ? cuda_op_name(event->op) : wait_name((enum watch_wait)event->wait);
-    fprintf(file, ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,"
-                  "\"tid\":%d,\"args\":{", name, category(event), (double)event->began / 1e3,
+    const char *name = event->op ? cuda_op_name(event->op)
+                                 : wait_name((enum watch_wait)event->wait);
+    fprintf(file,
+            ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,"
+            "\"tid\":%d,\"args\":{",
+            name, category(event), (double)event->began / 1e3,
             (double)(event->ended - event->began) / 1e3, (int)getpid(), tid);
     if (event->op)
         fprintf(file, "\"result\":%d", event->result);

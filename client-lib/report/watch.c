@@ -123,8 +123,8 @@ void watch_waited(enum watch_wait reason, uint64_t began)
     count_add(&count->ns, ns);
     if (!count_read(&count->shortest_ns) || ns < count_read(&count->shortest_ns))
         atomic_store_explicit(&count->shortest_ns, ns ? ns : 1, memory_order_relaxed);
-    add_event(counts, &(struct timeline_event){.began = began, .ended = ended,
-                                               .wait = (uint16_t)reason});
+    add_event(counts,
+              &(struct timeline_event){.began = began, .ended = ended, .wait = (uint16_t)reason});
 }
 
 void watch_bytes(enum watch_direction direction, size_t size)

@@ -44,8 +44,10 @@ void session_fail(struct box_session *session, CUresult result, const char *reas
     int alive = 0;
     if (!atomic_compare_exchange_strong(&session->lost, &alive, (int)result))
         return;
-    tell("the session with box %s is lost: %s. What the program had on its GPUs is gone, and every CUDA call "
-         "fails from now on: start it again.", session->box, reason);
+    tell(
+        "the session with box %s is lost: %s. What the program had on its GPUs is gone, and every CUDA call "
+        "fails from now on: start it again.",
+        session->box, reason);
     log_error("session lost box=%s session=%llu reason=\"%s\"", session->box,
               (unsigned long long)session->id, reason);
     link_shutdown(session->link);

@@ -51,16 +51,16 @@ struct box_session {
     uint64_t id;
     struct control_stream stream; // the connection; the link's own where the transport is tcp
     struct link *link;
-    char transport_reason[256]; // why this one, and no other
+    char transport_reason[256];         // why this one, and no other
     const struct link_staging *staging; // NULL where memory is neither shared nor reached
     const struct memory_model *memory;  // what its link can do with memory
     const char *transport;              // its name
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;
-    CUdevice first_device;              // program's number of devices[0]
+    CUdevice first_device; // program's number of devices[0]
     uint32_t device_count;
     int driver_version;
-    bool budgeted;                      // the lease has a share of memory, and not whole GPUs
+    bool budgeted; // the lease has a share of memory, and not whole GPUs
     struct wire_device *devices;
     struct wire_peer *peers; // device_count squared
 

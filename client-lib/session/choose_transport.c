@@ -98,7 +98,8 @@ static void state_reason(struct choice *choice, const struct transport *row, con
 {
     const char *others = choice->obstacles;
     if (!*others && !*speaks)
-        snprintf(choice->reason, sizeof(choice->reason), "asked for by RGPU_TRANSPORT=%s", row->name);
+        snprintf(choice->reason, sizeof(choice->reason), "asked for by RGPU_TRANSPORT=%s",
+                 row->name);
     else
         snprintf(choice->reason, sizeof(choice->reason), "%s%s%s", others,
                  *others && *speaks ? "; " : "", speaks);
@@ -141,8 +142,8 @@ static int refuse(struct choice *choice, const char *wanted)
 {
     choice->error->result = CUDA_ERROR_SYSTEM_NOT_READY;
     snprintf(choice->error->text, sizeof(choice->error->text),
-             "RGPU_TRANSPORT=%s, but %s (box %s); use RGPU_TRANSPORT=auto", wanted, choice->obstacles,
-             choice->session->box);
+             "RGPU_TRANSPORT=%s, but %s (box %s); use RGPU_TRANSPORT=auto", wanted,
+             choice->obstacles, choice->session->box);
     return -1;
 }
 
@@ -164,8 +165,12 @@ int session_choose_link(struct box_session *session, const struct session_welcom
     struct choice choice = {
         .session = session,
         .welcome = welcome,
-        .side = {.box = session->box, .boot_id = welcome->boot_id, .protection = welcome->protection,
-                 .session = session->id, .forced = wanted != NULL, .stream = &session->stream,
+        .side = {.box = session->box,
+                 .boot_id = welcome->boot_id,
+                 .protection = welcome->protection,
+                 .session = session->id,
+                 .forced = wanted != NULL,
+                 .stream = &session->stream,
                  .options = link_settings()},
         .error = error,
     };

@@ -15,8 +15,8 @@ static void malformed(struct box_session *session, const char *what)
 }
 
 // False: it answers no call, or is of the wrong size.
-static bool take_reply(struct box_session *session, const struct wire_event *event, const uint8_t *body,
-                       uint32_t size)
+static bool take_reply(struct box_session *session, const struct wire_event *event,
+                       const uint8_t *body, uint32_t size)
 {
     SCOPED_LOCK(&session->lock);
     struct waiter *waiter = session->calls[event->call % SESSION_CALLS];
@@ -67,7 +67,8 @@ static void handle_data(struct box_session *session, const struct wire_data *dat
 }
 
 // The pull that has ended, unless somebody waits for it, who has it from now on. False: there is none.
-static bool end_pull(struct box_session *session, const struct wire_job_end *end, struct pull **ours)
+static bool end_pull(struct box_session *session, const struct wire_job_end *end,
+                     struct pull **ours)
 {
     SCOPED_LOCK(&session->lock);
     struct pull **at = &session->pulls;
@@ -115,9 +116,7 @@ void incoming_handle(struct box_session *session, uint32_t size)
 
     uint32_t needed = 0;
     switch ((enum wire_event_kind)event->kind) {
-    case EVENT_REPLY:
-        handle_reply(session, event, body, size);
-        return;
+    case EVENT_REPLY: handle_reply(session, event, body, size); return;
     case EVENT_PRINT:
         if (event->bytes <= size) {
             fwrite(body, 1, event->bytes, stdout);
@@ -155,7 +154,8 @@ void incoming_handle(struct box_session *session, uint32_t size)
     case EVENT_WANTED:
         needed = sizeof(struct wire_wanted);
         if (size >= needed) {
-            session_listener->data_wanted(session, ((const struct wire_wanted *)(const void *)body)->job);
+            session_listener->data_wanted(session,
+                                          ((const struct wire_wanted *)(const void *)body)->job);
             return;
         }
         break;

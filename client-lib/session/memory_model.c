@@ -7,23 +7,26 @@
 #include "proto/wire.h"
 
 static const struct memory_model models[] = {
-    [LINK_MEMORY_APART] = {
-        .replied_max = WIRE_INLINE_MAX,
-        .row_max = SIZE_MAX,
-    },
-    [LINK_MEMORY_SHARED] = {
-        .maps_page_locked = true,
-        .chunk_min = 128 * 1024,
-        .row_max = SIZE_MAX,
-    },
-    [LINK_MEMORY_REACHED] = {
-        .reaches_page_locked = true,
-        .replied_max = 16 * 1024,  // the box would have to write to us in two steps
-        .chunk_min = 256 * 1024,   // each takes two requests
-        .row_min = 256,            // the device takes an operation for each row
-        .row_max = WIRE_INLINE_MAX,
-        .flags_come_late = true,
-    },
+    [LINK_MEMORY_APART] =
+        {
+            .replied_max = WIRE_INLINE_MAX,
+            .row_max = SIZE_MAX,
+        },
+    [LINK_MEMORY_SHARED] =
+        {
+            .maps_page_locked = true,
+            .chunk_min = 128 * 1024,
+            .row_max = SIZE_MAX,
+        },
+    [LINK_MEMORY_REACHED] =
+        {
+            .reaches_page_locked = true,
+            .replied_max = 16 * 1024, // the box would have to write to us in two steps
+            .chunk_min = 256 * 1024,  // each takes two requests
+            .row_min = 256,           // the device takes an operation for each row
+            .row_max = WIRE_INLINE_MAX,
+            .flags_come_late = true,
+        },
 };
 
 const struct memory_model *memory_model_of(enum link_memory memory)

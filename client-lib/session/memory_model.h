@@ -10,13 +10,15 @@
 #include "transport/link.h"
 
 struct memory_model {
-    bool maps_page_locked;    // the box maps page-locked memory, so that the GPU has it in its address space
+    bool
+        maps_page_locked; // the box maps page-locked memory, so that the GPU has it in its address space
     bool reaches_page_locked; // the box reads and writes it one-sidedly
-    size_t replied_max;       // copies from the GPU to ordinary memory that come inside the reply, bytes
-    size_t chunk_min;         // of a copy through staging blocks, bytes
+    size_t replied_max; // copies from the GPU to ordinary memory that come inside the reply, bytes
+    size_t chunk_min;   // of a copy through staging blocks, bytes
     // Rows of page-locked memory that one request copies, bytes; others are packed here.
     size_t row_min, row_max;
-    bool flags_come_late;     // the box writes flags over a network, and nothing wakes who waits for one
+    bool
+        flags_come_late; // the box writes flags over a network, and nothing wakes who waits for one
 };
 
 const struct memory_model *memory_model_of(enum link_memory memory);

@@ -51,7 +51,8 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
         error->result = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
         snprintf(error->text, sizeof(error->text),
                  "box %s describes its devices in a form that this library does not know: "
-                 "install the same version of rgpu on both sides", session->box);
+                 "install the same version of rgpu on both sides",
+                 session->box);
     } else {
         err = session_choose_link(session, &welcome, wish->transport, error);
     }
@@ -113,9 +114,10 @@ static CUresult open_ticketed(const struct ticket_bundle *bundle, struct wish wi
 {
     for (size_t i = 0; i < bundle->count; i++) {
         struct endpoint endpoints[SESSIONS_MAX];
-        int count = session_count >= SESSIONS_MAX ? -E2BIG
-                    : endpoint_parse_list(bundle->entries[i].addresses, ENDPOINT_DEFAULT_PORT,
-                                          endpoints, SESSIONS_MAX);
+        int count = session_count >= SESSIONS_MAX
+                        ? -E2BIG
+                        : endpoint_parse_list(bundle->entries[i].addresses, ENDPOINT_DEFAULT_PORT,
+                                              endpoints, SESSIONS_MAX);
         if (count <= 0) {
             tell("the ticket names no usable address of a box");
             return CUDA_ERROR_NO_DEVICE;
@@ -146,10 +148,11 @@ static void describe_sessions(FILE *out)
         const struct box_session *session = sessions[i];
         uint64_t sent, received;
         link_bytes(session->link, &sent, &received);
-        fprintf(out, SUMMARY_LINE "box %s, session %llu, over %s (%s): %llu bytes sent on the link, %llu received\n",
-                session->box, (unsigned long long)session->id,
-                session->transport, session->transport_reason, (unsigned long long)sent,
-                (unsigned long long)received);
+        fprintf(out,
+                SUMMARY_LINE
+                "box %s, session %llu, over %s (%s): %llu bytes sent on the link, %llu received\n",
+                session->box, (unsigned long long)session->id, session->transport,
+                session->transport_reason, (unsigned long long)sent, (unsigned long long)received);
     }
 }
 

@@ -24,8 +24,7 @@ int snapshot_take(struct box_session *session, const void *bytes, size_t size)
     if (!session->devices || !session->peers)
         return -ENOMEM;
     memcpy(session->devices, (const uint8_t *)bytes + sizeof(head), n * sizeof(struct wire_device));
-    memcpy(session->peers,
-           (const uint8_t *)bytes + sizeof(head) + n * sizeof(struct wire_device),
+    memcpy(session->peers, (const uint8_t *)bytes + sizeof(head) + n * sizeof(struct wire_device),
            n * n * sizeof(struct wire_peer));
     session->device_count = head.devices;
     session->driver_version = head.driver_version;

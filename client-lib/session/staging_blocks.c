@@ -35,7 +35,8 @@ static int reach_staging(struct box_session *session)
         struct args_host_reach args;
     } record = {
         .head = {.size = sizeof(record), .op = OP_host_reach},
-        .args = {.address = (uintptr_t)session->staging->base, .size = session->staging->size,
+        .args = {.address = (uintptr_t)session->staging->base,
+                 .size = session->staging->size,
                  .region = WIRE_REGION_STAGING},
     };
     int err = link_expose_staging(session->link, &record.args.key);

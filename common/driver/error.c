@@ -2,8 +2,10 @@
 // Names and texts of results, from the one table in proto/abi/result.h.
 #include "common/driver/error.h"
 
+// clang-format off
 #define NAME_CASE(name, value, text) case name: return #name;
 #define TEXT_CASE(name, value, text) case name: return text;
+// clang-format on
 
 const char *cuda_error_name(CUresult error)
 {

@@ -34,7 +34,10 @@ static CUresult unused_slot(const char *table, unsigned slot)
     return CUDA_SUCCESS;
 }
 #define UNUSED(table, slot) \
-    static CUresult table##_slot##slot(void) { return unused_slot(#table, slot); }
+    static CUresult table##_slot##slot(void) \
+    { \
+        return unused_slot(#table, slot); \
+    }
 
 // ---- runtime interface ----
 
@@ -92,9 +95,19 @@ UNUSED(runtime, 10)
 UNUSED(runtime, 11)
 
 static const void *const runtime_table[] = {
-    SIZE_OF(13), runtime_module_load, runtime_primary_context, runtime_slot3, runtime_slot4,
-    runtime_slot5, runtime_module_load_more, runtime_note_size, runtime_module_load_header,
-    runtime_slot9, runtime_slot10, runtime_slot11, runtime_load_compilers,
+    SIZE_OF(13),
+    runtime_module_load,
+    runtime_primary_context,
+    runtime_slot3,
+    runtime_slot4,
+    runtime_slot5,
+    runtime_module_load_more,
+    runtime_note_size,
+    runtime_module_load_header,
+    runtime_slot9,
+    runtime_slot10,
+    runtime_slot11,
+    runtime_load_compilers,
 };
 
 // ---- tools ----
@@ -132,8 +145,8 @@ UNUSED(callbacks, 4)
 UNUSED(callbacks, 5)
 
 static const void *const callbacks_table[] = {
-    SIZE_OF(7), callbacks_slot1, callbacks_sites, callbacks_slot3, callbacks_slot4,
-    callbacks_slot5, callbacks_kinds,
+    SIZE_OF(7),      callbacks_slot1, callbacks_sites, callbacks_slot3,
+    callbacks_slot4, callbacks_slot5, callbacks_kinds,
 };
 
 // ---- contexts ----
@@ -141,7 +154,10 @@ static const void *const callbacks_table[] = {
 UNUSED(context_storage, 3)
 
 static const void *const context_storage_table[] = {
-    context_storage_put, context_storage_delete, context_storage_get, context_storage_slot3,
+    context_storage_put,
+    context_storage_delete,
+    context_storage_get,
+    context_storage_slot3,
 };
 
 static CUresult context_create(CUcontext *context, unsigned int flags, CUdevice device)
@@ -173,11 +189,8 @@ static uint32_t context_check_version(void)
 UNUSED(context_check, 0)
 
 static const void *const context_check_table[15] = {
-    [0] = SIZE_OF(15),
-    [1] = context_check_slot0,
-    [2] = context_check,
-    [3] = context_check_version,
-    [4 ... 14] = context_check_slot0,
+    [0] = SIZE_OF(15),           [1] = context_check_slot0,        [2] = context_check,
+    [3] = context_check_version, [4 ... 14] = context_check_slot0,
 };
 
 // ---- devices ----
@@ -198,12 +211,8 @@ static CUresult device_extended_flag(unsigned char *value, CUdevice device)
 UNUSED(device, 0)
 
 static const void *const device_table[31] = {
-    [0] = SIZE_OF(31),
-    [1 ... 4] = device_slot0,
-    [5] = device_extended_attribute,
-    [6 ... 12] = device_slot0,
-    [13] = device_extended_flag,
-    [14 ... 30] = device_slot0,
+    [0] = SIZE_OF(31),         [1 ... 4] = device_slot0,    [5] = device_extended_attribute,
+    [6 ... 12] = device_slot0, [13] = device_extended_flag, [14 ... 30] = device_slot0,
 };
 
 // ---- integrity ----
@@ -266,14 +275,10 @@ static CUresult tools_stream_id(CUcontext context, void *object, unsigned long l
 UNUSED(tools_context, 0)
 
 static const void *const tools_context_table[95] = {
-    [0] = SIZE_OF(95),
-    [1 ... 3] = tools_context_slot0,
-    [4] = tools_context_id,
-    [5 ... 38] = tools_context_slot0,
-    [39] = tools_stream_id,
-    [40 ... 50] = tools_context_slot0,
-    [51] = tools_stream_object,
-    [52 ... 94] = tools_context_slot0,
+    [0] = SIZE_OF(95),          [1 ... 3] = tools_context_slot0,
+    [4] = tools_context_id,     [5 ... 38] = tools_context_slot0,
+    [39] = tools_stream_id,     [40 ... 50] = tools_context_slot0,
+    [51] = tools_stream_object, [52 ... 94] = tools_context_slot0,
 };
 
 typedef void (*function_visitor)(void *opaque, CUfunction function, const char *name);
@@ -353,12 +358,9 @@ static CUresult processors_other(void)
 }
 
 static const void *const processors_table[17] = {
-    [0] = SIZE_OF(17),
-    [1 ... 3] = processors_other,
-    [4] = processors_groups,
-    [5 ... 12] = processors_other,
-    [13] = processors_give_back,
-    [14 ... 16] = processors_other,
+    [0] = SIZE_OF(17),           [1 ... 3] = processors_other,
+    [4] = processors_groups,     [5 ... 12] = processors_other,
+    [13] = processors_give_back, [14 ... 16] = processors_other,
 };
 
 // ---- lookup ----
@@ -369,29 +371,53 @@ static const struct export_table {
     const void *const *slots;
 } tables[] = {
     {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
-      0xf9}, "runtime", runtime_table},
+      0xf9},
+     "runtime",
+     runtime_table},
     {{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec,
-      0xdc}, "tools-tls", tools_tls_table},
+      0xdc},
+     "tools-tls",
+     tools_tls_table},
     {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a,
-      0x66}, "callbacks", callbacks_table},
+      0x66},
+     "callbacks",
+     callbacks_table},
     {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95,
-      0x93}, "context-storage", context_storage_table},
+      0x93},
+     "context-storage",
+     context_storage_table},
     {{0x0c, 0xa5, 0x0b, 0x8c, 0x10, 0x04, 0x92, 0x9a, 0x89, 0xa7, 0xd0, 0xdf, 0x10, 0xe7, 0x72,
-      0x86}, "context-create", context_create_table},
+      0x86},
+     "context-create",
+     context_create_table},
     {{0x19, 0x5b, 0xcb, 0xf4, 0xd6, 0x7d, 0x02, 0x4a, 0xac, 0xc5, 0x1d, 0x29, 0xce, 0xa6, 0x31,
-      0xae}, "heap-access", heap_access_table},
+      0xae},
+     "heap-access",
+     heap_access_table},
     {{0xb1, 0x05, 0x41, 0xe1, 0xf7, 0xc7, 0xc7, 0x4a, 0x9f, 0x64, 0xf2, 0x23, 0xbe, 0x99, 0xf1,
-      0xe2}, "device", device_table},
+      0xe2},
+     "device",
+     device_table},
     {{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1,
-      0xf2}, "integrity", integrity_table},
+      0xf2},
+     "integrity",
+     integrity_table},
     {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa,
-      0x7e}, "context-check", context_check_table},
+      0x7e},
+     "context-check",
+     context_check_table},
     {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8,
-      0xf2}, "tools-context", tools_context_table},
+      0xf2},
+     "tools-context",
+     tools_context_table},
     {{0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99,
-      0x1e}, "tools-module", tools_module_table},
+      0x1e},
+     "tools-module",
+     tools_module_table},
     {{0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45, 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b,
-      0xca}, "processors", processors_table},
+      0xca},
+     "processors",
+     processors_table},
 };
 
 // Asked for by the runtime and expected to be missing: where it is there, the runtime skips its own

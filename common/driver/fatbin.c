@@ -73,9 +73,7 @@ int fatbin_next(struct fatbin_iterator *iterator, struct fatbin_entry *entry)
 static bool decompress(const struct fatbin_entry *entry, char *out)
 {
     switch (entry->compression) {
-    case FATBIN_STORED:
-        memcpy(out, entry->payload, entry->size);
-        return true;
+    case FATBIN_STORED: memcpy(out, entry->payload, entry->size); return true;
     case FATBIN_LZ4:
         return LZ4_decompress_safe(entry->payload, out, (int)entry->payload_size,
                                    (int)entry->size) == (int)entry->size;
@@ -114,10 +112,8 @@ int image_extract_ptx(const struct image *image, unsigned int max_arch, char **t
         (*text)[image->size] = '\0';
         *size = image->size;
         return 0;
-    case IMAGE_ELF:
-        return -ENOENT;
-    case IMAGE_FATBIN:
-        break;
+    case IMAGE_ELF: return -ENOENT;
+    case IMAGE_FATBIN: break;
     }
     struct fatbin_iterator iterator;
     struct fatbin_entry entry, best = {0};

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define FATBIN_WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC         0xba55ed50u
+#define FATBIN_MAGIC 0xba55ed50u
 
 struct fatbin_wrapper {
     uint32_t magic;
@@ -28,15 +28,15 @@ _Static_assert(sizeof(struct fatbin_header) == 16, "as on disk");
 
 enum { FATBIN_KIND_PTX = 1, FATBIN_KIND_ELF = 2 };
 
-#define FATBIN_FLAG_LZ4  0x2000u
+#define FATBIN_FLAG_LZ4 0x2000u
 #define FATBIN_FLAG_ZSTD 0x8000u
 
 struct fatbin_entry_header {
     uint16_t kind;
     uint16_t version;
-    uint32_t header_size;      // bytes up to the payload
-    uint64_t padded_size;      // bytes of the payload with its padding
-    uint32_t compressed_size;  // bytes of the payload without it; 0 where it is not compressed
+    uint32_t header_size;     // bytes up to the payload
+    uint64_t padded_size;     // bytes of the payload with its padding
+    uint32_t compressed_size; // bytes of the payload without it; 0 where it is not compressed
     uint32_t unknown_20;
     uint16_t minor;
     uint16_t major;

@@ -17,12 +17,9 @@ static const size_t unbounded = (size_t)1 << 62;
 const char *image_kind_name(enum image_kind kind)
 {
     switch (kind) {
-    case IMAGE_FATBIN:
-        return "fatbin";
-    case IMAGE_ELF:
-        return "elf";
-    case IMAGE_PTX:
-        return "ptx";
+    case IMAGE_FATBIN: return "fatbin";
+    case IMAGE_ELF: return "elf";
+    case IMAGE_PTX: return "ptx";
     }
     return "unknown";
 }

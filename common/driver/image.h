@@ -36,14 +36,14 @@ int image_parse(const void *data, size_t size, struct image *out)
 enum fatbin_compression { FATBIN_STORED, FATBIN_LZ4, FATBIN_ZSTD };
 
 struct fatbin_entry {
-    enum image_kind kind;   // IMAGE_PTX or IMAGE_ELF
-    unsigned int arch;      // 10 * compute capability: 90
-    unsigned int major;     // of the PTX or ELF format
+    enum image_kind kind; // IMAGE_PTX or IMAGE_ELF
+    unsigned int arch;    // 10 * compute capability: 90
+    unsigned int major;   // of the PTX or ELF format
     unsigned int minor;
     enum fatbin_compression compression;
-    const void *payload;    // within the fatbin
-    size_t payload_size;    // bytes as stored, without padding
-    size_t size;            // bytes when read
+    const void *payload; // within the fatbin
+    size_t payload_size; // bytes as stored, without padding
+    size_t size;         // bytes when read
 };
 
 struct fatbin_iterator {

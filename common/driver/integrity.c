@@ -43,13 +43,13 @@ static CUresult describe_device(CUdevice device, struct device_record *record)
 {
     CUresult result = cuDeviceGetUuid(&record->uuid, device);
     if (result == CUDA_SUCCESS)
-        result = cuDeviceGetAttribute(&record->pci_domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
-                                      device);
+        result =
+            cuDeviceGetAttribute(&record->pci_domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, device);
     if (result == CUDA_SUCCESS)
         result = cuDeviceGetAttribute(&record->pci_bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, device);
     if (result == CUDA_SUCCESS)
-        result = cuDeviceGetAttribute(&record->pci_device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-                                      device);
+        result =
+            cuDeviceGetAttribute(&record->pci_device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, device);
     return result;
 }
 

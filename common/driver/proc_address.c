@@ -7,8 +7,8 @@
 
 #include "common/log.h"
 
-static const cuuint64_t known_flags =
-    CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+static const cuuint64_t known_flags = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
+                                      CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 // The first entry of NAME, or the end of the table.
 static const struct rgpu_proc_entry *first_of(const char *name)

@@ -32,7 +32,6 @@ CUresult proc_address_get(const char *name, void **function, int cuda_version, c
 
 // cuGetProcAddress of CUDA 11.3: where there is no such entry, CUDA_ERROR_NOT_FOUND and nothing is
 // written.
-CUresult proc_address_get_v1(const char *name, void **function, int cuda_version,
-                             cuuint64_t flags);
+CUresult proc_address_get_v1(const char *name, void **function, int cuda_version, cuuint64_t flags);
 
 #endif

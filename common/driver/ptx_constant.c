@@ -20,16 +20,37 @@ struct evaluation {
 };
 
 // Operators of two operands; those of two characters come before their beginnings.
-static const struct operator {
+static const struct operator
+{
     char text[3];
     int precedence;
-    enum { MULTIPLY, DIVIDE, REMAINDER, ADD, SUBTRACT, LEFT, RIGHT, NOT_ABOVE, NOT_BELOW, EQUAL,
-           UNEQUAL, BOTH, EITHER, BELOW, ABOVE, AND, XOR, OR } kind;
-} operators[] = {
-    {"<<", 8, LEFT}, {">>", 8, RIGHT}, {"<=", 7, NOT_ABOVE}, {">=", 7, NOT_BELOW}, {"==", 6, EQUAL},
-    {"!=", 6, UNEQUAL}, {"&&", 2, BOTH}, {"||", 1, EITHER}, {"*", 10, MULTIPLY}, {"/", 10, DIVIDE},
-    {"%", 10, REMAINDER}, {"+", 9, ADD}, {"-", 9, SUBTRACT}, {"<", 7, BELOW}, {">", 7, ABOVE},
-    {"&", 5, AND}, {"^", 4, XOR}, {"|", 3, OR},
+    enum {
+        MULTIPLY,
+        DIVIDE,
+        REMAINDER,
+        ADD,
+        SUBTRACT,
+        LEFT,
+        RIGHT,
+        NOT_ABOVE,
+        NOT_BELOW,
+        EQUAL,
+        UNEQUAL,
+        BOTH,
+        EITHER,
+        BELOW,
+        ABOVE,
+        AND,
+        XOR,
+        OR
+    } kind;
+}
+operators[] = {
+    {"<<", 8, LEFT},     {">>", 8, RIGHT},   {"<=", 7, NOT_ABOVE}, {">=", 7, NOT_BELOW},
+    {"==", 6, EQUAL},    {"!=", 6, UNEQUAL}, {"&&", 2, BOTH},      {"||", 1, EITHER},
+    {"*", 10, MULTIPLY}, {"/", 10, DIVIDE},  {"%", 10, REMAINDER}, {"+", 9, ADD},
+    {"-", 9, SUBTRACT},  {"<", 7, BELOW},    {">", 7, ABOVE},      {"&", 5, AND},
+    {"^", 4, XOR},       {"|", 3, OR},
 };
 
 static struct value conditional(struct evaluation *e);
@@ -49,7 +70,7 @@ static bool take(struct evaluation *e, const char *text)
 }
 
 // A token may be the beginning of an operator ("<<"), or begin with one ("%4").
-static const struct operator *operator_here(const struct scanner *scanner)
+static const struct operator* operator_here(const struct scanner *scanner)
 {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         const char *text = operators[i].text;
@@ -63,7 +84,7 @@ static const struct operator *operator_here(const struct scanner *scanner)
 
 static int digit_of(char c)
 {
-    return isdigit((unsigned char)c) ? c - '0'
+    return isdigit((unsigned char)c)    ? c - '0'
            : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
                                         : 99;
 }
@@ -183,43 +204,29 @@ static struct value arithmetic(struct evaluation *e, int kind, struct value a, s
     return overflow ? fail(e) : value;
 }
 
-static struct value apply(struct evaluation *e, const struct operator *by, struct value a,
+static struct value apply(struct evaluation *e, const struct operator* by, struct value a,
                           struct value b)
 {
     bool is_unsigned = a.is_unsigned || b.is_unsigned;
     switch (by->kind) {
     case MULTIPLY:
     case ADD:
-    case SUBTRACT:
-        return arithmetic(e, by->kind, a, b);
+    case SUBTRACT: return arithmetic(e, by->kind, a, b);
     case DIVIDE:
-    case REMAINDER:
-        return divide(e, a, b, by->kind == REMAINDER);
+    case REMAINDER: return divide(e, a, b, by->kind == REMAINDER);
     case LEFT:
-    case RIGHT:
-        return shift(a, b.bits, by->kind == LEFT);
-    case AND:
-        return (struct value){a.bits & b.bits, is_unsigned};
-    case XOR:
-        return (struct value){a.bits ^ b.bits, is_unsigned};
-    case OR:
-        return (struct value){a.bits | b.bits, is_unsigned};
-    case BELOW:
-        return (struct value){below(a, b), false};
-    case ABOVE:
-        return (struct value){below(b, a), false};
-    case NOT_ABOVE:
-        return (struct value){!below(b, a), false};
-    case NOT_BELOW:
-        return (struct value){!below(a, b), false};
-    case EQUAL:
-        return (struct value){a.bits == b.bits, false};
-    case UNEQUAL:
-        return (struct value){a.bits != b.bits, false};
-    case BOTH:
-        return (struct value){a.bits && b.bits, false};
-    case EITHER:
-        return (struct value){a.bits || b.bits, false};
+    case RIGHT: return shift(a, b.bits, by->kind == LEFT);
+    case AND: return (struct value){a.bits & b.bits, is_unsigned};
+    case XOR: return (struct value){a.bits ^ b.bits, is_unsigned};
+    case OR: return (struct value){a.bits | b.bits, is_unsigned};
+    case BELOW: return (struct value){below(a, b), false};
+    case ABOVE: return (struct value){below(b, a), false};
+    case NOT_ABOVE: return (struct value){!below(b, a), false};
+    case NOT_BELOW: return (struct value){!below(a, b), false};
+    case EQUAL: return (struct value){a.bits == b.bits, false};
+    case UNEQUAL: return (struct value){a.bits != b.bits, false};
+    case BOTH: return (struct value){a.bits && b.bits, false};
+    case EITHER: return (struct value){a.bits || b.bits, false};
     }
     return fail(e);
 }
@@ -228,7 +235,7 @@ static struct value apply(struct evaluation *e, const struct operator *by, struc
 static struct value joined(struct evaluation *e, int precedence)
 {
     struct value left = operand(e);
-    const struct operator *found;
+    const struct operator* found;
     while (!e->failed && (found = operator_here(e->scanner)) && found->precedence >= precedence) {
         e->scanner->at = e->scanner->token.text + strlen(found->text);
         scanner_advance(e->scanner);

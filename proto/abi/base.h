@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Scalars, handles and the identifiers of the CUDA Driver ABI that everything else uses.
- * A handle is a pointer to a structure that only the library behind it knows. */
+// Scalars, handles and the identifiers of the CUDA Driver ABI that everything else uses.
+// A handle is a pointer to a structure that only the library behind it knows.
 #ifndef RGPU_PROTO_ABI_BASE_H
 #define RGPU_PROTO_ABI_BASE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* 1000 * major + 10 * minor of the toolkit whose ABI this is. */
+// 1000 * major + 10 * minor of the toolkit whose ABI this is.
 #define CUDA_VERSION 13000
 
 #define CUDAAPI
@@ -16,15 +16,15 @@
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 
-/* An address as the device sees it. The 32-bit form is that of the unversioned entry points. */
+// An address as the device sees it. The 32-bit form is that of the unversioned entry points.
 typedef unsigned long long CUdeviceptr_v2;
 typedef CUdeviceptr_v2 CUdeviceptr;
 typedef unsigned int CUdeviceptr_v1;
 
-/* Devices are numbered from 0 in the order of enumeration. */
+// Devices are numbered from 0 in the order of enumeration.
 typedef int CUdevice_v1;
 typedef CUdevice_v1 CUdevice;
-#define CU_DEVICE_CPU     ((CUdevice)-1)
+#define CU_DEVICE_CPU ((CUdevice)-1)
 #define CU_DEVICE_INVALID ((CUdevice)-2)
 
 typedef struct CUctx_st *CUcontext;
@@ -53,7 +53,7 @@ typedef struct CUextSemaphore_st *CUexternalSemaphore;
 typedef struct CUasyncCallbackEntry_st *CUasyncCallbackHandle;
 typedef struct CUlogsCallbackEntry_st *CUlogsCallbackHandle;
 
-/* Handles that are numbers, so that kernels can carry them. */
+// Handles that are numbers, so that kernels can carry them.
 typedef unsigned long long CUtexObject_v1;
 typedef CUtexObject_v1 CUtexObject;
 typedef unsigned long long CUsurfObject_v1;
@@ -62,7 +62,7 @@ typedef unsigned long long CUmemGenericAllocationHandle_v1;
 typedef CUmemGenericAllocationHandle_v1 CUmemGenericAllocationHandle;
 typedef cuuint64_t CUgraphConditionalHandle;
 
-/* 16 bytes in the order in which they are written. */
+// 16 bytes in the order in which they are written.
 #ifndef CU_UUID_HAS_BEEN_DEFINED
 #define CU_UUID_HAS_BEEN_DEFINED
 typedef struct CUuuid_st {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Copies: rectangles, boxes, and batches of either. Offsets, pitches and widths are in bytes. */
+// Copies: rectangles, boxes, and batches of either. Offsets, pitches and widths are in bytes.
 #ifndef RGPU_PROTO_ABI_COPY_H
 #define RGPU_PROTO_ABI_COPY_H
 
@@ -53,7 +53,7 @@ typedef struct CUDA_MEMCPY3D_PEER_st {
     size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D_PEER_v1;
 typedef CUDA_MEMCPY3D_PEER_v1 CUDA_MEMCPY3D_PEER;
-/* The 32-bit forms of the unversioned entry points. */
+// The 32-bit forms of the unversioned entry points.
 typedef struct CUDA_MEMCPY2D_v1_st {
     unsigned int srcXInBytes, srcY;
     CUmemorytype srcMemoryType;
@@ -84,13 +84,16 @@ typedef struct CUDA_MEMCPY3D_v1_st {
     unsigned int dstPitch, dstHeight, WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D_v1;
 
-/* cuMemcpyBatchAsync, cuMemcpy3DBatchAsync: when the source may be read, hints on places. */
+// cuMemcpyBatchAsync, cuMemcpy3DBatchAsync: when the source may be read, hints on places.
 typedef enum CUmemcpyFlags_enum {
-    CU_MEMCPY_FLAG_DEFAULT = 0, CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1,
+    CU_MEMCPY_FLAG_DEFAULT = 0,
+    CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1,
 } CUmemcpyFlags;
 typedef enum CUmemcpySrcAccessOrder_enum {
-    CU_MEMCPY_SRC_ACCESS_ORDER_INVALID = 0, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
-    CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2, CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3,
+    CU_MEMCPY_SRC_ACCESS_ORDER_INVALID = 0,
+    CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
+    CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2,
+    CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3,
     CU_MEMCPY_SRC_ACCESS_ORDER_MAX = 0x7fffffff,
 } CUmemcpySrcAccessOrder;
 typedef struct CUmemcpyAttributes_st {
@@ -100,7 +103,8 @@ typedef struct CUmemcpyAttributes_st {
 } CUmemcpyAttributes_v1;
 typedef CUmemcpyAttributes_v1 CUmemcpyAttributes;
 typedef enum CUmemcpy3DOperandType_enum {
-    CU_MEMCPY_OPERAND_TYPE_POINTER = 1, CU_MEMCPY_OPERAND_TYPE_ARRAY = 2,
+    CU_MEMCPY_OPERAND_TYPE_POINTER = 1,
+    CU_MEMCPY_OPERAND_TYPE_ARRAY = 2,
     CU_MEMCPY_OPERAND_TYPE_MAX = 0x7fffffff,
 } CUmemcpy3DOperandType;
 typedef struct CUoffset3D_st {

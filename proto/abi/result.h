@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Results that every call of the driver returns, with the text that cuGetErrorString gives for
- * each. Values are grouped in hundreds by cause. */
+// Results that every call of the driver returns, with the text that cuGetErrorString gives for
+// each. Values are grouped in hundreds by cause.
 #ifndef RGPU_PROTO_ABI_RESULT_H
 #define RGPU_PROTO_ABI_RESULT_H
 
-/* X(name, value, text) */
+// X(name, value, text)
 #define RGPU_CUDA_RESULTS(X) \
     X(CUDA_SUCCESS, 0, "no error") \
     X(CUDA_ERROR_INVALID_VALUE, 1, "invalid argument") \
@@ -99,15 +99,13 @@
     X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901, "the capture failed earlier") \
     X(CUDA_ERROR_STREAM_CAPTURE_MERGE, 902, "this would join two captures") \
     X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903, "the capture began in another stream") \
-    X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904, \
-      "the capture leaves work behind in another stream") \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904, "the capture leaves work behind in another stream") \
     X(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905, "this depends on work outside of the capture") \
     X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906, "the legacy stream would wait for a captured one") \
     X(CUDA_ERROR_CAPTURED_EVENT, 907, "the event was last recorded in a capture") \
     X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908, "another thread began this capture") \
     X(CUDA_ERROR_TIMEOUT, 909, "the wait took too long") \
-    X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, \
-      "the change does not fit the instantiated graph") \
+    X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, "the change does not fit the instantiated graph") \
     X(CUDA_ERROR_EXTERNAL_DEVICE, 911, "error in a device outside of CUDA") \
     X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, "the clusters of the launch do not fit") \
     X(CUDA_ERROR_FUNCTION_NOT_LOADED, 913, "the function has not been loaded") \
@@ -117,8 +115,6 @@
     X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 #define RGPU_CUDA_RESULT_VALUE(name, value, text) name = value,
-typedef enum cudaError_enum {
-    RGPU_CUDA_RESULTS(RGPU_CUDA_RESULT_VALUE)
-} CUresult;
+typedef enum cudaError_enum { RGPU_CUDA_RESULTS(RGPU_CUDA_RESULT_VALUE) } CUresult;
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The management library of the software GPUs, as far as rgpu-gauge asks it: how much memory of each
- * device is taken, and by whom. The figures are those by which the devices themselves refuse. */
+// The management library of the software GPUs, as far as rgpu-gauge asks it: how much memory of each
+// device is taken, and by whom. The figures are those by which the devices themselves refuse.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "sim/shared_state.h"
 #include "sim/uuid.h"
 
-#define NVML_API(name, ...)                                            \
+#define NVML_API(name, ...) \
     __attribute__((visibility("default"))) int name(__VA_ARGS__); \
     int name(__VA_ARGS__)
 
@@ -28,7 +28,7 @@ struct process {
 };
 
 static struct sim_config config;
-static int indices[SIM_MAX_DEVICES]; /* a device is the address of its index */
+static int indices[SIM_MAX_DEVICES]; // a device is the address of its index
 
 NVML_API(nvmlInit_v2, void)
 {
@@ -40,7 +40,8 @@ NVML_API(nvmlInit_v2, void)
 __attribute__((visibility("default"))) const char *nvmlErrorString(int result);
 const char *nvmlErrorString(int result)
 {
-    return result == NOT_SUPPORTED ? "not supported" : "the software GPUs' settings are not understood";
+    return result == NOT_SUPPORTED ? "not supported"
+                                   : "the software GPUs' settings are not understood";
 }
 
 NVML_API(nvmlDeviceGetCount_v2, unsigned *count)
@@ -67,7 +68,8 @@ NVML_API(nvmlDeviceGetUUID, void *device, char *text, unsigned size)
 
 static size_t look(void *device, struct shared_use *list)
 {
-    size_t count = shared_state_look(config.state_path, config.ordinals[*(int *)device], list, LISTED_MAX);
+    size_t count =
+        shared_state_look(config.state_path, config.ordinals[*(int *)device], list, LISTED_MAX);
 
     return count < LISTED_MAX ? count : LISTED_MAX;
 }
@@ -84,7 +86,7 @@ NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct memory *memory)
     return OK;
 }
 
-/* As in a container, where the driver's process numbers are of no use. */
+// As in a container, where the driver's process numbers are of no use.
 static int hides_processes(void)
 {
     const char *text = getenv("RGPU_SIM_HIDE_PROCESSES");
@@ -92,7 +94,8 @@ static int hides_processes(void)
     return text && !strcmp(text, "1");
 }
 
-NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count, struct process *out)
+NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count,
+         struct process *out)
 {
     static struct shared_use list[LISTED_MAX];
     size_t found = look(device, list);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * From texts to a module: runs the parser over each source, then resolves what spans them: shared
- * memory layout, external names, the depth of the call graph, the table of constants.
- */
+// From texts to a module: runs the parser over each source, then resolves what spans them: shared
+// memory layout, external names, the depth of the call graph, the table of constants.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
@@ -15,10 +13,8 @@ static uint64_t align_up(uint64_t at, uint64_t align)
     return (at + align - 1) & ~(align - 1);
 }
 
-/*
- * Shared variables of an entry come behind the common ones, which functions and sources share. An
- * entry that reaches none of the common ones starts at zero.
- */
+// Shared variables of an entry come behind the common ones, which functions and sources share. An
+// entry that reaches none of the common ones starts at zero.
 static void place_shared(struct compiler *c)
 {
     struct ptx_module *m = c->module;
@@ -53,7 +49,7 @@ static void place_shared(struct compiler *c)
 
 enum { WALK_NEW, WALK_OPEN, WALK_DONE };
 
-/* Local memory, shared memory and recursion along the call graph. */
+// Local memory, shared memory and recursion along the call graph.
 static void walk_calls(struct compiler *c, struct ptx_function *f, unsigned depth)
 {
     uint64_t deepest = 0;
@@ -128,8 +124,7 @@ static void resolve_names(struct compiler *c)
         if (r->target && r->variable && r->variable->space != SP_GLOBAL &&
             r->variable->space != SP_CONST)
             compile_fail(c, -EINVAL, r->variable->line,
-                         "address of '%s' is no constant for an initial value",
-                         r->variable->name);
+                         "address of '%s' is no constant for an initial value", r->variable->name);
     }
 }
 
@@ -139,7 +134,7 @@ static void write_constant(struct ptx_module *m, const struct reloc *r, uint64_t
         memcpy(m->constants + r->const_offset + lane * r->size, &value, r->size);
 }
 
-/* Constants that need no address of the caller's: offsets in shared memory, functions. */
+// Constants that need no address of the caller's: offsets in shared memory, functions.
 static void fill_constants(struct compiler *c)
 {
     struct ptx_module *m = c->module;
@@ -209,9 +204,11 @@ static void describe_entries(struct compiler *c)
         if (info->static_shared > PTX_MAX_SHARED)
             compile_fail(c, -EINVAL, f->line, "%s uses %zu bytes of shared memory, %u at most",
                          f->name, info->static_shared, PTX_MAX_SHARED);
-        ptx_log_add(c->info, "%s: %u registers, %zu bytes shared, %zu bytes local, "
-                    "%zu bytes parameters\n", f->name, info->registers, info->static_shared,
-                    info->local_bytes, info->param_bytes);
+        ptx_log_add(c->info,
+                    "%s: %u registers, %zu bytes shared, %zu bytes local, "
+                    "%zu bytes parameters\n",
+                    f->name, info->registers, info->static_shared, info->local_bytes,
+                    info->param_bytes);
     }
 }
 
@@ -226,7 +223,7 @@ static void finish(struct compiler *c)
     resolve_names(c);
     for (uint32_t i = 0; i < m->function_count; i++)
         walk_calls(c, m->functions[i], 0);
-    /* What an indirect call reaches is unknown: anything. */
+    // What an indirect call reaches is unknown: anything.
     for (uint32_t i = 0; i < m->function_count; i++)
         m->functions[i]->uses_common_shared |= m->functions[i]->indirect_calls;
     place_shared(c);
@@ -240,7 +237,7 @@ static void compile_sources(struct compiler *c, const struct ptx_source *sources
     c->frame_align = 16;
     c->carry = NO_PRED;
     c->constants = NULL;
-    const_ref(c, 0, true); /* what REF_NONE reads */
+    const_ref(c, 0, true); // what REF_NONE reads
     c->globals = scope_new(c, NULL, 4096);
     for (size_t i = 0; i < count; i++) {
         c->source = (unsigned)i;
@@ -286,7 +283,7 @@ int ptx_module_link(const struct ptx_source *sources, size_t count, struct ptx_l
 int ptx_module_compile(const char *text, size_t len, struct ptx_log *info, struct ptx_log *error,
                        struct ptx_module **out)
 {
-    struct ptx_source source = { .text = text, .len = len };
+    struct ptx_source source = {.text = text, .len = len};
 
     return ptx_module_link(&source, 1, info, error, out);
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * What the parts of the PTX engine share: types, and the compiled form of instructions, functions and
- * modules. parse/ reads text, lower/ makes instructions of it, run/ executes them, alu/ is the
- * arithmetic that lower/ chooses and run/ calls. lower/ knows parse/, and neither knows run/.
- */
+// What the parts of the PTX engine share: types, and the compiled form of instructions, functions and
+// modules. parse/ reads text, lower/ makes instructions of it, run/ executes them, alu/ is the
+// arithmetic that lower/ chooses and run/ calls. lower/ knows parse/, and neither knows run/.
 #ifndef RGPU_SIM_PTX_MODULE_H
 #define RGPU_SIM_PTX_MODULE_H
 
@@ -17,67 +15,86 @@
 enum type {
     TY_NONE,
     TY_PRED,
-    TY_B8, TY_B16, TY_B32, TY_B64, TY_B128,
-    TY_U8, TY_U16, TY_U32, TY_U64,
-    TY_S8, TY_S16, TY_S32, TY_S64,
-    TY_F16, TY_BF16, TY_F32, TY_F64,
-    TY_F16X2, TY_BF16X2,
-    TY_U16X2, TY_S16X2,
+    TY_B8,
+    TY_B16,
+    TY_B32,
+    TY_B64,
+    TY_B128,
+    TY_U8,
+    TY_U16,
+    TY_U32,
+    TY_U64,
+    TY_S8,
+    TY_S16,
+    TY_S32,
+    TY_S64,
+    TY_F16,
+    TY_BF16,
+    TY_F32,
+    TY_F64,
+    TY_F16X2,
+    TY_BF16X2,
+    TY_U16X2,
+    TY_S16X2,
     TY_COUNT
 };
 
 struct type_info {
     const char *name;
-    unsigned char size; /* bytes */
-    char kind;          /* b, u, s, f; p for predicates, x for pairs of integers */
+    unsigned char size; // bytes
+    char kind;          // b, u, s, f; p for predicates, x for pairs of integers
 };
 
 extern const struct type_info type_table[TY_COUNT];
 enum type type_by_name(const char *name, size_t len);
-static inline unsigned type_size(enum type t) { return type_table[t].size; }
-static inline char type_kind(enum type t) { return type_table[t].kind; }
+static inline unsigned type_size(enum type t)
+{
+    return type_table[t].size;
+}
+static inline char type_kind(enum type t)
+{
+    return type_table[t].kind;
+}
 
-/* Memory that lives and dies with a module, or with a compilation. */
+// Memory that lives and dies with a module, or with a compilation.
 struct arena_chunk;
 struct arena {
     struct arena_chunk *chunks;
     size_t total;
 };
-void *arena_alloc(struct arena *arena, size_t size); /* zeroed; NULL when out of memory */
+void *arena_alloc(struct arena *arena, size_t size); // zeroed; NULL when out of memory
 void arena_free(struct arena *arena);
 
-/*
- * Operand references. A register's values for all lanes lie together: 32 words of 4 or 8 bytes, or
- * one 32-bit mask for a predicate. A reference is a base and an offset; before register allocation
- * the offset of REF_REG is a virtual register's number.
- */
+// Operand references. A register's values for all lanes lie together: 32 words of 4 or 8 bytes, or
+// one 32-bit mask for a predicate. A reference is a base and an offset; before register allocation
+// the offset of REF_REG is a virtual register's number.
 enum ref_base {
-    REF_REG,     /* the frame's registers */
-    REF_CONST,   /* the module's constants, one copy per lane */
-    REF_LAUNCH,  /* special registers that all threads of the block share */
-    REF_WARP,    /* special registers of the warp */
+    REF_REG,    // the frame's registers
+    REF_CONST,  // the module's constants, one copy per lane
+    REF_LAUNCH, // special registers that all threads of the block share
+    REF_WARP,   // special registers of the warp
 };
 #define REF_SHIFT 29
 #define REF_MASK ((1u << REF_SHIFT) - 1)
 #define REF(base, offset) ((uint32_t)(base) << REF_SHIFT | (uint32_t)(offset))
 #define REF_BASE(ref) ((ref) >> REF_SHIFT)
-#define REF_OFFSET(ref) ((ref) & REF_MASK)
-#define REF_NONE REF(REF_CONST, 0) /* reads as zero */
+#define REF_OFFSET(ref) ((ref)&REF_MASK)
+#define REF_NONE REF(REF_CONST, 0) // reads as zero
 #define NO_PRED UINT32_MAX
 
 enum reg_class {
-    CLASS_WORD,   /* 32 x 4 bytes: everything up to 32 bits */
-    CLASS_DOUBLE, /* 32 x 8 bytes */
-    CLASS_PRED,   /* one 32-bit mask */
+    CLASS_WORD,   // 32 x 4 bytes: everything up to 32 bits
+    CLASS_DOUBLE, // 32 x 8 bytes
+    CLASS_PRED,   // one 32-bit mask
 };
 
-/* An arithmetic operation over all 32 lanes; d, a, b, c as the row's signature says. */
+// An arithmetic operation over all 32 lanes; d, a, b, c as the row's signature says.
 typedef void alu_fn(void *d, const void *a, const void *b, const void *c, uint32_t imm);
 
 struct alu_row {
-    const char *key;  /* "add.b32" */
+    const char *key; // "add.b32"
     alu_fn *fn;
-    char signature[5]; /* d, a, b, c: w word, d double, p predicate, 0 none */
+    char signature[5]; // d, a, b, c: w word, d double, p predicate, 0 none
 };
 
 const struct alu_row *alu_find(const char *key);
@@ -120,11 +137,18 @@ enum { MATCH_ALL = 1, MATCH_64 = 2 };
 enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_SIGNED = 16 };
 
 enum mbarrier_op {
-    MBARRIER_INIT, MBARRIER_INVAL, MBARRIER_ARRIVE, MBARRIER_ARRIVE_DROP, MBARRIER_ARRIVE_EXPECT,
-    MBARRIER_EXPECT, MBARRIER_COMPLETE, MBARRIER_WAIT, MBARRIER_WAIT_PARITY,
+    MBARRIER_INIT,
+    MBARRIER_INVAL,
+    MBARRIER_ARRIVE,
+    MBARRIER_ARRIVE_DROP,
+    MBARRIER_ARRIVE_EXPECT,
+    MBARRIER_EXPECT,
+    MBARRIER_COMPLETE,
+    MBARRIER_WAIT,
+    MBARRIER_WAIT_PARITY,
 };
 
-/* What %clock and its like read: the imm of OP_CLOCK. */
+// What %clock and its like read: the imm of OP_CLOCK.
 enum clock_kind { CLOCK_32, CLOCK_HI, CLOCK_64, GLOBALTIMER_LO, GLOBALTIMER_HI, GLOBALTIMER };
 
 enum space {
@@ -133,7 +157,7 @@ enum space {
     SP_CONST,
     SP_SHARED,
     SP_LOCAL,
-    SP_PARAM, /* an entry's parameters; those of functions are in SP_LOCAL */
+    SP_PARAM, // an entry's parameters; those of functions are in SP_LOCAL
 };
 
 struct insn {
@@ -141,13 +165,13 @@ struct insn {
     uint8_t op;
     uint8_t dst_class;
     bool pred_negated;
-    bool loop;       /* a branch backwards: counts against the warp's budget */
-    bool sync;       /* waits for the lanes named in e */
-    uint32_t pred;   /* or NO_PRED */
+    bool loop;     // a branch backwards: counts against the warp's budget
+    bool sync;     // waits for the lanes named in e
+    uint32_t pred; // or NO_PRED
     uint32_t d, a, b, c;
-    uint32_t e;      /* lanes that take part, of warp-wide instructions */
-    uint32_t d2;     /* predicate of shfl and match, or NO_PRED */
-    uint32_t imm;    /* branch target, offset, or what fn takes */
+    uint32_t e;   // lanes that take part, of warp-wide instructions
+    uint32_t d2;  // predicate of shfl and match, or NO_PRED
+    uint32_t imm; // branch target, offset, or what fn takes
     uint32_t line;
     union {
         struct memory_op *mem;
@@ -158,28 +182,36 @@ struct insn {
 };
 
 enum atom_op {
-    ATOM_ADD, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_EXCH, ATOM_CAS, ATOM_AND, ATOM_OR,
+    ATOM_ADD,
+    ATOM_MIN,
+    ATOM_MAX,
+    ATOM_INC,
+    ATOM_DEC,
+    ATOM_EXCH,
+    ATOM_CAS,
+    ATOM_AND,
+    ATOM_OR,
     ATOM_XOR,
 };
 
 struct memory_op {
     uint8_t space;
-    uint8_t size;        /* bytes of one element */
-    uint8_t count;       /* elements: 1, 2, 4, 8 */
+    uint8_t size;  // bytes of one element
+    uint8_t count; // elements: 1, 2, 4, 8
     bool sign_extend;
-    bool address32;      /* the address register is a word */
-    bool frame_relative; /* no address register: offset into the frame's local memory */
-    bool ordered;        /* volatile, relaxed, acquire, release */
-    bool zero_fill;      /* cp.async with a source size */
-    uint8_t atom;        /* enum atom_op */
-    uint8_t type;        /* enum type of an atomic */
-    bool discard;        /* red: no result */
+    bool address32;      // the address register is a word
+    bool frame_relative; // no address register: offset into the frame's local memory
+    bool ordered;        // volatile, relaxed, acquire, release
+    bool zero_fill;      // cp.async with a source size
+    uint8_t atom;        // enum atom_op
+    uint8_t type;        // enum type of an atomic
+    bool discard;        // red: no result
     int64_t offset;
     uint32_t regs[8];
     uint8_t classes[8];
-    struct memory_op *destination; /* cp.async: in shared memory */
-    alu_fn *scan64, *scan32;       /* see address_scan */
-    const char *text;    /* for faults: "ld.global.u32" */
+    struct memory_op *destination; // cp.async: in shared memory
+    alu_fn *scan64, *scan32;       // see address_scan
+    const char *text;              // for faults: "ld.global.u32"
 };
 
 struct branch_table {
@@ -196,20 +228,20 @@ enum builtin {
 };
 
 struct call_op {
-    struct ptx_function *callee; /* NULL: indirect through operand a */
+    struct ptx_function *callee; // NULL: indirect through operand a
     uint32_t arg_count, ret_count;
-    uint32_t *args;  /* offsets of the actual parameters in the caller's frame */
+    uint32_t *args; // offsets of the actual parameters in the caller's frame
     uint32_t *rets;
     uint32_t *arg_sizes, *ret_sizes;
 };
 
 struct formal {
     const char *name;
-    uint32_t offset; /* in the frame's local memory, or in an entry's parameters */
+    uint32_t offset; // in the frame's local memory, or in an entry's parameters
     uint32_t size;
     uint32_t align;
     bool in_reg;
-    uint32_t reg;    /* virtual register of a .reg formal plus 1, or 0 */
+    uint32_t reg; // virtual register of a .reg formal plus 1, or 0
     enum type type;
 };
 
@@ -217,45 +249,45 @@ struct ptx_function {
     struct ptx_function_info info;
     struct ptx_module *module;
     const char *name;
-    unsigned index;     /* among all functions of the module */
+    unsigned index; // among all functions of the module
     unsigned source;
     bool entry;
     bool declared, defined;
     bool visible, weak;
     bool recursive;
-    struct ptx_function *alias; /* .alias: stands for this one */
+    struct ptx_function *alias; // .alias: stands for this one
     enum builtin builtin;
     unsigned line;
 
     struct insn *code;
     uint32_t code_count;
     uint32_t regs_bytes;
-    uint32_t frame_bytes;   /* local memory of one frame */
-    uint64_t total_local;   /* with callees; UINT32_MAX and up is too much */
+    uint32_t frame_bytes; // local memory of one frame
+    uint64_t total_local; // with callees; UINT32_MAX and up is too much
     struct formal *formals;
     uint32_t formal_count;
     struct formal *returns;
     uint32_t return_count;
 
-    bool uses_common_shared; /* itself or a callee */
+    bool uses_common_shared; // itself or a callee
     bool indirect_calls;
-    uint32_t own_shared;     /* end of function-scope .shared, without the common part */
+    uint32_t own_shared; // end of function-scope .shared, without the common part
     struct ptx_function **callees;
     uint32_t callee_count;
-    int mark;                /* of walks over the call graph */
+    int mark; // of walks over the call graph
 };
 
-/* A place in the constants or in a variable's initial value that holds an address. */
+// A place in the constants or in a variable's initial value that holds an address.
 struct reloc {
     struct variable *variable;
     struct ptx_function *function;
     int64_t addend;
-    uint32_t const_offset;        /* of the broadcast constant, if in_const */
+    uint32_t const_offset; // of the broadcast constant, if in_const
     bool in_const;
-    struct variable *target;      /* else: the variable, and where in it */
+    struct variable *target; // else: the variable, and where in it
     uint64_t target_offset;
-    unsigned shift;               /* mask(): which byte of the address */
-    unsigned size;                /* bytes to store */
+    unsigned shift; // mask(): which byte of the address
+    unsigned size;  // bytes to store
 };
 
 struct variable {
@@ -264,10 +296,10 @@ struct variable {
     unsigned source;
     enum space space;
     bool external, weak, defined;
-    uint64_t address;             /* bound, or offset in shared or local memory */
+    uint64_t address; // bound, or offset in shared or local memory
     bool bound;
-    bool own_shared;              /* .shared of one function: offset counts from own part */
-    bool dynamic;                 /* extern .shared x[] */
+    bool own_shared; // .shared of one function: offset counts from own part
+    bool dynamic;    // extern .shared x[]
     uint64_t size;
     uint64_t align;
     enum type type;
@@ -279,15 +311,15 @@ struct variable {
 
 struct ptx_module {
     struct arena arena;
-    struct ptx_function **functions; /* all, by index */
+    struct ptx_function **functions; // all, by index
     uint32_t function_count;
     struct ptx_function **entries;
     uint32_t entry_count;
-    struct variable **globals;       /* .global and .const, by index */
+    struct variable **globals; // .global and .const, by index
     uint32_t global_count;
     struct reloc *relocs;
     uint32_t reloc_count;
-    uint8_t *constants;              /* 64-byte aligned */
+    uint8_t *constants; // 64-byte aligned
     uint32_t constant_bytes;
     uint32_t common_shared;
     uint32_t common_shared_align;
@@ -295,10 +327,10 @@ struct ptx_module {
     unsigned ptx_version, target;
 };
 
-/* Special registers: offsets in the areas of REF_LAUNCH and REF_WARP. */
-#define WORDS(n) ((n) * LANES * 4)
+// Special registers: offsets in the areas of REF_LAUNCH and REF_WARP.
+#define WORDS(n) ((n)*LANES * 4)
 enum {
-    LAUNCH_NTID = WORDS(0),      /* x y z */
+    LAUNCH_NTID = WORDS(0), // x y z
     LAUNCH_NCTAID = WORDS(3),
     LAUNCH_CTAID = WORDS(6),
     LAUNCH_SMID = WORDS(9),
@@ -306,12 +338,12 @@ enum {
     LAUNCH_NWARPID = WORDS(11),
     LAUNCH_DYNAMIC_SMEM = WORDS(12),
     LAUNCH_TOTAL_SMEM = WORDS(13),
-    LAUNCH_SHARED_BASE = WORDS(14), /* 64 bits */
-    LAUNCH_PARAM_BASE = WORDS(16),  /* 64 bits */
-    LAUNCH_DYNAMIC_OFFSET = WORDS(18), /* of dynamic shared memory, 64 bits */
+    LAUNCH_SHARED_BASE = WORDS(14),    // 64 bits
+    LAUNCH_PARAM_BASE = WORDS(16),     // 64 bits
+    LAUNCH_DYNAMIC_OFFSET = WORDS(18), // of dynamic shared memory, 64 bits
     LAUNCH_DYNAMIC_OFFSET32 = WORDS(20),
-    LAUNCH_ENVREG = WORDS(21),      /* 1 and 2: the grid-wide barrier's address */
-    LAUNCH_GRIDID = WORDS(24),      /* 64 bits */
+    LAUNCH_ENVREG = WORDS(21), // 1 and 2: the grid-wide barrier's address
+    LAUNCH_GRIDID = WORDS(24), // 64 bits
     LAUNCH_BYTES = WORDS(26),
 
     WARP_TID = WORDS(0),
@@ -322,7 +354,7 @@ enum {
     WARP_LANEMASK_LT = WORDS(7),
     WARP_LANEMASK_GE = WORDS(8),
     WARP_LANEMASK_GT = WORDS(9),
-    WARP_LOCAL_BASE = WORDS(10),    /* 64 bits */
+    WARP_LOCAL_BASE = WORDS(10), // 64 bits
     WARP_BYTES = WORDS(12),
 };
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * PTX compiler and SIMT execution engine of the software GPU. A module is compiled from PTX text,
- * its variables are bound to memory of the caller's, and its entry functions are launched over a
- * grid of blocks by a pool of host threads.
- *
- * Device memory is host memory at its real address: a device pointer is what the engine reads and
- * writes, after `find` has said that the address is allocated.
- *
- * Threads: compile, bind and initialize a module from one thread; after that any number of threads
- * may launch its functions at once. Nothing here logs: the caller shows the logs and faults.
- */
+// PTX compiler and SIMT execution engine of the software GPU. A module is compiled from PTX text,
+// its variables are bound to memory of the caller's, and its entry functions are launched over a
+// grid of blocks by a pool of host threads.
+//
+// Device memory is host memory at its real address: a device pointer is what the engine reads and
+// writes, after `find` has said that the address is allocated.
+//
+// Threads: compile, bind and initialize a module from one thread; after that any number of threads
+// may launch its functions at once. Nothing here logs: the caller shows the logs and faults.
 #ifndef RGPU_SIM_PTX_H
 #define RGPU_SIM_PTX_H
 
@@ -20,33 +18,33 @@
 struct ptx_module;
 struct ptx_function;
 
-/* A caller's text buffer. Writers append and always end it with a NUL; `used` excludes the NUL. */
+// A caller's text buffer. Writers append and always end it with a NUL; `used` excludes the NUL.
 struct ptx_log {
     char *buf;
-    size_t size; /* bytes at buf; 0 drops all text */
+    size_t size; // bytes at buf; 0 drops all text
     size_t used;
 };
 
 struct ptx_source {
-    const char *text; /* need not end with a NUL; a NUL ends it */
+    const char *text; // need not end with a NUL; a NUL ends it
     size_t len;
-    const char *name; /* for messages; may be NULL */
+    const char *name; // for messages; may be NULL
 };
 
-/*
- * Compiles one text, or several linked into one module (.extern resolved between them, .weak
- * merged, names without .visible private to their source). Logs may be NULL.
- *   -EINVAL      not PTX: syntax, types, undeclared or duplicate names, unresolved externs
- *   -ENOTSUP     PTX that the engine does not execute; the log names the instruction and line
- *   -ENOEXEC     wants a newer PTX ISA or a newer architecture than sm_90
- *   -ENOMEM
- */
-__attribute__((warn_unused_result))
-int ptx_module_compile(const char *text, size_t len, struct ptx_log *info, struct ptx_log *error,
-                       struct ptx_module **out);
-__attribute__((warn_unused_result))
-int ptx_module_link(const struct ptx_source *sources, size_t count, struct ptx_log *info,
-                    struct ptx_log *error, struct ptx_module **out);
+// Compiles one text, or several linked into one module (.extern resolved between them, .weak
+// merged, names without .visible private to their source). Logs may be NULL.
+//   -EINVAL      not PTX: syntax, types, undeclared or duplicate names, unresolved externs
+//   -ENOTSUP     PTX that the engine does not execute; the log names the instruction and line
+//   -ENOEXEC     wants a newer PTX ISA or a newer architecture than sm_90
+//   -ENOMEM
+__attribute__((warn_unused_result)) int ptx_module_compile(const char *text, size_t len,
+                                                           struct ptx_log *info,
+                                                           struct ptx_log *error,
+                                                           struct ptx_module **out);
+__attribute__((warn_unused_result)) int ptx_module_link(const struct ptx_source *sources,
+                                                        size_t count, struct ptx_log *info,
+                                                        struct ptx_log *error,
+                                                        struct ptx_module **out);
 void ptx_module_free(struct ptx_module **module);
 
 enum ptx_space {
@@ -59,20 +57,19 @@ struct ptx_global {
     size_t size;
     size_t align;
     enum ptx_space space;
-    bool visible; /* .visible, .weak or .common: to be found by cuModuleGetGlobal */
-    bool managed; /* .attribute(.managed) */
-    const void *init; /* size bytes without relocations, or NULL for zeroes */
+    bool visible;     // .visible, .weak or .common: to be found by cuModuleGetGlobal
+    bool managed;     // .attribute(.managed)
+    const void *init; // size bytes without relocations, or NULL for zeroes
 };
 
-/* Variables in .global and .const space. Each one must be bound before a launch. */
+// Variables in .global and .const space. Each one must be bound before a launch.
 size_t ptx_module_global_count(const struct ptx_module *module);
 const struct ptx_global *ptx_module_global(const struct ptx_module *module, size_t index);
-/* Tells where variable `index` lives: `size` bytes of the caller's at a multiple of `align`. */
-__attribute__((warn_unused_result))
-int ptx_module_bind(struct ptx_module *module, size_t index, uint64_t address);
-/* Writes every variable's initial value, addresses of other variables and functions included. */
-__attribute__((warn_unused_result))
-int ptx_module_initialize(struct ptx_module *module);
+// Tells where variable `index` lives: `size` bytes of the caller's at a multiple of `align`.
+__attribute__((warn_unused_result)) int ptx_module_bind(struct ptx_module *module, size_t index,
+                                                        uint64_t address);
+// Writes every variable's initial value, addresses of other variables and functions included.
+__attribute__((warn_unused_result)) int ptx_module_initialize(struct ptx_module *module);
 
 struct ptx_param {
     size_t offset;
@@ -84,28 +81,28 @@ struct ptx_function_info {
     const char *name;
     const struct ptx_param *params;
     size_t param_count;
-    size_t param_bytes;   /* end of the last parameter */
-    size_t static_shared; /* bytes */
-    size_t local_bytes;   /* per thread, callees included unless they recurse */
-    size_t const_bytes;   /* of the module */
-    unsigned max_threads; /* .maxntid or .reqntid product, else 1024 */
-    unsigned required_block[3]; /* .reqntid, else 0 */
-    unsigned registers;   /* 32-bit registers per thread as a GPU would count them, 16..255 */
-    unsigned ptx_version; /* 90 for ISA 9.0 */
-    unsigned target;      /* 90 for sm_90 */
+    size_t param_bytes;         // end of the last parameter
+    size_t static_shared;       // bytes
+    size_t local_bytes;         // per thread, callees included unless they recurse
+    size_t const_bytes;         // of the module
+    unsigned max_threads;       // .maxntid or .reqntid product, else 1024
+    unsigned required_block[3]; // .reqntid, else 0
+    unsigned registers;         // 32-bit registers per thread as a GPU would count them, 16..255
+    unsigned ptx_version;       // 90 for ISA 9.0
+    unsigned target;            // 90 for sm_90
 };
 
-/* Entry functions (kernels) in order of appearance. */
+// Entry functions (kernels) in order of appearance.
 size_t ptx_module_function_count(const struct ptx_module *module);
 struct ptx_function *ptx_module_function(const struct ptx_module *module, size_t index);
 struct ptx_function *ptx_module_find(const struct ptx_module *module, const char *name);
-/* Valid as long as the module. */
+// Valid as long as the module.
 const struct ptx_function_info *ptx_function_info(const struct ptx_function *function);
 
 struct ptx_memory {
     void *opaque;
-    /* Which allocation holds addr: [*base, *end). Called by several threads at once. The answer
-     * is kept for the rest of the launch. */
+    // Which allocation holds addr: [*base, *end). Called by several threads at once. The answer
+    // is kept for the rest of the launch.
     bool (*find)(void *opaque, uint64_t addr, uint64_t *base, uint64_t *end);
 };
 
@@ -115,61 +112,59 @@ enum ptx_fault_kind {
     PTX_FAULT_MISALIGNED_ADDRESS,
     PTX_FAULT_INVALID_ADDRESS_SPACE,
     PTX_FAULT_ILLEGAL_INSTRUCTION,
-    PTX_FAULT_INVALID_PC,      /* call or branch through a bad value */
-    PTX_FAULT_STACK,           /* recursion ran out of local memory */
+    PTX_FAULT_INVALID_PC, // call or branch through a bad value
+    PTX_FAULT_STACK,      // recursion ran out of local memory
     PTX_FAULT_TRAP,
     PTX_FAULT_ASSERT,
-    PTX_FAULT_DEADLOCK,        /* no thread of a block can run again */
+    PTX_FAULT_DEADLOCK, // no thread of a block can run again
 };
 
 struct ptx_fault {
     enum ptx_fault_kind kind;
-    uint64_t address; /* of the memory access; else 0 */
+    uint64_t address; // of the memory access; else 0
     unsigned block[3];
     unsigned thread[3];
-    unsigned line;    /* of the PTX text */
-    char text[256];   /* one sentence for a log: "illegal address 0x10 in st.global.u32 ..." */
+    unsigned line;  // of the PTX text
+    char text[256]; // one sentence for a log: "illegal address 0x10 in st.global.u32 ..."
 };
 
 struct ptx_launch {
     struct ptx_function *function;
     unsigned grid[3];
     unsigned block[3];
-    size_t dynamic_shared; /* bytes */
-    const void *params;    /* param_bytes, laid out as ptx_function_info says */
+    size_t dynamic_shared; // bytes
+    const void *params;    // param_bytes, laid out as ptx_function_info says
     struct ptx_memory memory;
 
-    /* Text of the device's printf, whole calls at a time, serialized by the engine. May be NULL. */
+    // Text of the device's printf, whole calls at a time, serialized by the engine. May be NULL.
     void *print_opaque;
     void (*print)(void *opaque, const char *text, size_t size);
 
-    /* The device's malloc and free, called by several threads at once. NULL: malloc gives 0. */
+    // The device's malloc and free, called by several threads at once. NULL: malloc gives 0.
     void *heap_opaque;
     uint64_t (*allocate)(void *opaque, size_t size);
     void (*release)(void *opaque, uint64_t address);
 
-    unsigned threads;       /* host threads to use, 0 for one per host core */
-    unsigned sm_count;      /* %nsmid; 0 for 1 */
-    unsigned clock_khz;     /* rate of %clock; 0 for 1000000 */
-    size_t stack_bytes;     /* local memory per thread for recursion (cuCtxSetLimit); 0 for 1024 */
-    bool cooperative;       /* every block makes progress whatever the others do (grid sync) */
-    const volatile bool *cancel; /* set by another thread to end the launch; may be NULL */
+    unsigned threads;   // host threads to use, 0 for one per host core
+    unsigned sm_count;  // %nsmid; 0 for 1
+    unsigned clock_khz; // rate of %clock; 0 for 1000000
+    size_t stack_bytes; // local memory per thread for recursion (cuCtxSetLimit); 0 for 1024
+    bool cooperative;   // every block makes progress whatever the others do (grid sync)
+    const volatile bool *cancel; // set by another thread to end the launch; may be NULL
 };
 
-/*
- * Runs the grid to its end on the calling thread and the pool. Any dimension 0, a block above 1024
- * threads or above the function's max_threads, shared memory above PTX_MAX_SHARED: -EINVAL.
- *   -EFAULT     *fault says what (memory may be half written, as on a GPU)
- *   -ECANCELED  `cancel` was seen
- *   -ENOMEM     local or shared memory of the blocks
- */
-__attribute__((warn_unused_result))
-int ptx_launch_run(const struct ptx_launch *launch, struct ptx_fault *fault);
+// Runs the grid to its end on the calling thread and the pool. Any dimension 0, a block above 1024
+// threads or above the function's max_threads, shared memory above PTX_MAX_SHARED: -EINVAL.
+//   -EFAULT     *fault says what (memory may be half written, as on a GPU)
+//   -ECANCELED  `cancel` was seen
+//   -ENOMEM     local or shared memory of the blocks
+__attribute__((warn_unused_result)) int ptx_launch_run(const struct ptx_launch *launch,
+                                                       struct ptx_fault *fault);
 
-#define PTX_MAX_SHARED (227u * 1024) /* static and dynamic, per block */
-#define PTX_MAX_COOPERATIVE_BLOCKS 4096u /* grid of a cooperative launch; more is -EINVAL */
+#define PTX_MAX_SHARED (227u * 1024)     // static and dynamic, per block
+#define PTX_MAX_COOPERATIVE_BLOCKS 4096u // grid of a cooperative launch; more is -EINVAL
 
-/* "illegal address" and so on, for messages. */
+// "illegal address" and so on, for messages.
 const char *ptx_fault_name(enum ptx_fault_kind kind);
 
 #endif

@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* PTX's fundamental types, and the arena that compiled modules live in. */
+// PTX's fundamental types, and the arena that compiled modules live in.
 #include "sim/ptx/module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const struct type_info type_table[TY_COUNT] = {
-    [TY_NONE] = { "", 0, 0 },
-    [TY_PRED] = { "pred", 0, 'p' },
-    [TY_B8] = { "b8", 1, 'b' },
-    [TY_B16] = { "b16", 2, 'b' },
-    [TY_B32] = { "b32", 4, 'b' },
-    [TY_B64] = { "b64", 8, 'b' },
-    [TY_B128] = { "b128", 16, 'b' },
-    [TY_U8] = { "u8", 1, 'u' },
-    [TY_U16] = { "u16", 2, 'u' },
-    [TY_U32] = { "u32", 4, 'u' },
-    [TY_U64] = { "u64", 8, 'u' },
-    [TY_S8] = { "s8", 1, 's' },
-    [TY_S16] = { "s16", 2, 's' },
-    [TY_S32] = { "s32", 4, 's' },
-    [TY_S64] = { "s64", 8, 's' },
-    [TY_F16] = { "f16", 2, 'f' },
-    [TY_BF16] = { "bf16", 2, 'f' },
-    [TY_F32] = { "f32", 4, 'f' },
-    [TY_F64] = { "f64", 8, 'f' },
-    [TY_F16X2] = { "f16x2", 4, 'f' },
-    [TY_BF16X2] = { "bf16x2", 4, 'f' },
-    [TY_U16X2] = { "u16x2", 4, 'x' },
-    [TY_S16X2] = { "s16x2", 4, 'x' },
+    [TY_NONE] = {"", 0, 0},           [TY_PRED] = {"pred", 0, 'p'},
+    [TY_B8] = {"b8", 1, 'b'},         [TY_B16] = {"b16", 2, 'b'},
+    [TY_B32] = {"b32", 4, 'b'},       [TY_B64] = {"b64", 8, 'b'},
+    [TY_B128] = {"b128", 16, 'b'},    [TY_U8] = {"u8", 1, 'u'},
+    [TY_U16] = {"u16", 2, 'u'},       [TY_U32] = {"u32", 4, 'u'},
+    [TY_U64] = {"u64", 8, 'u'},       [TY_S8] = {"s8", 1, 's'},
+    [TY_S16] = {"s16", 2, 's'},       [TY_S32] = {"s32", 4, 's'},
+    [TY_S64] = {"s64", 8, 's'},       [TY_F16] = {"f16", 2, 'f'},
+    [TY_BF16] = {"bf16", 2, 'f'},     [TY_F32] = {"f32", 4, 'f'},
+    [TY_F64] = {"f64", 8, 'f'},       [TY_F16X2] = {"f16x2", 4, 'f'},
+    [TY_BF16X2] = {"bf16x2", 4, 'f'}, [TY_U16X2] = {"u16x2", 4, 'x'},
+    [TY_S16X2] = {"s16x2", 4, 'x'},
 };
 
 enum type type_by_name(const char *name, size_t len)
@@ -63,7 +52,7 @@ void *arena_alloc(struct arena *arena, size_t size)
             return NULL;
         chunk->size = bytes;
         arena->total += bytes;
-        /* A chunk made for one large thing goes behind the one that is being filled. */
+        // A chunk made for one large thing goes behind the one that is being filled.
         if (arena->chunks && bytes == size && bytes > CHUNK_BYTES / 2) {
             chunk->next = arena->chunks->next;
             arena->chunks->next = chunk;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* POST /v1/capacity: what is free, how often requests fit, what a scheduler's leases hold and which of them would
- * have to go, all at one instant; and looking changes nothing. */
+// POST /v1/capacity: what is free, how often requests fit, what a scheduler's leases hold and which of them would
+// have to go, all at one instant; and looking changes nothing.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,15 @@ static json_t *view;
 
 static void look(const char *requests, const char *request, const char *keys)
 {
-    json_t *list = json_loads(requests, 0, NULL), *one = request ? json_loads(request, 0, NULL) : NULL;
+    json_t *list = json_loads(requests, 0, NULL),
+           *one = request ? json_loads(request, 0, NULL) : NULL;
     json_t *victims = keys ? json_loads(keys, 0, NULL) : NULL;
-    struct capacity_query query = {.key_prefix = "s/", .requests = list, .limit = 3, .request = one,
-                                   .keys = victims, .sequence = UINT64_MAX};
+    struct capacity_query query = {.key_prefix = "s/",
+                                   .requests = list,
+                                   .limit = 3,
+                                   .request = one,
+                                   .keys = victims,
+                                   .sequence = UINT64_MAX};
     const char *why = "";
 
     json_decref(view);
@@ -27,18 +32,23 @@ static void look(const char *requests, const char *request, const char *keys)
     json_decref(victims);
 }
 
-static int number(const char *name) { return (int)json_integer_value(json_object_get(view, name)); }
+static int number(const char *name)
+{
+    return (int)json_integer_value(json_object_get(view, name));
+}
 static int gigabytes(const char *name)
 {
     return (int)((uint64_t)json_integer_value(json_object_get(view, name)) / GB);
 }
 static int now(size_t i)
 {
-    return (int)json_integer_value(json_object_get(json_array_get(json_object_get(view, "requests"), i), "now"));
+    return (int)json_integer_value(
+        json_object_get(json_array_get(json_object_get(view, "requests"), i), "now"));
 }
 static bool ever(size_t i)
 {
-    return json_is_true(json_object_get(json_array_get(json_object_get(view, "requests"), i), "ever"));
+    return json_is_true(
+        json_object_get(json_array_get(json_object_get(view, "requests"), i), "ever"));
 }
 static const char *preempted(void)
 {
@@ -48,11 +58,12 @@ static const char *preempted(void)
 
     text[0] = '\0';
     json_array_foreach(json_object_get(view, "preempt"), i, key)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", json_string_value(key));
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+                 json_string_value(key));
     return text;
 }
 
-/* A lease of the scheduler's with one GPU. */
+// A lease of the scheduler's with one GPU.
 static void hold(const char *key, struct pool_gpu *gpu, enum gpu_mode mode, uint64_t memory)
 {
     struct pool_lease *lease = lease_new();
@@ -65,7 +76,10 @@ static void hold(const char *key, struct pool_gpu *gpu, enum gpu_mode mode, uint
     lease->holds = calloc(1, sizeof(*lease->holds));
     if (!lease->holds || pool_add_lease(pool, lease) < 0)
         bail("no lease");
-    lease->holds[0] = (struct pool_hold){.gpu = gpu, .box = gpu->box, .mode = mode, .memory = memory,
+    lease->holds[0] = (struct pool_hold){.gpu = gpu,
+                                         .box = gpu->box,
+                                         .mode = mode,
+                                         .memory = memory,
                                          .context = mode == GPU_SHARED ? GB : 0};
     pool_take(&lease->holds[0]);
 }
@@ -90,9 +104,11 @@ static void free_things(struct pool_box *whole, struct pool_box *shared)
 
 static void requests(void)
 {
-    look("[{\"gpus\": [{}]}, {\"gpus\": [{\"count\": 2}], \"same_box\": true},"
-         " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200}]}, {\"gpus\": [{\"count\": 7}]},"
-         " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"}]", NULL, NULL);
+    look(
+        "[{\"gpus\": [{}]}, {\"gpus\": [{\"count\": 2}], \"same_box\": true},"
+        " {\"gpus\": [{\"mode\": \"shared\", \"memory\": 53687091200}]}, {\"gpus\": [{\"count\": 7}]},"
+        " {\"gpus\": [{\"count\": 4}], \"model\": \"*H200*\"}, {\"gpus\": [{}], \"model\": \"none\"}]",
+        NULL, NULL);
     is_int(now(0), 3, "no further than the limit");
     is_int(now(1), 2, "two of one box fit twice");
     is_int(now(2), 2, "a share of half and more of a GPU once on each");
@@ -115,7 +131,8 @@ static void leases(struct pool_box *whole, struct pool_box *shared)
     hold("s/3", whole->gpus[2], GPU_EXCLUSIVE, 0);
     hold("s/4", shared->gpus[0], GPU_SHARED, 60 * GB);
     hold("other/5", whole->gpus[3], GPU_EXCLUSIVE, 0);
-    look("[{\"gpus\": [{}]}, {\"gpus\": [{\"mode\": \"shared\", \"memory\": 42949672960}]}]", NULL, NULL);
+    look("[{\"gpus\": [{}]}, {\"gpus\": [{\"mode\": \"shared\", \"memory\": 42949672960}]}]", NULL,
+         NULL);
     list = json_object_get(view, "leases");
     json_array_foreach(list, i, entry) {
         gpus += (int)json_integer_value(json_object_get(entry, "gpus"));
@@ -141,7 +158,8 @@ static void victims(struct pool_box *whole)
     look("[]", "{\"gpus\": [{\"mode\": \"shared\", \"memory\": 1073741824}]}", all);
     is_str(preempted(), "", "where it fits anyway, none");
     look("[]", "{\"gpus\": 3}", all);
-    ok(view && json_is_null(json_object_get(view, "preempt")), "a request that is none makes no room");
+    ok(view && json_is_null(json_object_get(view, "preempt")),
+       "a request that is none makes no room");
     is_int((int)(whole->gpus[0]->holders + whole->gpus[1]->holders + whole->gpus[2]->holders), 3,
            "and nothing was taken from anybody");
 }

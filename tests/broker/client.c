@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The client says clearly why it gets no answer, and reads constraints strictly. */
+// The client says clearly why it gets no answer, and reads constraints strictly.
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * An ordinary CUDA program that does with device memory what its standard input says, for the tests
- * of budgets: "take BYTES", "free" (the last one), "info", "total". Answers one line each.
- */
+// An ordinary CUDA program that does with device memory what its standard input says, for the tests
+// of budgets: "take BYTES", "free" (the last one), "info", "total". Answers one line each.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

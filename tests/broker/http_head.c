@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Heads of requests: what is understood, and that everything doubtful is refused. */
+// Heads of requests: what is understood, and that everything doubtful is refused.
 #include <stdlib.h>
 
 #include "broker/http_head.h"
@@ -29,7 +29,8 @@ static void test_understood(void)
     ok(head.keep_alive && head.body_size == 0 && !head.authorization, "what it does not say");
     is_int(parse("POST /v1/leases HTTP/1.1\r\nauthorization:  Munge x \r\ncontent-length: 12\r\n"
                  "CONTENT-SHA256: ab\r\nExpect: 100-Continue\r\nConnection: foo, Close\r\n\r\n",
-                 &head), 0, "headers in any case");
+                 &head),
+           0, "headers in any case");
     is_str(head.authorization, "Munge x", "without the blanks around their values");
     is_int(head.body_size, 12, "the size of the body");
     is_str(head.body_digest, "ab", "its digest");
@@ -38,7 +39,8 @@ static void test_understood(void)
     ok(!head.keep_alive, "of which each request has a connection");
     is_int(parse("PATCH / HTTP/1.1\r\n\r\n", &head), 0, "an unknown method is well formed");
     is_int(head.method, 0, "and none of ours");
-    is_int(parse("PUT /x HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n", &head), 0, "the largest body");
+    is_int(parse("PUT /x HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n", &head), 0,
+           "the largest body");
 }
 
 static void test_refused(void)
@@ -88,7 +90,7 @@ static void test_refused(void)
         is_int(parse(cases[i].text, &head), cases[i].status, "refused: %s", cases[i].what);
 }
 
-/* A zero in the text must not hide what is behind it. */
+// A zero in the text must not hide what is behind it.
 static void test_zero(void)
 {
     static const char source[] = "GET / HTTP/1.1\r\nA: b\0c\r\n\r\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Requests are placed whole or not at all, where mode, memory and constraints allow, by policy. */
+// Requests are placed whole or not at all, where mode, memory and constraints allow, by policy.
 #include "tests/broker/pool_sample.h"
 
 #include "broker/near.h"
@@ -47,7 +47,8 @@ static void test_shares(void)
     share.parts[0].memory = 1;
     is_int(sample_take(pool, &share, &holds[4]), OUTCOME_BUSY, "not even one byte");
     share.parts[0].memory = UINT64_MAX;
-    is_int(sample_take(pool, &share, &holds[4]), OUTCOME_IMPOSSIBLE, "a budget that overflows is no budget");
+    is_int(sample_take(pool, &share, &holds[4]), OUTCOME_IMPOSSIBLE,
+           "a budget that overflows is no budget");
     box->gpus[0]->reserved = 50 * GB;
     pool_give_back(&holds[0]);
     is_int(gpu_free_bytes(box->gpus[0]), 0, "reserved memory counts, without going negative");
@@ -60,7 +61,8 @@ static void test_distinct_gpus(void)
     struct request two = sample_request(2, GPU_SHARED, GB);
 
     sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
-    is_int(sample_take(pool, &two, holds), OUTCOME_IMPOSSIBLE, "two shares of a lease are two GPUs");
+    is_int(sample_take(pool, &two, holds), OUTCOME_IMPOSSIBLE,
+           "two shares of a lease are two GPUs");
     sample_box(pool, "b", 1, "H200", 100 * GB, GPU_SHARED);
     is_int(sample_take(pool, &two, holds), 0, "which it gets when there are two");
     ok(holds[0].gpu != holds[1].gpu, "distinct ones");
@@ -100,10 +102,12 @@ static void test_boxes(void)
     request.same_box = true;
     ok(!sample_take(pool, &request, holds) && holds[0].box == b && holds[2].box == b,
        "same box: one that has them all");
-    is_int(sample_take(pool, &request, &holds[3]), OUTCOME_BUSY, "else none, though three are free");
+    is_int(sample_take(pool, &request, &holds[3]), OUTCOME_BUSY,
+           "else none, though three are free");
     request.same_box = false;
     request.different_boxes = true;
-    is_int(sample_take(pool, &request, &holds[3]), OUTCOME_IMPOSSIBLE, "three boxes there never were");
+    is_int(sample_take(pool, &request, &holds[3]), OUTCOME_IMPOSSIBLE,
+           "three boxes there never were");
     request.parts[0].count = 2;
     ok(!sample_take(pool, &request, &holds[3]) && holds[3].box != holds[4].box,
        "different boxes: one on each");
@@ -131,7 +135,7 @@ static void test_mix(void)
     pool_free(&pool);
 }
 
-/* GPUs whose mode follows who asks. */
+// GPUs whose mode follows who asks.
 static void test_automatic(void)
 {
     struct pool *pool = pool_new();
@@ -153,15 +157,18 @@ static void test_automatic(void)
     memset(share.box, 0, sizeof(share.box));
     ok(!sample_take(pool, &share, &holds[1]) && holds[1].gpu == holds[0].gpu,
        "the next share goes there, though another box is fuller");
-    ok(!sample_take(pool, &whole, &holds[2]) && holds[2].gpu != holds[0].gpu, "a whole one is another");
+    ok(!sample_take(pool, &whole, &holds[2]) && holds[2].gpu != holds[0].gpu,
+       "a whole one is another");
     ok(!sample_take(pool, &whole, &holds[3]) && holds[3].gpu != holds[0].gpu, "and the last");
-    is_int(sample_take(pool, &whole, &holds[4]), OUTCOME_BUSY, "one with shares is not given whole");
+    is_int(sample_take(pool, &whole, &holds[4]), OUTCOME_BUSY,
+           "one with shares is not given whole");
     is_int(sample_take(pool, &share, &holds[4]), OUTCOME_BUSY, "nor are whole ones shared");
     pool_give_back(&holds[0]);
     is_int(sample_take(pool, &whole, &holds[4]), OUTCOME_BUSY, "not while one share is left");
     pool_give_back(&holds[1]);
     ok(!sample_take(pool, &whole, &holds[4]) && holds[4].gpu == holds[0].gpu &&
-       holds[4].gpu->mode == GPU_EXCLUSIVE, "but after the last");
+           holds[4].gpu->mode == GPU_EXCLUSIVE,
+       "but after the last");
     pool_free(&pool);
 }
 
@@ -261,7 +268,8 @@ static void test_capability(void)
     ok(holds[0].box == new, "is one that has it");
     is_int(sample_take(pool, &one, &holds[1]), OUTCOME_BUSY, "another has to be waited for");
     one.min_capability = 91;
-    is_int(sample_take(pool, &one, &holds[1]), OUTCOME_IMPOSSIBLE, "more than any has can never be");
+    is_int(sample_take(pool, &one, &holds[1]), OUTCOME_IMPOSSIBLE,
+           "more than any has can never be");
     one.min_capability = 80;
     is_int(sample_take(pool, &one, &holds[1]), 0, "just enough is enough");
     pool_free(&pool);
@@ -270,7 +278,8 @@ static void test_capability(void)
 static void test_near(void)
 {
     struct pool *pool = pool_new();
-    struct request one = sample_request(1, GPU_EXCLUSIVE, 0), three = sample_request(3, GPU_EXCLUSIVE, 0);
+    struct request one = sample_request(1, GPU_EXCLUSIVE, 0),
+                   three = sample_request(3, GPU_EXCLUSIVE, 0);
     struct pool_box *far = sample_box(pool, "a", 4, "H200", 100 * GB, GPU_EXCLUSIVE);
     struct pool_box *hall = sample_box(pool, "b", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
     struct pool_box *rack = sample_box(pool, "c", 2, "H200", 100 * GB, GPU_EXCLUSIVE);
@@ -298,7 +307,8 @@ static void test_near(void)
     is_int(sample_take(pool, &one, &holds[2]), 0, "the next");
     ok(holds[2].box == hall, "in the hall");
     strcpy(three.near, "rack1,hall3");
-    is_int(sample_take(pool, &three, &holds[3]), 0, "three that are nowhere near are taken where they are");
+    is_int(sample_take(pool, &three, &holds[3]), 0,
+           "three that are nowhere near are taken where they are");
     ok(holds[3].box == far && holds[5].box == far, "together");
     pool_free(&pool);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Pools and requests made in one line, for the tests of placement. */
+// Pools and requests made in one line, for the tests of placement.
 #ifndef RGPU_TESTS_BROKER_POOL_SAMPLE_H
 #define RGPU_TESTS_BROKER_POOL_SAMPLE_H
 
@@ -12,7 +12,7 @@
 
 #define GB (1ull << 30)
 
-/* A box that is up, with `count` GPUs of `memory` bytes; contexts cost 1 GB. */
+// A box that is up, with `count` GPUs of `memory` bytes; contexts cost 1 GB.
 static inline struct pool_box *sample_box(struct pool *pool, const char *name, int count,
                                           const char *model, uint64_t memory, enum gpu_mode mode)
 {
@@ -50,7 +50,7 @@ static inline struct request sample_request(uint32_t count, enum gpu_mode mode, 
     return request;
 }
 
-/* Plans and takes; the holds are remembered so that `sample_free` can give them back. */
+// Plans and takes; the holds are remembered so that `sample_free` can give them back.
 static inline int sample_take(struct pool *pool, const struct request *request,
                               struct pool_hold *holds)
 {
@@ -59,8 +59,10 @@ static inline int sample_take(struct pool *pool, const struct request *request,
 
     for (size_t i = 0; !error && i < plan.count; i++) {
         const struct request_part *part = &request->parts[plan.slots[i].part];
-        holds[i] = (struct pool_hold){.gpu = plan.slots[i].gpu, .box = plan.slots[i].gpu->box,
-                                      .mode = part->mode, .memory = part->memory,
+        holds[i] = (struct pool_hold){.gpu = plan.slots[i].gpu,
+                                      .box = plan.slots[i].gpu->box,
+                                      .mode = part->mode,
+                                      .memory = part->memory,
                                       .context = part->mode == GPU_SHARED ? GB : 0};
         pool_take(&holds[i]);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Who waits is served in order; a large request is not starved by small ones that come later, and
- * those who want other GPUs do not wait for it. */
+// Who waits is served in order; a large request is not starved by small ones that come later, and
+// those who want other GPUs do not wait for it.
 #include "tests/broker/pool_sample.h"
 
 static uint64_t sequence;
@@ -65,7 +65,8 @@ static void test_fairness(void)
     strcpy(small.model, "H200");
     is_int(sample_take(pool, &small, hold), 0, "one of the two is taken");
     waiting = wait_for(pool, &large);
-    is_int(place(pool, &small, sequence + 1), OUTCOME_BUSY, "the free one is left to who waits for two");
+    is_int(place(pool, &small, sequence + 1), OUTCOME_BUSY,
+           "the free one is left to who waits for two");
     is_int(place(pool, &elsewhere, sequence + 1), 0, "another model is not");
     is_int(place(pool, &share, sequence + 1), 0, "nor are shares");
     is_int(place(pool, &small, waiting->sequence), 0, "who came before takes it");
@@ -89,7 +90,7 @@ static struct request kind(unsigned number)
     return request;
 }
 
-/* What is remembered of a GPU's claims against looking through the whole queue. */
+// What is remembered of a GPU's claims against looking through the whole queue.
 static bool as_if_forgotten(struct pool *pool, uint64_t newcomer)
 {
     for (size_t i = 0; i < pool->box_count; i++)
@@ -161,7 +162,8 @@ static void test_reasons(void)
     claims_explain(pool, first, text, sizeof(text));
     is_str(text, "2 of 4 GPUs of its kind are free, it wants 4", "too few are free");
     claims_explain(pool, second, text, sizeof(text));
-    is_str(text, "2 GPUs are free, 2 of them are left to those who came before", "they are not left");
+    is_str(text, "2 GPUs are free, 2 of them are left to those who came before",
+           "they are not left");
     claims_explain(pool, third, text, sizeof(text));
     is_str(text, "others who want the same came before", "or others are in front");
     pool->boxes[0]->drained = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The core over its database: idempotence, ends that boxes confirm, absence, and restarts. */
+// The core over its database: idempotence, ends that boxes confirm, absence, and restarts.
 #include <errno.h>
 #include <unistd.h>
 
@@ -18,9 +18,11 @@ static struct broker broker;
 static void open_broker(void)
 {
     memset(&broker, 0, sizeof(broker));
-    broker.limits = (struct broker_limits){.away_seconds = 10, .ticket_seconds = 3600,
+    broker.limits = (struct broker_limits){.away_seconds = 10,
+                                           .ticket_seconds = 3600,
                                            .max_ticket_seconds = 7200,
-                                           .history_seconds = 3600, .keep_events = 1000};
+                                           .history_seconds = 3600,
+                                           .keep_events = 1000};
     if (broker_open(file, false, &broker))
         bail("the broker does not open its database");
     if (ticket_key_generate("k1", &broker.keys.keys[0]))
@@ -70,8 +72,11 @@ static int hear(const char *name, const char *instance, const char *running, con
 static int acquire(const char *key, uint32_t count, bool wait, bool ticket,
                    struct pool_lease **lease)
 {
-    struct acquire acquire = {.key = key, .key_owner = KEYS_OF_SCHEDULERS, .actor = "test",
-                              .owner = 1000, .wait = wait,
+    struct acquire acquire = {.key = key,
+                              .key_owner = KEYS_OF_SCHEDULERS,
+                              .actor = "test",
+                              .owner = 1000,
+                              .wait = wait,
                               .with_ticket = ticket,
                               .request = sample_request(count, GPU_EXCLUSIVE, 0)};
 
@@ -87,7 +92,8 @@ static void test_idempotence(void)
     strcpy(id, first->id);
     is_int(acquire("job/1", 1, false, false, &second), 0, "again");
     ok(first == second, "the same lease");
-    is_int(acquire("job/1", 2, false, false, &other), OUTCOME_KEY_REUSED, "but not for another request");
+    is_int(acquire("job/1", 2, false, false, &other), OUTCOME_KEY_REUSED,
+           "but not for another request");
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
@@ -95,8 +101,10 @@ static void test_idempotence(void)
     is_str(second->id, id, "the same lease");
     is_int(broker_end_lease(&broker, &second, "released", "test"), 0, "it is released");
     ok(!second, "at once, for no box has heard of it");
-    is_int(acquire("job/1", 1, false, false, &second), OUTCOME_ENDED, "its key gives nothing any more");
-    is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0, "a release overtakes its acquire");
+    is_int(acquire("job/1", 1, false, false, &second), OUTCOME_ENDED,
+           "its key gives nothing any more");
+    is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0,
+           "a release overtakes its acquire");
     is_int(broker_release_unknown(&broker, KEYS_OF_SCHEDULERS, "job/2", 0, "test"), 0, "twice");
     restart();
     register_box("a", "i1", 3);
@@ -106,8 +114,11 @@ static void test_idempotence(void)
 
 static int acquire_as(int64_t key_owner, uid_t owner, struct pool_lease **lease)
 {
-    struct acquire acquire = {.key = "slurm/c/7/1", .key_owner = key_owner, .actor = "test",
-                              .owner = owner, .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+    struct acquire acquire = {.key = "slurm/c/7/1",
+                              .key_owner = key_owner,
+                              .actor = "test",
+                              .owner = owner,
+                              .request = sample_request(1, GPU_EXCLUSIVE, 0)};
 
     return broker_acquire(&broker, &acquire, lease);
 }
@@ -129,7 +140,8 @@ static void test_keys_have_owners(void)
     restart();
     register_box("a", "i1", 3);
     hear("a", "i1", NULL, NULL);
-    is_int(acquire_as(1000, 1000, &found), OUTCOME_ENDED, "after a restart the user's key is still used up");
+    is_int(acquire_as(1000, 1000, &found), OUTCOME_ENDED,
+           "after a restart the user's key is still used up");
     is_int(acquire_as(KEYS_OF_SCHEDULERS, 1000, &found), 0, "and Slurm's lease lives");
     is_int(broker_end_lease(&broker, &found, "released", "test"), 0, "(released)");
 }
@@ -143,11 +155,14 @@ static void test_ticket_lifetimes(void)
     is_int(broker_issue_ticket(&broker, lease, NULL, 7200, "test", &bundle), 0,
            "a ticket of the longest lifetime");
     free(bundle);
-    is_int(broker_issue_ticket(&broker, lease, NULL, 7201, "test", &bundle), OUTCOME_TOO_LONG, "not longer");
-    is_int(broker_issue_ticket(&broker, lease, NULL, INT64_MAX, "test", &bundle), OUTCOME_TOO_LONG, "nor much");
-    is_int(broker_issue_ticket(&broker, lease, NULL, -1, "test", &bundle), OUTCOME_TOO_LONG, "nor before now");
-    is_int(broker_write_ticket(&broker, lease, NULL, broker_wall() + 10000, &bundle), OUTCOME_TOO_LONG,
-           "whichever way it is written");
+    is_int(broker_issue_ticket(&broker, lease, NULL, 7201, "test", &bundle), OUTCOME_TOO_LONG,
+           "not longer");
+    is_int(broker_issue_ticket(&broker, lease, NULL, INT64_MAX, "test", &bundle), OUTCOME_TOO_LONG,
+           "nor much");
+    is_int(broker_issue_ticket(&broker, lease, NULL, -1, "test", &bundle), OUTCOME_TOO_LONG,
+           "nor before now");
+    is_int(broker_write_ticket(&broker, lease, NULL, broker_wall() + 10000, &bundle),
+           OUTCOME_TOO_LONG, "whichever way it is written");
     ok(lease->ticket_until <= broker_wall() + 7200, "boxes are never told of a later end");
     is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
     hear("a", "i1", NULL, lease->id);
@@ -199,7 +214,8 @@ static void test_absence(void)
     is_int(lease->state, LEASE_LOST, "also after a restart");
     is_int(acquire(NULL, 1, false, false, &next), OUTCOME_BUSY, "its GPUs stay with it");
     is_int(register_box("a", "i2", 3), 0, "the box comes back, started anew");
-    is_int(hear("a", "i1", NULL, NULL), OUTCOME_UNREGISTERED, "reports of its former self do not count");
+    is_int(hear("a", "i1", NULL, NULL), OUTCOME_UNREGISTERED,
+           "reports of its former self do not count");
     is_int(hear("a", "i2", NULL, NULL), 0, "its own do");
     is_int(lease->state, LEASE_GRANTED, "the lease is as before");
     is_int(register_box("a", "i3", 1), 0, "it comes back with one GPU less");
@@ -219,10 +235,12 @@ static void test_gone(void)
     struct pool_box *box = pool_find_box(broker.pool, "a");
     struct pool_lease *next;
 
-    is_int(broker_box_gone(&broker, box, "test"), OUTCOME_CONNECTED, "a box that is there is not gone");
+    is_int(broker_box_gone(&broker, box, "test"), OUTCOME_CONNECTED,
+           "a box that is there is not gone");
     box->heard -= 60;
     broker_tick(&broker);
-    is_int(broker_remove_box(&broker, box, "test"), OUTCOME_IN_USE, "one with leases is not removed");
+    is_int(broker_remove_box(&broker, box, "test"), OUTCOME_IN_USE,
+           "one with leases is not removed");
     is_int(broker_box_gone(&broker, box, "test"), 0, "an absent one is, if the administrator says");
     is_int(broker.pool->lease_count, 0, "its leases are over");
     is_int(register_box("a", "i5", 3), 0, "it may come back");
@@ -239,8 +257,8 @@ static void test_gone(void)
 static void test_time(void)
 {
     struct pool_lease *lease;
-    struct acquire acquire_short = {.actor = "test", .owner = 1, .lifetime = 100,
-                                    .request = sample_request(1, GPU_SHARED, GB)};
+    struct acquire acquire_short = {
+        .actor = "test", .owner = 1, .lifetime = 100, .request = sample_request(1, GPU_SHARED, GB)};
     int64_t expires;
 
     register_box("a", "i6", 3);
@@ -262,11 +280,11 @@ static void test_time(void)
     is_int(broker.pool->lease_count, 1, "when its time is up, it ends");
 }
 
-/* The broker was stopped, or its host slept: that is nobody else's silence. */
+// The broker was stopped, or its host slept: that is nobody else's silence.
 static void test_own_absence(void)
 {
-    struct acquire acquire_short = {.actor = "test", .owner = 1, .lifetime = 100,
-                                    .request = sample_request(1, GPU_SHARED, GB)};
+    struct acquire acquire_short = {
+        .actor = "test", .owner = 1, .lifetime = 100, .request = sample_request(1, GPU_SHARED, GB)};
     struct pool_box *box = pool_find_box(broker.pool, "a");
     struct pool_lease *lease;
     double heard;

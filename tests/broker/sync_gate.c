@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * A disk that a test stops and lets go on, preloaded: while there is a FIFO named by SYNC_GATE, a
- * sync waits until somebody opens it for writing. Each sync is a byte in the file SYNC_COUNT.
- */
+// A disk that a test stops and lets go on, preloaded: while there is a FIFO named by SYNC_GATE, a
+// sync waits until somebody opens it for writing. Each sync is a byte in the file SYNC_COUNT.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The database's write-ahead log goes into the database while leases come and go without a pause. */
+// The database's write-ahead log goes into the database while leases come and go without a pause.
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,9 +28,11 @@ static int64_t size_of(const char *name)
 static void open_broker(void)
 {
     memset(&broker, 0, sizeof(broker));
-    broker.limits = (struct broker_limits){.away_seconds = 1e6, .ticket_seconds = 3600,
+    broker.limits = (struct broker_limits){.away_seconds = 1e6,
+                                           .ticket_seconds = 3600,
                                            .max_ticket_seconds = 7200,
-                                           .history_seconds = 3600, .keep_events = 1000};
+                                           .history_seconds = 3600,
+                                           .keep_events = 1000};
     if (broker_open(file, false, &broker))
         bail("the broker does not open its database");
 }
@@ -38,10 +40,10 @@ static void open_broker(void)
 static void register_box(void)
 {
     const char *why;
-    json_t *none = json_array(), *body =
-        json_pack("{s:s, s:s, s:[{s:s, s:i, s:s, s:I}]}", "instance", "i", "addresses", "h:1",
-                  "gpus", "uuid", "a-0", "index", 0, "model", "H200", "memory",
-                  (json_int_t)(100 * GB));
+    json_t *none = json_array(),
+           *body = json_pack("{s:s, s:s, s:[{s:s, s:i, s:s, s:I}]}", "instance", "i", "addresses",
+                             "h:1", "gpus", "uuid", "a-0", "index", 0, "model", "H200", "memory",
+                             (json_int_t)(100 * GB));
 
     if (broker_register(&broker, "a", body, "test", &why) ||
         broker_hear(&broker, pool_find_box(broker.pool, "a"), "i", none, none, true, "test"))
@@ -53,8 +55,8 @@ static void register_box(void)
 static int take_and_release(int number)
 {
     char key[32];
-    struct acquire acquire = {.key = key, .actor = "test", .owner = 1000,
-                              .request = sample_request(1, GPU_EXCLUSIVE, 0)};
+    struct acquire acquire = {
+        .key = key, .actor = "test", .owner = 1000, .request = sample_request(1, GPU_EXCLUSIVE, 0)};
     struct pool_lease *lease;
     enum outcome error;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* An HTTP answer is taken whole, however it arrives; whatever is not one is an error in time. */
+// An HTTP answer is taken whole, however it arrives; whatever is not one is an error in time.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 static char path[64];
 
-/* Serves one connection: sends `pieces`, each when the peer may have read the one before. */
+// Serves one connection: sends `pieces`, each when the peer may have read the one before.
 static pid_t serve(const char *const *pieces, bool stay)
 {
     struct endpoint endpoint = {.is_unix = true};
@@ -48,10 +48,11 @@ static pid_t serve(const char *const *pieces, bool stay)
     return pid;
 }
 
-static int ask(const char *const *pieces, bool stay, unsigned timeout_ms, struct http_answer *answer)
+static int ask(const char *const *pieces, bool stay, unsigned timeout_ms,
+               struct http_answer *answer)
 {
-    struct http_request request = {.method = "POST", .path = "/x", .host = "h", .headers = "",
-                                   .body = "{}"};
+    struct http_request request = {
+        .method = "POST", .path = "/x", .host = "h", .headers = "", .body = "{}"};
     struct endpoint endpoint = {.is_unix = true};
     pid_t pid = serve(pieces, stay);
     int error;
@@ -87,24 +88,27 @@ static void is_error(const char *piece, bool stay, int want, const char *what)
 int main(void)
 {
     snprintf(path, sizeof(path), "/tmp/rgpu-http.%d", (int)getpid());
-    is_answer((const char *[]){"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nA: b\r\n\r\nhello", NULL}, true,
-              200, "hello", "an answer on a connection that stays open");
-    is_answer((const char *[]){"HTTP/1.1 40", "9 No\r\nContent-Leng", "th: 2\r\n\r", "\n{", "}", NULL},
+    is_answer((const char *[]){"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nA: b\r\n\r\nhello", NULL},
+              true, 200, "hello", "an answer on a connection that stays open");
+    is_answer((const char *[]){"HTTP/1.1 40", "9 No\r\nContent-Leng", "th: 2\r\n\r", "\n{", "}",
+                               NULL},
               true, 409, "{}", "one in small pieces");
-    is_answer((const char *[]){"HTTP/1.0 200 OK\r\n\r\nto the ", "end", NULL}, false, 200, "to the end",
-              "one that ends with its connection");
-    is_answer((const char *[]){"HTTP/1.1 204 None\r\nContent-Length: 0\r\n\r\n", NULL}, true, 204, "",
-              "an empty one");
+    is_answer((const char *[]){"HTTP/1.0 200 OK\r\n\r\nto the ", "end", NULL}, false, 200,
+              "to the end", "one that ends with its connection");
+    is_answer((const char *[]){"HTTP/1.1 204 None\r\nContent-Length: 0\r\n\r\n", NULL}, true, 204,
+              "", "an empty one");
     is_error("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", false, -EPROTO, "half a body");
     is_error("HTTP/1.1 200 OK\r\nContent-", false, -EPROTO, "half a head");
     is_error("", false, -EPROTO, "nothing");
     is_error("SSH-2.0-OpenSSH_9\r\n\r\n", false, -EPROTO, "another protocol");
     is_error("HTTP/1.1 2x\r\n\r\n", false, -EPROTO, "a bad status");
     is_error("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", false, -EPROTO, "a bad length");
-    is_error("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false, -EMSGSIZE, "a vast one");
+    is_error("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", false, -EMSGSIZE,
+             "a vast one");
     is_error("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false, -EPROTO,
              "an encoding that it does not know");
-    is_error("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true, -ETIMEDOUT, "a body that never comes");
+    is_error("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true, -ETIMEDOUT,
+             "a body that never comes");
     unlink(path);
     return done();
 }

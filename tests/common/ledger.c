@@ -73,7 +73,8 @@ int main(void)
     is_int(ledger_take_first(ledger, 8, 0, 41, 100), -ENOSPC, "nor for it beforehand");
     is_int(ledger_take_first(ledger, 8, 0, 5, 100), 0, "but 5");
     ledger_give(ledger, 1, 0, 5);
-    is_int(ledger_take_first(ledger, 99, 0, 1, 100), -EINVAL, "nothing for a session without a line");
+    is_int(ledger_take_first(ledger, 99, 0, 1, 100), -EINVAL,
+           "nothing for a session without a line");
     ok(ledger_take(ledger, 1, 0, 40, 100), "but 40");
     ok(ledger_take(ledger, 1, 1, 100, 100), "another device has an account of its own");
     ok(!ledger_take(ledger, 1, 0, UINT64_MAX, 100), "no overflow");

@@ -40,7 +40,8 @@ int main(void)
     is_int(limit.left_out, 995, "the others are counted");
     limit.since -= 60;
     log_limited(&limit, LOG_LEVEL_WARN, "refused peer=%d", 7);
-    ok(strstr(written(ends[0]), "peer=7 left_out=995\n"), "a minute later one says how many they were");
+    ok(strstr(written(ends[0]), "peer=7 left_out=995\n"),
+       "a minute later one says how many they were");
     log_limited(&limit, LOG_LEVEL_WARN, "refused peer=%d", 8);
     ok(strstr(written(ends[0]), "peer=8\n"), "and the next is as it was");
     log_limited(&limit, LOG_LEVEL_DEBUG, "refused peer=%d", 9);

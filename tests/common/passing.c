@@ -23,8 +23,8 @@ static unsigned open_descriptors(void)
 
 int main(void)
 {
-    static struct control_grant grant = {.session = 42, .version = 1, .client = "prog 7@host",
-                                         .devices_count = 64};
+    static struct control_grant grant = {
+        .session = 42, .version = 1, .client = "prog 7@host", .devices_count = 64};
     static struct control_grant got;
     struct control_frame frame = {0};
     int pair[2], pipes[2], passed;
@@ -34,12 +34,14 @@ int main(void)
         bail("sockets");
     grant.devices[63].budget = 1ull << 40;
     is_int(control_receive_packet(pair[1], &frame, &passed), -EAGAIN, "nothing there yet");
-    is_int(control_send_packet(pair[0], CONTROL_GRANT, &grant, pipes[1]), 0, "a grant with a descriptor");
+    is_int(control_send_packet(pair[0], CONTROL_GRANT, &grant, pipes[1]), 0,
+           "a grant with a descriptor");
     unsigned before = open_descriptors();
     is_int(control_receive_packet(pair[1], &frame, &passed), 0, "arrives");
     is_int(control_decode(&frame, CONTROL_GRANT, &got), 0, "and is valid");
     ok(got.session == 42 && got.devices_count == 64 && got.devices[63].budget == 1ull << 40 &&
-           !strcmp(got.client, "prog 7@host"), "with every field");
+           !strcmp(got.client, "prog 7@host"),
+       "with every field");
     ok(write(passed, &byte, 1) == 1 && read(pipes[0], &byte, 1) == 1, "the descriptor works");
     ok(fcntl(passed, F_GETFD) & FD_CLOEXEC, "and is close-on-exec");
     close(passed);

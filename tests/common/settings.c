@@ -82,7 +82,8 @@ static void defaults_and_values(void)
            !sample.text && !sample.word && !strcmp(sample.list[1], "b") && !sample.list[2],
        "every default");
     is_int(load("# comment\n[one]\non = yes\nnumber = -5\nsize_limit = 1G\n[two]\n"
-                "time = 3ms\ntext = some words\nword = HIGH\nlist = x\n"), 0, "every type");
+                "time = 3ms\ntext = some words\nword = HIGH\nlist = x\n"),
+           0, "every type");
     ok(sample.on && sample.number == -5 && sample.size == 1 << 30 && sample.time == 3000 &&
            !strcmp(sample.text, "some words") && sample.word == 1 && !strcmp(sample.list[0], "x") &&
            !sample.list[1],
@@ -106,12 +107,15 @@ static void mistake(const char *text, const char *expected)
 
 static void mistakes(void)
 {
-    mistake("[one]\nnubmer = 3\n", ":2: unknown option nubmer in section [one]; did you mean number");
-    mistake("[two]\nnumber = 3\n", ":2: unknown option number in section [two]; did you mean number in [one]");
+    mistake("[one]\nnubmer = 3\n",
+            ":2: unknown option nubmer in section [one]; did you mean number");
+    mistake("[two]\nnumber = 3\n",
+            ":2: unknown option number in section [two]; did you mean number in [one]");
     mistake("[one]\nzzzzzzzzz = 3\n", ":2: unknown option zzzzzzzzz in section [one]\n");
     mistake("\n\n[one]\nnumber = 51\n", ":4: number=51 is not a number from -5 to 50");
     mistake("[one]\nnumber = 5x\n", ":2: number=5x is not a number");
-    mistake("[one]\npart = 12K\n", ":2: part=12K is not auto or a size from 16K to 1024K in steps of 4K");
+    mistake("[one]\npart = 12K\n",
+            ":2: part=12K is not auto or a size from 16K to 1024K in steps of 4K");
     mistake("[one]\npart = 2M\n", ":2: part=2M is not auto or a size from 16K");
     mistake("[one]\npart = 17K\n", ":2: part=17K is not auto or a size from 16K");
     mistake("[one]\nsize_limit = auto\n", ":2: size_limit=auto is not a size such as");
@@ -125,17 +129,19 @@ static void mistakes(void)
             ":6: number in section [one] was given before, on line 2");
     mistake("[two]\nlist = a,\n  b\n", ":3: list in section [two] was given before, on line 2");
     mistake("[one\n", ":1: not understood");
-    mistake("[two]\ntext = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", ":2: line too long");
+    mistake(
+        "[two]\ntext = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n",
+        ":2: line too long");
     is_int(config_load(table, "/nonexistent/file", &sample), -ENOENT, "a file that is not there");
     ok(strstr(take_log(), "file=/nonexistent/file"), "is named");
 }
 
 static void command_line(void)
 {
-    char *argv[] = {"program", "--number", "9", "rest", "--size-limit=2M", "--on",
-                    "--", "--number", "10", NULL};
+    char *argv[] = {"program", "--number", "9",        "rest", "--size-limit=2M",
+                    "--on",    "--",       "--number", "10",   NULL};
     int argc = 9;
 
     is_int(load("[one]\nnumber = 1\n"), 0, "a file");
@@ -155,8 +161,7 @@ static void reload(void)
     struct sample fresh = {0};
 
     is_int(load(""), 0, "settings");
-    if (config_defaults(table, &fresh) ||
-        config_set(table, "one", "number", "8", "test", &fresh) ||
+    if (config_defaults(table, &fresh) || config_set(table, "one", "number", "8", "test", &fresh) ||
         config_set(table, "two", "text", "new", "test", &fresh) ||
         config_set(table, "two", "list", "n1,n2,n3", "test", &fresh))
         bail("setting values");

@@ -14,8 +14,11 @@ static char output[1024];
 static int run(const char *script, const int *fds, size_t count, int pipe_read)
 {
     char *arguments[] = {"sh", "-c", (char *)script, NULL};
-    struct spawn_request request = {.program = "/bin/sh", .arguments = arguments, .fds = fds,
-                                    .fd_count = count, .own_process_group = true};
+    struct spawn_request request = {.program = "/bin/sh",
+                                    .arguments = arguments,
+                                    .fds = fds,
+                                    .fd_count = count,
+                                    .own_process_group = true};
     int status;
     pid_t pid;
 
@@ -53,11 +56,12 @@ int main(void)
     sigfillset(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
     spawn_describe_status(run("kill -TERM $$", fds, 5, out[0]), text, sizeof(text));
-    is_str(text, "killed by signal 15 (Terminated)", "it does not inherit ignored signals or the mask");
+    is_str(text, "killed by signal 15 (Terminated)",
+           "it does not inherit ignored signals or the mask");
 
     char *arguments[] = {"x", NULL};
-    struct spawn_request request = {.program = "/nonexistent", .arguments = arguments, .fds = fds,
-                                    .fd_count = 5};
+    struct spawn_request request = {
+        .program = "/nonexistent", .arguments = arguments, .fds = fds, .fd_count = 5};
     pid_t pid;
     is_int(spawn_program(&request, &pid), -ENOENT, "a missing program is an error of the start");
     request.program = "/etc/passwd";

@@ -71,7 +71,8 @@ static void test_who_is_believed(void)
 static void test_large_names(void)
 {
     static char name[TLS_IDENTITY_MAX + 1];
-    struct tls_secret large = {.identity = name, .identity_size = TLS_IDENTITY_MAX,
+    struct tls_secret large = {.identity = name,
+                               .identity_size = TLS_IDENTITY_MAX,
                                .key = {1, 2, 3}};
     struct keeper keeper = good_keeper();
     struct tls_pair pair;

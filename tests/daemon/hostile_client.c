@@ -228,8 +228,8 @@ static void print_answer(const struct control_stream *stream, struct control_fra
 
     if (!control_receive(stream, reply, clock_ms() + PATIENCE_MS) &&
         !control_decode(reply, CONTROL_REFUSED, &refused))
-        printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code),
-               refused.result, refused.text);
+        printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code), refused.result,
+               refused.text);
     else
         printf("answered version=%u\n", version);
 }
@@ -245,8 +245,8 @@ static void print_outcome(void)
     if (err)
         printf("%s\n", err == -ECONNRESET ? "closed" : strerror(-err));
     else if (!control_decode(&reply, CONTROL_REFUSED, &refused))
-        printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code),
-               refused.result, refused.text);
+        printf("refused code=%s result=%d %s\n", control_refusal_name(refused.code), refused.result,
+               refused.text);
     else if (!control_decode(&reply, CONTROL_HELLO_REPLY, &answer))
         print_answer(&stream, &reply, answer.version);
     else

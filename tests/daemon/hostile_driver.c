@@ -55,13 +55,15 @@ static const char *target(const char *name)
 // RESULT as of a system call. An attempt that fails for another reason than a refusal proves nothing.
 static void tried(const char *what, long result)
 {
-    bool refused = result < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS ||
-                                  errno == EAFNOSUPPORT);
+    bool refused = result < 0 &&
+                   (errno == EPERM || errno == EACCES || errno == ENOSYS || errno == EAFNOSUPPORT);
 
     attempts++;
     successes += !refused;
     fprintf(stderr, "hostile: %s: %s: %s (%s)\n", phase, what,
-            refused ? "refused" : result < 0 ? "FAILED OTHERWISE" : "SUCCEEDED",
+            refused      ? "refused"
+            : result < 0 ? "FAILED OTHERWISE"
+                         : "SUCCEEDED",
             result < 0 ? strerror(errno) : "no error");
 }
 
@@ -223,7 +225,8 @@ static void listen_on_file(void)
 
 static void attack_network(void)
 {
-    struct sockaddr_in elsewhere = {.sin_family = AF_INET, .sin_port = htons(9),
+    struct sockaddr_in elsewhere = {.sin_family = AF_INET,
+                                    .sin_port = htons(9),
                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct msghdr message = {.msg_name = &elsewhere, .msg_namelen = sizeof(elsewhere)};
     int pair[2];
@@ -241,8 +244,7 @@ static void attack_network(void)
     make_socket("vsock-socket", AF_VSOCK, SOCK_STREAM, 0);
     tried("datagram-pair", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
     connect_to("connect", STDIN_FILENO, &elsewhere, sizeof(elsewhere));
-    tried("send-elsewhere",
-          sendto(STDIN_FILENO, "x", 1, 0, (void *)&elsewhere, sizeof(elsewhere)));
+    tried("send-elsewhere", sendto(STDIN_FILENO, "x", 1, 0, (void *)&elsewhere, sizeof(elsewhere)));
     tried("send-and-connect", sendmsg(STDIN_FILENO, &message, MSG_FASTOPEN));
 }
 
@@ -293,26 +295,55 @@ static void attack_kernel(void)
         const char *what;
         long number;
     } calls[] = {
-        {"bpf", SYS_bpf}, {"perf", SYS_perf_event_open}, {"keyctl", SYS_keyctl},
-        {"add-key", SYS_add_key}, {"request-key", SYS_request_key},
-        {"userfaultfd", SYS_userfaultfd}, {"io-uring", SYS_io_uring_setup},
-        {"io-uring-enter", SYS_io_uring_enter}, {"init-module", SYS_init_module},
-        {"load-module", SYS_finit_module}, {"delete-module", SYS_delete_module},
-        {"kexec", SYS_kexec_load}, {"handle", SYS_name_to_handle_at},
-        {"open-handle", SYS_open_by_handle_at}, {"message-queue", SYS_mq_open},
-        {"shared-memory", SYS_shmget}, {"semaphores", SYS_semget}, {"messages", SYS_msgget},
-        {"io-ports", SYS_ioperm}, {"io-level", SYS_iopl}, {"ldt", SYS_modify_ldt},
-        {"accounting", SYS_acct}, {"quota", SYS_quotactl}, {"swap", SYS_swapon},
-        {"reboot", SYS_reboot}, {"set-clock", SYS_clock_settime}, {"adjust-clock", SYS_adjtimex},
-        {"host-name", SYS_sethostname}, {"kernel-log", SYS_syslog}, {"hang-up", SYS_vhangup},
-        {"fanotify", SYS_fanotify_init}, {"inotify", SYS_inotify_init1}, {"chown", SYS_chown},
-        {"attributes", SYS_setxattr}, {"splice", SYS_splice}, {"vmsplice", SYS_vmsplice},
-        {"move-pages", SYS_move_pages}, {"migrate-pages", SYS_migrate_pages},
-        {"io-priority", SYS_ioprio_set}, {"scheduler", SYS_sched_setscheduler},
-        {"scheduler-attributes", SYS_sched_setattr}, {"new-filter", SYS_seccomp},
-        {"new-session", SYS_setsid}, {"new-mount", SYS_fsopen}, {"open-tree", SYS_open_tree},
-        {"move-mount", SYS_move_mount}, {"take-descriptor", SYS_pidfd_getfd},
-        {"signal-by-descriptor", SYS_pidfd_send_signal}, {"advise-other", SYS_process_madvise},
+        {"bpf", SYS_bpf},
+        {"perf", SYS_perf_event_open},
+        {"keyctl", SYS_keyctl},
+        {"add-key", SYS_add_key},
+        {"request-key", SYS_request_key},
+        {"userfaultfd", SYS_userfaultfd},
+        {"io-uring", SYS_io_uring_setup},
+        {"io-uring-enter", SYS_io_uring_enter},
+        {"init-module", SYS_init_module},
+        {"load-module", SYS_finit_module},
+        {"delete-module", SYS_delete_module},
+        {"kexec", SYS_kexec_load},
+        {"handle", SYS_name_to_handle_at},
+        {"open-handle", SYS_open_by_handle_at},
+        {"message-queue", SYS_mq_open},
+        {"shared-memory", SYS_shmget},
+        {"semaphores", SYS_semget},
+        {"messages", SYS_msgget},
+        {"io-ports", SYS_ioperm},
+        {"io-level", SYS_iopl},
+        {"ldt", SYS_modify_ldt},
+        {"accounting", SYS_acct},
+        {"quota", SYS_quotactl},
+        {"swap", SYS_swapon},
+        {"reboot", SYS_reboot},
+        {"set-clock", SYS_clock_settime},
+        {"adjust-clock", SYS_adjtimex},
+        {"host-name", SYS_sethostname},
+        {"kernel-log", SYS_syslog},
+        {"hang-up", SYS_vhangup},
+        {"fanotify", SYS_fanotify_init},
+        {"inotify", SYS_inotify_init1},
+        {"chown", SYS_chown},
+        {"attributes", SYS_setxattr},
+        {"splice", SYS_splice},
+        {"vmsplice", SYS_vmsplice},
+        {"move-pages", SYS_move_pages},
+        {"migrate-pages", SYS_migrate_pages},
+        {"io-priority", SYS_ioprio_set},
+        {"scheduler", SYS_sched_setscheduler},
+        {"scheduler-attributes", SYS_sched_setattr},
+        {"new-filter", SYS_seccomp},
+        {"new-session", SYS_setsid},
+        {"new-mount", SYS_fsopen},
+        {"open-tree", SYS_open_tree},
+        {"move-mount", SYS_move_mount},
+        {"take-descriptor", SYS_pidfd_getfd},
+        {"signal-by-descriptor", SYS_pidfd_send_signal},
+        {"advise-other", SYS_process_madvise},
     };
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -370,9 +401,10 @@ static void try_nodes(void)
 // What NVIDIA's driver opens, and must go on opening as long as it lives.
 static void open_needed(void)
 {
-    static const char *const files[] = {"/proc/self/maps", "/proc/self/status", "/proc/cpuinfo",
-                                        "/proc/devices", "/proc/sys/vm/mmap_min_addr",
-                                        "/sys/devices/system/cpu/online", "/etc/ld.so.cache"};
+    static const char *const files[] = {
+        "/proc/self/maps", "/proc/self/status",          "/proc/cpuinfo",
+        "/proc/devices",   "/proc/sys/vm/mmap_min_addr", "/sys/devices/system/cpu/online",
+        "/etc/ld.so.cache"};
     char name[64];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -422,7 +454,7 @@ PUBLIC CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size);
 CUresult cuInit(unsigned flags)
 {
     // Of the software GPU, which this library is linked with.
-    CUresult (*next)(unsigned) = (CUresult (*)(unsigned))dlsym(RTLD_NEXT, "cuInit");
+    CUresult (*next)(unsigned) = (CUresult(*)(unsigned))dlsym(RTLD_NEXT, "cuInit");
 
     attack("start");
     return next ? next(flags) : CUDA_ERROR_NOT_INITIALIZED;
@@ -431,7 +463,7 @@ CUresult cuInit(unsigned flags)
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
     CUresult (*next)(CUdeviceptr *, size_t) =
-        (CUresult (*)(CUdeviceptr *, size_t))dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+        (CUresult(*)(CUdeviceptr *, size_t))dlsym(RTLD_NEXT, "cuMemAlloc_v2");
     static bool done;
 
     while (getenv("HOSTILE_FLOOD"))

@@ -12,7 +12,7 @@ PUBLIC CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size);
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
     CUresult (*next)(CUdeviceptr *, size_t) =
-        (CUresult (*)(CUdeviceptr *, size_t))dlsym(RTLD_NEXT, "cuMemAlloc_v2");
+        (CUresult(*)(CUdeviceptr *, size_t))dlsym(RTLD_NEXT, "cuMemAlloc_v2");
     CUdeviceptr leaked;
     const char *leak = getenv("LEAK");
 

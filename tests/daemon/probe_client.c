@@ -86,7 +86,7 @@ static enum control_protection protection_wanted(void)
 {
     const char *text = getenv("RGPU_PROTECTION");
 
-    return !text ? CONTROL_PROTECTION_NONE
+    return !text                      ? CONTROL_PROTECTION_NONE
            : !strcmp(text, "privacy") ? CONTROL_PROTECTION_PRIVACY
                                       : CONTROL_PROTECTION_AUTHENTICATE;
 }
@@ -114,8 +114,10 @@ int main(int argc, char **argv)
     struct tls *tls;
     expect(!session_stream_release(&stream, welcome.protection, &tls), "the end of TLS");
     stream.tls = tls;
-    printf("open session=%llu box=%s protection=%s snapshot=\"%.*s\"\n", (unsigned long long)welcome.session,
-           welcome.box, control_protection_name(welcome.protection), (int)welcome.offer.snapshot_size, (const char *)welcome.offer.snapshot);
+    printf("open session=%llu box=%s protection=%s snapshot=\"%.*s\"\n",
+           (unsigned long long)welcome.session, welcome.box,
+           control_protection_name(welcome.protection), (int)welcome.offer.snapshot_size,
+           (const char *)welcome.offer.snapshot);
     session_welcome_free(&welcome);
     fcntl(stream.fd, F_SETFL, 0);
     for (int i = 2; i < argc; i++) {

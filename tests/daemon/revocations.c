@@ -74,7 +74,8 @@ int main(void)
     is_int(revocations_add(list, "L2", 2000), 0, "and another");
     is_int(save(1000), 0, "it is written");
     open_list(10000);
-    ok(revocations_has(list, "L1"), "one that may still be accepted is remembered by the next start");
+    ok(revocations_has(list, "L1"),
+       "one that may still be accepted is remembered by the next start");
     is_int(revocations_add(list, "L1", 500), 0, "an earlier end");
     is_int(revocations_add(list, "L2", 3000), 0, "and a later one");
     is_int(save(1000), 0, "are written");

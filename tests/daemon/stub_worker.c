@@ -184,15 +184,13 @@ static ssize_t say_back(char byte)
     return stream.tls ? tls_send(stream.tls, &byte, 1) : send(stream.fd, &byte, 1, MSG_NOSIGNAL);
 }
 
-__attribute__((noreturn))
-static void chatter(void)
+__attribute__((noreturn)) static void chatter(void)
 {
     for (;;)
         fprintf(stderr, "rgpu-worker: info: chatter\n");
 }
 
-__attribute__((noreturn))
-static void flood(void)
+__attribute__((noreturn)) static void flood(void)
 {
     struct control_stats stats = {.reason = "flood"};
 
@@ -209,21 +207,15 @@ static void obey(void)
     if (hear(&byte) != 1)
         end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");
     switch (byte) {
-    case 'a':
-        abort();
-    case 'x':
-        _exit(3);
+    case 'a': abort();
+    case 'x': _exit(3);
     case 'm':
         if (send(CONTROL_FD, "garbage garbage", 15, MSG_NOSIGNAL) != 15)
             _exit(6);
         break;
-    case 'r':
-        say_ready();
-        break;
-    case '!':
-        flood();
-    case '%':
-        chatter();
+    case 'r': say_ready(); break;
+    case '!': flood();
+    case '%': chatter();
     default:
         if (say_back(byte) != 1)
             end(CONTROL_END_REASON_CLIENT_LEFT, "the client closed its connection");

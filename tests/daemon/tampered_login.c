@@ -58,13 +58,9 @@ static bool forward(struct relay *relay, int direction, uint8_t *bytes, size_t s
         return put(fd, bytes, size);
     relay->tampered = true;
     switch (relay->kind) {
-    case CHANGE:
-        bytes[offset] ^= relay->change;
-        return put(fd, bytes, size);
-    case DROP:
-        return put(fd, bytes, offset) && put(fd, bytes + offset + 1, size - offset - 1);
-    case DOUBLE:
-        return put(fd, bytes, offset + 1) && put(fd, bytes + offset, size - offset);
+    case CHANGE: bytes[offset] ^= relay->change; return put(fd, bytes, size);
+    case DROP: return put(fd, bytes, offset) && put(fd, bytes + offset + 1, size - offset - 1);
+    case DOUBLE: return put(fd, bytes, offset + 1) && put(fd, bytes + offset, size - offset);
     }
     put(fd, bytes, offset);
     return false;
@@ -135,8 +131,7 @@ static bool log_in(struct session_error *error)
         good = welcome.protection == CONTROL_PROTECTION_AUTHENTICATE &&
                !strcmp(welcome.box, request.box) &&
                welcome.offer.snapshot_size == sizeof(snapshot) &&
-               !memcmp(welcome.offer.snapshot, snapshot, sizeof(snapshot)) &&
-               echoes(stream.fd);
+               !memcmp(welcome.offer.snapshot, snapshot, sizeof(snapshot)) && echoes(stream.fd);
     session_welcome_free(&welcome);
     session_stream_close(&stream);
     return good;
@@ -178,15 +173,15 @@ static void tamper(const struct relay *clean, int kind, int direction, size_t st
     for (size_t at = (size_t)kind % stride; at < clean->passed[direction]; at += stride) {
         if (kind == CHANGE && is_ignored(clean, direction, at))
             continue;
-        relay = (struct relay){.kind = kind, .direction = direction, .at = at,
-                               .change = (uint8_t)(1u << at % 8)};
+        relay = (struct relay){
+            .kind = kind, .direction = direction, .at = at, .change = (uint8_t)(1u << at % 8)};
         bool opened = log_in_behind(&relay);
         tried += relay.tampered;
         if (opened && relay.tampered && !unnoticed++)
             first = at;
     }
-    ok(tried > 0 && !unnoticed, "no byte %s can be %s (%zu of %zu were)", direction_names[direction],
-       kind_names[kind], tried, clean->passed[direction]);
+    ok(tried > 0 && !unnoticed, "no byte %s can be %s (%zu of %zu were)",
+       direction_names[direction], kind_names[kind], tried, clean->passed[direction]);
     if (unnoticed)
         printf("# %zu went unnoticed, the first at %zu\n", unnoticed, first);
 }
@@ -256,7 +251,6 @@ int main(int argc, char **argv)
     replay(&clean);
     for (int kind = 0; kind < KINDS; kind++)
         for (int direction = 0; direction < DIRECTIONS; direction++)
-            tamper(&clean, kind, direction,
-                   (size_t)atoi(argv[2]) * (kind == CHANGE ? 1 : 5));
+            tamper(&clean, kind, direction, (size_t)atoi(argv[2]) * (kind == CHANGE ? 1 : 5));
     return done();
 }

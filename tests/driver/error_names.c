@@ -25,8 +25,8 @@ int main(void)
     is_str(cuda_error_text(CUDA_SUCCESS), "no error", "and a text");
     is_str(cuda_error_name(CUDA_ERROR_OUT_OF_MEMORY), "CUDA_ERROR_OUT_OF_MEMORY",
            "an error's name");
-    is_str(cuda_error_text(CUDA_ERROR_ILLEGAL_ADDRESS), "a kernel used an address that is not its own",
-           "an error's text");
+    is_str(cuda_error_text(CUDA_ERROR_ILLEGAL_ADDRESS),
+           "a kernel used an address that is not its own", "an error's text");
 
     const char *text = "untouched";
     is_int(cuda_error_get_name((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE,

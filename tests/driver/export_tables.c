@@ -367,8 +367,8 @@ static void check_storage(void)
     ok(get(&got, one, &key) == CUDA_SUCCESS && got == &value, "and the first value stays");
     put(one, &other_key, &value, on_drop);
     put(two, &key, &value, on_drop);
-    is_int(delete(one, &other_key), CUDA_SUCCESS, "a value is deleted");
-    is_int(delete(one, &other_key), CUDA_ERROR_INVALID_HANDLE, "once");
+    is_int(delete (one, &other_key), CUDA_SUCCESS, "a value is deleted");
+    is_int(delete (one, &other_key), CUDA_ERROR_INVALID_HANDLE, "once");
     is_int(drops, 0, "without its destructor");
     put(one, &other_key, &other_value, on_drop);
     context_storage_drop(one);

@@ -80,7 +80,8 @@ static void check_text(void)
     ok(image_parse(data, size + 1, &image) == 0 && image.size == size, "it ends at its NUL");
     ok(image_locate(data, &image) == 0 && image.size == size, "without a bound too");
     ok(image_extract_ptx(&image, 90, &text, &text_size) == 0 && text_size == size &&
-           !strcmp(text, data), "its PTX is itself");
+           !strcmp(text, data),
+       "its PTX is itself");
     free(text);
     free(data);
 }
@@ -94,7 +95,10 @@ static void check_strange(void)
     is_int(image_locate("/* open", &image), -EBADMSG, "nor a comment without end");
     is_int(image_parse("", 0, &image), -EBADMSG, "nor no bytes at all");
     is_int(image_parse(".versio", 7, &image), -EBADMSG, "nor a directive cut short");
-    is_int(image_parse("\x7f" "EL", 3, &image), -EBADMSG, "nor a magic number cut short");
+    is_int(image_parse("\x7f"
+                       "EL",
+                       3, &image),
+           -EBADMSG, "nor a magic number cut short");
     is_int(image_parse(" .version", 9, &image), 0, "the shortest PTX");
 }
 
@@ -200,7 +204,8 @@ static void check_variables(void)
         {".global .b8 x[0x7fffffffffffffff*4];", UNREADABLE},
         {".global .b8 x[1e9];", UNREADABLE},
         {".global .b8 x[99999999999999999999999];", UNREADABLE},
-        {".global .b8 x[((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))))];", 1},
+        {".global .b8 x[((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))))];",
+         1},
         {".global .strange x[5];", UNREADABLE},
         {".global", UNREADABLE},
         {".global .b8 cut[", UNREADABLE},
@@ -225,12 +230,15 @@ static void check_fatbin_of_variables(const char *text)
             struct fatbin_entry_header header;
             char payload[512];
         } entries[2];
-    } packed = {.header = {FATBIN_MAGIC, 1, sizeof packed.header,
-                           sizeof packed - sizeof packed.header}};
+    } packed = {
+        .header = {FATBIN_MAGIC, 1, sizeof packed.header, sizeof packed - sizeof packed.header}};
     for (int i = 0; i < 2; i++) {
-        packed.entries[i].header = (struct fatbin_entry_header){
-            .kind = FATBIN_KIND_PTX, .version = 0x101, .header_size = 64, .padded_size = 512,
-            .arch = i ? 120 : 80, .major = 8};
+        packed.entries[i].header = (struct fatbin_entry_header){.kind = FATBIN_KIND_PTX,
+                                                                .version = 0x101,
+                                                                .header_size = 64,
+                                                                .padded_size = 512,
+                                                                .arch = i ? 120 : 80,
+                                                                .major = 8};
         snprintf(packed.entries[i].payload, 512, ".version 8.0\n%s[%d];", text, i ? 5000 : 50);
     }
     is_int((int64_t)variables_of(&packed, sizeof packed), 50,

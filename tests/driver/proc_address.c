@@ -5,7 +5,10 @@
 
 #include "tests/tap.h"
 
-#define SYMBOL(name) static void name(void) {}
+#define SYMBOL(name) \
+    static void name(void) \
+    { \
+    }
 SYMBOL(cuAlpha)
 SYMBOL(cuCopy)
 SYMBOL(cuCopy_v2)
@@ -16,14 +19,10 @@ SYMBOL(cuLate)
 SYMBOL(cuLate_ptsz)
 
 const struct rgpu_proc_entry rgpu_proc_table[] = {
-    {"cuAlpha", 2000, 0, (void *)cuAlpha},
-    {"cuCopy", 2000, 0, (void *)cuCopy},
-    {"cuCopy", 3020, 0, (void *)cuCopy_v2},
-    {"cuCopy", 7000, 1, (void *)cuCopy_v2_ptds},
-    {"cuCopy", 13000, 0, (void *)cuCopy_v3},
-    {"cuCopyMore", 4000, 0, (void *)cuCopyMore},
-    {"cuLate", 11020, 0, (void *)cuLate},
-    {"cuLate", 11020, 1, (void *)cuLate_ptsz},
+    {"cuAlpha", 2000, 0, (void *)cuAlpha},   {"cuCopy", 2000, 0, (void *)cuCopy},
+    {"cuCopy", 3020, 0, (void *)cuCopy_v2},  {"cuCopy", 7000, 1, (void *)cuCopy_v2_ptds},
+    {"cuCopy", 13000, 0, (void *)cuCopy_v3}, {"cuCopyMore", 4000, 0, (void *)cuCopyMore},
+    {"cuLate", 11020, 0, (void *)cuLate},    {"cuLate", 11020, 1, (void *)cuLate_ptsz},
 };
 const size_t rgpu_proc_count = sizeof rgpu_proc_table / sizeof *rgpu_proc_table;
 
@@ -36,8 +35,8 @@ static void gives(const char *name, int version, cuuint64_t flags, void (*want)(
     void *got = NULL;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     CUresult result = proc_address_get(name, &got, version, flags, &status);
-    ok(result == CUDA_SUCCESS && got == (void *)want && status == CU_GET_PROC_ADDRESS_SUCCESS,
-       "%s", what);
+    ok(result == CUDA_SUCCESS && got == (void *)want && status == CU_GET_PROC_ADDRESS_SUCCESS, "%s",
+       what);
 }
 
 static void lacks(const char *name, int version, cuuint64_t flags,
@@ -74,8 +73,8 @@ static void check_arguments(void)
            "nowhere to put the function");
     is_int(proc_address_get("cuAlpha", &got, 13000, 4, NULL), CUDA_ERROR_INVALID_VALUE,
            "an unknown flag");
-    is_int(proc_address_get("cuAlpha", &got, CUDA_VERSION + 10, 0, NULL),
-           CUDA_ERROR_INVALID_VALUE, "a caller newer than the driver");
+    is_int(proc_address_get("cuAlpha", &got, CUDA_VERSION + 10, 0, NULL), CUDA_ERROR_INVALID_VALUE,
+           "a caller newer than the driver");
     ok(!got, "nothing is written then");
 }
 

@@ -72,8 +72,8 @@ static void start(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct broker_acquire acquire = {.key = "k", .owner = 1, .mode = "exclusive", .count = 1,
-                                           .ticket = true};
+    const struct broker_acquire acquire = {
+        .key = "k", .owner = 1, .mode = "exclusive", .count = 1, .ticket = true};
     char where[ENDPOINT_TEXT_MAX];
     struct broker_client_options options = {.address = where, .timeout_ms = 5000};
     struct broker_client *client = NULL;

@@ -24,7 +24,8 @@ static struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 static void remove_files(void)
 {
-    static const char *const names[] = {"pool.sqlite", "pool.sqlite-wal", "pool.sqlite-shm", "s", ""};
+    static const char *const names[] = {"pool.sqlite", "pool.sqlite-wal", "pool.sqlite-shm", "s",
+                                        ""};
     char path[128];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -50,9 +51,11 @@ static void start(void)
         config_set(settings_table, "broker", "socket", at, "fuzz", &settings))
         abort();
     snprintf(path, sizeof(path), "%s/pool.sqlite", directory);
-    broker = (struct broker){.limits = {.away_seconds = 30, .ticket_seconds = 3600,
+    broker = (struct broker){.limits = {.away_seconds = 30,
+                                        .ticket_seconds = 3600,
                                         .max_ticket_seconds = 7200,
-                                        .history_seconds = 60, .keep_events = 100}};
+                                        .history_seconds = 60,
+                                        .keep_events = 100}};
     server = (struct server){.broker = &broker, .settings = &settings};
     if (ticket_key_generate("k1", &broker.keys.keys[0]))
         abort();

@@ -26,12 +26,18 @@ static void write_frame(enum control_message_type type, const void *message)
 
 static void handshake(void)
 {
-    struct control_hello hello = {.magic = CONTROL_MAGIC, .version_oldest = 2, .version_newest = 2,
-                                  .protection = CONTROL_PROTECTION_PRIVACY, .pid = 812,
-                                  .library = "0.1.0", .host = "node7", .program = "saxpy"};
+    struct control_hello hello = {.magic = CONTROL_MAGIC,
+                                  .version_oldest = 2,
+                                  .version_newest = 2,
+                                  .protection = CONTROL_PROTECTION_PRIVACY,
+                                  .pid = 812,
+                                  .library = "0.1.0",
+                                  .host = "node7",
+                                  .program = "saxpy"};
     struct control_hello_reply reply = {.magic = CONTROL_MAGIC, .version = 2, .box = "box1"};
     struct control_queued queued = {.position = 3, .interval_ms = 1000};
-    struct control_granted granted = {.session = 17, .devices = 2,
+    struct control_granted granted = {.session = 17,
+                                      .devices = 2,
                                       .protection = CONTROL_PROTECTION_PRIVACY};
     struct control_refused refused = {.code = CONTROL_REFUSAL_BUSY, .result = 802, .text = "busy"};
 
@@ -46,13 +52,16 @@ static void handshake(void)
 
 static void welcome(void)
 {
-    struct control_welcome message = {.version = 1, .session = 17, .offers_count = 3,
-                                      .offers = {{.transport = "shm", .address = "rgpu-812-17"},
-                                                 {.transport = "rdma", .address = "10.0.0.7", .port = 4791},
-                                                 {.transport = "tcp"}},
-                                      .snapshot = (const uint8_t *)"devices", .snapshot_size = 7};
-    struct control_transport_proposal proposal = {.transport = "tcp",
-                                                  .reason = "another kernel"};
+    struct control_welcome message = {
+        .version = 1,
+        .session = 17,
+        .offers_count = 3,
+        .offers = {{.transport = "shm", .address = "rgpu-812-17"},
+                   {.transport = "rdma", .address = "10.0.0.7", .port = 4791},
+                   {.transport = "tcp"}},
+        .snapshot = (const uint8_t *)"devices",
+        .snapshot_size = 7};
+    struct control_transport_proposal proposal = {.transport = "tcp", .reason = "another kernel"};
     struct control_transport_reply reply = {.accepted = 1, .text = ""};
 
     write_frame(CONTROL_WELCOME, &message);
@@ -64,20 +73,37 @@ static void supervision(void)
 {
     static struct control_ready ready = {.pid = 4711, .driver_version = 13000, .devices_count = 2};
     static struct control_setup setup = {
-        .version = 4, .driver = "libcuda.so.1", .device = 1, .user = 2000000007, .refusals = 1,
-        .worker = {.worker_filter = CONTROL_WORKER_FILTER_LOG, .block_size = 512 << 10, .block_count = 32,
-                   .pipeline = true, .gpudirect = CONTROL_GPUDIRECT_NO, .spin_us = -1},
-        .transports_count = 2, .transports = {{"shm"}, {"rdma"}}, .rdma_devices = "10.0.0.7,mlx5_0:1", .fabric = {.rdma_gid_index = -1, .rdma_mtu = 5},
-        .gpus_count = 1, .gpus = {{.ordinal = 1, .uuid = {0xa1}}},
-        .nodes_count = 2, .nodes = {{"/dev/nvidiactl"}, {"/dev/nvidia1"}},
+        .version = 4,
+        .driver = "libcuda.so.1",
+        .device = 1,
+        .user = 2000000007,
+        .refusals = 1,
+        .worker = {.worker_filter = CONTROL_WORKER_FILTER_LOG,
+                   .block_size = 512 << 10,
+                   .block_count = 32,
+                   .pipeline = true,
+                   .gpudirect = CONTROL_GPUDIRECT_NO,
+                   .spin_us = -1},
+        .transports_count = 2,
+        .transports = {{"shm"}, {"rdma"}},
+        .rdma_devices = "10.0.0.7,mlx5_0:1",
+        .fabric = {.rdma_gid_index = -1, .rdma_mtu = 5},
+        .gpus_count = 1,
+        .gpus = {{.ordinal = 1, .uuid = {0xa1}}},
+        .nodes_count = 2,
+        .nodes = {{"/dev/nvidiactl"}, {"/dev/nvidia1"}},
     };
     struct control_failed failed = {.result = 100, .text = "no driver"};
-    static struct control_grant grant = {.session = 17, .version = 1, .transports_count = 1, .transports = {{"tcp"}},
+    static struct control_grant grant = {.session = 17,
+                                         .version = 1,
+                                         .transports_count = 1,
+                                         .transports = {{"tcp"}},
                                          .protection = CONTROL_PROTECTION_AUTHENTICATE,
-                                         .lease = "l-42", .client = "saxpy 812@node7",
+                                         .lease = "l-42",
+                                         .client = "saxpy 812@node7",
                                          .devices_count = 2};
-    struct control_stats stats = {.transport = "shm", .reason = "same kernel",
-                                  .bytes_in = 1 << 20, .calls = 99};
+    struct control_stats stats = {
+        .transport = "shm", .reason = "same kernel", .bytes_in = 1 << 20, .calls = 99};
     struct control_ended ended = {.reason = CONTROL_END_REASON_CLIENT_LEFT, .text = "left"};
     struct control_end end = {.reason = CONTROL_END_REASON_REVOKED, .text = "lease revoked"};
 

@@ -38,7 +38,7 @@ static uint64_t now_ms(void)
 static void *watch(void *unused)
 {
     for (;;) {
-        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         uint64_t end = __atomic_load_n(&deadline, __ATOMIC_RELAXED);
 
         if (end && now_ms() > end)
@@ -59,9 +59,14 @@ static void launch(struct ptx_module *m, struct ptx_function *f)
 {
     static char params[32768];
     const struct ptx_function_info *info = ptx_function_info(f);
-    struct ptx_launch l = { .function = f, .grid = { 2, 1, 1 }, .block = { 40, 1, 1 },
-                            .dynamic_shared = 64, .params = params, .memory = { m, find },
-                            .threads = 1, .cancel = &cancel };
+    struct ptx_launch l = {.function = f,
+                           .grid = {2, 1, 1},
+                           .block = {40, 1, 1},
+                           .dynamic_shared = 64,
+                           .params = params,
+                           .memory = {m, find},
+                           .threads = 1,
+                           .cancel = &cancel};
     struct ptx_fault fault;
     uint64_t address = (uintptr_t)buffer;
 
@@ -84,8 +89,7 @@ static bool place(struct ptx_module *m)
     for (size_t i = 0; i < ptx_module_global_count(m); i++) {
         const struct ptx_global *g = ptx_module_global(m, i);
 
-        if (g->size > BUFFER || g->align > 256 ||
-            ptx_module_bind(m, i, (uintptr_t)buffer))
+        if (g->size > BUFFER || g->align > 256 || ptx_module_bind(m, i, (uintptr_t)buffer))
             return false;
     }
     return ptx_module_initialize(m) == 0;
@@ -94,7 +98,7 @@ static bool place(struct ptx_module *m)
 static bool try_text(const char *text, size_t size)
 {
     char log[512];
-    struct ptx_log error = { log, sizeof(log), 0 };
+    struct ptx_log error = {log, sizeof(log), 0};
     struct ptx_module *m = NULL;
     int result = ptx_module_compile(text, size, NULL, &error, &m);
 
@@ -133,7 +137,7 @@ static size_t split(const char *text, size_t size, struct word *words)
             i++;
             continue;
         }
-        words[n++] = (struct word){ text + start, i - start };
+        words[n++] = (struct word){text + start, i - start};
     }
     return n;
 }

@@ -44,23 +44,25 @@ static void run_copy(const uint8_t *data, size_t size)
 
 static void edit(uint8_t *data, size_t *size)
 {
-    static const uint64_t telling[] = {0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0xffffffff,
-                                       0x7fffffffffffffff, 0xffffffffffffffff};
+    static const uint64_t telling[] = {0,
+                                       1,
+                                       0x7f,
+                                       0x80,
+                                       0xff,
+                                       0xffff,
+                                       0x7fffffff,
+                                       0xffffffff,
+                                       0x7fffffffffffffff,
+                                       0xffffffffffffffff};
     size_t at = random_below(*size), width = (size_t)1 << random_below(4);
     switch (random_below(5)) {
-    case 0:
-        data[at] ^= (uint8_t)(1u << random_below(8));
-        break;
-    case 1:
-        data[at] = (uint8_t)random_next();
-        break;
+    case 0: data[at] ^= (uint8_t)(1u << random_below(8)); break;
+    case 1: data[at] = (uint8_t)random_next(); break;
     case 2:
         if (at + width <= *size)
             memcpy(data + at, &telling[random_below(sizeof telling / sizeof *telling)], width);
         break;
-    case 3:
-        *size = at + 1;
-        break;
+    case 3: *size = at + 1; break;
     case 4: {
         size_t from = random_below(*size), longest = *size - (from > at ? from : at);
         memmove(data + at, data + from, random_below(longest + 1));

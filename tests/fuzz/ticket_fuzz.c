@@ -8,13 +8,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct ticket_keyring ring = {
-    .count = 1, .keys = {{.id = "k1", .secret = {1, 2, 3, 4}}},
+    .count = 1,
+    .keys = {{.id = "k1", .secret = {1, 2, 3, 4}}},
 };
 
 static void try_token(const char *token, size_t size)
 {
-    const struct ticket_check check = {.ring = &ring, .box = "box1", .now = 1700000000, .skew = 60,
-                                       .max_lifetime = 1000000};
+    const struct ticket_check check = {
+        .ring = &ring, .box = "box1", .now = 1700000000, .skew = 60, .max_lifetime = 1000000};
     uint8_t secret[SHA256_SIZE];
     struct ticket ticket;
 

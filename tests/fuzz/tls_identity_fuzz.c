@@ -13,10 +13,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct ticket_keyring ring = {
-    .count = 1, .keys = {{.id = "k1", .secret = {1, 2, 3, 4}}},
+    .count = 1,
+    .keys = {{.id = "k1", .secret = {1, 2, 3, 4}}},
 };
-static const struct ticket_check check = {.ring = &ring, .box = "box1", .now = 1795309300,
-                                          .skew = 60, .max_lifetime = 86400};
+static const struct ticket_check check = {
+    .ring = &ring, .box = "box1", .now = 1795309300, .skew = 60, .max_lifetime = 86400};
 
 static int find(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
 {

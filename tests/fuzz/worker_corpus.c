@@ -20,7 +20,9 @@ static size_t used;
 static void add(unsigned op, const void *args, size_t size, const void *tail, size_t tail_size)
 {
     size_t whole = sizeof(struct wire_request) + size + ((tail_size + 7) & ~(size_t)7);
-    struct wire_request request = {.size = (uint32_t)whole, .op = (uint16_t)op, .call = op,
+    struct wire_request request = {.size = (uint32_t)whole,
+                                   .op = (uint16_t)op,
+                                   .call = op,
                                    .context = HANDLE(HANDLE_CONTEXT, CONTEXT)};
 
     memcpy(sequence + used, &request, sizeof(request));
@@ -51,9 +53,14 @@ static void write_sequence(const char *name)
 
 static void memory(void)
 {
-    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = (void *)8192,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE, .WidthInBytes = 16, .Height = 2,
-                          .Depth = 1, .srcPitch = 16, .dstPitch = 32};
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = (void *)8192,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .WidthInBytes = 16,
+                          .Height = 2,
+                          .Depth = 1,
+                          .srcPitch = 16,
+                          .dstPitch = 32};
 
     ADD(cuMemAlloc_v2, .bytesize = 4096);
     ADD(cuMemAllocPitch_v2, .WidthInBytes = 100, .Height = 10, .ElementSizeBytes = 4);

@@ -87,8 +87,7 @@ static bool may_wait_for_ever(unsigned op)
     case OP_host_map:              // for a descriptor that does not come
     case OP_cuCtxCreate_v4:        // takes memory that is not a session's
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -121,20 +120,11 @@ static void take_replies(void)
 static void forget(void *opaque, uint64_t handle, void *object)
 {
     switch (handle_type(handle)) {
-    case HANDLE_STREAM:
-        driver.cuStreamDestroy_v2(object);
-        break;
-    case HANDLE_EVENT:
-        driver.cuEventDestroy_v2(object);
-        break;
-    case HANDLE_MODULE:
-        driver.cuModuleUnload(object);
-        break;
-    case HANDLE_LIBRARY:
-        driver.cuLibraryUnload(object);
-        break;
-    default:
-        break;
+    case HANDLE_STREAM: driver.cuStreamDestroy_v2(object); break;
+    case HANDLE_EVENT: driver.cuEventDestroy_v2(object); break;
+    case HANDLE_MODULE: driver.cuModuleUnload(object); break;
+    case HANDLE_LIBRARY: driver.cuLibraryUnload(object); break;
+    default: break;
     }
 }
 

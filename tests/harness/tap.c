@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The TAP writer itself: counts, skips and comparisons as prove expects them. */
+// The TAP writer itself: counts, skips and comparisons as prove expects them.
 #include "tests/tap.h"
 
 int main(void)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * A program under a lease for the campaign of random faults: computes and checks again and again on
- * all its devices, and writes what it finds to a journal that all such programs share. A line is one
- * write to a file opened for appending, so lines stand in the order in which things happened.
- *
- * usage: compute JOURNAL LABEL BUDGET SEED     BUDGET in bytes, 0: the whole device
- *
- *     round LABEL UUID      data went to the device, was computed on, came back and was right
- *     wrong LABEL UUID      it was not
- *     exceeded LABEL UUID   more could be allocated than the budget has
- *     error LABEL NAME      a call failed; the program ends with 3
- */
+// A program under a lease for the campaign of random faults: computes and checks again and again on
+// all its devices, and writes what it finds to a journal that all such programs share. A line is one
+// write to a file opened for appending, so lines stand in the order in which things happened.
+//
+// usage: compute JOURNAL LABEL BUDGET SEED     BUDGET in bytes, 0: the whole device
+//
+//     round LABEL UUID      data went to the device, was computed on, came back and was right
+//     wrong LABEL UUID      it was not
+//     exceeded LABEL UUID   more could be allocated than the budget has
+//     error LABEL NAME      a call failed; the program ends with 3
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -49,7 +47,12 @@ static void give_up(CUresult result)
     note("error", "%s", result_name(result));
     _exit(3);
 }
-#define TRY(call) do { CUresult r_ = (call); if (r_) give_up(r_); } while (0)
+#define TRY(call) \
+    do { \
+        CUresult r_ = (call); \
+        if (r_) \
+            give_up(r_); \
+    } while (0)
 
 static uint32_t random_below(uint32_t limit)
 {
@@ -66,7 +69,8 @@ static void open_place(struct place *place, int ordinal)
     TRY(cuDeviceGetUuid(&uuid, place->gpu.device));
     snprintf(place->uuid, sizeof(place->uuid),
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
     TRY(cuDevicePrimaryCtxRetain(&place->gpu.context, place->gpu.device));
     TRY(cuCtxSetCurrent(place->gpu.context));
     TRY(cuModuleLoadData(&place->gpu.module, kernels_ptx));
@@ -74,7 +78,7 @@ static void open_place(struct place *place, int ordinal)
     TRY(cuMemAlloc(&place->data, NUMBERS * 4));
 }
 
-/* Somewhat more or less memory than before; never more than the budget. */
+// Somewhat more or less memory than before; never more than the budget.
 static void change_memory(struct place *place, uint64_t budget)
 {
     CUdeviceptr beyond;

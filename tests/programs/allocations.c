@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Copies to and from many allocations, of any size and place in them, and memory that is freed as soon as
- * CUDA allows it. What moves the data may keep things about an allocation for as long as it lives. */
+// Copies to and from many allocations, of any size and place in them, and memory that is freed as soon as
+// CUDA allows it. What moves the data may keep things about an allocation for as long as it lives.
 #include "tests/programs/driver.h"
 
 #define MANY 300
@@ -50,7 +50,7 @@ static void any_place(CUstream stream)
     CHECK(cuMemFree(memory));
 }
 
-/* Freed while a copy is under way, and given to somebody else at once. */
+// Freed while a copy is under way, and given to somebody else at once.
 static void freed(CUstream stream)
 {
     unsigned wrong = 0;
@@ -66,7 +66,7 @@ static void freed(CUstream stream)
     is_int(wrong, 0, "memory that is freed behind a copy");
 }
 
-/* The last copy to a place is what is there. */
+// The last copy to a place is what is there.
 static void overwritten(CUstream stream)
 {
     CUdeviceptr memory = device_alloc(MOST);

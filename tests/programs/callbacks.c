@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Host functions and stream callbacks: when they run, what they see, and who waits for them. */
+// Host functions and stream callbacks: when they run, what they see, and who waits for them.
 #include <stdatomic.h>
 #include <unistd.h>
 

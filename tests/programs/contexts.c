@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Contexts: primary and own ones, the stack of each thread, limits, priorities, and what happens
- * to the things of a context that goes away. */
+// Contexts: primary and own ones, the stack of each thread, limits, priorities, and what happens
+// to the things of a context that goes away.
 #include <pthread.h>
 
 #include "tests/programs/driver.h"

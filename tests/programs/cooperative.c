@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Cooperative launches, where all blocks run at once and can wait for each other, and the
- * occupancy calculations that go with them. */
+// Cooperative launches, where all blocks run at once and can wait for each other, and the
+// occupancy calculations that go with them.
 #include "tests/programs/driver.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Linear copies of every size class, from 0 bytes to 33 MiB with odd sizes and all alignments,
- * pageable and pinned, synchronous and asynchronous; bytes around the destination stay as they
- * were. */
+// Linear copies of every size class, from 0 bytes to 33 MiB with odd sizes and all alignments,
+// pageable and pinned, synchronous and asynchronous; bytes around the destination stay as they
+// were.
 #include "tests/programs/driver.h"
 
 #define KIB 1024ull
@@ -10,16 +10,52 @@
 #define MARGIN 8192ull
 
 static const size_t sizes[] = {
-    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 63, 64, 65, 127, 255, 256, 257, 1000, 1023, 4095, 4096,
-    4097, 16 * KIB - 1, 16 * KIB, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, 100003, 256 * KIB + 5,
-    512 * KIB - 1, 512 * KIB, 512 * KIB + 1, MIB, MIB + 3, 2 * MIB - 1, 4 * MIB + 1, 8 * MIB + 5,
-    16 * MIB - 3, LARGEST,
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    15,
+    16,
+    31,
+    63,
+    64,
+    65,
+    127,
+    255,
+    256,
+    257,
+    1000,
+    1023,
+    4095,
+    4096,
+    4097,
+    16 * KIB - 1,
+    16 * KIB,
+    64 * KIB - 1,
+    64 * KIB,
+    64 * KIB + 1,
+    100003,
+    256 * KIB + 5,
+    512 * KIB - 1,
+    512 * KIB,
+    512 * KIB + 1,
+    MIB,
+    MIB + 3,
+    2 * MIB - 1,
+    4 * MIB + 1,
+    8 * MIB + 5,
+    16 * MIB - 3,
+    LARGEST,
 };
 static const size_t alignments[] = {0, 1, 2, 3, 7, 8, 16, 63, 64, 100, 4095};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct buffers {
-    unsigned char *from, *to; /* host */
+    unsigned char *from, *to; // host
     CUdeviceptr first, second;
     CUstream stream;
     bool asynchronous;

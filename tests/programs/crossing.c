@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* usage: crossing [lost]. Streams of one device wait for events of another, whatever lies between the
- * two. With `lost`, the script that runs this takes the first device away while the second waits. */
+// usage: crossing [lost]. Streams of one device wait for events of another, whatever lies between the
+// two. With `lost`, the script that runs this takes the first device away while the second waits.
 #include <stdatomic.h>
 
 #include "tests/programs/driver.h"
@@ -23,7 +23,7 @@ static CUevent new_event(int device)
     return event;
 }
 
-/* Long enough that work of the second device which did not wait would be over. */
+// Long enough that work of the second device which did not wait would be over.
 static void let_others_run(int times)
 {
     static CUstream other;
@@ -49,7 +49,7 @@ static void copy_through_host(void)
         CHECK(cuMemsetD32(data[d], 1000 + (unsigned)d, N / 4));
         CHECK(cuCtxSynchronize());
     }
-    CHECK(cuMemAllocHost((void **)&host, N)); /* the second device's */
+    CHECK(cuMemAllocHost((void **)&host, N)); // the second device's
     memset(host, 0, N);
     on(0);
     struct hold hold = hold_stream(&gpu[0], stream[0]);
@@ -60,7 +60,8 @@ static void copy_through_host(void)
           "a stream waits for another device's event");
     CHECK(cuMemcpyHtoDAsync(data[1], host, N, stream[1]));
     let_others_run(20);
-    gives(cuStreamQuery(stream[1]), CUDA_ERROR_NOT_READY, "it is held while the event has not come");
+    gives(cuStreamQuery(stream[1]), CUDA_ERROR_NOT_READY,
+          "it is held while the event has not come");
     on(0);
     hold_release(&hold);
     on(1);
@@ -78,7 +79,7 @@ static void copy_through_host(void)
     free(got);
 }
 
-/* What is waited for is the event as it was recorded when the call was made. */
+// What is waited for is the event as it was recorded when the call was made.
 static void record_of_the_moment(void)
 {
     CUstream second;
@@ -93,7 +94,8 @@ static void record_of_the_moment(void)
     on(0);
     CHECK(cuEventRecord(event, second));
     on(1);
-    gives(cuEventQuery(event), CUDA_ERROR_NOT_READY, "an event that is recorded again is not ready");
+    gives(cuEventQuery(event), CUDA_ERROR_NOT_READY,
+          "an event that is recorded again is not ready");
     gives(cuStreamQuery(stream[1]), CUDA_ERROR_NOT_READY, "nor is the stream that waits");
     on(0);
     hold_release(&first_hold);
@@ -149,11 +151,11 @@ static void to_and_fro(void)
     }
 }
 
-/* What cannot be across devices is an error, and does nothing. */
+// What cannot be across devices is an error, and does nothing.
 static void refusals(void)
 {
     CUevent here = new_event(0), there = new_event(1);
-    CUdeviceptr data = device_alloc(16); /* the second device's */
+    CUdeviceptr data = device_alloc(16); // the second device's
     CUfunction function = kernel(&gpu[0], "empty");
     float ms;
     CHECK(cuEventRecord(there, stream[1]));
@@ -207,7 +209,7 @@ int main(int argc, char **argv)
         gpu[d] = open_gpu(d);
         CHECK(cuStreamCreate(&stream[d], CU_STREAM_NON_BLOCKING));
     }
-    /* A kernel that is launched for the first time may have to wait for a stream that is held. */
+    // A kernel that is launched for the first time may have to wait for a stream that is held.
     let_others_run(1);
     if (argc > 1)
         return lose_first();

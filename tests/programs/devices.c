@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Two devices in one process: each with its context, work on both at once, copies between them. */
+// Two devices in one process: each with its context, work on both at once, copies between them.
 #include "tests/programs/driver.h"
 
 #define N 30000u
@@ -53,7 +53,7 @@ int main(void)
         wrong += out[i] != in[i] + 100;
     is_int(wrong, 0, "a copy from device 0 to device 1");
 
-    CHECK(cuCtxSetCurrent(gpu[0].context)); /* memory is set in its own device's context */
+    CHECK(cuCtxSetCurrent(gpu[0].context)); // memory is set in its own device's context
     CHECK(cuMemsetD32(data[0], 0, N));
     CHECK(cuCtxSynchronize());
     CHECK(cuCtxSetCurrent(gpu[1].context));

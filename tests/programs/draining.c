@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Threads that copy while others free memory, load and unload code, and destroy pools: for all of that a
- * driver waits for the work of every stream, and lets no thread queue more in that time. */
+// Threads that copy while others free memory, load and unload code, and destroy pools: for all of that a
+// driver waits for the work of every stream, and lets no thread queue more in that time.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -20,9 +20,16 @@ struct job {
     CUresult failure;
 };
 
-#define TRY(call) do { CUresult r_ = (call); if (r_) { job->failure = r_; return NULL; } } while (0)
+#define TRY(call) \
+    do { \
+        CUresult r_ = (call); \
+        if (r_) { \
+            job->failure = r_; \
+            return NULL; \
+        } \
+    } while (0)
 
-/* There and back, with a kernel between: one way from pageable memory, the other from page-locked. */
+// There and back, with a kernel between: one way from pageable memory, the other from page-locked.
 static CUresult round_trip(CUstream stream, CUdeviceptr data, uint32_t *there, uint32_t *back,
                            unsigned value)
 {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * What the C programs of this folder share: the Driver API as a program sees it, opening a device,
- * the kernels of kernels.ptx, and random numbers. The programs are written as for NVIDIA's own
- * cuda.h; with -DWITH_CUDA_H they compile against it.
- */
+// What the C programs of this folder share: the Driver API as a program sees it, opening a device,
+// the kernels of kernels.ptx, and random numbers. The programs are written as for NVIDIA's own
+// cuda.h; with -DWITH_CUDA_H they compile against it.
 #ifndef RGPU_TESTS_DRIVER_H
 #define RGPU_TESTS_DRIVER_H
 
@@ -24,7 +22,7 @@ static inline const char *result_name(CUresult result)
     return name;
 }
 
-/* A call without which the program cannot go on. */
+// A call without which the program cannot go on.
 #define CHECK(call) check_call((call), #call, __FILE__, __LINE__)
 static inline void check_call(CUresult result, const char *text, const char *file, int line)
 {
@@ -32,11 +30,10 @@ static inline void check_call(CUresult result, const char *text, const char *fil
         tap_bail(file, line, "%s gave %s (%d)", text, result_name(result), result);
 }
 
-/* A call whose result is what is being tested. */
+// A call whose result is what is being tested.
 #define gives(call, want, ...) gives_result((call), (want), __FILE__, __LINE__, __VA_ARGS__)
-__attribute__((format(printf, 5, 6)))
-static inline bool gives_result(CUresult got, CUresult want, const char *file, int line,
-                                const char *format, ...)
+__attribute__((format(printf, 5, 6))) static inline bool
+gives_result(CUresult got, CUresult want, const char *file, int line, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -47,7 +44,7 @@ static inline bool gives_result(CUresult got, CUresult want, const char *file, i
     return got == want;
 }
 
-/* The text of kernels.ptx, ended by a zero byte. */
+// The text of kernels.ptx, ended by a zero byte.
 __asm__(".pushsection .rodata\n"
         "kernels_ptx: .incbin \"tests/programs/kernels.ptx\"\n"
         ".byte 0\n"
@@ -56,8 +53,8 @@ extern const char kernels_ptx[] __attribute__((visibility("hidden")));
 
 struct gpu {
     CUdevice device;
-    CUcontext context; /* the primary one, current */
-    CUmodule module;   /* kernels.ptx */
+    CUcontext context; // the primary one, current
+    CUmodule module;   // kernels.ptx
 };
 
 static inline struct gpu open_gpu(int ordinal)
@@ -84,9 +81,9 @@ static inline CUfunction kernel(const struct gpu *gpu, const char *name)
     return function;
 }
 
-/* Launches with one-dimensional grid and block; the arguments are pointers to the parameters. */
-#define launch(function, grid, block, stream, ...)                                              \
-    CHECK(cuLaunchKernel((function), (grid), 1, 1, (block), 1, 1, 0, (stream),                  \
+// Launches with one-dimensional grid and block; the arguments are pointers to the parameters.
+#define launch(function, grid, block, stream, ...) \
+    CHECK(cuLaunchKernel((function), (grid), 1, 1, (block), 1, 1, 0, (stream), \
                          (void *[]){__VA_ARGS__}, NULL))
 
 static inline CUdeviceptr device_alloc(size_t size)
@@ -96,9 +93,9 @@ static inline CUdeviceptr device_alloc(size_t size)
     return address;
 }
 
-/* Work that keeps a stream busy until it is released, however slow the machine is. */
+// Work that keeps a stream busy until it is released, however slow the machine is.
 struct hold {
-    CUdeviceptr flag; /* 4 bytes, given back with the context: the kernel may still look */
+    CUdeviceptr flag; // 4 bytes, given back with the context: the kernel may still look
     CUstream release;
 };
 
@@ -126,7 +123,7 @@ static inline int device_attribute(CUdevice device, CUdevice_attribute attribute
     return value;
 }
 
-/* xorshift64*: the same numbers in every run for the same seed. */
+// xorshift64*: the same numbers in every run for the same seed.
 static inline uint32_t random_u32(uint64_t *state)
 {
     *state ^= *state >> 12;

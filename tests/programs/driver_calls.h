@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The calls of the Driver API that the programs of this folder make. Compiled after NVIDIA's
- * cuda.h (-DWITH_CUDA_H), these declarations are checked against it by the compiler.
- */
+// The calls of the Driver API that the programs of this folder make. Compiled after NVIDIA's
+// cuda.h (-DWITH_CUDA_H), these declarations are checked against it by the compiler.
 #ifndef RGPU_TESTS_DRIVER_CALLS_H
 #define RGPU_TESTS_DRIVER_CALLS_H
 
-#ifndef WITH_CUDA_H /* there cuda.h itself maps a plain name to its newest form */
+#ifndef WITH_CUDA_H // there cuda.h itself maps a plain name to its newest form
 #define cuDeviceTotalMem cuDeviceTotalMem_v2
 #define cuDeviceGetUuid cuDeviceGetUuid_v2
 #define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2

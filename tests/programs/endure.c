@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* usage: endure --to | --from   copies 16 MiB to or from the device again and again until it is told to
- *                           end, printing "round 0" after the first copy; errors as below
- *        endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS
- *                           rounds), printing "round N" after each. At the first error it prints
- *                           "error NAME", then "sticky" if later calls fail too, and ends with 3.
- *        endure --free      prints how many MiB of the device are free
- *        endure --hold MIB  allocates, prints "holding", and waits to be killed */
+// usage: endure --to | --from   copies 16 MiB to or from the device again and again until it is told to
+//                           end, printing "round 0" after the first copy; errors as below
+//        endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS
+//                           rounds), printing "round N" after each. At the first error it prints
+//                           "error NAME", then "sticky" if later calls fail too, and ends with 3.
+//        endure --free      prints how many MiB of the device are free
+//        endure --hold MIB  allocates, prints "holding", and waits to be killed
 #include <unistd.h>
 
 #include "tests/programs/driver.h"
@@ -21,7 +21,12 @@ static void report(CUresult result)
            result_name(allocation));
     exit(3);
 }
-#define TRY(call) do { CUresult r_ = (call); if (r_) report(r_); } while (0)
+#define TRY(call) \
+    do { \
+        CUresult r_ = (call); \
+        if (r_) \
+            report(r_); \
+    } while (0)
 
 static void rounds(unsigned limit)
 {
@@ -36,7 +41,8 @@ static void rounds(unsigned limit)
         for (unsigned i = 0; i < n; i++)
             host[i] = i ^ round;
         TRY(cuMemcpyHtoD(data, host, size));
-        TRY(cuLaunchKernel(add, 4, 1, 1, 128, 1, 1, 0, NULL, (void *[]){&data, &round, &few}, NULL));
+        TRY(cuLaunchKernel(add, 4, 1, 1, 128, 1, 1, 0, NULL, (void *[]){&data, &round, &few},
+                           NULL));
         TRY(cuMemcpyDtoH(host, data, size));
         for (unsigned i = 0; i < n; i++)
             if (host[i] != (i ^ round) + (i < few ? round : 0)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* usage: exits HOW. Leaves in the middle of work, in the way that HOW says: return, exit, _exit,
- * thread (another thread calls exit), release (drops the context first), abort. The box must
- * take it calmly; the script that runs this looks at that. Ends with status 0, or by SIGABRT. */
+// usage: exits HOW. Leaves in the middle of work, in the way that HOW says: return, exit, _exit,
+// thread (another thread calls exit), release (drops the context first), abort. The box must
+// take it calmly; the script that runs this looks at that. Ends with status 0, or by SIGABRT.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     const size_t size = 32 << 20;
     unsigned long long pause = 300000000;
     unsigned n = (unsigned)(size / 4), one = 1;
-    static void *pinned, *pageable; /* never freed, and no leak for it */
+    static void *pinned, *pageable; // never freed, and no leak for it
     struct gpu gpu = open_gpu(0);
     CUstream stream[3];
     CUdeviceptr data = device_alloc(size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A kernel that writes to an address that is not its own: the error comes at a synchronizing
- * call, stays for this process, and touches no other. */
+// A kernel that writes to an address that is not its own: the error comes at a synchronizing
+// call, stays for this process, and touches no other.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ static void sticky(const struct gpu *gpu, const char *name, CUresult want)
     gives(cuCtxSynchronize(), want, "%s: so does the next", name);
     gives(cuMemAlloc(&memory, 4096), want, "%s: no memory can be allocated", name);
     gives(cuMemcpyDtoH(&word, before, 4), want, "%s: nothing can be copied", name);
-    gives(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&bad, &value}, NULL),
-          want, "%s: nothing can be launched", name);
+    gives(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&bad, &value}, NULL), want,
+          "%s: nothing can be launched", name);
     gives(cuDeviceGetName(device_name, sizeof device_name, gpu->device), CUDA_SUCCESS,
           "%s: the device still has a name", name);
     const char *text = NULL;
@@ -34,7 +34,7 @@ static int in_child(const char *kernel_name, CUresult want)
     if (child < 0)
         bail("fork");
     if (child == 0) {
-        /* The child's checks are summed up in its exit status; its TAP would mix with ours. */
+        // The child's checks are summed up in its exit status; its TAP would mix with ours.
         if (!freopen("/dev/null", "w", stdout))
             _exit(2);
         tap_count = tap_failures = 0;

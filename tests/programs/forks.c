@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* fork in a program that uses CUDA: before cuInit both sides may use it, after it the child gets
- * errors and does its parent no harm. */
+// fork in a program that uses CUDA: before cuInit both sides may use it, after it the child gets
+// errors and does its parent no harm.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ int main(void)
     ok(computes(&gpu), "the parent of an early fork computes");
     is_int(status_of(child), 0, "so does the child");
 
-    /* Results of the child: bit 0 for a call that should have failed. */
+    // Results of the child: bit 0 for a call that should have failed.
     CUdeviceptr data = device_alloc(4096);
     CHECK(cuMemsetD8(data, 0x33, 4096));
     CHECK(cuCtxSynchronize());
@@ -55,7 +55,7 @@ int main(void)
         worked |= cuMemAlloc(&memory, 4096) == CUDA_SUCCESS;
         worked |= (cuMemcpyDtoH(&byte, data, 1) == CUDA_SUCCESS) << 1;
         worked |= (cuCtxSynchronize() == CUDA_SUCCESS) << 2;
-        exit(worked); /* with its exit handlers, which must leave the parent's session alone */
+        exit(worked); // with its exit handlers, which must leave the parent's session alone
     }
     is_int(status_of(child), 0, "every call of a child forked after cuInit fails");
     unsigned char byte = 0;
@@ -67,7 +67,7 @@ int main(void)
     if (child == 0)
         _exit(0);
     is_int(status_of(child), 0, "a child that leaves at once");
-    unsetenv("LD_PRELOAD"); /* a sanitizer loaded for us is nothing for the shell */
+    unsetenv("LD_PRELOAD"); // a sanitizer loaded for us is nothing for the shell
     is_int(system("exit 7") >> 8, 7, "a command run by a shell");
     ok(computes(&gpu), "leave the parent computing");
     CHECK(cuMemFree(data));

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Handles that are garbage, stale, or another context's: an error, and never a crash. NVIDIA's
- * own library may crash on some of these, so this program runs on a box only. */
+// Handles that are garbage, stale, or another context's: an error, and never a crash. NVIDIA's
+// own library may crash on some of these, so this program runs on a box only.
 #include "tests/programs/driver.h"
 
 static const uintptr_t garbage[] = {
-    3, 8, 0x10, 0xFFF, 0xDEADBEEF, 0x7FFFFFFFFFFF, (uintptr_t)-1, (uintptr_t)-2,
-    (uintptr_t)-4096, (uintptr_t)1 << 63, 0x123456789ABCDEF,
+    3,
+    8,
+    0x10,
+    0xFFF,
+    0xDEADBEEF,
+    0x7FFFFFFFFFFF,
+    (uintptr_t)-1,
+    (uintptr_t)-2,
+    (uintptr_t)-4096,
+    (uintptr_t)1 << 63,
+    0x123456789ABCDEF,
 };
 #define EACH(i) (unsigned i = 0; i < sizeof garbage / sizeof *garbage; i++)
 
@@ -32,37 +41,41 @@ static void nonsense(const struct gpu *gpu)
     CUdevice device;
     CUcontext context;
     void *argument = &word;
-    for EACH(i) {
-        uintptr_t g = garbage[i];
-        must_refuse(cuStreamSynchronize((CUstream)g), "cuStreamSynchronize", g);
-        must_refuse(cuStreamQuery((CUstream)g), "cuStreamQuery", g);
-        must_refuse(cuStreamDestroy((CUstream)g), "cuStreamDestroy", g);
-        must_refuse(cuStreamGetFlags((CUstream)g, &value), "cuStreamGetFlags", g);
-        must_refuse(cuStreamGetCtx((CUstream)g, &context), "cuStreamGetCtx", g);
-        must_refuse(cuMemcpyHtoDAsync(memory, &word, 4, (CUstream)g), "cuMemcpyHtoDAsync", g);
-        must_refuse(cuMemcpyDtoHAsync(&word, memory, 4, (CUstream)g), "cuMemcpyDtoHAsync", g);
-        must_refuse(cuMemsetD32Async(memory, 0, 1, (CUstream)g), "cuMemsetD32Async", g);
-        must_refuse(cuEventSynchronize((CUevent)g), "cuEventSynchronize", g);
-        must_refuse(cuEventQuery((CUevent)g), "cuEventQuery", g);
-        must_refuse(cuEventRecord((CUevent)g, NULL), "cuEventRecord", g);
-        must_refuse(cuEventDestroy((CUevent)g), "cuEventDestroy", g);
-        must_refuse(cuStreamWaitEvent(NULL, (CUevent)g, 0), "cuStreamWaitEvent", g);
-        must_refuse(cuModuleUnload((CUmodule)g), "cuModuleUnload", g);
-        CUfunction function;
-        must_refuse(cuModuleGetFunction(&function, (CUmodule)g, "add"), "cuModuleGetFunction", g);
-        must_refuse(cuLaunchKernel((CUfunction)g, 1, 1, 1, 1, 1, 1, 0, NULL, &argument, NULL),
-                    "cuLaunchKernel", g);
-        must_refuse(cuFuncGetAttribute((int *)&value, CU_FUNC_ATTRIBUTE_NUM_REGS, (CUfunction)g),
-                    "cuFuncGetAttribute", g);
-        must_refuse(cuCtxSetCurrent((CUcontext)g), "cuCtxSetCurrent", g);
-        must_refuse(cuCtxPushCurrent((CUcontext)g), "cuCtxPushCurrent", g);
-        must_refuse(cuCtxDestroy((CUcontext)g), "cuCtxDestroy", g);
-        must_refuse(cuMemFree((CUdeviceptr)g), "cuMemFree", g);
-        must_refuse(cuLibraryUnload((CUlibrary)g), "cuLibraryUnload", g);
-        must_refuse(cuLinkDestroy((CUlinkState)g), "cuLinkDestroy", g);
-        must_refuse(cuMemPoolDestroy((CUmemoryPool)g), "cuMemPoolDestroy", g);
-        CHECK(cuCtxGetDevice(&device));
-    }
+    for
+        EACH(i)
+        {
+            uintptr_t g = garbage[i];
+            must_refuse(cuStreamSynchronize((CUstream)g), "cuStreamSynchronize", g);
+            must_refuse(cuStreamQuery((CUstream)g), "cuStreamQuery", g);
+            must_refuse(cuStreamDestroy((CUstream)g), "cuStreamDestroy", g);
+            must_refuse(cuStreamGetFlags((CUstream)g, &value), "cuStreamGetFlags", g);
+            must_refuse(cuStreamGetCtx((CUstream)g, &context), "cuStreamGetCtx", g);
+            must_refuse(cuMemcpyHtoDAsync(memory, &word, 4, (CUstream)g), "cuMemcpyHtoDAsync", g);
+            must_refuse(cuMemcpyDtoHAsync(&word, memory, 4, (CUstream)g), "cuMemcpyDtoHAsync", g);
+            must_refuse(cuMemsetD32Async(memory, 0, 1, (CUstream)g), "cuMemsetD32Async", g);
+            must_refuse(cuEventSynchronize((CUevent)g), "cuEventSynchronize", g);
+            must_refuse(cuEventQuery((CUevent)g), "cuEventQuery", g);
+            must_refuse(cuEventRecord((CUevent)g, NULL), "cuEventRecord", g);
+            must_refuse(cuEventDestroy((CUevent)g), "cuEventDestroy", g);
+            must_refuse(cuStreamWaitEvent(NULL, (CUevent)g, 0), "cuStreamWaitEvent", g);
+            must_refuse(cuModuleUnload((CUmodule)g), "cuModuleUnload", g);
+            CUfunction function;
+            must_refuse(cuModuleGetFunction(&function, (CUmodule)g, "add"), "cuModuleGetFunction",
+                        g);
+            must_refuse(cuLaunchKernel((CUfunction)g, 1, 1, 1, 1, 1, 1, 0, NULL, &argument, NULL),
+                        "cuLaunchKernel", g);
+            must_refuse(cuFuncGetAttribute((int *)&value, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                           (CUfunction)g),
+                        "cuFuncGetAttribute", g);
+            must_refuse(cuCtxSetCurrent((CUcontext)g), "cuCtxSetCurrent", g);
+            must_refuse(cuCtxPushCurrent((CUcontext)g), "cuCtxPushCurrent", g);
+            must_refuse(cuCtxDestroy((CUcontext)g), "cuCtxDestroy", g);
+            must_refuse(cuMemFree((CUdeviceptr)g), "cuMemFree", g);
+            must_refuse(cuLibraryUnload((CUlibrary)g), "cuLibraryUnload", g);
+            must_refuse(cuLinkDestroy((CUlinkState)g), "cuLinkDestroy", g);
+            must_refuse(cuMemPoolDestroy((CUmemoryPool)g), "cuMemPoolDestroy", g);
+            CHECK(cuCtxGetDevice(&device));
+        }
     is_int(accepted, 0, "every garbage handle is refused");
     launch(kernel(gpu, "empty"), 1, 1, NULL, NULL);
     gives(cuCtxSynchronize(), CUDA_SUCCESS, "and the session goes on");
@@ -83,7 +96,7 @@ static void stale(const struct gpu *gpu)
     CHECK(cuStreamDestroy(stream));
     CHECK(cuEventDestroy(event));
     CHECK(cuModuleUnload(module));
-    /* New things may take the places of the old ones; the old handles must not mean them. */
+    // New things may take the places of the old ones; the old handles must not mean them.
     CHECK(cuStreamCreate(&stream2, 0));
     CHECK(cuEventCreate(&event2, 0));
     must_refuse(cuStreamQuery(stream), "cuStreamQuery", (uintptr_t)stream);

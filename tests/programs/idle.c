@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Is linked with the driver library and never calls it. */
+// Is linked with the driver library and never calls it.
 #include "tests/programs/driver.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* usage: large [ROUNDS]    Large copies of page-locked and of ordinary memory, of odd sizes and
- *                          places, one by one and queued, in both directions and in both at once. */
+// usage: large [ROUNDS]    Large copies of page-locked and of ordinary memory, of odd sizes and
+//                          places, one by one and queued, in both directions and in both at once.
 #include "tests/programs/driver.h"
 
 enum { WORDS = (9 << 20) / 4 + 1237, HALF = (WORDS / 2) * 4, SIZE = WORDS * 4 };

@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Images: the linker, JIT logs and options, images that are broken, and libraries. */
+// Images: the linker, JIT logs and options, images that are broken, and libraries.
 #include "tests/programs/driver.h"
 
-static char caller[] =
-    ".version 7.0\n.target sm_75\n.address_size 64\n"
-    ".extern .func (.param .b32 result) triple(.param .b32 x);\n"
-    ".visible .entry apply(.param .u64 out, .param .u32 x)\n"
-    "{\n"
-    "    .reg .b32 %r<4>;\n"
-    "    .reg .b64 %rd<4>;\n"
-    "    .param .b32 argument;\n"
-    "    .param .b32 result;\n"
-    "    ld.param.u64 %rd1, [out];\n"
-    "    ld.param.u32 %r1, [x];\n"
-    "    cvta.to.global.u64 %rd2, %rd1;\n"
-    "    st.param.b32 [argument], %r1;\n"
-    "    call (result), triple, (argument);\n"
-    "    ld.param.b32 %r2, [result];\n"
-    "    st.global.u32 [%rd2], %r2;\n"
-    "    ret;\n"
-    "}\n";
+static char caller[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                       ".extern .func (.param .b32 result) triple(.param .b32 x);\n"
+                       ".visible .entry apply(.param .u64 out, .param .u32 x)\n"
+                       "{\n"
+                       "    .reg .b32 %r<4>;\n"
+                       "    .reg .b64 %rd<4>;\n"
+                       "    .param .b32 argument;\n"
+                       "    .param .b32 result;\n"
+                       "    ld.param.u64 %rd1, [out];\n"
+                       "    ld.param.u32 %r1, [x];\n"
+                       "    cvta.to.global.u64 %rd2, %rd1;\n"
+                       "    st.param.b32 [argument], %r1;\n"
+                       "    call (result), triple, (argument);\n"
+                       "    ld.param.b32 %r2, [result];\n"
+                       "    st.global.u32 [%rd2], %r2;\n"
+                       "    ret;\n"
+                       "}\n";
 
-static char callee[] =
-    ".version 7.0\n.target sm_75\n.address_size 64\n"
-    ".visible .func (.param .b32 result) triple(.param .b32 x)\n"
-    "{\n"
-    "    .reg .b32 %r<4>;\n"
-    "    ld.param.u32 %r1, [x];\n"
-    "    mul.lo.u32 %r2, %r1, 3;\n"
-    "    st.param.b32 [result], %r2;\n"
-    "    ret;\n"
-    "}\n";
+static char callee[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                       ".visible .func (.param .b32 result) triple(.param .b32 x)\n"
+                       "{\n"
+                       "    .reg .b32 %r<4>;\n"
+                       "    ld.param.u32 %r1, [x];\n"
+                       "    mul.lo.u32 %r2, %r1, 3;\n"
+                       "    st.param.b32 [result], %r2;\n"
+                       "    ret;\n"
+                       "}\n";
 
 static void links(void)
 {
@@ -64,8 +62,8 @@ static void links(void)
     CHECK(cuModuleUnload(module));
 
     CHECK(cuLinkCreate(4, options, values, &state));
-    CUresult result = cuLinkAddData(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller.ptx",
-                                    0, NULL, NULL);
+    CUresult result =
+        cuLinkAddData(state, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller.ptx", 0, NULL, NULL);
     if (result == CUDA_SUCCESS)
         result = cuLinkComplete(state, &image, &size);
     ok(result != CUDA_SUCCESS, "a caller without its callee is not linked");

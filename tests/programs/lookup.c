@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Reaches the driver as run-time libraries do: dlopen, cuGetProcAddress, names with versions. */
+// Reaches the driver as run-time libraries do: dlopen, cuGetProcAddress, names with versions.
 #include <dlfcn.h>
 
 #include "tests/programs/driver.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Tiled matrix product in shared memory with a two-dimensional grid, odd sizes included. */
+// Tiled matrix product in shared memory with a two-dimensional grid, odd sizes included.
 #include <math.h>
 
 #include "tests/programs/driver.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Globals, constants and parameters of kernels: what a module holds and how values get in. */
+// Globals, constants and parameters of kernels: what a module holds and how values get in.
 #include <math.h>
 
 #include "tests/programs/driver.h"
@@ -103,8 +103,8 @@ static void dynamic_memory(const struct gpu *gpu)
     ok(cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, n * 4, NULL, (void *[]){&out, &n}, NULL) !=
            CUDA_SUCCESS,
        "80000 bytes of it are refused at first");
-    CHECK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                             (int)n * 4));
+    CHECK(
+        cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)n * 4));
     CHECK(cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, n * 4, NULL, (void *[]){&out, &n}, NULL));
     CHECK(cuMemcpyDtoH(got, out, n * 4));
     for (unsigned i = 0; i < n; i++)

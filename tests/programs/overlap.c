@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Copies and kernels overlapping on several streams, ordered only by streams and events. */
+// Copies and kernels overlapping on several streams, ordered only by streams and events.
 #include "tests/programs/driver.h"
 
 #define STREAMS 4
 #define CHUNKS 16
-#define CHUNK 20000u /* numbers */
+#define CHUNK 20000u // numbers
 
 static uint32_t scrambled(uint32_t x, unsigned rounds)
 {
@@ -49,7 +49,7 @@ static void pipeline(const struct gpu *gpu)
     CHECK(cuMemFreeHost(out));
 }
 
-/* Work of one stream that waits for an event of another sees all that came before the event. */
+// Work of one stream that waits for an event of another sees all that came before the event.
 static void across_streams(const struct gpu *gpu)
 {
     CUfunction add = kernel(gpu, "add"), delay = kernel(gpu, "delay");
@@ -136,7 +136,7 @@ static void queries(const struct gpu *gpu)
     CHECK(cuStreamDestroy(quick));
 }
 
-/* The legacy default stream waits for the blocking streams and they for it. */
+// The legacy default stream waits for the blocking streams and they for it.
 static void default_stream(const struct gpu *gpu)
 {
     CUfunction delay = kernel(gpu, "delay"), add = kernel(gpu, "add");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Pinned host memory: allocated, mapped, registered; its attributes; copies from and to it. */
+// Pinned host memory: allocated, mapped, registered; its attributes; copies from and to it.
 #include <sys/mman.h>
 
 #include "tests/programs/driver.h"
@@ -43,8 +43,8 @@ static void allocated(void)
     gives(cuMemFreeHost(memory), CUDA_SUCCESS, "it can be freed");
     ok(cuMemFreeHost(memory) != CUDA_SUCCESS, "but not twice");
 
-    CHECK(cuMemHostAlloc((void **)&memory, 4096, CU_MEMHOSTALLOC_PORTABLE |
-                                                     CU_MEMHOSTALLOC_WRITECOMBINED));
+    CHECK(cuMemHostAlloc((void **)&memory, 4096,
+                         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED));
     CHECK(cuMemHostGetFlags(&flags, memory));
     ok((flags & CU_MEMHOSTALLOC_PORTABLE) && (flags & CU_MEMHOSTALLOC_WRITECOMBINED),
        "flags of cuMemHostAlloc are kept");
@@ -56,8 +56,8 @@ static void allocated(void)
 static void registered(void)
 {
     const size_t size = 5 << 20;
-    unsigned char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         bail("mmap");
     fill_random(memory, size, 3);

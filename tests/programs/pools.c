@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Allocation in stream order: cuMemAllocAsync, the default pool and pools of the program's own. */
+// Allocation in stream order: cuMemAllocAsync, the default pool and pools of the program's own.
 #include "tests/programs/driver.h"
 
 #define N 10000u

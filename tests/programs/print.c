@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* printf of kernels arrives on the program's own standard output, whole and once. */
+// printf of kernels arrives on the program's own standard output, whole and once.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What can be asked: before cuInit, of the driver, of devices and of memory. */
+// What can be asked: before cuInit, of the driver, of devices and of memory.
 #include "tests/programs/driver.h"
 
 static void before_init(void)
@@ -61,8 +61,8 @@ static void devices(void)
     }
     int value;
     CHECK(cuDeviceGet(&device, 0));
-    gives(cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, device),
-          CUDA_ERROR_INVALID_VALUE, "an attribute that does not exist");
+    gives(cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, device), CUDA_ERROR_INVALID_VALUE,
+          "an attribute that does not exist");
     gives(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 999),
           CUDA_ERROR_INVALID_DEVICE, "an attribute of a device that does not exist");
 }
@@ -73,13 +73,12 @@ static void memory(void)
     CUdeviceptr block = 0, base = 0;
     CUmemorytype type = 0;
     CHECK(cuMemGetInfo(&free_before, &total));
-    /* Far more than what other processes take or give back meanwhile. */
+    // Far more than what other processes take or give back meanwhile.
     const size_t large = total / 4 < (size_t)4 << 30 ? total / 4 : (size_t)4 << 30;
     ok(free_before > 0 && free_before <= total, "free memory is part of all memory");
     CHECK(cuMemAlloc(&block, large));
     CHECK(cuMemGetInfo(&free_after, &total));
-    ok(free_after + large / 2 < free_before,
-       "an allocation shows in it");
+    ok(free_after + large / 2 < free_before, "an allocation shows in it");
     CHECK(cuMemGetAddressRange(&base, &size, block + 12345));
     ok(base == block && size == large, "an address leads to its allocation");
     gives(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block + 1), CUDA_SUCCESS,

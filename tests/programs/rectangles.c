@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Copies and sets of rectangles and boxes: offsets, pitches, both directions, and what lies
- * between the rows stays as it was. */
+// Copies and sets of rectangles and boxes: offsets, pitches, both directions, and what lies
+// between the rows stays as it was.
 #include "tests/programs/driver.h"
 
 #define HOST_PITCH 150u
@@ -16,8 +16,7 @@ static unsigned rectangle_errors(unsigned x, unsigned y, unsigned sx, unsigned s
     for (unsigned row = 0; row < HOST_ROWS; row++)
         for (unsigned col = 0; col < HOST_PITCH; col++) {
             bool inside = row >= y && row < y + HEIGHT && col >= x && col < x + WIDTH;
-            unsigned char want =
-                inside ? source[(row - y + sy) * HOST_PITCH + col - x + sx] : 0x5A;
+            unsigned char want = inside ? source[(row - y + sy) * HOST_PITCH + col - x + sx] : 0x5A;
             wrong += back[row * HOST_PITCH + col] != want;
         }
     return wrong;
@@ -31,16 +30,32 @@ static void two_dimensions(bool asynchronous)
     ok(pitch >= 100 && pitch % 4 == 0, "a pitch of %zu for rows of 100 bytes", pitch);
     memset(back, 0x5A, sizeof back);
     CUDA_MEMCPY2D in = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = source, .srcPitch = HOST_PITCH,
-        .srcXInBytes = 11, .srcY = 3,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device, .dstPitch = pitch,
-        .dstXInBytes = 5, .dstY = 2, .WidthInBytes = WIDTH, .Height = HEIGHT,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = source,
+        .srcPitch = HOST_PITCH,
+        .srcXInBytes = 11,
+        .srcY = 3,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = device,
+        .dstPitch = pitch,
+        .dstXInBytes = 5,
+        .dstY = 2,
+        .WidthInBytes = WIDTH,
+        .Height = HEIGHT,
     };
     CUDA_MEMCPY2D out = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = pitch,
-        .srcXInBytes = 5, .srcY = 2,
-        .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = HOST_PITCH,
-        .dstXInBytes = 31, .dstY = 7, .WidthInBytes = WIDTH, .Height = HEIGHT,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = device,
+        .srcPitch = pitch,
+        .srcXInBytes = 5,
+        .srcY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = back,
+        .dstPitch = HOST_PITCH,
+        .dstXInBytes = 31,
+        .dstY = 7,
+        .WidthInBytes = WIDTH,
+        .Height = HEIGHT,
     };
     if (asynchronous) {
         CUstream stream;
@@ -60,10 +75,18 @@ static void two_dimensions(bool asynchronous)
     size_t second_pitch;
     CHECK(cuMemAllocPitch(&second, &second_pitch, 200, HOST_ROWS, 16));
     CUDA_MEMCPY2D across = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = pitch,
-        .srcXInBytes = 5, .srcY = 2,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = second, .dstPitch = second_pitch,
-        .dstXInBytes = 90, .dstY = 9, .WidthInBytes = WIDTH, .Height = HEIGHT,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = device,
+        .srcPitch = pitch,
+        .srcXInBytes = 5,
+        .srcY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = second,
+        .dstPitch = second_pitch,
+        .dstXInBytes = 90,
+        .dstY = 9,
+        .WidthInBytes = WIDTH,
+        .Height = HEIGHT,
     };
     CHECK(cuMemcpy2D(&across));
     out.srcDevice = second;
@@ -88,18 +111,38 @@ static void three_dimensions(void)
     fill_random(in, sizeof in, 5);
     memset(out, 0x5A, sizeof out);
     CUDA_MEMCPY3D there = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = PITCH, .srcHeight = ROWS,
-        .srcXInBytes = 4, .srcY = 2,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device, .dstPitch = 64,
-        .dstHeight = ROWS, .dstXInBytes = 8, .dstY = 1,
-        .WidthInBytes = W, .Height = H, .Depth = D,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = in,
+        .srcPitch = PITCH,
+        .srcHeight = ROWS,
+        .srcXInBytes = 4,
+        .srcY = 2,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = device,
+        .dstPitch = 64,
+        .dstHeight = ROWS,
+        .dstXInBytes = 8,
+        .dstY = 1,
+        .WidthInBytes = W,
+        .Height = H,
+        .Depth = D,
     };
     CUDA_MEMCPY3D here = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device, .srcPitch = 64,
-        .srcHeight = ROWS, .srcXInBytes = 8, .srcY = 1,
-        .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out, .dstPitch = PITCH, .dstHeight = ROWS,
-        .dstXInBytes = 4, .dstY = 2,
-        .WidthInBytes = W, .Height = H, .Depth = D,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = device,
+        .srcPitch = 64,
+        .srcHeight = ROWS,
+        .srcXInBytes = 8,
+        .srcY = 1,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = out,
+        .dstPitch = PITCH,
+        .dstHeight = ROWS,
+        .dstXInBytes = 4,
+        .dstY = 2,
+        .WidthInBytes = W,
+        .Height = H,
+        .Depth = D,
     };
     CHECK(cuMemcpy3D(&there));
     CHECK(cuMemcpy3D(&here));
@@ -129,13 +172,12 @@ static size_t wrong_bytes(const unsigned char *got, const unsigned char *in,
         for (size_t y = 0; y < shape->host_rows; y++) {
             size_t at = (z * shape->host_rows + y) * shape->host_pitch;
             for (size_t x = 0; x < shape->host_pitch; x++)
-                wrong += got[at + x] !=
-                         (y < shape->height && x < shape->width ? in[at + x] : 0x5A);
+                wrong += got[at + x] != (y < shape->height && x < shape->width ? in[at + x] : 0x5A);
         }
     return wrong;
 }
 
-/* There, back to other memory, and there again from what the second copy is still writing. */
+// There, back to other memory, and there again from what the second copy is still writing.
 static void many_rows(const struct shape *shape, bool locked)
 {
     size_t size = shape->host_pitch * shape->host_rows * shape->depth;
@@ -155,18 +197,30 @@ static void many_rows(const struct shape *shape, bool locked)
     memset(out, 0x5A, size);
     memset(again, 0x5A, size);
     CUDA_MEMCPY3D there = {
-        .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = shape->host_pitch,
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = in,
+        .srcPitch = shape->host_pitch,
         .srcHeight = shape->host_rows,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device,
-        .dstPitch = shape->device_pitch, .dstHeight = shape->device_rows,
-        .WidthInBytes = shape->width, .Height = shape->height, .Depth = shape->depth,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = device,
+        .dstPitch = shape->device_pitch,
+        .dstHeight = shape->device_rows,
+        .WidthInBytes = shape->width,
+        .Height = shape->height,
+        .Depth = shape->depth,
     };
     CUDA_MEMCPY3D here = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device,
-        .srcPitch = shape->device_pitch, .srcHeight = shape->device_rows,
-        .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out, .dstPitch = shape->host_pitch,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = device,
+        .srcPitch = shape->device_pitch,
+        .srcHeight = shape->device_rows,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = out,
+        .dstPitch = shape->host_pitch,
         .dstHeight = shape->host_rows,
-        .WidthInBytes = shape->width, .Height = shape->height, .Depth = shape->depth,
+        .WidthInBytes = shape->width,
+        .Height = shape->height,
+        .Depth = shape->depth,
     };
     CHECK(cuMemcpy3DAsync(&there, stream));
     CHECK(cuMemcpy3DAsync(&here, stream));

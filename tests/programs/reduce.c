@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A sum by warp shuffles, shared memory and one atomic addition per block; exact, as it is in
- * integers. */
+// A sum by warp shuffles, shared memory and one atomic addition per block; exact, as it is in
+// integers.
 #include "tests/programs/driver.h"
 
 static void reduce(const struct gpu *gpu, unsigned n, unsigned grid, unsigned block)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Questions that have no answer, and arguments at the edge of what a call may read: the driver's own
- * error, from the call itself, and nothing read that was not given. */
+// Questions that have no answer, and arguments at the edge of what a call may read: the driver's own
+// error, from the call itself, and nothing read that was not given.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,8 +12,8 @@ static void pointers(void)
     uint64_t answer = 0;
     gives(cuPointerGetAttribute(&answer, (CUpointer_attribute)9999, block),
           CUDA_ERROR_INVALID_VALUE, "a pointer has no attribute 9999");
-    gives(cuPointerGetAttribute(&answer, (CUpointer_attribute)0, block),
-          CUDA_ERROR_INVALID_VALUE, "nor attribute 0");
+    gives(cuPointerGetAttribute(&answer, (CUpointer_attribute)0, block), CUDA_ERROR_INVALID_VALUE,
+          "nor attribute 0");
     gives(cuPointerGetAttribute(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block),
           CUDA_ERROR_INVALID_VALUE, "an attribute needs room");
     CHECK(cuMemFree(block));
@@ -32,7 +32,7 @@ static void peers(void)
               CUDA_ERROR_INVALID_VALUE, "two devices have no attribute 99");
 }
 
-/* What an attribute promises, the call that belongs to it does. */
+// What an attribute promises, the call that belongs to it does.
 static void promises(const struct gpu *gpu)
 {
     static const struct {
@@ -67,7 +67,7 @@ static void promises(const struct gpu *gpu)
         CHECK(cuMemFreeHost(memory));
 }
 
-/* An array of which not one byte more may be read. */
+// An array of which not one byte more may be read.
 static cuuint64_t *last_of_page(unsigned count)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -84,23 +84,30 @@ static void tensors(void)
     CUtensorMap map;
     CUdeviceptr data = device_alloc(64 * 64 * 4);
     strides[0] = 64 * 4;
-    CUresult result = cuTensorMapEncodeTiled(
-        &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void *)data, sizes, strides, box, steps,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult result =
+        cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void *)data, sizes,
+                               strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                               CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     ok(result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_SUPPORTED,
        "a tensor of two dimensions has one stride");
     CHECK(cuMemFree(data));
 }
 
-/* A grid of four blocks is no multiple of clusters of three, and there are no clusters of 4096. */
+// A grid of four blocks is no multiple of clusters of three, and there are no clusters of 4096.
 static void clusters(const struct gpu *gpu)
 {
     static const unsigned sizes[] = {3, 4096};
     CUfunction empty = kernel(gpu, "empty");
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-    CUlaunchConfig config = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
-                             .blockDimY = 1, .blockDimZ = 1, .attrs = &attribute, .numAttrs = 1};
+    CUlaunchConfig config = {.gridDimX = 4,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 32,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .attrs = &attribute,
+                             .numAttrs = 1};
     for (unsigned i = 0; i < 2; i++) {
         attribute.value.clusterDim.x = sizes[i];
         attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* SAXPY on the Driver API: PTX text in, both forms of kernel parameters, checked element by
- * element against the CPU. */
+// SAXPY on the Driver API: PTX text in, both forms of kernel parameters, checked element by
+// element against the CPU.
 #include <math.h>
 
 #include "tests/programs/driver.h"
@@ -47,8 +47,12 @@ int main(void)
     CHECK(cuMemcpyDtoH(got, dy, size));
     is_int(wrong(got, x, y, -0.75f, n), 0, "parameters in one buffer: every element is right");
 
-    CUlaunchConfig config = {.gridDimX = (n + 63) / 64, .gridDimY = 1, .gridDimZ = 1,
-                             .blockDimX = 64, .blockDimY = 1, .blockDimZ = 1};
+    CUlaunchConfig config = {.gridDimX = (n + 63) / 64,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 64,
+                             .blockDimY = 1,
+                             .blockDimZ = 1};
     CHECK(cuMemcpyHtoD(dy, y, size));
     CHECK(cuLaunchKernelEx(&config, saxpy, (void *[]){&dy, &dx, &a, (void *)&n}, NULL));
     CHECK(cuMemcpyDtoH(got, dy, size));

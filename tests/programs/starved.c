@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A program whose memory runs out: every allocation of the library fails in its turn, and each time
- * the calls say so, nothing crashes, and the same calls work as soon as there is memory again. */
+// A program whose memory runs out: every allocation of the library fails in its turn, and each time
+// the calls say so, nothing crashes, and the same calls work as soon as there is memory again.
 #include "tests/programs/driver.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -13,7 +13,7 @@ int main(void)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 
-static __thread long left = -1; /* allocations until one fails; negative: none does */
+static __thread long left = -1; // allocations until one fails; negative: none does
 
 static bool fails_now(void)
 {
@@ -39,7 +39,7 @@ static bool succeeds(CUresult result)
     return result == CUDA_SUCCESS;
 }
 
-/* Whatever gives the library something to remember. */
+// Whatever gives the library something to remember.
 static void work(const struct gpu *gpu)
 {
     CUlibrary library;

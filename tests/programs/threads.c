@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Eight threads that share one context: their own streams, one another's effects, and a thread
- * that blocks without stopping the others. */
+// Eight threads that share one context: their own streams, one another's effects, and a thread
+// that blocks without stopping the others.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -19,7 +19,14 @@ struct job {
     CUresult failure;
 };
 
-#define TRY(call) do { CUresult r_ = (call); if (r_) { job->failure = r_; return NULL; } } while (0)
+#define TRY(call) \
+    do { \
+        CUresult r_ = (call); \
+        if (r_) { \
+            job->failure = r_; \
+            return NULL; \
+        } \
+    } while (0)
 
 static void *work(void *argument)
 {
@@ -71,7 +78,7 @@ static void all_at_once(void)
     is_int(wrong, 0, "every thread got its own numbers");
 }
 
-/* A baton goes from thread to thread; each adds one on a stream that all share. */
+// A baton goes from thread to thread; each adds one on a stream that all share.
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* When the bytes of an asynchronous copy must have arrived, and when its source may be reused:
- * what goes wrong first when a copy is carried somewhere else. */
+// When the bytes of an asynchronous copy must have arrived, and when its source may be reused:
+// what goes wrong first when a copy is carried somewhere else.
 #include <sched.h>
 
 #include "tests/programs/driver.h"
@@ -14,8 +14,8 @@ static unsigned char *want;
 
 static struct hold hold;
 
-/* Puts random bytes on the device, keeps `busy` busy (in round 1 until `finish`), and clears where
- * the bytes will be copied to. */
+// Puts random bytes on the device, keeps `busy` busy (in round 1 until `finish`), and clears where
+// the bytes will be copied to.
 static void prepare(unsigned char *host, unsigned round)
 {
     unsigned long long pause = 40000000;
@@ -141,7 +141,7 @@ static void arrives(unsigned char *host, const char *kind)
     CHECK(cuEventDestroy(event));
 }
 
-/* A later copy of the same stream must not overtake: the last one wins. */
+// A later copy of the same stream must not overtake: the last one wins.
 static void keeps_order(unsigned char *host, const char *kind)
 {
     unsigned n = SIZE / 4, one = 1, wrong = 0;
@@ -199,7 +199,7 @@ static void source_can_be_reused(unsigned char *host, bool pinned, const char *k
     free(got);
 }
 
-/* Work behind a copy of its own stream waits for the bytes, however long they are on their way. */
+// Work behind a copy of its own stream waits for the bytes, however long they are on their way.
 static void kernel_waits_for_copy(unsigned char *host, const char *kind)
 {
     unsigned n = SIZE / 4, one = 1, wrong = 0;

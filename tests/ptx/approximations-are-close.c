@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The approximate functions: close to what C computes, and right at the special values. */
+// The approximate functions: close to what C computes, and right at the special values.
 #include "tests/ptx/cases.h"
 
 static bool close_enough(float got, double want)
@@ -32,8 +32,14 @@ static void check(const char *text, double (*want)(double), bool ftz)
     gpu_free_all();
 }
 
-static double reciprocal(double x) { return 1 / x; }
-static double reciprocal_root(double x) { return 1 / sqrt(x); }
+static double reciprocal(double x)
+{
+    return 1 / x;
+}
+static double reciprocal_root(double x)
+{
+    return 1 / sqrt(x);
+}
 
 int main(void)
 {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Single instructions over many operand values, compared with what C computes. A case is the text
- * of one or more instructions that takes its operands from registers named after their type and
- * number and leaves its result in register 0 of the result's type:
- *     %w1 %w2 %w3  32 bits     %l1 %l2 %l3  64 bits     %h1 %h2 %h3  16 bits
- *     %f1 ...      f32         %d1 ...      f64         %p0          predicate, stored as 0 or 1
- * All of %x1 hold the same bits, as far as they are wide.
- */
+// Single instructions over many operand values, compared with what C computes. A case is the text
+// of one or more instructions that takes its operands from registers named after their type and
+// number and leaves its result in register 0 of the result's type:
+//     %w1 %w2 %w3  32 bits     %l1 %l2 %l3  64 bits     %h1 %h2 %h3  16 bits
+//     %f1 ...      f32         %d1 ...      f64         %p0          predicate, stored as 0 or 1
+// All of %x1 hold the same bits, as far as they are wide.
 #ifndef RGPU_TESTS_PTX_CASES_H
 #define RGPU_TESTS_PTX_CASES_H
 
@@ -21,10 +19,44 @@ enum result { WORD, LONG, HALF, F32, F64, PRED };
 static uint64_t case_in[CASE_COUNT][3];
 
 static const uint64_t integer_values[] = {
-    0, 1, 2, 3, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 32767, 32768,
-    65535, 65536, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0x12345678, 0xdeadbeef,
-    0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfedcba9876543210,
-    0xaaaaaaaa55555555, 0xffffffff80000000, 0x0123456789abcdef, 0xffffffffffff8000,
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    8,
+    15,
+    16,
+    24,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    255,
+    256,
+    32767,
+    32768,
+    65535,
+    65536,
+    0x7fffffff,
+    0x80000000,
+    0x80000001,
+    0xffffffff,
+    0x12345678,
+    0xdeadbeef,
+    0x7fffffffffffffff,
+    0x8000000000000000,
+    0xffffffffffffffff,
+    0xfedcba9876543210,
+    0xaaaaaaaa55555555,
+    0xffffffff80000000,
+    0x0123456789abcdef,
+    0xffffffffffff8000,
 };
 
 static const uint32_t float_values[] = {
@@ -88,15 +120,16 @@ static inline float as_float(uint64_t u)
     return x;
 }
 
-/* Fills the operands: edge values against each other, then random ones. */
+// Fills the operands: edge values against each other, then random ones.
 static inline void use_integers(void)
 {
     size_t n = sizeof(integer_values) / sizeof(integer_values[0]);
 
     for (size_t i = 0; i < CASE_COUNT; i++)
         for (size_t k = 0; k < 3; k++)
-            case_in[i][k] = i < n * n ? integer_values[k == 0 ? i % n : k == 1 ? i / n
-                                                                               : (i * 7) % n]
+            case_in[i][k] = i < n * n ? integer_values[k == 0   ? i % n
+                                                       : k == 1 ? i / n
+                                                                : (i * 7) % n]
                                       : case_random() >> (case_random() % 64);
 }
 
@@ -106,8 +139,9 @@ static inline void use_floats(void)
 
     for (size_t i = 0; i < CASE_COUNT; i++)
         for (size_t k = 0; k < 3; k++)
-            case_in[i][k] = i < n * n ? float_values[k == 0 ? i % n : k == 1 ? i / n
-                                                                             : (i * 11) % n]
+            case_in[i][k] = i < n * n ? float_values[k == 0   ? i % n
+                                                     : k == 1 ? i / n
+                                                              : (i * 11) % n]
                                       : f_bits((float)(case_random() % 100000) / 64 - 500);
 }
 
@@ -117,8 +151,9 @@ static inline void use_doubles(void)
 
     for (size_t i = 0; i < CASE_COUNT; i++)
         for (size_t k = 0; k < 3; k++)
-            case_in[i][k] = i < n * n ? double_values[k == 0 ? i % n : k == 1 ? i / n
-                                                                              : (i * 11) % n]
+            case_in[i][k] = i < n * n ? double_values[k == 0   ? i % n
+                                                      : k == 1 ? i / n
+                                                               : (i * 11) % n]
                                       : as_bits((double)(case_random() % 10000000) / 1024 - 500);
 }
 
@@ -132,14 +167,17 @@ static inline bool same_bits(enum result kind, uint64_t got, uint64_t want)
 static inline const char *case_program(const char *text, enum result kind)
 {
     static const char *const stores[] = {
-        [WORD] = "st.global.u32 [%rd_out], %w0;", [LONG] = "st.global.u64 [%rd_out], %l0;",
-        [HALF] = "st.global.u16 [%rd_out], %h0;", [F32] = "st.global.f32 [%rd_out], %f0;",
+        [WORD] = "st.global.u32 [%rd_out], %w0;",
+        [LONG] = "st.global.u64 [%rd_out], %l0;",
+        [HALF] = "st.global.u16 [%rd_out], %h0;",
+        [F32] = "st.global.f32 [%rd_out], %f0;",
         [F64] = "st.global.f64 [%rd_out], %d0;",
         [PRED] = "selp.u32 %w0, 1, 0, %p0; st.global.u32 [%rd_out], %w0;",
     };
     static char program[8192];
 
-    snprintf(program, sizeof(program), PTX_HEAD
+    snprintf(program, sizeof(program),
+             PTX_HEAD
              ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {\n"
              ".reg .b64 %%rd_out, %%rd_in, %%rd_off; .reg .b32 %%w<32>; .reg .b64 %%l<32>;\n"
              ".reg .b16 %%h<32>; .reg .f32 %%f<32>; .reg .f64 %%d<32>; .reg .pred %%p<8>;\n"
@@ -153,7 +191,8 @@ static inline const char *case_program(const char *text, enum result kind)
              "cvt.u32.u64 %%w3, %%l3; cvt.u16.u64 %%h1, %%l1; cvt.u16.u64 %%h2, %%l2;\n"
              "cvt.u16.u64 %%h3, %%l3; mov.b32 %%f1, %%w1; mov.b32 %%f2, %%w2; mov.b32 %%f3, %%w3;\n"
              "mov.b64 %%d1, %%l1; mov.b64 %%d2, %%l2; mov.b64 %%d3, %%l3;\n"
-             "%s\n%s\nret;\n}\n", text, stores[kind]);
+             "%s\n%s\nret;\n}\n",
+             text, stores[kind]);
     return program;
 }
 
@@ -162,7 +201,7 @@ static inline int run_case(const char *text, enum result kind, uint64_t *out, ui
     const char *program = case_program(text, kind);
     struct {
         void *out, *in;
-    } params = { out, in };
+    } params = {out, in};
     struct ptx_module *m;
     int result;
 
@@ -172,7 +211,7 @@ static inline int run_case(const char *text, enum result kind, uint64_t *out, ui
         return 0;
     }
     m = engine_load(program);
-    result = engine_launch(m, "k", (struct launch_shape){ CASE_COUNT / 64, 64, 0 }, &params);
+    result = engine_launch(m, "k", (struct launch_shape){CASE_COUNT / 64, 64, 0}, &params);
     ptx_module_free(&m);
     return result;
 }
@@ -199,14 +238,13 @@ static inline void check_case(const char *text, enum result kind, expected *want
         if (!same_bits(kind, out[i], w) && wrong++ < 3)
             diag("%s: a=0x%llx b=0x%llx c=0x%llx: got 0x%llx, want 0x%llx", text,
                  (unsigned long long)in[i][0], (unsigned long long)in[i][1],
-                 (unsigned long long)in[i][2], (unsigned long long)out[i],
-                 (unsigned long long)w);
+                 (unsigned long long)in[i][2], (unsigned long long)out[i], (unsigned long long)w);
     }
     ok(!result && !wrong, "%s", text);
     gpu_free_all();
 }
 
-/* A row of a table of cases. In `value`, a b c are the operands as uint64_t. */
+// A row of a table of cases. In `value`, a b c are the operands as uint64_t.
 struct instruction_case {
     const char *text;
     enum result kind;
@@ -216,7 +254,9 @@ struct instruction_case {
 #define VALUE(name, value) \
     static uint64_t name(uint64_t a, uint64_t b, uint64_t c) \
     { \
-        (void)a; (void)b; (void)c; \
+        (void)a; \
+        (void)b; \
+        (void)c; \
         return (uint64_t)(value); \
     }
 

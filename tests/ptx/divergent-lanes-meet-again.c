@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lanes that go different ways: each computes what it would alone, and they run together again
- * as soon as the program lets them. */
+// Lanes that go different ways: each computes what it would alone, and they run together again
+// as soon as the program lets them.
 #include "tests/ptx/engine.h"
 
 static const char text[] = PTX_HEAD
-    /* Loops within branches within loops, as many rounds as the lane's number says. */
+    // Loops within branches within loops, as many rounds as the lane's number says.
     ".visible .entry nested(.param .u64 out) {\n"
     ".reg .b32 %r<20>; .reg .b64 %a<3>; .reg .pred %p<9>;\n"
     "ld.param.u64 %a1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
@@ -19,7 +19,7 @@ static const char text[] = PTX_HEAD
     "Done: activemask.b32 %r6; mul.wide.u32 %a2, %r1, 8; add.u64 %a1, %a1, %a2;\n"
     "st.global.v2.u32 [%a1], {%r2, %r6}; ret; }\n"
 
-    /* A function that each lane calls or not, leaves at its own time, or never returns from. */
+    // A function that each lane calls or not, leaves at its own time, or never returns from.
     ".func (.param .b32 r) work(.param .b32 n) { .reg .b32 %r<6>; .reg .pred %p<4>;\n"
     "ld.param.b32 %r1, [n]; setp.eq.u32 %p1, %r1, 13; @%p1 exit; mov.u32 %r2, 0;\n"
     "L: add.u32 %r2, %r2, %r1; sub.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, 7; @%p2 bra Early;\n"
@@ -87,11 +87,11 @@ static void check(const char *name, uint32_t want(uint32_t), uint32_t mask)
 {
     struct {
         void *out;
-    } params = { out };
+    } params = {out};
     int wrong = 0, apart = 0;
 
     memset(out, 0, 64 * 8);
-    is_int(engine_launch(m, name, (struct launch_shape){ 1, 64, 0 }, &params), 0, "%s runs", name);
+    is_int(engine_launch(m, name, (struct launch_shape){1, 64, 0}, &params), 0, "%s runs", name);
     for (uint32_t i = 0; i < 64; i++) {
         if (!(mask >> i % 32 & 1) && i < 32)
             continue;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * A small GPU for tests of the PTX engine alone: modules with their variables placed on the heap,
- * buffers that the engine may touch and nothing else, launches with a few parameters.
- */
+// A small GPU for tests of the PTX engine alone: modules with their variables placed on the heap,
+// buffers that the engine may touch and nothing else, launches with a few parameters.
 #ifndef RGPU_TESTS_PTX_ENGINE_H
 #define RGPU_TESTS_PTX_ENGINE_H
 
@@ -37,7 +35,7 @@ static inline bool engine_find(void *opaque, uint64_t address, uint64_t *base, u
     return false;
 }
 
-/* Zeroed memory of exactly this size as the engine sees it. */
+// Zeroed memory of exactly this size as the engine sees it.
 static inline void *gpu_alloc(size_t size)
 {
     char *p = aligned_alloc(256, (size + 511) / 256 * 256);
@@ -59,7 +57,7 @@ static inline void gpu_free_all(void)
 
 static inline int engine_compile(const char *text, struct ptx_module **module)
 {
-    struct ptx_log error = { engine_log, sizeof(engine_log), 0 };
+    struct ptx_log error = {engine_log, sizeof(engine_log), 0};
 
     engine_log[0] = 0;
     *module = NULL;
@@ -108,11 +106,11 @@ static inline int engine_launch(struct ptx_module *m, const char *name, struct l
 {
     struct ptx_launch launch = {
         .function = ptx_module_find(m, name),
-        .grid = { shape.grid, 1, 1 },
-        .block = { shape.block, 1, 1 },
+        .grid = {shape.grid, 1, 1},
+        .block = {shape.block, 1, 1},
         .dynamic_shared = shape.shared,
         .params = params,
-        .memory = { NULL, engine_find },
+        .memory = {NULL, engine_find},
         .print = engine_print,
         .threads = engine_threads,
         .cooperative = engine_cooperative,
@@ -126,14 +124,14 @@ static inline int engine_launch(struct ptx_module *m, const char *name, struct l
     return ptx_launch_run(&launch, &engine_fault);
 }
 
-/* Compiles one entry `k` with parameters out, in (both .u64) and the body given; each of 32 threads
- * has its number in %r0 and the addresses of its own 8 bytes in %out and %in. */
+// Compiles one entry `k` with parameters out, in (both .u64) and the body given; each of 32 threads
+// has its number in %r0 and the addresses of its own 8 bytes in %out and %in.
 #define LANE_KERNEL(body) \
     PTX_HEAD ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {\n" \
-    ".reg .b64 %out, %in, %off; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .b16 %h<64>;\n" \
-    ".reg .f32 %f<64>; .reg .f64 %d<64>; .reg .pred %p<16>;\n" \
-    "ld.param.u64 %out, [p_out]; ld.param.u64 %in, [p_in];\n" \
-    "mov.u32 %r0, %tid.x; mul.wide.u32 %off, %r0, 8;\n" \
-    "add.u64 %out, %out, %off; add.u64 %in, %in, %off;\n" body "\nret;\n}\n"
+             ".reg .b64 %out, %in, %off; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .b16 %h<64>;\n" \
+             ".reg .f32 %f<64>; .reg .f64 %d<64>; .reg .pred %p<16>;\n" \
+             "ld.param.u64 %out, [p_out]; ld.param.u64 %in, [p_in];\n" \
+             "mov.u32 %r0, %tid.x; mul.wide.u32 %off, %r0, 8;\n" \
+             "add.u64 %out, %out, %off; add.u64 %in, %in, %off;\n" body "\nret;\n}\n"
 
 #endif

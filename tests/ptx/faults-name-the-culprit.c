@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Accesses that a GPU would refuse, traps, and launches that are ended from outside. */
+// Accesses that a GPU would refuse, traps, and launches that are ended from outside.
 #include <pthread.h>
 
 #include "tests/ptx/engine.h"
@@ -10,7 +10,7 @@ static const char text[] = PTX_HEAD
     "ld.param.u64 %rd1, [at]; ld.param.u32 %r1, [lane]; mov.u32 %r2, %tid.x;\n"
     "mov.u32 %r3, %ctaid.x; setp.ne.u32 %p1, %r2, %r1; setp.ne.or.u32 %p1, %r3, 2, %p1;\n"
     "@%p1 bra End;\n"
-    "st.global.u32 [%rd1], %r2;\n" /* line 9 */
+    "st.global.u32 [%rd1], %r2;\n" // line 9
     "End: ret; }\n"
     ".visible .entry generic(.param .u64 at) {\n"
     ".reg .b32 %r<8>; .reg .b64 %rd<4>; ld.param.u64 %rd1, [at]; ld.u32 %r1, [%rd1]; ret; }\n"
@@ -39,7 +39,7 @@ static struct ptx_module *m;
 
 static int run(const char *name, unsigned grid, unsigned block, const void *params)
 {
-    return engine_launch(m, name, (struct launch_shape){ grid, block, 0 }, params);
+    return engine_launch(m, name, (struct launch_shape){grid, block, 0}, params);
 }
 
 static void faults(const char *name, unsigned block, uint64_t at, enum ptx_fault_kind kind,
@@ -59,8 +59,11 @@ static void *set_cancel(void *unused)
 
 static void test_cancel(void)
 {
-    struct ptx_launch launch = { .function = ptx_module_find(m, "forever"), .grid = { 9, 1, 1 },
-                                 .block = { 64, 1, 1 }, .threads = 2, .cancel = &cancel };
+    struct ptx_launch launch = {.function = ptx_module_find(m, "forever"),
+                                .grid = {9, 1, 1},
+                                .block = {64, 1, 1},
+                                .threads = 2,
+                                .cancel = &cancel};
     pthread_t thread;
 
     pthread_create(&thread, NULL, set_cancel, NULL);
@@ -112,7 +115,7 @@ int main(void)
     is_int(buf[0], 7, "and do what they should");
     is_int(run("quick", 1, 1025, &params), -EINVAL, "more than 1024 threads are refused");
     is_int(run("quick", 0, 32, &params), -EINVAL, "an empty grid is refused");
-    is_int(engine_launch(m, "quick", (struct launch_shape){ 1, 32, PTX_MAX_SHARED + 1 }, &params),
+    is_int(engine_launch(m, "quick", (struct launch_shape){1, 32, PTX_MAX_SHARED + 1}, &params),
            -EINVAL, "too much shared memory is refused");
     ptx_module_free(&m);
     gpu_free_all();

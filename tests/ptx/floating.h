@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What single and double precision have in common: rounding modes, and the conversions to integers and to
- * 16-bit floats that instructions are compared with. */
+// What single and double precision have in common: rounding modes, and the conversions to integers and to
+// 16-bit floats that instructions are compared with.
 #ifndef RGPU_TESTS_PTX_FLOATING_H
 #define RGPU_TESTS_PTX_FLOATING_H
 
@@ -34,7 +34,7 @@ static inline uint64_t integer(double x, int mode, int width, bool is_signed, in
     return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 
-/* By search: the encoding of a 16-bit float that is nearest, or next towards zero. */
+// By search: the encoding of a 16-bit float that is nearest, or next towards zero.
 static inline uint64_t to_half(double x, int mantissa, char mode)
 {
     uint64_t sign = signbit(x) ? 0x8000 : 0, infinity = mantissa == 10 ? 0x7c00 : 0x7f80;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The same kernels on a real GPU: with PTX_ON_GPU=1 the tables of instruction cases are run by the
- * driver that the system has instead of by the engine, which shows whether what the tests expect
- * is what the hardware does.
- */
+// The same kernels on a real GPU: with PTX_ON_GPU=1 the tables of instruction cases are run by the
+// driver that the system has instead of by the engine, which shows whether what the tests expect
+// is what the hardware does.
 #ifndef RGPU_TESTS_PTX_GPU_H
 #define RGPU_TESTS_PTX_GPU_H
 
@@ -33,7 +31,7 @@ static inline void *gpu_symbol(const char *name)
 
 #define GPU(name, types, args) \
     do { \
-        int result_ = ((int(*) types)gpu_symbol(#name)) args; \
+        int result_ = ((int(*) types)gpu_symbol(#name))args; \
         if (result_) \
             bail("%s: %d", #name, result_); \
     } while (0)
@@ -53,12 +51,12 @@ static inline void gpu_context(void)
     done = true;
 }
 
-/* Runs entry `k`, whose parameters are the addresses of `out` and `in`. */
+// Runs entry `k`, whose parameters are the addresses of `out` and `in`.
 static inline void gpu_run(const char *text, unsigned grid, unsigned block, void *out,
                            size_t out_size, const void *in, size_t in_size)
 {
     uint64_t device_out, device_in;
-    void *module, *function, *params[] = { &device_out, &device_in };
+    void *module, *function, *params[] = {&device_out, &device_in};
     typedef unsigned u;
 
     gpu_context();

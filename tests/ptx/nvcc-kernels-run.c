@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Ordinary CUDA C++ kernels, as nvcc compiles them for two architectures and for debugging. */
+// Ordinary CUDA C++ kernels, as nvcc compiles them for two architectures and for debugging.
 #include "tests/ptx/nvcc.h"
 
 static struct ptx_module *module;
 
 static int run(const char *name, unsigned grid, unsigned block, const void *params)
 {
-    return engine_launch(module, name, (struct launch_shape){ grid, block, 0 }, params);
+    return engine_launch(module, name, (struct launch_shape){grid, block, 0}, params);
 }
 
 static void test_saxpy(const char *how)
@@ -17,7 +17,7 @@ static void test_saxpy(const char *how)
         int n;
         float a;
         float *x, *y;
-    } params = { N, 3, x, y };
+    } params = {N, 3, x, y};
     int wrong = 0;
 
     for (int i = 0; i < N; i++) {
@@ -37,11 +37,13 @@ static void test_matmul(const char *how)
     struct {
         int n;
         float *a, *b, *c;
-    } params = { N, a, b, c };
-    struct ptx_launch launch = { .function = ptx_module_find(module, "matmul"),
-                                 .grid = { N / 16, N / 16, 1 }, .block = { 16, 16, 1 },
-                                 .params = &params, .memory = { NULL, engine_find },
-                                 .threads = 2 };
+    } params = {N, a, b, c};
+    struct ptx_launch launch = {.function = ptx_module_find(module, "matmul"),
+                                .grid = {N / 16, N / 16, 1},
+                                .block = {16, 16, 1},
+                                .params = &params,
+                                .memory = {NULL, engine_find},
+                                .threads = 2};
     int wrong = 0;
 
     for (int i = 0; i < N * N; i++) {
@@ -69,7 +71,7 @@ static void test_reduce(const char *how)
         int n;
         int *x, *sum;
         long long *wide;
-    } params = { N, x, sum, wide };
+    } params = {N, x, sum, wide};
 
     for (int i = 0; i < N; i++)
         want += x[i] = i % 1001 - 500;
@@ -89,8 +91,8 @@ static void test_struct(const char *how)
     struct {
         struct scale s;
         double *out;
-    } params = { { 3, 2.5, { 1, 2, 3, 4, 5, 6, 7 } }, out };
-    static const double cf[3] = { 1, 2, 0 };
+    } params = {{3, 2.5, {1, 2, 3, 4, 5, 6, 7}}, out};
+    static const double cf[3] = {1, 2, 0};
     int wrong = 0;
 
     is_int(run("struct_param", 1, 32, &params), 0, "%s: a structure is a parameter", how);
@@ -101,11 +103,11 @@ static void test_struct(const char *how)
 
 static void test_functions(const char *how)
 {
-    int *out = gpu_alloc(64 * 4), fib[64] = { 0, 1 }, wrong = 0;
+    int *out = gpu_alloc(64 * 4), fib[64] = {0, 1}, wrong = 0;
     float *real = gpu_alloc(64 * 4);
     struct {
         void *out;
-    } params = { out };
+    } params = {out};
 
     for (int i = 2; i < 64; i++)
         fib[i] = fib[i - 1] + (i < 40 ? fib[i - 2] : 0);
@@ -123,7 +125,7 @@ static void test_functions(const char *how)
     is_int(run("switches", 1, 64, &params), 0, "%s: a switch runs", how);
     wrong = 0;
     for (int i = 0; i < 64; i++) {
-        int want[8] = { 5, i * i, 7 - i, i / 3, i ^ 0x55, i << 3, ~i, -1 };
+        int want[8] = {5, i * i, 7 - i, i / 3, i ^ 0x55, i << 3, ~i, -1};
 
         wrong += out[i] != want[i % 8];
     }
@@ -135,19 +137,19 @@ static void test_shared(const char *how)
     enum { N = 3000 };
     float *in = gpu_alloc(N * 4), *out = gpu_alloc(N * 4);
     unsigned char *data = gpu_alloc(N);
-    unsigned *bins = gpu_alloc(256 * 4), want[256] = { 0 };
+    unsigned *bins = gpu_alloc(256 * 4), want[256] = {0};
     struct {
         int n;
         void *in, *out;
-    } params = { N, in, out };
+    } params = {N, in, out};
     int wrong = 0;
 
     for (int i = 0; i < N; i++) {
         in[i] = (float)i;
         want[data[i] = (unsigned char)(i * i)]++;
     }
-    is_int(engine_launch(module, "dynamic_shared", (struct launch_shape){ 1, 128, N * 4 },
-                         &params), 0, "%s: dynamic shared memory", how);
+    is_int(engine_launch(module, "dynamic_shared", (struct launch_shape){1, 128, N * 4}, &params),
+           0, "%s: dynamic shared memory", how);
     for (int i = 0; i < N; i++)
         wrong += out[i] != (float)(N - 1 - i);
     is_int(wrong, 0, "%s: is right", how);
@@ -177,7 +179,7 @@ static void test_lock(const char *how)
     int *lock = gpu_alloc(4), *counter = gpu_alloc(4);
     struct {
         int *lock, *counter, rounds;
-    } params = { lock, counter, 3 };
+    } params = {lock, counter, 3};
 
     is_int(run("spin_lock", 3, 96, &params), 0, "%s: lanes, warps and blocks share a lock", how);
     is_int(*counter, 3 * 96 * 3, "%s: and none is lost", how);
@@ -185,8 +187,8 @@ static void test_lock(const char *how)
 
 int main(void)
 {
-    static const char *const options[] = { "-arch=sm_90", "-arch=sm_75", "-arch=sm_90 -G",
-                                           "-arch=sm_80 -use_fast_math" };
+    static const char *const options[] = {"-arch=sm_90", "-arch=sm_75", "-arch=sm_90 -G",
+                                          "-arch=sm_80 -use_fast_math"};
 
     if (!nvcc_path())
         skip_all("no nvcc");

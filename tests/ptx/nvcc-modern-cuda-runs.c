@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Newer CUDA C++ through nvcc: cooperative groups, barriers in shared memory, pipelines, scoped
- * atomics, virtual functions, new and delete, 16-bit floats, 128-bit integers. */
+// Newer CUDA C++ through nvcc: cooperative groups, barriers in shared memory, pipelines, scoped
+// atomics, virtual functions, new and delete, 16-bit floats, 128-bit integers.
 #include "tests/ptx/nvcc.h"
 
 static struct ptx_module *module;
@@ -22,11 +22,15 @@ static int run(const char *name, unsigned grid, unsigned block, void *out, const
     struct {
         void *out;
         const void *in;
-    } params = { out, in };
-    struct ptx_launch launch = { .function = ptx_module_find(module, name), .grid = { grid, 1, 1 },
-                                 .block = { block, 1, 1 }, .params = &params, .threads = 1,
-                                 .memory = { NULL, engine_find }, .allocate = allocate,
-                                 .release = release };
+    } params = {out, in};
+    struct ptx_launch launch = {.function = ptx_module_find(module, name),
+                                .grid = {grid, 1, 1},
+                                .block = {block, 1, 1},
+                                .params = &params,
+                                .threads = 1,
+                                .memory = {NULL, engine_find},
+                                .allocate = allocate,
+                                .release = release};
     int result = ptx_launch_run(&launch, &engine_fault);
 
     if (result)
@@ -41,7 +45,7 @@ static void test_groups(void)
     is_int(run("groups", 1, 64, out, NULL), 0, "cooperative groups run");
     for (int i = 0; i < 64; i++) {
         int want = (i / 8 * 8) * 8 + 28 + 1000 * (i % 8 + 1);
-        int some = 11; /* multiples of three in either warp */
+        int some = 11; // multiples of three in either warp
 
         if (i % 3 == 0)
             want += 100000 * some + 10000000 * some;
@@ -113,7 +117,7 @@ static void test_rest(void)
 
 int main(void)
 {
-    static const char *const options[] = { "-std=c++17 -arch=sm_90", "-std=c++17 -arch=sm_75" };
+    static const char *const options[] = {"-std=c++17 -arch=sm_90", "-std=c++17 -arch=sm_75"};
 
     if (!nvcc_path())
         skip_all("no nvcc");

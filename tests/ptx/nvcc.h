@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Compiles the .cu sources of tests/ptx/kernels to PTX, where nvcc is at hand. */
+// Compiles the .cu sources of tests/ptx/kernels to PTX, where nvcc is at hand.
 #ifndef RGPU_TESTS_PTX_NVCC_H
 #define RGPU_TESTS_PTX_NVCC_H
 
@@ -9,7 +9,7 @@
 
 static inline const char *nvcc_path(void)
 {
-    static const char *const places[] = { "/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc" };
+    static const char *const places[] = {"/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"};
     const char *named = getenv("NVCC");
 
     if (named)
@@ -20,7 +20,7 @@ static inline const char *nvcc_path(void)
     return NULL;
 }
 
-/* PTX of a source with these options; to be freed. */
+// PTX of a source with these options; to be freed.
 static inline char *nvcc_compile(const char *source, const char *options)
 {
     char directory[] = "/tmp/rgpu-ptx.XXXXXX", command[1024], path[64], *text;
@@ -30,8 +30,8 @@ static inline char *nvcc_compile(const char *source, const char *options)
     if (!mkdtemp(directory))
         bail("cannot make a directory");
     snprintf(path, sizeof(path), "%s/k.ptx", directory);
-    snprintf(command, sizeof(command), "%s -ptx %s -o %s %s </dev/null", nvcc_path(), options,
-             path, source);
+    snprintf(command, sizeof(command), "%s -ptx %s -o %s %s </dev/null", nvcc_path(), options, path,
+             source);
     if (system(command))
         bail("%s failed", command);
     file = fopen(path, "r");

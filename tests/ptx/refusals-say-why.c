@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Texts that are no PTX, PTX that is too new, and instructions that the engine does not have: each
- * is refused with a message that names the line and the culprit. */
+// Texts that are no PTX, PTX that is too new, and instructions that the engine does not have: each
+// is refused with a message that names the line and the culprit.
 #include "tests/ptx/engine.h"
 
 static void refused_text(const char *text, int code, const char *says)
@@ -13,14 +13,16 @@ static void refused_text(const char *text, int code, const char *says)
     ptx_module_free(&m);
 }
 
-/* The statement is on line 7 of the text. */
+// The statement is on line 7 of the text.
 static void refused(const char *statement, int code, const char *says)
 {
     char text[4096];
 
-    snprintf(text, sizeof(text), PTX_HEAD ".visible .entry k(.param .u64 out) {\n"
-             ".reg .b32 %%r<9>; .reg .b64 %%rd<9>; .reg .f32 %%f<9>; .reg .pred %%p<9>;\n"
-             ".reg .b16 %%h<9>; .reg .f64 %%d<9>; .shared .b32 s;\n%s\nret; }\n", statement);
+    snprintf(text, sizeof(text),
+             PTX_HEAD ".visible .entry k(.param .u64 out) {\n"
+                      ".reg .b32 %%r<9>; .reg .b64 %%rd<9>; .reg .f32 %%f<9>; .reg .pred %%p<9>;\n"
+                      ".reg .b16 %%h<9>; .reg .f64 %%d<9>; .shared .b32 s;\n%s\nret; }\n",
+             statement);
     refused_text(text, code, says);
     ok(strstr(engine_log, "line 7"), "at its line");
 }
@@ -37,7 +39,8 @@ int main(void)
     refused_text(PTX_HEAD "/* no end", -EINVAL, "comment without an end");
     refused_text(PTX_HEAD ".global .b32 x[2] = {1, 2, 3};", -EINVAL, "too many initial values");
     refused_text(PTX_HEAD ".global .b32 x[];", -EINVAL, "size of x is missing");
-    refused_text(PTX_HEAD ".extern .global .b32 x; .entry k() { .reg .b64 %r; mov.u64 %r, x; ret; }",
+    refused_text(PTX_HEAD
+                 ".extern .global .b32 x; .entry k() { .reg .b64 %r; mov.u64 %r, x; ret; }",
                  -EINVAL, "unresolved external variable 'x'");
     refused_text(PTX_HEAD ".extern .func f(); .entry k() { call f; ret; }", -EINVAL,
                  "unresolved external function 'f'");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The smallest useful kernel, over many blocks, with a tail that is not a whole warp. */
+// The smallest useful kernel, over many blocks, with a tail that is not a whole warp.
 #include "tests/ptx/engine.h"
 
 static const char text[] = PTX_HEAD
@@ -24,14 +24,14 @@ int main(void)
         int n;
         float a;
         uint64_t x, y;
-    } params = { N, 2.5f, (uintptr_t)x, (uintptr_t)y };
+    } params = {N, 2.5f, (uintptr_t)x, (uintptr_t)y};
     unsigned wrong = 0;
 
     for (int i = 0; i < N; i++) {
         x[i] = (float)i;
         y[i] = (float)(i % 7);
     }
-    is_int(engine_launch(m, "saxpy", (struct launch_shape){ (N + 255) / 256, 256, 0 }, &params), 0,
+    is_int(engine_launch(m, "saxpy", (struct launch_shape){(N + 255) / 256, 256, 0}, &params), 0,
            "the launch succeeds");
     for (int i = 0; i < N; i++)
         wrong += y[i] != fmaf((float)i, 2.5f, (float)(i % 7));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Barriers of blocks, locks between lanes and warps, and launches in which all blocks wait for
- * each other. */
+// Barriers of blocks, locks between lanes and warps, and launches in which all blocks wait for
+// each other.
 #include "tests/ptx/engine.h"
 
 static const char text[] = PTX_HEAD
-    /* Every round each thread reads what its neighbour wrote in the one before. */
+    // Every round each thread reads what its neighbour wrote in the one before.
     ".visible .entry ring(.param .u64 out, .param .u32 rounds) {\n"
     ".reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
     ".shared .align 4 .b32 cells[1024];\n"
@@ -16,7 +16,7 @@ static const char text[] = PTX_HEAD
     "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r1; @%p1 bra L;\n"
     "mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r8; ret; }\n"
 
-    /* Half of the warps only arrive, and lanes of a warp reach the barrier at different places. */
+    // Half of the warps only arrive, and lanes of a warp reach the barrier at different places.
     ".visible .entry halves(.param .u64 out) {\n"
     ".reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>; .shared .b32 cell;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 64; @%p1 bra Producer;\n"
@@ -37,7 +37,7 @@ static const char text[] = PTX_HEAD
     "mul.lo.u32 %r4, %r4, %r6; mad.lo.u32 %r3, %r4, 1000, %r3;\n"
     "mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r3; ret; }\n"
 
-    /* Some warps leave early; the barrier is for those that stay. */
+    // Some warps leave early; the barrier is for those that stay.
     ".visible .entry leavers(.param .u64 out) {\n"
     ".reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>; .shared .b32 cell;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; setp.ge.u32 %p1, %r2, 40; @%p1 exit;\n"
@@ -45,7 +45,7 @@ static const char text[] = PTX_HEAD
     "ld.shared.u32 %r3, [cell]; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2;\n"
     "st.global.u32 [%rd1], %r3; ret; }\n"
 
-    /* The lane that has the lock is the one that leaves the loop. */
+    // The lane that has the lock is the one that leaves the loop.
     ".visible .entry lock(.param .u64 lock, .param .u64 count) {\n"
     ".reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
     "ld.param.u64 %rd1, [lock]; ld.param.u64 %rd2, [count];\n"
@@ -53,7 +53,7 @@ static const char text[] = PTX_HEAD
     "ld.volatile.global.u32 %r2, [%rd2]; add.u32 %r2, %r2, 1;\n"
     "st.volatile.global.u32 [%rd2], %r2; membar.gl; atom.global.exch.b32 %r3, [%rd1], 0; ret; }\n"
 
-    /* A warp waits for a flag that a later warp of the block raises, without a barrier. */
+    // A warp waits for a flag that a later warp of the block raises, without a barrier.
     ".visible .entry flag(.param .u64 out) {\n"
     ".reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
     "ld.param.u64 %rd1, [out]; mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 95; @%p1 bra Raise;\n"
@@ -61,7 +61,7 @@ static const char text[] = PTX_HEAD
     "Raise: st.volatile.global.u32 [%rd1], 1;\n"
     "End: atom.global.add.u32 %r4, [%rd1+4], 1; ret; }\n"
 
-    /* All blocks wait until every one has come, again and again. */
+    // All blocks wait until every one has come, again and again.
     ".visible .entry grid(.param .u64 count, .param .u32 rounds) {\n"
     ".reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
     "ld.param.u64 %rd1, [count]; ld.param.u32 %r1, [rounds]; mov.u32 %r2, %nctaid.x;\n"
@@ -75,7 +75,7 @@ static struct ptx_module *m;
 
 static int run(const char *name, unsigned grid, unsigned block, const void *params)
 {
-    return engine_launch(m, name, (struct launch_shape){ grid, block, 0 }, params);
+    return engine_launch(m, name, (struct launch_shape){grid, block, 0}, params);
 }
 
 int main(void)
@@ -88,7 +88,7 @@ int main(void)
     struct {
         void *out;
         unsigned rounds;
-    } params = { out, 77 };
+    } params = {out, 77};
     is_int(run("ring", 1, 1000, &params), 0, "a thousand threads meet at two barriers");
     for (uint32_t i = 0; i < 1000; i++)
         wrong += out[i] != (i + 77) % 1000;
@@ -115,7 +115,7 @@ int main(void)
     uint32_t *words = gpu_alloc(64);
     struct {
         void *lock, *count;
-    } lock = { words, words + 1 };
+    } lock = {words, words + 1};
     is_int(run("lock", 5, 80, &lock), 0, "lanes of a warp compete for a lock");
     is_int(words[1], 400, "and each had it once");
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* State spaces: variables with initial values, addresses of each other and of functions, generic
- * addressing, parameters, vectors, and sources that are linked together. */
+// State spaces: variables with initial values, addresses of each other and of functions, generic
+// addressing, parameters, vectors, and sources that are linked together.
 #include "tests/ptx/engine.h"
 
 static int run(struct ptx_module *m, const char *name, unsigned block, const void *params)
 {
-    int result = engine_launch(m, name, (struct launch_shape){ 1, block, 0 }, params);
+    int result = engine_launch(m, name, (struct launch_shape){1, block, 0}, params);
 
     if (result)
         diag("%s: %d %s", name, result, engine_fault.text);
@@ -27,10 +27,9 @@ static const void *variable(struct ptx_module *m, const char *name, void **bound
 
 static void test_initial_values(void)
 {
-    static const char text[] = PTX_HEAD
-        ".visible .global .align 4 .b8 bytes[8] = {1, 2, 3};\n"
-        ".visible .global .s16 words[4] = {-1, 0x7fff, 'U' + 0};\n"
-        ".visible .global .b32 more = 1;\n";
+    static const char text[] = PTX_HEAD ".visible .global .align 4 .b8 bytes[8] = {1, 2, 3};\n"
+                                        ".visible .global .s16 words[4] = {-1, 0x7fff, 'U' + 0};\n"
+                                        ".visible .global .b32 more = 1;\n";
     static const char good[] = PTX_HEAD
         ".visible .global .align 4 .b8 bytes[8] = {1, 2, 3};\n"
         ".visible .global .s16 words[] = {-1, 0x7fff, (1 << 4) | 3, 5 > 3 ? 7 : 8};\n"
@@ -68,7 +67,7 @@ static void test_initial_values(void)
     is_int(ptx_module_initialize(m), 0, "all are placed");
     is_mem(bytes, "\1\2\3\0\0\0\0\0", 8, "bytes are filled up with zeroes");
     is_mem(words, "\xff\xff\xff\x7f\x13\0\7\0", 8, "expressions are evaluated");
-    is_mem(floats, ((float[]){ 1.5f, 2, 0, -1, 3, 0 }), 24, "rows are filled one by one");
+    is_mem(floats, ((float[]){1.5f, 2, 0, -1, 3, 0}), 24, "rows are filled one by one");
     ok(*(double *)real == 2.5, "a double");
     is_int(((uint64_t *)pointers)[0], (uintptr_t)bytes, "an address of another variable");
     is_int(((uint64_t *)pointers)[1], (uintptr_t)words + 4, "with an offset");
@@ -80,7 +79,8 @@ static void test_initial_values(void)
 
 static void test_spaces(void)
 {
-    struct ptx_module *m = engine_load(PTX_HEAD
+    struct ptx_module *m = engine_load(
+        PTX_HEAD
         ".const .u32 squares[4] = {0, 1, 4, 9};\n"
         ".extern .shared .align 16 .b8 dynamic[];\n"
         ".visible .entry k(.param .u64 out) {\n"
@@ -105,13 +105,13 @@ static void test_spaces(void)
     uint32_t(*out)[8] = gpu_alloc(64 * 32);
     struct {
         void *out;
-    } params = { out };
+    } params = {out};
     int wrong = 0;
 
-    is_int(engine_launch(m, "k", (struct launch_shape){ 1, 64, 256 }, &params), 0,
+    is_int(engine_launch(m, "k", (struct launch_shape){1, 64, 256}, &params), 0,
            "all spaces at once");
     for (uint32_t i = 0; i < 64; i++) {
-        uint32_t want[8] = { i + 5, i, i, (i & 3) * (i & 3), (i & 3) * (i & 3), 7, 1, 256 };
+        uint32_t want[8] = {i + 5, i, i, (i & 3) * (i & 3), (i & 3) * (i & 3), 7, 1, 256};
 
         wrong += memcmp(out[i], want, sizeof(want)) != 0;
     }
@@ -125,7 +125,8 @@ static void test_spaces(void)
 
 static void test_vectors(void)
 {
-    struct ptx_module *m = engine_load(PTX_HEAD
+    struct ptx_module *m = engine_load(
+        PTX_HEAD
         ".visible .entry k(.param .u64 out, .param .align 16 .b8 s[48]) {\n"
         ".reg .b64 %a<9>; .reg .b32 %r<20>; .reg .b16 %h<9>; .reg .f64 %d<4>; .reg .v2 .b32 %v;\n"
         "ld.param.u64 %a1, [out]; ld.param.v4.u32 {%r1, %r2, %r3, %r4}, [s];\n"
@@ -147,12 +148,12 @@ static void test_vectors(void)
             uint16_t half;
             int32_t negative, tail;
         } s __attribute__((aligned(16)));
-    } params = { out, { { 1, 2, 3, 4 }, { 1.5, 2.5 }, { 1, 2, 3, 4 }, -7, 999, -5, 0 } };
+    } params = {out, {{1, 2, 3, 4}, {1.5, 2.5}, {1, 2, 3, 4}, -7, 999, -5, 0}};
     int64_t wide;
     double d;
 
     is_int(run(m, "k", 1, &params), 0, "vectors of every width");
-    is_mem(out, ((uint32_t[]){ 4, 3, 2, 1 }), 16, "four words");
+    is_mem(out, ((uint32_t[]){4, 3, 2, 1}), 16, "four words");
     memcpy(&d, out + 16, 8);
     ok(d == 2.5, "two doubles");
     is_mem(out + 32, "\4\3\2\1", 4, "four bytes");
@@ -188,9 +189,9 @@ static void test_link(void)
         "ld.param.b32 %r1, [x]; ld.global.u32 %r2, [mine]; add.u32 %r1, %r1, %r2;\n"
         "{ .param .b32 y; .param .b32 z; st.param.b32 [y], %r1; call (z), local_name, (y);\n"
         "ld.param.b32 %r1, [z]; } st.param.b32 [r], %r1; ret; }\n";
-    struct ptx_source sources[] = { { first, sizeof(first), "first" },
-                                    { second, sizeof(second), "second" } };
-    struct ptx_log error = { engine_log, sizeof(engine_log), 0 };
+    struct ptx_source sources[] = {{first, sizeof(first), "first"},
+                                   {second, sizeof(second), "second"}};
+    struct ptx_log error = {engine_log, sizeof(engine_log), 0};
     struct ptx_module *m = NULL;
     uint32_t *out;
 
@@ -200,13 +201,14 @@ static void test_link(void)
     out = gpu_alloc(4);
     struct {
         void *out;
-    } params = { out };
+    } params = {out};
     is_int(run(m, "k", 1, &params), 0, "the linked program runs");
     is_int(*out, (100 + 1 + 10 + 20) * 2 + 1, "private names stay private, weak ones are merged");
     ptx_module_free(&m);
     error.used = 0;
     sources[0] = sources[1];
-    is_int(ptx_module_link(sources, 2, NULL, &error, &m), -EINVAL, "a name defined twice is refused");
+    is_int(ptx_module_link(sources, 2, NULL, &error, &m), -EINVAL,
+           "a name defined twice is refused");
     ok(strstr(engine_log, "second") && strstr(engine_log, "defined twice"), "by its source");
     gpu_free_all();
 }

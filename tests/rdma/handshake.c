@@ -27,7 +27,8 @@ static void *accept_main(void *argument)
 
 static void listen_anew(void)
 {
-    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_0"), .gid_index = -1,
+    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_0"),
+                                .gid_index = -1,
                                 .service_level = -1};
     char text[300];
 
@@ -52,7 +53,8 @@ static int accept_join(struct accepting *accepting)
 
 static int connect_with(const uint8_t token[32], struct link **link)
 {
-    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_1"), .gid_index = -1,
+    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_1"),
+                                .gid_index = -1,
                                 .service_level = -1};
     char text[300] = "";
     int r = link_rdma_connect(getenv("RDMA_VM_ADDRESS_0"), port, token, -1, 5000, &options, &rdma,

@@ -76,8 +76,7 @@ static enum rdma_cm_event_type raw_await(struct raw *raw, int *status, struct rd
                                          void *data, size_t size)
 {
     int error = 0;
-    struct rdma_cm_event *event =
-        rdma_next_event(&raw->end, -1, false, deadline_in(10000), &error);
+    struct rdma_cm_event *event = rdma_next_event(&raw->end, -1, false, deadline_in(10000), &error);
 
     if (!event)
         bail("nothing happens: %s", strerror(-error));
@@ -110,7 +109,8 @@ static enum outcome raw_ask(struct raw *raw, const void *data, size_t size,
                             struct rdma_answer *answer)
 {
     static uint32_t pairs = 77; // a pair that asks twice would be taken for a repetition
-    struct rdma_conn_param ask = {.private_data = data, .private_data_len = (uint8_t)size,
+    struct rdma_conn_param ask = {.private_data = data,
+                                  .private_data_len = (uint8_t)size,
                                   .qp_num = pairs++};
     struct rdma_address to, from;
     int status;
@@ -239,7 +239,8 @@ static void *impostor_main(void *argument)
 {
     struct impostor *impostor = argument;
     struct rdma_conn_param accept = {.private_data = impostor->answer,
-                                     .private_data_len = (uint8_t)impostor->size, .qp_num = 77};
+                                     .private_data_len = (uint8_t)impostor->size,
+                                     .qp_num = 77};
     int status;
 
     if (raw_await(&impostor->raw, &status, &impostor->client, NULL, 0) !=
@@ -264,8 +265,8 @@ static int client_of(struct impostor *impostor, int timeout_ms, char *text)
         bail("cannot listen: %s", strerror(errno));
     if (pthread_create(&impostor->thread, NULL, impostor_main, impostor))
         bail("no thread");
-    int r = connect_properly(ntohs(verbs.rdma_get_src_port(impostor->raw.id)), timeout_ms, &link,
-                             text);
+    int r =
+        connect_properly(ntohs(verbs.rdma_get_src_port(impostor->raw.id)), timeout_ms, &link, text);
     pthread_join(impostor->thread, NULL);
     verbs.rdma_destroy_id(impostor->client);
     raw_close(&impostor->raw);

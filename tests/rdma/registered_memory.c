@@ -12,8 +12,13 @@ static struct link_registered *registered;
 static bool carry(const struct pair *pair, bool write, void *local, uint32_t size, uint64_t remote,
                   uint32_t key)
 {
-    struct link_transfer wanted = {.write = write, .local = local, .registered = registered,
-                                   .size = size, .remote = remote, .key = key, .cookie = local};
+    struct link_transfer wanted = {.write = write,
+                                   .local = local,
+                                   .registered = registered,
+                                   .size = size,
+                                   .remote = remote,
+                                   .key = key,
+                                   .cookie = local};
     double deadline = seconds_now() + 10;
     void *cookie = NULL;
     int done = link_transfer_start(pair->worker, &wanted);
@@ -63,12 +68,14 @@ int main(void)
        "and a transfer goes into all of it");
     check_pieces(&pair, mine + 100, theirs + 100, key);
     struct link_registered *none;
-    ok(link_register(pair.worker,
-                     &(struct link_local){.base = mine, .size = 4096, .dmabuf = file}, &none) < 0 &&
+    ok(link_register(pair.worker, &(struct link_local){.base = mine, .size = 4096, .dmabuf = file},
+                     &none) < 0 &&
            !none,
        "a file that is no dma-buf is refused");
-    ok(link_register(pair.worker, &(struct link_local){.base = (void *)4096, .size = 4096,
-                                                       .dmabuf = -1}, &none) < 0 && !none,
+    ok(link_register(pair.worker,
+                     &(struct link_local){.base = (void *)4096, .size = 4096, .dmabuf = -1},
+                     &none) < 0 &&
+           !none,
        "so is memory that is not there");
     ok(!*link_error(pair.worker), "which is no failure of the link");
     link_unregister(pair.worker, registered);

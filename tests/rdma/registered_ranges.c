@@ -106,7 +106,10 @@ static void check_limits(void)
 // Against a list that is searched from end to end.
 static void check_at_random(void)
 {
-    struct { uintptr_t start, end; unsigned uses; } known[RANGES];
+    struct {
+        uintptr_t start, end;
+        unsigned uses;
+    } known[RANGES];
     struct rdma_regions regions = {0};
     size_t registered = 0, deregistered = 0;
     bool right = true;

@@ -11,8 +11,12 @@ static const struct link_options options = {.spin_us = 5, .block_size = SIZE, .b
 static void *transfer(struct link *worker, bool write, void *local, uint32_t size,
                       const void *remote, uint32_t key)
 {
-    struct link_transfer wanted = {.write = write, .local = local, .size = size,
-                                   .remote = (uintptr_t)remote, .key = key, .cookie = local};
+    struct link_transfer wanted = {.write = write,
+                                   .local = local,
+                                   .size = size,
+                                   .remote = (uintptr_t)remote,
+                                   .key = key,
+                                   .cookie = local};
     double deadline = seconds_now() + 10;
     void *cookie = NULL;
     int done = link_transfer_start(worker, &wanted);
@@ -30,7 +34,8 @@ static void check_contents(const struct pair *pair)
     uint32_t key = 0, again = 0, word = 77;
 
     fill_bytes(memory, SIZE + 8192, 5);
-    is_int(link_expose(pair->client, memory + 100, SIZE, &key), 0, "memory of any place is exposed");
+    is_int(link_expose(pair->client, memory + 100, SIZE, &key), 0,
+           "memory of any place is exposed");
     ok(transfer(pair->worker, false, local, SIZE, memory + 100, key) == local &&
            !memcmp(local, memory + 100, SIZE),
        "the worker reads it");
@@ -41,7 +46,8 @@ static void check_contents(const struct pair *pair)
     ok(transfer(pair->worker, true, &word, sizeof(word), memory + 104, key) == &word &&
            !memcmp(memory + 104, &word, 4),
        "a word may come from anywhere");
-    is_int(link_expose(pair->client, memory + 4096, 100, &again), 0, "a part of it is exposed again");
+    is_int(link_expose(pair->client, memory + 4096, 100, &again), 0,
+           "a part of it is exposed again");
     is_int(again, key, "which registers nothing new");
     link_conceal(pair->client, memory + 100, SIZE);
     ok(transfer(pair->worker, false, local, 100, memory + 4096, key) == local,
@@ -61,10 +67,13 @@ static void check_order(const struct pair *pair)
     unsigned started = 0, ended = 0;
     bool full = false, ordered = true;
 
-    is_int(link_expose_staging(pair->client, &key), 0, "the client's blocks are exposed from the start");
+    is_int(link_expose_staging(pair->client, &key), 0,
+           "the client's blocks are exposed from the start");
     while (ended < MANY) {
-        struct link_transfer wanted = {.write = started % 2, .local = local + started * 512,
-                                       .size = 512, .key = key,
+        struct link_transfer wanted = {.write = started % 2,
+                                       .local = local + started * 512,
+                                       .size = 512,
+                                       .key = key,
                                        .remote = (uintptr_t)theirs->base + theirs->blocks_offset +
                                                  started * 512,
                                        .cookie = local + started};
@@ -89,8 +98,7 @@ int main(void)
 {
     struct pair pair = pair_open(pair_kind_named("rdma"), &options);
 
-    ok(link_memory(pair.worker) == LINK_MEMORY_REACHED,
-       "memory is reached, not shared");
+    ok(link_memory(pair.worker) == LINK_MEMORY_REACHED, "memory is reached, not shared");
     check_order(&pair);
     check_contents(&pair);
     pair_close(&pair);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Host functions and callbacks: called once each, with their own data, and refused when they call
- * CUDA themselves; after a fault only callbacks run, and are told. */
+// Host functions and callbacks: called once each, with their own data, and refused when they call
+// CUDA themselves; after a fault only callbacks run, and are told.
 #include "tests/sim/sim_test.h"
 
 static CUstream stream;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Contexts: the stack, primary contexts with their counts, flags and resets, and what calls say
- * when their context has gone. */
+// Contexts: the stack, primary contexts with their counts, flags and resets, and what calls say
+// when their context has gone.
 #include "tests/sim/sim_test.h"
 
 static void check_stack(void)
@@ -61,7 +61,8 @@ static void check_primary(void)
     gives(cuMemAlloc(&address, 1 << 20), CUDA_SUCCESS, "and works");
     CHECK(cuDevicePrimaryCtxRelease(1));
     CHECK(cuDevicePrimaryCtxRelease(1));
-    gives(cuDevicePrimaryCtxRelease(1), CUDA_ERROR_INVALID_CONTEXT, "it is released as often as "
+    gives(cuDevicePrimaryCtxRelease(1), CUDA_ERROR_INVALID_CONTEXT,
+          "it is released as often as "
           "retained");
     CHECK(cuCtxSetCurrent(NULL));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* When a copy reads its source and writes its destination: pageable memory at the call, pinned
- * memory when the stream comes to it; copies to pageable memory are done when the call returns. */
+// When a copy reads its source and writes its destination: pageable memory at the call, pinned
+// memory when the stream comes to it; copies to pageable memory are done when the call returns.
 #include "tests/sim/sim_test.h"
 
 enum { SMALL = 1000, LARGE = 3 << 20 };
@@ -27,7 +27,7 @@ static void check_source(CUdeviceptr device, unsigned char *source, size_t size,
     free(back);
 }
 
-/* The copy's own stream is idle, but has to wait for another one by the default stream's rules. */
+// The copy's own stream is idle, but has to wait for another one by the default stream's rules.
 static void check_default_stream(CUdeviceptr device, unsigned char *source)
 {
     CUstream held = sim_stream(CU_STREAM_DEFAULT);

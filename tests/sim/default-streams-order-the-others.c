@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The legacy default stream waits for blocking streams and they for it; streams made with
- * NON_BLOCKING stay out of that; a thread's default stream is an ordinary blocking one. */
+// The legacy default stream waits for blocking streams and they for it; streams made with
+// NON_BLOCKING stay out of that; a thread's default stream is an ordinary blocking one.
 #include "tests/sim/sim_test.h"
 
 static uint32_t *gate;
 static struct sim_trace trace;
 static struct sim_mark mark = {&trace, 1};
 
-/* Closes a stream, gives work to another, and says whether that ran before the gate opened. Work that
- * is free to run is waited for as long as a loaded machine may need. */
+// Closes a stream, gives work to another, and says whether that ran before the gate opened. Work that
+// is free to run is waited for as long as a loaded machine may need.
 static bool runs_within(CUstream held, CUstream probe, int patience_ms)
 {
     bool ran = false;

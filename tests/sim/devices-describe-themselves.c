@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Identity and properties of the devices: distinct, stable, consistent, chosen by the settings. */
+// Identity and properties of the devices: distinct, stable, consistent, chosen by the settings.
 #include "tests/sim/sim_test.h"
 
 static void check_visible(const char *list, int wanted, const char *first_bus)

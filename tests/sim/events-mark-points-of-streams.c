@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Events: completion, timing, waiting across streams, recording anew, and misuse. */
+// Events: completion, timing, waiting across streams, recording anew, and misuse.
 #include "tests/sim/sim_test.h"
 
 int main(void)
@@ -33,7 +33,7 @@ int main(void)
     CHECK(cuStreamWaitEvent(second, end, 0));
     CHECK(cuLaunchHostFunc(second, sim_note, &mark));
     CHECK(cuEventRecord(untimed, second));
-    /* A later record does not change what an earlier wait waits for. */
+    // A later record does not change what an earlier wait waits for.
     CHECK(cuEventRecord(end, first));
     gives(cuStreamQuery(second), CUDA_ERROR_NOT_READY, "a stream that waits for an event waits");
     is_int(atomic_load(&trace.count), 0, "and does not run what is behind");

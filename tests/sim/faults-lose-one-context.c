@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A kernel that faults loses its context: every later call there says so, other contexts and other
- * processes go on, and the context can be destroyed. */
+// A kernel that faults loses its context: every later call there says so, other contexts and other
+// processes go on, and the context can be destroyed.
 #include "tests/sim/sim_test.h"
 
-static const char faulty_ptx[] =
-    ".version 7.8\n"
-    ".target sm_90\n"
-    ".address_size 64\n"
-    ".visible .entry store(.param .u64 p)\n"
-    "{\n"
-    "  .reg .b64 %rd<2>;\n"
-    "  .reg .b32 %r<2>;\n"
-    "  ld.param.u64 %rd1, [p];\n"
-    "  mov.u32 %r1, 5;\n"
-    "  st.global.u32 [%rd1], %r1;\n"
-    "  ret;\n"
-    "}\n"
-    ".visible .entry stop()\n"
-    "{\n"
-    "  trap;\n"
-    "  ret;\n"
-    "}\n";
+static const char faulty_ptx[] = ".version 7.8\n"
+                                 ".target sm_90\n"
+                                 ".address_size 64\n"
+                                 ".visible .entry store(.param .u64 p)\n"
+                                 "{\n"
+                                 "  .reg .b64 %rd<2>;\n"
+                                 "  .reg .b32 %r<2>;\n"
+                                 "  ld.param.u64 %rd1, [p];\n"
+                                 "  mov.u32 %r1, 5;\n"
+                                 "  st.global.u32 [%rd1], %r1;\n"
+                                 "  ret;\n"
+                                 "}\n"
+                                 ".visible .entry stop()\n"
+                                 "{\n"
+                                 "  trap;\n"
+                                 "  ret;\n"
+                                 "}\n";
 
 struct victim {
     CUcontext context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A child of a process that has called cuInit gets NOT_INITIALIZED and does not disturb its
- * parent; one made before cuInit works. */
+// A child of a process that has called cuInit gets NOT_INITIALIZED and does not disturb its
+// parent; one made before cuInit works.
 #include "tests/sim/sim_test.h"
 
 static int child_result(bool initialize)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Handles that are nothing, invented, stale or of another kind give errors and never crash. */
+// Handles that are nothing, invented, stale or of another kind give errors and never crash.
 #include "tests/sim/sim_test.h"
 
 static void check_streams(CUstream bad, const char *what)
@@ -9,8 +9,10 @@ static void check_streams(CUstream bad, const char *what)
     gives(cuStreamQuery(bad), CUDA_ERROR_INVALID_HANDLE, "%s stream: query", what);
     gives(cuStreamGetFlags(bad, &flags), CUDA_ERROR_INVALID_HANDLE, "%s stream: flags", what);
     gives(cuStreamDestroy(bad), CUDA_ERROR_INVALID_HANDLE, "%s stream: destroy", what);
-    gives(cuLaunchHostFunc(bad, sim_note, NULL), CUDA_ERROR_INVALID_HANDLE, "%s stream: host "
-          "function", what);
+    gives(cuLaunchHostFunc(bad, sim_note, NULL), CUDA_ERROR_INVALID_HANDLE,
+          "%s stream: host "
+          "function",
+          what);
 }
 
 static void check_events(CUevent bad, const char *what)

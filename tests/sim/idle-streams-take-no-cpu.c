@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A device with many streams that have nothing to do, or wait for a value, does not keep the CPU
- * busy. */
+// A device with many streams that have nothing to do, or wait for a value, does not keep the CPU
+// busy.
 #include <sys/resource.h>
 
 #include "tests/sim/sim_test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Launches: both forms of parameters, attributes, shapes and what is refused, and streams that
- * really run kernels beside each other. */
+// Launches: both forms of parameters, attributes, shapes and what is refused, and streams that
+// really run kernels beside each other.
 #include "tests/sim/sim_test.h"
 
 static CUfunction add, wait_flag;
@@ -38,8 +38,8 @@ static CUresult shape(unsigned gx, unsigned gy, unsigned bx, unsigned bz, unsign
 {
     CUdeviceptr memory = 0;
     uint32_t n = 0, value = 0;
-    return cuLaunchKernel(add, gx, gy, 1, bx, 1, bz, shared, NULL,
-                          (void *[]){&memory, &n, &value}, NULL);
+    return cuLaunchKernel(add, gx, gy, 1, bx, 1, bz, shared, NULL, (void *[]){&memory, &n, &value},
+                          NULL);
 }
 
 static void check_shapes(void)
@@ -61,8 +61,14 @@ static void check_attributes(CUdeviceptr memory)
         {.id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value = {.priority = -1}},
         {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}},
     };
-    CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 8,
-                             .blockDimY = 1, .blockDimZ = 1, .attrs = attributes, .numAttrs = 2};
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 8,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .attrs = attributes,
+                             .numAttrs = 2};
     gives(cuLaunchKernelEx(&config, add, parameters, NULL), CUDA_SUCCESS,
           "a launch with attributes runs");
     config.gridDimX = 1 << 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Libraries and their kernels: found without a context, loaded into each at first use, with
- * variables of their own there; and the linker. */
+// Libraries and their kernels: found without a context, loaded into each at first use, with
+// variables of their own there; and the linker.
 #include "tests/sim/sim_test.h"
 
 static void check_kernels(CUlibrary library)
@@ -48,7 +48,7 @@ static void check_contexts(CUlibrary library)
     CHECK(cuKernelGetFunction(&function_b, kernel));
     ok(in_a != in_b && function_a != function_b, "each context has its own copy");
     uint32_t value = 41, seen = 0;
-    /* A kernel is launched as if it were a function; the context decides which one that is. */
+    // A kernel is launched as if it were a function; the context decides which one that is.
     launch((CUfunction)kernel, 1, 1, NULL, &in_b, &value);
     CHECK(cuMemcpyDtoH(&seen, in_b, 4));
     is_int(seen, 41, "a kernel is launched by its own handle");

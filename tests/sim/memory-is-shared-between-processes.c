@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The memory of a simulated device is one budget for all processes, and that of a process which
- * was killed comes back. */
+// The memory of a simulated device is one budget for all processes, and that of a process which
+// was killed comes back.
 #include <signal.h>
 
 #include "tests/sim/sim_test.h"
@@ -13,8 +13,8 @@ struct child {
     int from;
 };
 
-/* A process that waits for a word, then holds `size` bytes of the device until it is told to go.
- * It is made before this one calls cuInit, as children of a process that did are of no use. */
+// A process that waits for a word, then holds `size` bytes of the device until it is told to go.
+// It is made before this one calls cuInit, as children of a process that did are of no use.
 static struct child make_child(size_t size)
 {
     int to[2], from[2];
@@ -30,8 +30,8 @@ static struct child make_child(size_t size)
         close(to[1]);
         if (read(to[0], &byte, 1) != 1)
             _exit(0);
-        byte = cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) ||
-               cuCtxSetCurrent(context) || cuMemAlloc(&address, size);
+        byte = cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
+               cuMemAlloc(&address, size);
         if (write(from[1], &byte, 1) != 1)
             _exit(2);
         byte = (char)read(to[0], &byte, 1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Loading code: what is refused, with which error, and what the logs say; what a module tells of
- * its functions and variables. */
+// Loading code: what is refused, with which error, and what the logs say; what a module tells of
+// its functions and variables.
 #include "tests/sim/sim_test.h"
 
 #define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 static char error_log[2048], info_log[2048];
 
-/* Loads with logs; the number of bytes in the error log in *used. */
+// Loads with logs; the number of bytes in the error log in *used.
 static CUresult load(CUmodule *module, const void *image, size_t *used)
 {
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
@@ -43,15 +43,15 @@ static void check_refusals(void)
     refused(HEADER ".visible .entry f()\n{\n  .reg .b32 %r<2>;\n"
                    "  frobnicate.b32 %r1, 1;\n  ret;\n}\n",
             CUDA_ERROR_INVALID_PTX, "frobnicate", "an instruction that does not exist");
-    refused(".version 42.0\n.target sm_90\n.address_size 64\n",
-            CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "42", "PTX of the future");
+    refused(".version 42.0\n.target sm_90\n.address_size 64\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+            "42", "PTX of the future");
     refused("this is no code", CUDA_ERROR_INVALID_IMAGE, "image", "something else");
     gives(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_VALUE, "no image is no image");
     gives(cuModuleLoad(&module, "/nonexistent/x.ptx"), CUDA_ERROR_FILE_NOT_FOUND,
           "a file that is not there");
-    /* The start of an ELF object for a GPU: machine 190. */
-    static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 0x33, [16] = 2, [18] = 190,
-                                          [20] = 1, [52] = 64};
+    // The start of an ELF object for a GPU: machine 190.
+    static const unsigned char elf[64] = {0x7f, 'E',  'L',      'F',        2,        1,
+                                          1,    0x33, [16] = 2, [18] = 190, [20] = 1, [52] = 64};
     refused(elf, CUDA_ERROR_NO_BINARY_FOR_GPU, "PTX", "machine code");
 }
 

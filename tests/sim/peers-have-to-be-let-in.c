@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A kernel reaches memory of another device only when peer access was enabled, or when the pool
- * that the memory is from lets its device in. */
+// A kernel reaches memory of another device only when peer access was enabled, or when the pool
+// that the memory is from lets its device in.
 #include "tests/sim/sim_test.h"
 
 CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc *, size_t);
@@ -8,7 +8,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc *, size_t);
 static CUcontext owner;
 static CUdeviceptr memory;
 
-/* In a fresh context on device 0: a kernel that writes to `memory`, which is on device 1. */
+// In a fresh context on device 0: a kernel that writes to `memory`, which is on device 1.
 static CUresult write_there(bool enable)
 {
     CUcontext context;
@@ -45,8 +45,7 @@ int main(void)
     CHECK(cuDeviceGetDefaultMemPool(&pool, 1));
     CHECK(cuMemAllocAsync(&memory, 64, NULL));
     gives(write_there(false), CUDA_ERROR_ILLEGAL_ADDRESS, "memory of a pool is shut as well");
-    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
-                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CHECK(cuMemPoolSetAccess(pool, &access, 1));
     gives(write_there(false), CUDA_SUCCESS, "until the pool is opened to the device");
     CHECK(cuCtxSetCurrent(owner));

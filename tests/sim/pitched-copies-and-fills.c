@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Rectangles and boxes: every byte inside is copied or filled, none outside, between pitched
- * device memory and host memory; bad shapes are refused. */
+// Rectangles and boxes: every byte inside is copied or filled, none outside, between pitched
+// device memory and host memory; bad shapes are refused.
 #include "tests/sim/sim_test.h"
 
 enum { WIDTH = 60, HEIGHT = 9, DEPTH = 4 };
@@ -14,15 +14,28 @@ static void check_2d(void)
     is_int(pitch % 512, 0, "rows are aligned");
     CHECK(cuMemsetD2D8(device, pitch, 0xee, WIDTH, HEIGHT));
     fill_random(host, sizeof(host), 1);
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host, .srcPitch = WIDTH,
-                          .srcXInBytes = 5, .srcY = 2, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = device, .dstPitch = pitch, .dstXInBytes = 7, .dstY = 1,
-                          .WidthInBytes = 20, .Height = 6};
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = host,
+                          .srcPitch = WIDTH,
+                          .srcXInBytes = 5,
+                          .srcY = 2,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = device,
+                          .dstPitch = pitch,
+                          .dstXInBytes = 7,
+                          .dstY = 1,
+                          .WidthInBytes = 20,
+                          .Height = 6};
     CHECK(cuMemcpy2D(&copy));
     memset(back, 0xaa, sizeof(back));
-    CUDA_MEMCPY2D all = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = device,
-                         .srcPitch = pitch, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back,
-                         .dstPitch = WIDTH + 4, .WidthInBytes = WIDTH, .Height = HEIGHT};
+    CUDA_MEMCPY2D all = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                         .srcDevice = device,
+                         .srcPitch = pitch,
+                         .dstMemoryType = CU_MEMORYTYPE_HOST,
+                         .dstHost = back,
+                         .dstPitch = WIDTH + 4,
+                         .WidthInBytes = WIDTH,
+                         .Height = HEIGHT};
     CHECK(cuMemcpy2D(&all));
     int wrong = 0;
     for (int y = 0; y < HEIGHT; y++) {
@@ -50,16 +63,31 @@ static void check_3d(void)
     uint32_t host[DEPTH][HEIGHT][WIDTH], back[2][3][4];
     CUdeviceptr device = device_alloc(sizeof(host));
     fill_random(host, sizeof(host), 2);
-    CUDA_MEMCPY3D up = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host,
-                        .srcPitch = WIDTH * 4, .srcHeight = HEIGHT,
-                        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device,
-                        .dstPitch = WIDTH * 4, .dstHeight = HEIGHT, .WidthInBytes = WIDTH * 4,
-                        .Height = HEIGHT, .Depth = DEPTH};
+    CUDA_MEMCPY3D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = host,
+                        .srcPitch = WIDTH * 4,
+                        .srcHeight = HEIGHT,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = device,
+                        .dstPitch = WIDTH * 4,
+                        .dstHeight = HEIGHT,
+                        .WidthInBytes = WIDTH * 4,
+                        .Height = HEIGHT,
+                        .Depth = DEPTH};
     CHECK(cuMemcpy3D(&up));
-    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device,
-                          .srcPitch = WIDTH * 4, .srcHeight = HEIGHT, .srcXInBytes = 8, .srcY = 3,
-                          .srcZ = 1, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back,
-                          .dstPitch = 16, .dstHeight = 3, .WidthInBytes = 16, .Height = 3,
+    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = device,
+                          .srcPitch = WIDTH * 4,
+                          .srcHeight = HEIGHT,
+                          .srcXInBytes = 8,
+                          .srcY = 3,
+                          .srcZ = 1,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = back,
+                          .dstPitch = 16,
+                          .dstHeight = 3,
+                          .WidthInBytes = 16,
+                          .Height = 3,
                           .Depth = 2};
     CHECK(cuMemcpy3D(&down));
     int wrong = 0;

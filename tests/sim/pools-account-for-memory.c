@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Stream-ordered allocation: order, accounting, thresholds, and what pools say of themselves. */
+// Stream-ordered allocation: order, accounting, thresholds, and what pools say of themselves.
 #include "tests/sim/sim_test.h"
 
 enum { MIB = 1 << 20 };

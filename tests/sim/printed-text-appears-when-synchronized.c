@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What kernels print is held back until the program synchronizes, then comes out whole and in
- * order, on the process's standard output. */
+// What kernels print is held back until the program synchronizes, then comes out whole and in
+// order, on the process's standard output.
 #include <fcntl.h>
 
 #include "tests/sim/sim_test.h"
@@ -12,7 +12,7 @@ static off_t printed(void)
     return lseek(file, 0, SEEK_END);
 }
 
-/* Runs with standard output going to a file, which `body` must not write to itself. */
+// Runs with standard output going to a file, which `body` must not write to itself.
 static void capture(void (*body)(void))
 {
     char path[] = "/tmp/sim-print-XXXXXX";

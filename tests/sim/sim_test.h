@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What the tests of the software GPU share: a device of their own, gates in streams, and the calls
- * that the programs of tests/programs have no use for. */
+// What the tests of the software GPU share: a device of their own, gates in streams, and the calls
+// that the programs of tests/programs have no use for.
 #ifndef RGPU_TESTS_SIM_TEST_H
 #define RGPU_TESTS_SIM_TEST_H
 
@@ -47,7 +47,7 @@ static void sim_forget_state(void)
     unlink(sim_state_path);
 }
 
-/* Devices that no other process shares. Before the first call. */
+// Devices that no other process shares. Before the first call.
 static inline void sim_isolate(const char *devices, const char *memory)
 {
     snprintf(sim_state_path, sizeof(sim_state_path), "/dev/shm/rgpu-sim-test-%d", (int)getpid());
@@ -74,7 +74,7 @@ static inline CUstream sim_stream(unsigned flags)
     return stream;
 }
 
-/* A word of pinned memory, zero at first, that streams can be made to wait for. */
+// A word of pinned memory, zero at first, that streams can be made to wait for.
 static inline uint32_t *sim_word(void)
 {
     void *word;
@@ -85,8 +85,8 @@ static inline uint32_t *sim_word(void)
 
 static inline void sim_close_gate(CUstream stream, uint32_t *gate)
 {
-    CHECK(cuStreamWaitValue32_v2(stream, (CUdeviceptr)(uintptr_t)gate, 1,
-                                 CU_STREAM_WAIT_VALUE_GEQ));
+    CHECK(
+        cuStreamWaitValue32_v2(stream, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
 static inline void sim_open_gate(uint32_t *gate)
@@ -94,7 +94,7 @@ static inline void sim_open_gate(uint32_t *gate)
     __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
 }
 
-/* Notes in which order host functions run. */
+// Notes in which order host functions run.
 struct sim_trace {
     atomic_int count;
     int order[64];

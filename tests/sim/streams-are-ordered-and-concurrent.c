@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Work of one stream runs in order, work of different streams does not wait for each other, and
- * the calls return before the work is done. */
+// Work of one stream runs in order, work of different streams does not wait for each other, and
+// the calls return before the work is done.
 #include "tests/sim/sim_test.h"
 
 int main(void)
@@ -35,7 +35,7 @@ int main(void)
     ok(ordered, "each stream ran its work in the order of the calls");
     gives(cuStreamQuery(held), CUDA_SUCCESS, "and is ready then");
 
-    /* A stream that is destroyed still does its work, and the context still waits for it. */
+    // A stream that is destroyed still does its work, and the context still waits for it.
     __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
     sim_close_gate(held, gate);
     atomic_store(&trace.count, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Many threads at once on one context and on contexts of their own, with handles that other
- * threads destroy meanwhile: results stay right, errors are those of the documentation. */
+// Many threads at once on one context and on contexts of their own, with handles that other
+// threads destroy meanwhile: results stay right, errors are those of the documentation.
 #include "tests/sim/sim_test.h"
 
 enum { THREADS = 8, ROUNDS = 40, WORDS = 5000 };
@@ -11,17 +11,17 @@ static atomic_int failures;
 static _Atomic(CUstream) common_stream;
 static _Atomic(CUevent) common_event;
 
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        CUresult result_ = (call);                                                                 \
-        if (result_) {                                                                             \
-            diag("%s gave %s", #call, result_name(result_));                                       \
-            atomic_fetch_add(&failures, 1);                                                        \
-            return;                                                                                \
-        }                                                                                          \
+#define MUST(call) \
+    do { \
+        CUresult result_ = (call); \
+        if (result_) { \
+            diag("%s gave %s", #call, result_name(result_)); \
+            atomic_fetch_add(&failures, 1); \
+            return; \
+        } \
     } while (0)
 
-/* Copies up, computes on, and copies down words in a stream of this thread's. */
+// Copies up, computes on, and copies down words in a stream of this thread's.
 static void compute(uint32_t seed)
 {
     static _Thread_local uint32_t host[WORDS], back[WORDS];
@@ -51,7 +51,7 @@ static void compute(uint32_t seed)
     }
 }
 
-/* Any of these may find its handle gone; nothing else may go wrong. */
+// Any of these may find its handle gone; nothing else may go wrong.
 static void use_common_handles(void)
 {
     CUstream stream = atomic_load(&common_stream), fresh;
@@ -110,8 +110,7 @@ int main(void)
             bail("no threads");
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    is_int(atomic_load(&failures), 0, "%d threads of %d rounds had no trouble",
-           THREADS, ROUNDS);
+    is_int(atomic_load(&failures), 0, "%d threads of %d rounds had no trouble", THREADS, ROUNDS);
     gives(cuCtxSynchronize(), CUDA_SUCCESS, "the context is sound");
     CHECK(cuMemGetInfo(&after, &total));
     is_int(after, before, "and no memory is missing");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Streams that wait for words of memory and write them, in every comparison and both widths. */
+// Streams that wait for words of memory and write them, in every comparison and both widths.
 #include "tests/sim/sim_test.h"
 
 static void check_comparison(CUstream stream, uint32_t *word, unsigned how, uint32_t before,
@@ -11,8 +11,8 @@ static void check_comparison(CUstream stream, uint32_t *word, unsigned how, uint
     __atomic_store_n(word, before, __ATOMIC_RELEASE);
     CHECK(cuStreamWaitValue32_v2(stream, address, wanted, how));
     CHECK(cuLaunchHostFunc(stream, sim_note, &mark));
-    gives(cuStreamQuery(stream), CUDA_ERROR_NOT_READY, "%s: 0x%x does not do for 0x%x", name, before,
-          wanted);
+    gives(cuStreamQuery(stream), CUDA_ERROR_NOT_READY, "%s: 0x%x does not do for 0x%x", name,
+          before, wanted);
     __atomic_store_n(word, after, __ATOMIC_RELEASE);
     gives(cuStreamSynchronize(stream), CUDA_SUCCESS, "%s: 0x%x does", name, after);
     is_int(atomic_load(&trace.count), 1, "%s: what was behind has run", name);
@@ -34,9 +34,12 @@ static void check_batch(CUstream stream, uint32_t *words)
 {
     CUdeviceptr address = (CUdeviceptr)(uintptr_t)words;
     CUstreamBatchMemOpParams items[3] = {
-        {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32, .address = address,
-                       .value = 9, .flags = CU_STREAM_WAIT_VALUE_EQ}},
-        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = address + 4,
+        {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
+                       .address = address,
+                       .value = 9,
+                       .flags = CU_STREAM_WAIT_VALUE_EQ}},
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                        .address = address + 4,
                         .value = 11}},
         {.memoryBarrier = {.operation = CU_STREAM_MEM_OP_BARRIER}},
     };
@@ -54,7 +57,8 @@ int main(void)
     CUcontext context = sim_context(0);
     uint32_t *word = sim_word();
     CUdeviceptr address = (CUdeviceptr)(uintptr_t)word;
-    CUstream stream = sim_stream(CU_STREAM_NON_BLOCKING), writer = sim_stream(CU_STREAM_NON_BLOCKING);
+    CUstream stream = sim_stream(CU_STREAM_NON_BLOCKING),
+             writer = sim_stream(CU_STREAM_NON_BLOCKING);
 
     check_comparison(stream, word, CU_STREAM_WAIT_VALUE_GEQ, 4, 5, 6, "not below");
     check_comparison(stream, word, CU_STREAM_WAIT_VALUE_GEQ, 0xfffffff0, 2, 3,
@@ -83,7 +87,7 @@ int main(void)
     gives(cuStreamWaitValue32_v2(stream, address + 2, 1, 0), CUDA_ERROR_INVALID_VALUE,
           "nor at a crooked address");
 
-    /* Nobody will ever open this one. */
+    // Nobody will ever open this one.
     CUcontext doomed;
     CHECK(cuCtxCreate_v2(&doomed, 0, 0));
     uint32_t *never = sim_word();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the broker says is counted as Slurm is to count it: what is free, what jobs hold, and how many of each
- * kind of request could start. What is no answer changes nothing. */
+// What the broker says is counted as Slurm is to count it: what is free, what jobs hold, and how many of each
+// kind of request could start. What is no answer changes nothing.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +35,16 @@ static void classes(void)
     struct count_class *first = count_want(&count, &box, 1, 10), *second;
     char text[64];
 
-    ok(first && first->possible, "a kind of request is taken to be possible until something else is heard");
+    ok(first && first->possible,
+       "a kind of request is taken to be possible until something else is heard");
     ok(count_want(&count, &box, 1, 20) == first, "the same again is the same");
     is_int((int)first->wanted, 20, "and was asked for just now");
     second = count_want(&count, &box, 2, 15);
     ok(second && second != first, "on two nodes it is another");
     ok(count_want(&count, &model, 1, 30) != first, "as one for a model is");
     is_int((int)count.class_count, 3, "three kinds");
-    ok(count_find(&count, first->name) == first && !count_find(&count, "rgpu"), "found by their names");
+    ok(count_find(&count, first->name) == first && !count_find(&count, "rgpu"),
+       "found by their names");
     count_forget(&count, 20);
     is_int((int)count.class_count, 2, "what nobody has asked for any more is forgotten");
     ok(count_find(&count, first->name) != NULL, "and nothing else");
@@ -66,24 +68,31 @@ static void question(void)
 
     count_want(&count, &box, 2, 1);
     body = count_question(&settings, &count);
-    is_str(json_string_value(json_object_get(body, "key_prefix")), "slurm/c/", "the leases of this cluster are asked for");
+    is_str(json_string_value(json_object_get(body, "key_prefix")), "slurm/c/",
+           "the leases of this cluster are asked for");
     is_int((int)json_array_size(json_object_get(body, "requests")), 1, "and each kind of request");
-    is_str(json_string_value(json_object_get(json_array_get(json_object_get(body, "requests"), 0), "box")), "a",
-           "as the broker takes it");
+    is_str(json_string_value(
+               json_object_get(json_array_get(json_object_get(body, "requests"), 0), "box")),
+           "a", "as the broker takes it");
     is_int((int)json_integer_value(json_object_get(
-               json_array_get(json_object_get(json_array_get(json_object_get(body, "requests"), 0), "gpus"), 0), "count")),
+               json_array_get(json_object_get(json_array_get(json_object_get(body, "requests"), 0),
+                                              "gpus"),
+                              0),
+               "count")),
            4, "with the GPUs of all its nodes");
     json_decref(body);
 }
 
 static void answers(void)
 {
-    is_int(answer("{\"known\": 8, \"gpus\": 3, \"memory\": 2097152, \"requests\": [{\"now\": 2, \"ever\": true}],"
-                  " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"granted\", \"gpus\": 2, \"memory\": 0},"
-                  " {\"key\": \"slurm/c/5/90\", \"state\": \"granted\", \"gpus\": 0, \"memory\": 1048577},"
-                  " {\"key\": \"slurm/d/5/90\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0},"
-                  " {\"key\": \"slurm/c/6/95\", \"state\": \"ended\", \"gpus\": 0, \"memory\": 0}]}"),
-           0, "an answer");
+    is_int(
+        answer(
+            "{\"known\": 8, \"gpus\": 3, \"memory\": 2097152, \"requests\": [{\"now\": 2, \"ever\": true}],"
+            " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"granted\", \"gpus\": 2, \"memory\": 0},"
+            " {\"key\": \"slurm/c/5/90\", \"state\": \"granted\", \"gpus\": 0, \"memory\": 1048577},"
+            " {\"key\": \"slurm/d/5/90\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0},"
+            " {\"key\": \"slurm/c/6/95\", \"state\": \"ended\", \"gpus\": 0, \"memory\": 0}]}"),
+        0, "an answer");
     is_int((int)count.known, 8, "GPUs there are");
     is_int((int)count.gpus, 3, "GPUs that are free");
     is_int((int)count.classes[0].now, 2, "jobs of a kind that could start");
@@ -99,11 +108,13 @@ static void answers(void)
 
 static void starts(void)
 {
-    is_int(answer("{\"known\": 8, \"gpus\": 0, \"memory\": 0, \"requests\": [{\"now\": 0, \"ever\": false}],"
-                  " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"ending\", \"gpus\": 2, \"memory\": 0},"
-                  " {\"key\": \"slurm/c/7/200\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0},"
-                  " {\"key\": \"slurm/c/8/300\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0}]}"),
-           0, "two runs of a job, one of which ends");
+    is_int(
+        answer(
+            "{\"known\": 8, \"gpus\": 0, \"memory\": 0, \"requests\": [{\"now\": 0, \"ever\": false}],"
+            " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"ending\", \"gpus\": 2, \"memory\": 0},"
+            " {\"key\": \"slurm/c/7/200\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0},"
+            " {\"key\": \"slurm/c/8/300\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0}]}"),
+        0, "two runs of a job, one of which ends");
     ok(!count.classes[0].possible, "a kind that can never be is known as such");
     is_int((int)(count.held_gpus + count.classes[0].held), 0, "an answer begins anew");
     count_holder(&count, 7, 200, &count.classes[0]);
@@ -127,7 +138,8 @@ static void no_answers(void)
                   " \"leases\": [{\"key\": 3}, 4, {\"key\": \"slurm/c/0/1\", \"gpus\": 1},"
                   " {\"key\": \"slurm/c/99999999999/1\", \"gpus\": 1}, {\"gpus\": 1}]}"),
            0, "nonsense in an answer");
-    is_int((int)(count.gpus + count.memory + count.classes[0].now + count.lease_count), 0, "is nothing");
+    is_int((int)(count.gpus + count.memory + count.classes[0].now + count.lease_count), 0,
+           "is nothing");
     ok(!count.classes[0].possible, "and never possible");
     count_clear(&count);
 }
@@ -135,10 +147,12 @@ static void no_answers(void)
 static void configured(void)
 {
     is_int((int)count_configured("a:1,rgpu:16,rgpu_mem:300", "rgpu"), 16, "a count of slurm.conf");
-    is_int((int)count_configured("rgpu_mem:300,rgpu:16", "rgpu"), 16, "not of a name that begins alike");
+    is_int((int)count_configured("rgpu_mem:300,rgpu:16", "rgpu"), 16,
+           "not of a name that begins alike");
     is_int((int)count_configured("RGPU=4;b", "rgpu"), 4, "in another case and form");
     is_int((int)count_configured("rgpu", "rgpu") + (int)count_configured("", "rgpu") +
-               (int)count_configured(NULL, "rgpu"), 0, "none");
+               (int)count_configured(NULL, "rgpu"),
+           0, "none");
 }
 
 int main(void)

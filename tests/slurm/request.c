@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a job asks for is read from Slurm's texts strictly, and becomes the right licences. */
+// What a job asks for is read from Slurm's texts strictly, and becomes the right licences.
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,8 @@ static void counts(void)
     is_str(request.constraint, "same-box,model=*a100*", "beside other constraints");
     ok(parse("gres:rgpu:a100:1,gres:rgpu:h200:1", NULL, NULL) < 0, "two types");
     ok(parse("gres:rgpu:a*:1", NULL, NULL) < 0 && parse("gres:rgpu:a100:x", NULL, NULL) < 0 &&
-       parse("gres:rgpu::2", NULL, NULL) < 0, "types that are none");
+           parse("gres:rgpu::2", NULL, NULL) < 0,
+       "types that are none");
     ok(parse("gres:rgpu:-1", NULL, NULL) < 0, "a negative count");
     ok(parse("gres:rgpu:99999999999999999999", NULL, NULL) < 0, "an immense count");
     ok(parse("gres:rgpu:", NULL, NULL) < 0, "an empty count");
@@ -91,21 +92,27 @@ static void constraints(void)
 {
     json_t *object;
 
-    is_int(parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.6,near=rack1,near=hall3"), NULL), 0,
-           "capability and places");
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.6,near=rack1,near=hall3"),
+                 NULL),
+           0, "capability and places");
     object = gpu_request_json(&request, 1);
-    is_int((int)json_integer_value(json_object_get(object, "min_capability")), 86, "as the broker takes them");
-    is_str(json_string_value(json_array_get(json_object_get(object, "near"), 1)), "hall3", "in their order");
+    is_int((int)json_integer_value(json_object_get(object, "min_capability")), 86,
+           "as the broker takes them");
+    is_str(json_string_value(json_array_get(json_object_get(object, "near"), 1)), "hall3",
+           "in their order");
     json_decref(object);
-    is_int(parse("gres:rgpu:1", OPTION("constraint", "min-capability=12"), NULL), 0, "a major number alone");
+    is_int(parse("gres:rgpu:1", OPTION("constraint", "min-capability=12"), NULL), 0,
+           "a major number alone");
     object = gpu_request_json(&request, 1);
-    is_int((int)json_integer_value(json_object_get(object, "min_capability")), 120, "stands for its first");
+    is_int((int)json_integer_value(json_object_get(object, "min_capability")), 120,
+           "stands for its first");
     json_decref(object);
     ok(parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.x"), NULL) < 0 &&
-       parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.66"), NULL) < 0 &&
-       parse("gres:rgpu:1", OPTION("constraint", "min-capability="), NULL) < 0 &&
-       parse("gres:rgpu:1", OPTION("constraint", "min-capability=-8"), NULL) < 0 &&
-       parse("gres:rgpu:1", OPTION("constraint", "near="), NULL) < 0, "what is none is refused");
+           parse("gres:rgpu:1", OPTION("constraint", "min-capability=8.66"), NULL) < 0 &&
+           parse("gres:rgpu:1", OPTION("constraint", "min-capability="), NULL) < 0 &&
+           parse("gres:rgpu:1", OPTION("constraint", "min-capability=-8"), NULL) < 0 &&
+           parse("gres:rgpu:1", OPTION("constraint", "near="), NULL) < 0,
+       "what is none is refused");
 }
 
 static void modes(void)
@@ -125,13 +132,14 @@ static void modes(void)
            "a constraint");
     is_str(request.constraint, "model=*H200*,same-box", "is passed on");
     ok(parse("gres:rgpu:1", OPTION("constraint", "same-box,colour=red"), NULL) < 0 &&
-       strstr(why, "colour=red"), "one that is none: %s", why);
+           strstr(why, "colour=red"),
+       "one that is none: %s", why);
     is_int(parse("gres:rgpu:1024", OPTION("mem", "16T"), NULL), 0, "very much");
     is_str(licenses(4000), "too many", "is refused where it cannot be counted");
     is_int(parse("gres:gpu:1", OPTION("mode", "both"), NULL), 0, "options without --gres=rgpu");
 }
 
-/* The class of a request for two GPUs with these options, on `nodes` nodes. */
+// The class of a request for two GPUs with these options, on `nodes` nodes.
 static const char *class_of(char *first, char *second, uint32_t nodes)
 {
     static char names[8][GPU_CLASS_MAX];
@@ -199,8 +207,9 @@ static void keys(void)
     is_str(key, "slurm/c/4/", "job 4 is not the beginning of job 42");
     ok(!lease_key_parse(&settings, "slurm/d/42/1", &job, &start), "another cluster's");
     ok(!lease_key_parse(&settings, "slurm/c/x/1", &job, &start) &&
-       !lease_key_parse(&settings, "slurm/c/1", &job, &start) &&
-       !lease_key_parse(&settings, NULL, &job, &start), "others' keys");
+           !lease_key_parse(&settings, "slurm/c/1", &job, &start) &&
+           !lease_key_parse(&settings, NULL, &job, &start),
+       "others' keys");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A client finds its tickets in the environment or in a private file, one line per box. */
+// A client finds its tickets in the environment or in a private file, one line per box.
 #include "tests/ticket/sample.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A box takes a ticket only as it was issued, for itself, in its time, from who knows the secret. */
+// A box takes a ticket only as it was issued, for itself, in its time, from who knows the secret.
 #include "tests/ticket/sample.h"
 #include "tests/tls_pair.h"
 
@@ -7,8 +7,8 @@
 #include <nettle/base64.h>
 
 static struct ticket_keyring cluster, box_ring;
-static struct ticket_check check = {.ring = &box_ring, .box = "box1", .now = SAMPLE_NOW + 10,
-                                    .skew = 30, .max_lifetime = 3600};
+static struct ticket_check check = {
+    .ring = &box_ring, .box = "box1", .now = SAMPLE_NOW + 10, .skew = 30, .max_lifetime = 3600};
 
 static int verify(const char *token)
 {
@@ -26,7 +26,7 @@ static int find(void *opaque, const void *identity, size_t size, uint8_t key[TLS
     return refusal;
 }
 
-/* What a client does, and the box behind it; `public_part` may differ from the token's. */
+// What a client does, and the box behind it; `public_part` may differ from the token's.
 static int present(const char *token, const char *public_part)
 {
     struct tls_secret secret = {.identity = public_part, .identity_size = strlen(public_part)};
@@ -142,8 +142,7 @@ static void test_algorithms(const char *token)
         if (asprintf(&changed, "%s%s", header, rest) < 0)
             bail("no memory");
         public_part = public_part_of(changed);
-        ok(verify(changed) < 0 && present(token, public_part) < 0, "refused: %s",
-           headers[i]);
+        ok(verify(changed) < 0 && present(token, public_part) < 0, "refused: %s", headers[i]);
         strrchr(changed, '.')[1] = '\0';
         ok(verify(changed) < 0, "refused without signature: %s", headers[i]);
         free(header);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* A ticket, its keys and a box to check it at, for the tests of tickets. */
+// A ticket, its keys and a box to check it at, for the tests of tickets.
 #ifndef RGPU_TESTS_TICKET_SAMPLE_H
 #define RGPU_TESTS_TICKET_SAMPLE_H
 
@@ -19,11 +19,15 @@ static inline struct ticket sample_ticket(const char *box)
         .issued = SAMPLE_NOW,
         .expires = SAMPLE_NOW + 3600,
         .gpu_count = 2,
-        .gpus = {
-            {.uuid = "GPU-aaaa", .index = 3, .ordinal = 0, .mode = TICKET_EXCLUSIVE},
-            {.uuid = "GPU-bbbb", .index = 5, .ordinal = 1, .mode = TICKET_SHARED,
-             .memory = 10ull << 30},
-        },
+        .gpus =
+            {
+                {.uuid = "GPU-aaaa", .index = 3, .ordinal = 0, .mode = TICKET_EXCLUSIVE},
+                {.uuid = "GPU-bbbb",
+                 .index = 5,
+                 .ordinal = 1,
+                 .mode = TICKET_SHARED,
+                 .memory = 10ull << 30},
+            },
     };
 
     strcpy(ticket.box, box);

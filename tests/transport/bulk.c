@@ -2,8 +2,9 @@
 // Payloads of any size follow their record, between records, in both directions.
 #include "tests/transport/pairs.h"
 
-static const size_t lengths[] = {0,    1,     7,         8,         9,          255,     4095,
-                                 4096, 65537, 512 << 10, 524289, (3 << 20) + 5, 8 << 20, 3};
+static const size_t lengths[] = {0,       1,    7,     8,         9,      255,
+                                 4095,    4096, 65537, 512 << 10, 524289, (3 << 20) + 5,
+                                 8 << 20, 3};
 enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
 
 struct sender {
@@ -23,8 +24,8 @@ static void *sender_main(void *argument)
         if (!send_value(sender->link, 64, 1000 + i))
             sender->result = -EPIPE;
         else
-            sender->result = link_send_bulk(sender->link, record, sizeof(record), payload,
-                                            lengths[i]);
+            sender->result =
+                link_send_bulk(sender->link, record, sizeof(record), payload, lengths[i]);
     }
     free(payload);
     return NULL;

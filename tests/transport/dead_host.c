@@ -24,7 +24,8 @@ static bool set_loopback(bool up)
 
 static void check_silence(void)
 {
-    struct pair asking = pair_open(pair_kind_named("tcp"), NULL), sending = pair_open(pair_kind_named("tcp"), NULL);
+    struct pair asking = pair_open(pair_kind_named("tcp"), NULL),
+                sending = pair_open(pair_kind_named("tcp"), NULL);
     struct waiter receiver, sender;
     double cut;
 

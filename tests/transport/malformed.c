@@ -4,8 +4,9 @@
 #include "tests/transport/pairs.h"
 #include "transport/shm_private.h"
 
-static const uint32_t bad_sizes[] = {0, 1, 4, 7, 9, 12, 63, WIRE_RECORD_MAX + 8, 0x80000000u,
-                                     0xffffffffu, 0xfffffff8u};
+static const uint32_t bad_sizes[] = {0,           1,           4,          7,
+                                     9,           12,          63,         WIRE_RECORD_MAX + 8,
+                                     0x80000000u, 0xffffffffu, 0xfffffff8u};
 enum { BAD_SIZES = sizeof(bad_sizes) / sizeof(bad_sizes[0]) };
 
 static uint32_t buffer[WIRE_RECORD_MAX / 4];
@@ -197,7 +198,8 @@ static void check_changing_size(void)
         pthread_join(thread, NULL);
         hostile_free(&hostile);
     }
-    ok(consistent, "shm: a record whose size changes under the copy keeps the size that was checked");
+    ok(consistent,
+       "shm: a record whose size changes under the copy keeps the size that was checked");
 }
 
 int main(void)

@@ -57,8 +57,7 @@ static struct shm_memory *pair_memory;
 
 __attribute__((unused)) static void pair_tcp_sockets(int fds[2])
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -95,7 +94,9 @@ static void tcp_open_client(struct pair *pair, const struct link_options *option
     tcp_end(pair_fds[1], options, &pair->client);
 }
 
-static const struct tls_secret pair_secret = {.identity = "pair", .identity_size = 4, .key = {1, 2}};
+static const struct tls_secret pair_secret = {.identity = "pair",
+                                              .identity_size = 4,
+                                              .key = {1, 2}};
 
 static int pair_find_secret(void *opaque, const void *identity, size_t size,
                             uint8_t key[TLS_SECRET_BYTES])
@@ -182,7 +183,8 @@ static void rdma_prepare(struct pair *pair, const struct link_options *options)
 
 static void rdma_open_worker(struct pair *pair, const struct link_options *options)
 {
-    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_0"), .gid_index = -1,
+    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_0"),
+                                .gid_index = -1,
                                 .service_level = -1};
     const struct link_staging *staging;
     struct rdma_listener *listener;
@@ -208,7 +210,8 @@ static void rdma_open_worker(struct pair *pair, const struct link_options *optio
 
 static void rdma_open_client(struct pair *pair, const struct link_options *options)
 {
-    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_1"), .gid_index = -1,
+    struct rdma_options rdma = {.devices = getenv("RDMA_VM_ADDRESS_1"),
+                                .gid_index = -1,
                                 .service_level = -1};
     struct link_options none = {.spin_us = link_default_spin_us()};
     const char *address = getenv("RDMA_VM_ADDRESS_0");
@@ -425,9 +428,8 @@ __attribute__((unused)) static void *waiter_main(void *argument)
     return NULL;
 }
 
-__attribute__((unused)) static void waiter_start(struct waiter *waiter,
-                                                 void (*body)(struct waiter *waiter),
-                                                 struct link *link)
+__attribute__((unused)) static void
+waiter_start(struct waiter *waiter, void (*body)(struct waiter *waiter), struct link *link)
 {
     *waiter = (struct waiter){.body = body, .link = link};
     if (pthread_create(&waiter->thread, NULL, waiter_main, waiter))

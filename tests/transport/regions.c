@@ -155,8 +155,8 @@ static void check_garbage(const void *message, size_t size, bool with_fd, const 
 int main(void)
 {
     const struct link_options options = {.spin_us = 1, .block_size = 8192, .block_count = 3};
-    const uint32_t good[2] = {0x4e474552, 1}, zero[2] = {0x4e474552, 0}, far[2] = {0x4e474552, 65536},
-                   magic[2] = {1, 1}, longer[4] = {0x4e474552, 1};
+    const uint32_t good[2] = {0x4e474552, 1}, zero[2] = {0x4e474552, 0},
+                   far[2] = {0x4e474552, 65536}, magic[2] = {1, 1}, longer[4] = {0x4e474552, 1};
 
     for (size_t i = 0; i < PAIR_KINDS; i++) {
         struct pair pair = pair_open(&pair_kinds[i], &options);

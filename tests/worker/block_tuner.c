@@ -46,7 +46,9 @@ static void choices(void)
         uint32_t best;
     } cases[] = {
         {"the fastest size is kept", {{500, 700, 800, 900, 1200, 1000, 900}, 0}, 1024 * KIB},
-        {"whatever disturbs single trials", {{500, 700, 800, 900, 1200, 1000, 900}, 20}, 1024 * KIB},
+        {"whatever disturbs single trials",
+         {{500, 700, 800, 900, 1200, 1000, 900}, 20},
+         1024 * KIB},
         {"the smallest, where it is fastest", {{900, 700, 650, 600, 500, 400, 300}, 0}, 64 * KIB},
         {"the largest, where it is fastest", {{300, 400, 500, 600, 700, 800, 900}, 0}, 4096 * KIB},
         {"a gain of two percent is none", {{500, 600, 1020, 1000, 1010, 900, 800}, 0}, 512 * KIB},

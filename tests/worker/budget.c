@@ -34,7 +34,8 @@ static uint64_t load_array(struct peer *peer, const char *extent, CUresult *resu
     snprintf(text, sizeof(text),
              ".version 8.0\n.target sm_90\n.address_size 64\n"
              ".visible .global .align 4 .b8 variable[%s];\n"
-             ".visible .entry f() { ret; }\n", extent);
+             ".visible .entry f() { ret; }\n",
+             extent);
     uint32_t image = send_text(peer, text);
     *result = ASK(peer, module_load, .module = module, .image = image);
     POST(peer, image_free, .image = image);
@@ -65,7 +66,8 @@ static void variables(struct peer *peer)
     is_int(result, CUDA_ERROR_INVALID_PTX, "a size that cannot be read is refused");
     info(peer, 40 * MIB, 64 * MIB, "after that");
     is_int(peer_ask(peer, OP_cuModuleUnload, &unload, sizeof(unload), NULL, 0, NULL, 0, NULL, 0,
-                    NULL), CUDA_SUCCESS, "it is unloaded");
+                    NULL),
+           CUDA_SUCCESS, "it is unloaded");
     info(peer, 64 * MIB, 64 * MIB, "after it");
 }
 
@@ -111,7 +113,8 @@ static void frames(struct peer *peer)
         snprintf(text, sizeof(text),
                  ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() {\n"
                  ".local .align 4 .b8 frame[%u];\n.reg .b64 %%a;\nmov.u64 %%a, frame;\n"
-                 "st.local.u32 [%%a], 1;\nret;\n}\n", sizes[i]);
+                 "st.local.u32 [%%a], 1;\nret;\n}\n",
+                 sizes[i]);
         uint32_t image = send_text(peer, text);
         is_int(ASK(peer, module_load, .module = module, .image = image), CUDA_SUCCESS,
                "a kernel with frames of %u bytes", sizes[i]);
@@ -128,7 +131,8 @@ static void frames(struct peer *peer)
 static CUresult use_library(struct peer *peer, uint64_t library)
 {
     struct args_cuLibraryGetKernel get = {.pKernel = peer_mint(peer, HANDLE_KERNEL),
-                                          .library = library, .name_length = 2};
+                                          .library = library,
+                                          .name_length = 2};
 
     is_int(peer_ask(peer, OP_cuLibraryGetKernel, &get, sizeof(get), "f", 2, NULL, 0, NULL, 0, NULL),
            CUDA_SUCCESS, "a kernel of the library");
@@ -155,7 +159,8 @@ static void libraries(struct peer *peer, uint64_t second)
     info(peer, 48 * MIB - cost, 64 * MIB, "with its variables twice");
     peer->context = primary;
     is_int(peer_ask(peer, OP_cuLibraryUnload, &unload, sizeof(unload), NULL, 0, NULL, 0, NULL, 0,
-                    NULL), CUDA_SUCCESS, "it is unloaded");
+                    NULL),
+           CUDA_SUCCESS, "it is unloaded");
     info(peer, 64 * MIB - cost, 64 * MIB, "and both are back");
 }
 
@@ -166,8 +171,7 @@ static void contexts(struct peer *peer)
     CUresult result;
 
     ok(cost > 0 && cost <= 64 * MIB && 2 * cost > 64 * MIB - MIB,
-       "one more context fits the budget, two do not (%llu bytes each)",
-       (unsigned long long)cost);
+       "one more context fits the budget, two do not (%llu bytes each)", (unsigned long long)cost);
     is_int(ASK(peer, cuCtxCreate_v4, .pctx = first, .dev = 0), CUDA_SUCCESS, "a second context");
     info(peer, 64 * MIB - cost, 64 * MIB, "with it");
     is_int(ASK(peer, cuCtxCreate_v4, .pctx = second, .dev = 0), CUDA_ERROR_OUT_OF_MEMORY,
@@ -216,9 +220,9 @@ static void pools(struct peer *peer)
 
     is_int(ASK(peer, cuDeviceGetDefaultMemPool, .pool_out = pool, .dev = 0), CUDA_SUCCESS,
            "the device's pool");
-    is_int(ASK(peer, cuMemPoolSetAttribute, .pool = pool,
-               .attr = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, .value = UINT64_MAX), CUDA_SUCCESS,
-           "is to keep everything");
+    is_int(ASK(peer, cuMemPoolSetAttribute, .pool = pool, .attr = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+               .value = UINT64_MAX),
+           CUDA_SUCCESS, "is to keep everything");
     take_and_free(peer, stream);
     is_int(ASK(peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "all is freed");
     info(peer, 24 * MIB, 64 * MIB, "while the pool keeps it");
@@ -233,7 +237,8 @@ static void pools(struct peer *peer)
     is_int(ASK(peer, cuMemPoolCreate, .pool = own, .poolProps = properties), CUDA_SUCCESS,
            "a pool of the client's own");
     is_int(ASK_REPLY(peer, cuMemAllocFromPoolAsync, &pooled, .bytesize = 30 * MIB, .pool = own,
-                     .hStream = stream), CUDA_SUCCESS, "30 MiB of it");
+                     .hStream = stream),
+           CUDA_SUCCESS, "30 MiB of it");
     is_int(ASK(peer, cuMemPoolDestroy, .pool = own), CUDA_SUCCESS, "it is destroyed");
     info(peer, 34 * MIB, 64 * MIB, "with what it gave");
     POST(peer, cuMemFreeAsync, .dptr = pooled.dptr, .hStream = stream);
@@ -257,8 +262,8 @@ int main(void)
     is_int(ASK_REPLY(&peer, cuMemAlloc_v2, &first, .bytesize = 40 * MIB), CUDA_SUCCESS,
            "40 of 64 MiB are there");
     info(&peer, 24 * MIB, 64 * MIB, "after that");
-    is_int(ASK_REPLY(&peer, cuMemAlloc_v2, &second, .bytesize = 25 * MIB),
-           CUDA_ERROR_OUT_OF_MEMORY, "25 more are not");
+    is_int(ASK_REPLY(&peer, cuMemAlloc_v2, &second, .bytesize = 25 * MIB), CUDA_ERROR_OUT_OF_MEMORY,
+           "25 more are not");
     is_int(ASK_REPLY(&peer, cuMemAlloc_v2, &second, .bytesize = UINT64_MAX),
            CUDA_ERROR_OUT_OF_MEMORY, "nor is more than can be counted");
     is_int(ASK_REPLY(&peer, cuMemAllocPitch_v2, &pitched, .WidthInBytes = MIB, .Height = 25,

@@ -75,8 +75,8 @@ static void staging(struct peer *peer)
 
     fill(block, size, 3);
     memcpy(sent, block, size);
-    POST(peer, copy_to_device, .dst = memory,
-         .host = WIRE_HOST(0, staging->blocks_offset), .size = size);
+    POST(peer, copy_to_device, .dst = memory, .host = WIRE_HOST(0, staging->blocks_offset),
+         .size = size);
     POST(peer, signal, .index = 5, .value = 77);
     is_int(ASK(peer, cuStreamSynchronize), CUDA_SUCCESS, "a staged copy goes through");
     is_int(__atomic_load_n(&staging->flags[5], __ATOMIC_ACQUIRE), 77,
@@ -105,8 +105,8 @@ static CUresult map_region(struct peer *peer, uint32_t region, uint8_t *at, size
 
     if (link_send_region(peer->link, region, fd))
         bail("the descriptor is not sent");
-    CUresult result = ASK_REPLY(peer, host_map, &reply, .address = (uintptr_t)at, .size = size,
-                                .region = region);
+    CUresult result =
+        ASK_REPLY(peer, host_map, &reply, .address = (uintptr_t)at, .size = size, .region = region);
     *device = reply.device_address;
     return result;
 }
@@ -169,8 +169,13 @@ static void boxes(struct peer *peer)
     CUDA_MEMCPY3D copy = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
         .srcHost = (void *)(uintptr_t)WIRE_HOST(0, staging->blocks_offset),
-        .srcPitch = 16, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = memory,
-        .dstPitch = 64, .WidthInBytes = 16, .Height = 8, .Depth = 1,
+        .srcPitch = 16,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = memory,
+        .dstPitch = 64,
+        .WidthInBytes = 16,
+        .Height = 8,
+        .Depth = 1,
     };
 
     fill(block, 16 * 8, 5);

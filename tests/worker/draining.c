@@ -65,8 +65,9 @@ static void newcomers_are_kept_out(struct peer *peer)
     uint32_t call = free_later(peer);
     POST(peer, push_begin, .job = 2, .dst = other, .size = SIZE, .stream = second);
     push_data(peer, 1);
-    is_int(answer(peer, call), CUDA_SUCCESS,
-           "memory is freed when the data have come that a stream waits for, and before another waits");
+    is_int(
+        answer(peer, call), CUDA_SUCCESS,
+        "memory is freed when the data have come that a stream waits for, and before another waits");
     push_data(peer, 2);
     ok(has_data(peer, 2, other, second), "whose data come later");
 }
@@ -86,7 +87,8 @@ static void blocks_come_first(struct peer *peer)
     unused[0] = peer_alloc(peer, 4096);
     unused[1] = peer_alloc(peer, 4096);
     for (unsigned i = 0; i < 3; i++) {
-        POST(peer, push_begin, .job = 40 + 2 * i, .dst = memory[i], .size = SIZE, .stream = streams[i]);
+        POST(peer, push_begin, .job = 40 + 2 * i, .dst = memory[i], .size = SIZE,
+             .stream = streams[i]);
         if (i == 2)
             break;
         peer->next_call -= i; // both have one number, as either may be answered first
@@ -116,7 +118,8 @@ static uint32_t load_image(struct peer *peer)
 
 static uint32_t send_load(struct peer *peer, uint64_t image)
 {
-    struct args_module_load args = {.module = peer_mint(peer, HANDLE_MODULE), .image = (uint32_t)image};
+    struct args_module_load args = {.module = peer_mint(peer, HANDLE_MODULE),
+                                    .image = (uint32_t)image};
     return peer_send(peer, OP_module_load, &args, sizeof(args), NULL, 0);
 }
 
@@ -208,13 +211,16 @@ static void too_much_is_given_back(void)
     peer_retain(&peer, 0);
     uint64_t stream = peer_stream(&peer);
     CUdeviceptr memory = peer_alloc(&peer, SIZE);
-    struct args_cuMemAllocPitch_v2 args = {.WidthInBytes = 4096, .Height = 8192, .ElementSizeBytes = 4};
+    struct args_cuMemAllocPitch_v2 args = {.WidthInBytes = 4096,
+                                           .Height = 8192,
+                                           .ElementSizeBytes = 4};
     POST(&peer, push_begin, .job = 1, .dst = memory, .size = SIZE, .stream = stream);
     uint32_t call = peer_send(&peer, OP_cuMemAllocPitch_v2, &args, sizeof(args), NULL, 0);
     push_data(&peer, 1);
     is_int(answer(&peer, call), CUDA_ERROR_OUT_OF_MEMORY,
            "memory over the budget is given back behind a push whose data came later");
-    is_int(ASK(&peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS, "and the stream goes on");
+    is_int(ASK(&peer, cuStreamSynchronize, .hStream = stream), CUDA_SUCCESS,
+           "and the stream goes on");
     peer_stop(&peer);
 }
 
@@ -225,11 +231,13 @@ static void client_gets_through(struct peer *peer)
     uint64_t held = peer_stream(peer), other = peer_stream(peer);
     CUdeviceptr memory = peer_alloc(peer, SIZE);
 
-    is_int(ASK(peer, gate_hold, .gate = 7, .stream = held), CUDA_SUCCESS, "a stream waits for another box");
+    is_int(ASK(peer, gate_hold, .gate = 7, .stream = held), CUDA_SUCCESS,
+           "a stream waits for another box");
     uint32_t call = free_later(peer);
     POST(peer, push_begin, .job = 10, .dst = memory, .size = SIZE, .stream = other);
     push_data(peer, 10);
-    ok(has_data(peer, 10, memory, other), "while memory is to be freed the client's copies go through");
+    ok(has_data(peer, 10, memory, other),
+       "while memory is to be freed the client's copies go through");
     POST(peer, gate_open, .gate = 7);
     is_int(answer(peer, call), CUDA_SUCCESS, "it is freed when the other box was there");
 }
@@ -283,7 +291,8 @@ static void ends(bool newcomer, const char *name)
         POST(&peer, push_begin, .job = 2, .dst = memory, .size = SIZE, .stream = other);
     shutdown(peer.client, SHUT_RDWR);
     peer_await_end(&peer, &ended);
-    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT, "a client that goes meanwhile is told of%s", name);
+    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT,
+           "a client that goes meanwhile is told of%s", name);
 }
 
 int main(void)

@@ -36,7 +36,8 @@ static void client_goes(const char *transport)
     start_busy(&peer, transport);
     shutdown(peer.client, SHUT_RDWR);
     peer_await_end(&peer, &ended);
-    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT, "%s: a client that goes is told of", transport);
+    is_int(ended.reason, CONTROL_END_REASON_CLIENT_LEFT, "%s: a client that goes is told of",
+           transport);
 }
 
 static void supervisor_goes(void)

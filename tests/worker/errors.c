@@ -83,8 +83,8 @@ static void addresses(struct peer *peer)
 {
     CUdeviceptr memory = peer_alloc(peer, 4096);
     uint32_t word = 1;
-    struct args_read_rows args = {.src = 0x400000, .pitch = 16, .width = 16, .rows = 1,
-                                  .reply_room = 16};
+    struct args_read_rows args = {
+        .src = 0x400000, .pitch = 16, .width = 16, .rows = 1, .reply_room = 16};
 
     POST_TAIL(peer, write_rows, &word, 4, .dst = memory + 4094, .pitch = 4, .width = 4, .rows = 1,
               .bytes = 4);

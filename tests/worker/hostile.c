@@ -65,8 +65,7 @@ int main(void)
                (struct wire_request){.size = 24, .op = OP_cuDeviceGetCount}, 24);
     bad_record("a record that is shorter than its arguments",
                (struct wire_request){.size = 24, .op = OP_cuMemAlloc_v2}, 24);
-    bad_record("one that is longer", (struct wire_request){.size = 64, .op = OP_cuMemAlloc_v2},
-               64);
+    bad_record("one that is longer", (struct wire_request){.size = 64, .op = OP_cuMemAlloc_v2}, 64);
     bad_record("flags that are not zero",
                (struct wire_request){.size = 24, .op = OP_cuCtxSynchronize, .flags = 1}, 24);
     block_too_large();

@@ -117,8 +117,10 @@ static void refuses(struct peer *peer)
 
     POST(peer, image_begin, .image = 99, .size = sizeof(text));
     POST_TAIL(peer, image_data, text, sizeof(text), .image = 99, .bytes = sizeof(text));
-    struct args_module_load load = {.module = peer_mint(peer, HANDLE_MODULE), .image = 99,
-                                    .bytes = sizeof(options), .reply_room = sizeof(bytes)};
+    struct args_module_load load = {.module = peer_mint(peer, HANDLE_MODULE),
+                                    .image = 99,
+                                    .bytes = sizeof(options),
+                                    .reply_room = sizeof(bytes)};
     is_int(peer_ask(peer, OP_module_load, &load, sizeof(load), options, sizeof(options), NULL, 0,
                     bytes, sizeof(bytes), &used),
            CUDA_ERROR_INVALID_PTX, "broken PTX is refused");

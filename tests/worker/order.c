@@ -65,9 +65,9 @@ static void waiting_holds_up_nobody(struct peer *peer, struct brake *brake)
 
     brake_make(peer, brake);
     brake_hold(peer, brake, stream);
-    uint32_t call = peer_send(
-        peer, OP_cuStreamSynchronize, &(struct args_cuStreamSynchronize){.hStream = stream},
-        sizeof(struct args_cuStreamSynchronize), NULL, 0);
+    uint32_t call = peer_send(peer, OP_cuStreamSynchronize,
+                              &(struct args_cuStreamSynchronize){.hStream = stream},
+                              sizeof(struct args_cuStreamSynchronize), NULL, 0);
     is_int(ASK(peer, cuStreamSynchronize, .hStream = other), CUDA_SUCCESS,
            "while one call waits others are answered");
     peer_push(peer, 6, memory, data, SIZE, other);

@@ -34,8 +34,7 @@ static const char *build_path(const char *name)
 // A connected pair of TCP sockets, as a client and a box have one.
 static void tcp_pair(int ends[2])
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -110,8 +109,8 @@ static void grant(struct peer *peer, const struct peer_options *options, int wor
     grant.session = 7;
     grant.version = 1;
     for (const struct transport *const *row = transports; *row; row++)
-        snprintf(grant.transports[grant.transports_count++].name, sizeof(grant.transports[0].name), "%s",
-                 (*row)->name);
+        snprintf(grant.transports[grant.transports_count++].name, sizeof(grant.transports[0].name),
+                 "%s", (*row)->name);
     control_boot_id(grant.client_boot_id);
     snprintf(grant.client, sizeof(grant.client), "test");
     grant.devices_count = options->devices ? options->devices : 1;
@@ -140,8 +139,8 @@ static void take_welcome(struct peer *peer)
 static void connect_link(struct peer *peer, const char *transport, struct control_stream *stream)
 {
     const struct transport *row = transport_named(transport);
-    struct transport_client side = {.box = "test", .boot_id = peer->welcome.boot_id, .forced = true,
-                                    .stream = stream};
+    struct transport_client side = {
+        .box = "test", .boot_id = peer->welcome.boot_id, .forced = true, .stream = stream};
     char text[256] = "";
 
     for (uint32_t i = 0; i < peer->welcome.offers_count; i++)
@@ -278,16 +277,10 @@ static void take_event(struct peer *peer, const struct wire_event *event)
     const void *body = event + 1;
 
     switch ((enum wire_event_kind)event->kind) {
-    case EVENT_REPLY:
-        return;
-    case EVENT_DATA:
-        take_data(peer, body);
-        return;
-    case EVENT_CREDIT:
-        peer->credits += ((const struct wire_credit *)body)->blocks;
-        return;
-    case EVENT_WANTED:
-        bail("data was wanted that is not there");
+    case EVENT_REPLY: return;
+    case EVENT_DATA: take_data(peer, body); return;
+    case EVENT_CREDIT: peer->credits += ((const struct wire_credit *)body)->blocks; return;
+    case EVENT_WANTED: bail("data was wanted that is not there");
     case EVENT_PULLED: {
         const struct wire_job_end *end = body;
         peer->jobs[end->job % PEER_JOBS].ended = true;
@@ -303,8 +296,7 @@ static void take_event(struct peer *peer, const struct wire_event *event)
         peer->text_size += event->bytes;
         peer->text[peer->text_size] = '\0';
         return;
-    case EVENT_REACHED:
-        bail("an event was reached that nobody watches");
+    case EVENT_REACHED: bail("an event was reached that nobody watches");
     case EVENT_ENDING:
         snprintf(peer->ending, sizeof(peer->ending), "%s", (const char *)body);
         return;
@@ -412,11 +404,12 @@ uint64_t peer_module(struct peer *peer, const char *ptx)
 uint64_t peer_function(struct peer *peer, uint64_t module, const char *name)
 {
     uint64_t function = peer_mint(peer, HANDLE_FUNCTION);
-    struct args_cuModuleGetFunction args = {
-        .hfunc = function, .hmod = module, .name_length = (uint32_t)strlen(name) + 1};
+    struct args_cuModuleGetFunction args = {.hfunc = function,
+                                            .hmod = module,
+                                            .name_length = (uint32_t)strlen(name) + 1};
 
-    if (peer_ask(peer, OP_cuModuleGetFunction, &args, sizeof(args), name, args.name_length, NULL,
-                 0, NULL, 0, NULL))
+    if (peer_ask(peer, OP_cuModuleGetFunction, &args, sizeof(args), name, args.name_length, NULL, 0,
+                 NULL, 0, NULL))
         bail("no function %s", name);
     return function;
 }
@@ -424,8 +417,8 @@ uint64_t peer_function(struct peer *peer, uint64_t module, const char *name)
 void peer_push_blocks(struct peer *peer, uint32_t job, const void *data, size_t size)
 {
     for (size_t offset = 0; offset < size; offset += WIRE_BLOCK_SIZE) {
-        uint32_t bytes = (uint32_t)(size - offset < WIRE_BLOCK_SIZE ? size - offset
-                                                                    : WIRE_BLOCK_SIZE);
+        uint32_t bytes =
+            (uint32_t)(size - offset < WIRE_BLOCK_SIZE ? size - offset : WIRE_BLOCK_SIZE);
         struct {
             struct wire_request head;
             struct args_push_block args;

@@ -70,7 +70,8 @@ static void by_hand(void)
     is_int(end_of(pid, errors, text), 2, "started by hand it ends");
     ok(strstr(text, "rgpud starts it"), "and says who starts it");
     pid = start(NULL, file, &errors);
-    is_int(end_of(pid, errors, text), 2, "so it does with some other file in the supervisor's place");
+    is_int(end_of(pid, errors, text), 2,
+           "so it does with some other file in the supervisor's place");
     pid = start(other, -1, &errors);
     is_int(end_of(pid, errors, text), 2, "it takes no arguments");
     pid = start(help, -1, &errors);
@@ -79,7 +80,8 @@ static void by_hand(void)
 }
 
 // What it answers to SETUP, or to MESSAGE in its place.
-static void answer_to(enum control_message_type type, const void *message, struct control_failed *failed)
+static void answer_to(enum control_message_type type, const void *message,
+                      struct control_failed *failed)
 {
     struct control_frame frame = {0};
     char text[ROOM];
@@ -92,7 +94,8 @@ static void answer_to(enum control_message_type type, const void *message, struc
     pid_t pid = start(NULL, ends[1], &errors);
     close(ends[1]);
     memset(failed, 0, sizeof(*failed));
-    ok(!control_receive_packet(ends[0], &frame, &passed) && !control_decode(&frame, CONTROL_FAILED, failed),
+    ok(!control_receive_packet(ends[0], &frame, &passed) &&
+           !control_decode(&frame, CONTROL_FAILED, failed),
        "it tells its supervisor that it cannot start");
     is_int(end_of(pid, errors, text), 1, "and ends");
     ok(strstr(text, failed->text), "with the same in the log: %.60s", failed->text);
@@ -110,7 +113,8 @@ static void supervisor_gone(void)
     pid_t pid = start(NULL, ends[1], &errors);
     close(ends[1]);
     close(ends[0]);
-    is_int(end_of(pid, errors, text), 0, "a worker whose supervisor goes before it says anything ends");
+    is_int(end_of(pid, errors, text), 0,
+           "a worker whose supervisor goes before it says anything ends");
     is_str(text, "", "quietly");
 }
 

@@ -45,8 +45,7 @@ static size_t below(uint64_t address)
 
 static bool ends_in(size_t i, uint64_t page, uint64_t number)
 {
-    return list[i].kind == ALLOCATION_DEVICE &&
-           (list[i].start + list[i].size - 1) / page == number;
+    return list[i].kind == ALLOCATION_DEVICE && (list[i].start + list[i].size - 1) / page == number;
 }
 
 static bool begins_in(size_t i, uint64_t page, uint64_t number)

@@ -38,8 +38,7 @@ static struct charge *find(const void *owner, int part, int device)
 {
     struct charge *charge = charges;
 
-    while (charge &&
-           (charge->owner != owner || charge->part != part || charge->device != device))
+    while (charge && (charge->owner != owner || charge->part != part || charge->device != device))
         charge = charge->next;
     return charge;
 }
@@ -114,7 +113,7 @@ void charge_rename(const void *owner, const void *name)
 // ---- libraries ----
 
 enum { LIBRARY_VARIABLES = 0, LIBRARY_USE = 1 }; // parts of what a library costs
-static _Atomic bool libraries_counted;            // some library has variables
+static _Atomic bool libraries_counted;           // some library has variables
 
 // Under lock. *MORE: another context on that device uses it already.
 static bool is_used(const void *library, CUcontext context, int device, bool *more)
@@ -219,7 +218,7 @@ CUresult charge_variables(const void *image, uint64_t size, const void *owner, C
     if (r) { // what cannot be counted could be of any size
         log_warn("an image is refused, since its variables cannot be counted size=%llu error=%d",
                  (unsigned long long)size, r);
-        return r == -EINVAL ? CUDA_ERROR_INVALID_PTX
+        return r == -EINVAL   ? CUDA_ERROR_INVALID_PTX
                : r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
                               : CUDA_ERROR_INVALID_IMAGE;
     }
@@ -227,8 +226,7 @@ CUresult charge_variables(const void *image, uint64_t size, const void *owner, C
         return CUDA_SUCCESS;
     if (!context)
         atomic_store(&libraries_counted, true);
-    return charge_set(owner, 0, context, device, bytes) ? CUDA_SUCCESS
-                                                        : CUDA_ERROR_OUT_OF_MEMORY;
+    return charge_set(owner, 0, context, device, bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // ---- what kernels of a context may use ----
@@ -252,16 +250,14 @@ static uint64_t limit_bytes(int device, CUlimit limit, uint64_t value)
 
     switch (limit) {
     case CU_LIMIT_MALLOC_HEAP_SIZE:
-    case CU_LIMIT_PRINTF_FIFO_SIZE:
-        return value;
+    case CU_LIMIT_PRINTF_FIFO_SIZE: return value;
     case CU_LIMIT_STACK_SIZE:
         if (value <= STACK_BEFORE)
             return 0;
         return __builtin_mul_overflow(value - STACK_BEFORE, resident_threads(device), &bytes)
                    ? UINT64_MAX
                    : bytes;
-    default:
-        return 0;
+    default: return 0;
     }
 }
 

@@ -17,8 +17,8 @@
 struct pool_account {
     CUmemoryPool pool; // NULL: destroyed, and not to be asked any more
     int device;
-    uint64_t charged;  // bytes of the budget
-    uint64_t live;     // bytes of allocations that have not been freed
+    uint64_t charged; // bytes of the budget
+    uint64_t live;    // bytes of allocations that have not been freed
     struct pool_account *next;
 };
 

@@ -45,8 +45,7 @@ static int become(void)
     if (!setup.user)
         return 0;
     size_t count = confine_files_groups(groups, GROUPS_ROOM);
-    if (setgroups(count, groups) || setresgid(group, group, group) ||
-        setresuid(user, user, user))
+    if (setgroups(count, groups) || setresgid(group, group, group) || setresuid(user, user, user))
         return -errno;
     return 0;
 }
@@ -94,9 +93,7 @@ static void keep_driver(int fd)
 int confine(char *text, size_t room)
 {
     pid_t parent = getppid();
-    int driver_file = strchr(setup.driver, '/')
-                     ? open(setup.driver, O_RDONLY | O_CLOEXEC)
-                     : -1;
+    int driver_file = strchr(setup.driver, '/') ? open(setup.driver, O_RDONLY | O_CLOEXEC) : -1;
     const char *step = "set limits";
 
     confine_files_open();

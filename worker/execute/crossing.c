@@ -45,12 +45,14 @@ struct held {
 
 static struct watch *watches;
 static struct held *held;
-static _Atomic unsigned watch_count; // changed by those who take requests, and by the end of watches
+static _Atomic unsigned
+    watch_count; // changed by those who take requests, and by the end of watches
 static bool watching;
 
 static bool any_watch(void);
 static bool look(void);
-static struct mover mover = MOVER(.has_work = any_watch, .advance = look); // its lock is that of all above
+static struct mover mover =
+    MOVER(.has_work = any_watch, .advance = look); // its lock is that of all above
 
 // ---- watching ----
 
@@ -156,8 +158,10 @@ void serve_event_watch(struct serve *serve, const struct args_event_watch *args,
     struct watch *watch = calloc(1, sizeof(*watch));
     SCOPED_LOCK(&mover.lock);
     if (watch && start_watching()) {
-        *watch = (struct watch){.number = args->watch, .event = event,
-                                .context = context_of(args->event), .next = watches};
+        *watch = (struct watch){.number = args->watch,
+                                .event = event,
+                                .context = context_of(args->event),
+                                .next = watches};
         watches = watch;
         atomic_fetch_add(&watch_count, 1);
         pthread_cond_signal(&mover.added);

@@ -24,8 +24,9 @@ static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 
 static void run(struct call *call, CUresult status)
 {
-    struct wire_host_function body = {
-        .token = call->token, .status = (int32_t)status, .is_callback = call->is_callback};
+    struct wire_host_function body = {.token = call->token,
+                                      .status = (int32_t)status,
+                                      .is_callback = call->is_callback};
 
     deliver_all();
     pthread_mutex_lock(&lock);

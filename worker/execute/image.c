@@ -110,8 +110,9 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
             total += args->size;
         } else {
             refused = args->image;
-            log_warn("no room for an image bytes=%llu, within max_images_per_lease and worker_memory",
-                     (unsigned long long)args->size);
+            log_warn(
+                "no room for an image bytes=%llu, within max_images_per_lease and worker_memory",
+                (unsigned long long)args->size);
             serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         }
     }

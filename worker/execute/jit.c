@@ -40,8 +40,7 @@ static bool parse_one(struct serve *serve, const struct wire_option *option, str
         return add_log(serve, jit, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                        option->value, &jit->error, &jit->error_size);
     case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-    case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-        return true; // the size came with the buffer
+    case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: return true; // the size came with the buffer
     case CU_JIT_GLOBAL_SYMBOL_NAMES:
     case CU_JIT_GLOBAL_SYMBOL_ADDRESSES:
     case CU_JIT_GLOBAL_SYMBOL_COUNT:
@@ -123,8 +122,7 @@ void jit_reply(struct serve *serve, const struct jit *jit, uint32_t room)
         memcpy(text, jit->info, outputs->info_size);
     if (outputs->error_size)
         memcpy(text + outputs->info_size, jit->error, outputs->error_size);
-    serve_reply_bytes(serve, outputs,
-                      sizeof(*outputs) + outputs->info_size + outputs->error_size);
+    serve_reply_bytes(serve, outputs, sizeof(*outputs) + outputs->info_size + outputs->error_size);
 }
 
 void jit_free(struct jit *jit)

@@ -76,8 +76,7 @@ void serve_function_info(struct serve *serve, const struct args_function_info *a
     function_attribute(args->function, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
                        &info->static_shared);
     if (!serve_failed(serve))
-        serve_reply_bytes(serve, info,
-                          sizeof(*info) + info->parameter_count * sizeof(*parameters));
+        serve_reply_bytes(serve, info, sizeof(*info) + info->parameter_count * sizeof(*parameters));
 }
 
 static bool parameters_fit(struct serve *serve, uint64_t handle, void *function, uint32_t bytes)
@@ -145,12 +144,12 @@ static bool translate(struct serve *serve, const struct wire_launch_attribute *f
     to->value = from->value;
     switch (to->id) {
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-        to->value.programmaticEvent.event = crossing_event(
-            serve, (uint64_t)(uintptr_t)from->value.programmaticEvent.event);
+        to->value.programmaticEvent.event =
+            crossing_event(serve, (uint64_t)(uintptr_t)from->value.programmaticEvent.event);
         break;
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-        to->value.launchCompletionEvent.event = crossing_event(
-            serve, (uint64_t)(uintptr_t)from->value.launchCompletionEvent.event);
+        to->value.launchCompletionEvent.event =
+            crossing_event(serve, (uint64_t)(uintptr_t)from->value.launchCompletionEvent.event);
         break;
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED); // would need graphs
@@ -199,9 +198,15 @@ static CUresult launch_with(const struct args_launch *args, CUfunction function,
                             CUlaunchAttribute *attributes, unsigned count, void **extra)
 {
     CUlaunchConfig config = {
-        .gridDimX = args->grid_x, .gridDimY = args->grid_y, .gridDimZ = args->grid_z,
-        .blockDimX = args->block_x, .blockDimY = args->block_y, .blockDimZ = args->block_z,
-        .sharedMemBytes = args->shared_bytes, .hStream = stream, .attrs = attributes,
+        .gridDimX = args->grid_x,
+        .gridDimY = args->grid_y,
+        .gridDimZ = args->grid_z,
+        .blockDimX = args->block_x,
+        .blockDimY = args->block_y,
+        .blockDimZ = args->block_z,
+        .sharedMemBytes = args->shared_bytes,
+        .hStream = stream,
+        .attrs = attributes,
         .numAttrs = count,
     };
 
@@ -229,15 +234,14 @@ void serve_launch(struct serve *serve, const struct args_launch *args)
                      CU_LAUNCH_PARAM_END};
     void **parameters = bytes ? extra : NULL;
     if (args->flags & WIRE_LAUNCH_COOPERATIVE)
-        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-                                                  .value.cooperative = 1};
+        attributes[count++] =
+            (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     if (count)
         serve_fail(serve, launch_with(args, function, stream, attributes, count, parameters));
     else if (serve_require(serve, driver.cuLaunchKernel))
-        serve_fail(serve, driver.cuLaunchKernel(function, args->grid_x, args->grid_y,
-                                                args->grid_z, args->block_x, args->block_y,
-                                                args->block_z, args->shared_bytes, stream, NULL,
-                                                parameters));
+        serve_fail(serve, driver.cuLaunchKernel(function, args->grid_x, args->grid_y, args->grid_z,
+                                                args->block_x, args->block_y, args->block_z,
+                                                args->shared_bytes, stream, NULL, parameters));
 }
 
 void serve_cluster_occupancy(struct serve *serve, const struct args_cluster_occupancy *args,
@@ -248,13 +252,19 @@ void serve_cluster_occupancy(struct serve *serve, const struct args_cluster_occu
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     uint32_t taken;
 
-    if (serve_failed(serve) || !take_attributes(serve, args + 1, args->bytes,
-                                                args->attribute_count, attributes, &taken))
+    if (serve_failed(serve) ||
+        !take_attributes(serve, args + 1, args->bytes, args->attribute_count, attributes, &taken))
         return;
     CUlaunchConfig config = {
-        .gridDimX = args->grid_x, .gridDimY = args->grid_y, .gridDimZ = args->grid_z,
-        .blockDimX = args->block_x, .blockDimY = args->block_y, .blockDimZ = args->block_z,
-        .sharedMemBytes = args->shared_bytes, .hStream = stream, .attrs = attributes,
+        .gridDimX = args->grid_x,
+        .gridDimY = args->grid_y,
+        .gridDimZ = args->grid_z,
+        .blockDimX = args->block_x,
+        .blockDimY = args->block_y,
+        .blockDimZ = args->block_z,
+        .sharedMemBytes = args->shared_bytes,
+        .hStream = stream,
+        .attrs = attributes,
         .numAttrs = args->attribute_count,
     };
     if (args->want_size) {
@@ -262,7 +272,6 @@ void serve_cluster_occupancy(struct serve *serve, const struct args_cluster_occu
             serve_fail(serve, driver.cuOccupancyMaxPotentialClusterSize(&reply->result, function,
                                                                         &config));
     } else if (serve_require(serve, driver.cuOccupancyMaxActiveClusters)) {
-        serve_fail(serve,
-                   driver.cuOccupancyMaxActiveClusters(&reply->result, function, &config));
+        serve_fail(serve, driver.cuOccupancyMaxActiveClusters(&reply->result, function, &config));
     }
 }

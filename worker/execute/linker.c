@@ -60,8 +60,8 @@ static void add(void *argument)
     struct step *step = argument;
     const struct image *input = step->input;
     // Text is counted with its NUL, which stands behind every image.
-    size_t size = input->size + (step->type == CU_JIT_INPUT_PTX &&
-                                 input->data[input->size - 1] != '\0');
+    size_t size = input->size +
+                  (step->type == CU_JIT_INPUT_PTX && input->data[input->size - 1] != '\0');
 
     step->result = driver.cuLinkAddData_v2(step->link->state, step->type, input->data, size,
                                            "input", step->jit->count, step->jit->names,
@@ -144,8 +144,8 @@ void serve_link_create(struct serve *serve, const struct args_link_create *args)
         return;
     }
     if (jit_parse(serve, args + 1, args->bytes, &fresh->jit))
-        serve_fail(serve, take_step(serve, create,
-                                    &(struct step){.link = fresh, .jit = &fresh->jit}));
+        serve_fail(serve,
+                   take_step(serve, create, &(struct step){.link = fresh, .jit = &fresh->jit}));
     if (!serve_failed(serve)) {
         serve_bind(serve, HANDLE_LINK, args->state, fresh->state, serve_context(serve));
         if (serve_failed(serve))
@@ -172,7 +172,9 @@ void serve_link_add(struct serve *serve, const struct args_link_add *args)
         return;
     if (jit_parse(serve, args + 1, args->bytes, &jit)) {
         serve_fail(serve, take_step(serve, add,
-                                    &(struct step){.link = link, .jit = &jit, .input = image,
+                                    &(struct step){.link = link,
+                                                   .jit = &jit,
+                                                   .input = image,
                                                    .type = (CUjitInputType)args->type}));
         jit_reply(serve, &link->jit, args->reply_room);
     }

@@ -129,8 +129,8 @@ void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocP
     if (!serve_require(serve, driver.cuMemAllocPitch_v2))
         return;
     // The driver chooses the pitch, so the true size shows only afterwards.
-    serve_fail(serve, driver.cuMemAllocPitch_v2(&address, &pitch, args->WidthInBytes,
-                                                args->Height, args->ElementSizeBytes));
+    serve_fail(serve, driver.cuMemAllocPitch_v2(&address, &pitch, args->WidthInBytes, args->Height,
+                                                args->ElementSizeBytes));
     if (serve_failed(serve))
         return;
     size = (uint64_t)pitch * args->Height;
@@ -171,9 +171,9 @@ static CUresult allocate_uncounted(CUmemoryPool pool, uint64_t size, CUstream st
                                    CUdeviceptr *address)
 {
     if (pool)
-        return driver.cuMemAllocFromPoolAsync ? driver.cuMemAllocFromPoolAsync(address, size, pool,
-                                                                               stream)
-                                              : CUDA_ERROR_NOT_SUPPORTED;
+        return driver.cuMemAllocFromPoolAsync
+                   ? driver.cuMemAllocFromPoolAsync(address, size, pool, stream)
+                   : CUDA_ERROR_NOT_SUPPORTED;
     return driver.cuMemAllocAsync ? driver.cuMemAllocAsync(address, size, stream)
                                   : CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -265,8 +265,7 @@ static bool translate_location(struct serve *serve, CUmemLocation *location)
 // The driver's own functions, which the generated handlers call by way of these: places name devices of
 // the session there.
 static CUresult (*set_access)(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
-static CUresult (*get_access)(CUmemAccess_flags *flags, CUmemoryPool pool,
-                              CUmemLocation *location);
+static CUresult (*get_access)(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location);
 
 static bool place_in_driver(CUmemLocation *location)
 {
@@ -360,13 +359,12 @@ void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDest
     serve_unbind(serve, HANDLE_POOL, args->pool);
 }
 
-void serve_cuMemPoolSetAttribute(struct serve *serve,
-                                 const struct args_cuMemPoolSetAttribute *args)
+void serve_cuMemPoolSetAttribute(struct serve *serve, const struct args_cuMemPoolSetAttribute *args)
 {
     CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
     cuuint64_t value = args->value; // as an int its low half, which comes first
 
     if (serve_require(serve, driver.cuMemPoolSetAttribute))
-        serve_fail(serve, driver.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)args->attr,
-                                                       &value));
+        serve_fail(serve,
+                   driver.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)args->attr, &value));
 }

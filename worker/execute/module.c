@@ -25,7 +25,8 @@ static void load_module(struct serve *serve, const struct args_module_load *args
 
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
-        serve_fail(serve, charge_variables(image->data, image->size, jit, serve->current, session_device_of(device)));
+        serve_fail(serve, charge_variables(image->data, image->size, jit, serve->current,
+                                           session_device_of(device)));
     if (!serve_failed(serve)) {
         serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit->count, jit->names,
                                                     jit->values));
@@ -70,7 +71,8 @@ void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload 
 static void charge_library(struct serve *serve, const struct image *image, const void *owner)
 {
     for (unsigned i = 0; i < session.device_count; i++)
-        serve_fail(serve, charge_variables(image->data, image->size, owner, NULL, session.ordinals[i]));
+        serve_fail(serve,
+                   charge_variables(image->data, image->size, owner, NULL, session.ordinals[i]));
 }
 
 static void load_library(struct serve *serve, const struct args_library_load *args,
@@ -162,8 +164,7 @@ static void reply_names(struct serve *serve, void **list, unsigned count, uint32
 
 static CUresult kernel_name(const char **name, void *kernel)
 {
-    return driver.cuKernelGetName ? driver.cuKernelGetName(name, kernel)
-                                  : CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuKernelGetName ? driver.cuKernelGetName(name, kernel) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult function_name(const char **name, void *function)

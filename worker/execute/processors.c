@@ -14,9 +14,10 @@ typedef CUresult (*give_back_slot)(const uint8_t *groups, const uint8_t *places)
 
 static void *const *find_table(void)
 {
-    static const CUuuid id = {{(char)0x17, (char)0x34, (char)0xdc, (char)0x26, (char)0x80, (char)0x0d,
-                               (char)0x47, (char)0x45, (char)0x87, (char)0x26, (char)0xc0, (char)0xf1,
-                               (char)0xe7, (char)0xdd, (char)0x8b, (char)0xca}};
+    static const CUuuid id = {{(char)0x17, (char)0x34, (char)0xdc, (char)0x26, (char)0x80,
+                               (char)0x0d, (char)0x47, (char)0x45, (char)0x87, (char)0x26,
+                               (char)0xc0, (char)0xf1, (char)0xe7, (char)0xdd, (char)0x8b,
+                               (char)0xca}};
     const void *table = NULL;
 
     if (!driver.cuGetExportTable || driver.cuGetExportTable(&table, &id) != CUDA_SUCCESS || !table)
@@ -37,8 +38,9 @@ static uint32_t pairs_of_current(struct serve *serve)
 
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
-        serve_fail(serve, driver.cuDeviceGetAttribute(
-                              &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+        serve_fail(serve,
+                   driver.cuDeviceGetAttribute(&processors,
+                                               CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
     return processors > 0 ? (uint32_t)processors / 2 : 0;
 }
 

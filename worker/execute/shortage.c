@@ -27,7 +27,8 @@ static struct figures read_figures(void)
     while (file && fgets(line, sizeof(line), file)) {
         if (sscanf(line, "VmData: %llu kB", &value) == 1)
             out.data = value << 10;
-        else if (sscanf(line, "VmLck: %llu kB", &value) == 1 || sscanf(line, "VmPin: %llu kB", &value) == 1)
+        else if (sscanf(line, "VmLck: %llu kB", &value) == 1 ||
+                 sscanf(line, "VmPin: %llu kB", &value) == 1)
             out.locked += value << 10;
         else if (sscanf(line, "Threads: %llu", &value) == 1)
             out.threads = value;
@@ -66,8 +67,8 @@ static void tell(const struct serve *serve, unsigned count)
     put(text, sizeof(text), "worker_memory", figures.data, limit_of(RLIMIT_DATA));
     put(text, sizeof(text), "locked", figures.locked, limit_of(RLIMIT_MEMLOCK));
     put(text, sizeof(text), "threads", figures.threads, limit_of(RLIMIT_NPROC));
-    log_warn("op=%s result=%s used of what there is:%s times=%u",
-             cuda_op_name(serve->request->op), driver_error_name(serve->result), text, count);
+    log_warn("op=%s result=%s used of what there is:%s times=%u", cuda_op_name(serve->request->op),
+             driver_error_name(serve->result), text, count);
 }
 
 void shortage_note(const struct serve *serve)

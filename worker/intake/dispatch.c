@@ -114,7 +114,8 @@ static void take_requests(struct serve *serve)
 }
 
 static void let_others_read(struct serve *serve);
-static const struct serve_reader reader = {.let_others_read = let_others_read, .may_linger = relief_linger};
+static const struct serve_reader reader = {.let_others_read = let_others_read,
+                                           .may_linger = relief_linger};
 
 static void *thread_main(void *opaque)
 {

@@ -76,8 +76,8 @@ void relief_executing(struct serve *serve)
     uint64_t taking = TAKING, token = ++executions << 2 | EXECUTING;
 
     // Whoever takes over sees the link as this thread left it.
-    bool set = atomic_compare_exchange_strong_explicit(&state, &taking, token,
-                                                       memory_order_release, memory_order_relaxed);
+    bool set = atomic_compare_exchange_strong_explicit(&state, &taking, token, memory_order_release,
+                                                       memory_order_relaxed);
     serve->token = set ? token : 0;
 }
 

@@ -74,9 +74,10 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
         reach_flag(stream, args->index, args->value))
         return;
     if (serve_require(serve, driver.cuStreamWriteValue32_v2))
-        serve_fail(serve, driver.cuStreamWriteValue32_v2(
-                              stream, pinned.flags_device + (size_t)args->index * 4, args->value,
-                              CU_STREAM_WRITE_VALUE_DEFAULT));
+        serve_fail(serve,
+                   driver.cuStreamWriteValue32_v2(stream,
+                                                  pinned.flags_device + (size_t)args->index * 4,
+                                                  args->value, CU_STREAM_WRITE_VALUE_DEFAULT));
     if (!serve_failed(serve) && session.reaches_memory)
         reach_signal(serve, args->index, args->value);
 }
@@ -135,24 +136,29 @@ static void resolve_side(struct serve *serve, const struct side *side, const CUD
             serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     case CU_MEMORYTYPE_DEVICE:
-    case CU_MEMORYTYPE_UNIFIED:
-        serve_device_range(serve, *side->device, bytes);
-        return;
-    case CU_MEMORYTYPE_ARRAY:
-        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
-        return;
+    case CU_MEMORYTYPE_UNIFIED: serve_device_range(serve, *side->device, bytes); return;
+    case CU_MEMORYTYPE_ARRAY: serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED); return;
     }
     serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
 }
 
 static void resolve(struct serve *serve, CUDA_MEMCPY3D *copy)
 {
-    struct side src = {.type = &copy->srcMemoryType, .x = copy->srcXInBytes, .y = copy->srcY,
-                       .z = copy->srcZ, .host = &copy->srcHost, .device = &copy->srcDevice,
-                       .pitch = &copy->srcPitch, .height = &copy->srcHeight};
-    struct side dst = {.type = &copy->dstMemoryType, .x = copy->dstXInBytes, .y = copy->dstY,
-                       .z = copy->dstZ, .host = (const void **)&copy->dstHost,
-                       .device = &copy->dstDevice, .pitch = &copy->dstPitch,
+    struct side src = {.type = &copy->srcMemoryType,
+                       .x = copy->srcXInBytes,
+                       .y = copy->srcY,
+                       .z = copy->srcZ,
+                       .host = &copy->srcHost,
+                       .device = &copy->srcDevice,
+                       .pitch = &copy->srcPitch,
+                       .height = &copy->srcHeight};
+    struct side dst = {.type = &copy->dstMemoryType,
+                       .x = copy->dstXInBytes,
+                       .y = copy->dstY,
+                       .z = copy->dstZ,
+                       .host = (const void **)&copy->dstHost,
+                       .device = &copy->dstDevice,
+                       .pitch = &copy->dstPitch,
                        .height = &copy->dstHeight};
 
     if (copy->srcLOD || copy->dstLOD)
@@ -193,19 +199,32 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
     CUDA_MEMCPY3D copy = args->copy;
 
     resolve(serve, &copy);
-    if (session.reaches_memory && (copy.srcMemoryType == CU_MEMORYTYPE_HOST ||
-                                   copy.dstMemoryType == CU_MEMORYTYPE_HOST))
+    if (session.reaches_memory &&
+        (copy.srcMemoryType == CU_MEMORYTYPE_HOST || copy.dstMemoryType == CU_MEMORYTYPE_HOST))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (!serve_require(serve, driver.cuMemcpy3DPeerAsync))
         return;
     CUDA_MEMCPY3D_PEER peer = {
-        .srcXInBytes = copy.srcXInBytes, .srcY = copy.srcY, .srcZ = copy.srcZ,
-        .srcMemoryType = copy.srcMemoryType, .srcHost = copy.srcHost,
-        .srcDevice = copy.srcDevice, .srcContext = src, .srcPitch = copy.srcPitch,
-        .srcHeight = copy.srcHeight, .dstXInBytes = copy.dstXInBytes, .dstY = copy.dstY,
-        .dstZ = copy.dstZ, .dstMemoryType = copy.dstMemoryType, .dstHost = copy.dstHost,
-        .dstDevice = copy.dstDevice, .dstContext = dst, .dstPitch = copy.dstPitch,
-        .dstHeight = copy.dstHeight, .WidthInBytes = copy.WidthInBytes, .Height = copy.Height,
+        .srcXInBytes = copy.srcXInBytes,
+        .srcY = copy.srcY,
+        .srcZ = copy.srcZ,
+        .srcMemoryType = copy.srcMemoryType,
+        .srcHost = copy.srcHost,
+        .srcDevice = copy.srcDevice,
+        .srcContext = src,
+        .srcPitch = copy.srcPitch,
+        .srcHeight = copy.srcHeight,
+        .dstXInBytes = copy.dstXInBytes,
+        .dstY = copy.dstY,
+        .dstZ = copy.dstZ,
+        .dstMemoryType = copy.dstMemoryType,
+        .dstHost = copy.dstHost,
+        .dstDevice = copy.dstDevice,
+        .dstContext = dst,
+        .dstPitch = copy.dstPitch,
+        .dstHeight = copy.dstHeight,
+        .WidthInBytes = copy.WidthInBytes,
+        .Height = copy.Height,
         .Depth = copy.Depth,
     };
     serve_fail(serve, driver.cuMemcpy3DPeerAsync(&peer, stream));
@@ -232,10 +251,14 @@ static CUresult spread_rows(const struct args_write_rows *args, const void *data
 {
     if (args->rows == 1 || args->pitch == args->width)
         return driver.cuMemcpyHtoDAsync_v2(args->dst, data, args->bytes, stream);
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = data,
-                          .srcPitch = args->width, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = args->dst, .dstPitch = args->pitch,
-                          .WidthInBytes = args->width, .Height = args->rows};
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = data,
+                          .srcPitch = args->width,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = args->dst,
+                          .dstPitch = args->pitch,
+                          .WidthInBytes = args->width,
+                          .Height = args->rows};
     if (!driver.cuMemcpy2DAsync_v2)
         return CUDA_ERROR_NOT_SUPPORTED;
     return driver.cuMemcpy2DAsync_v2(&copy, stream);
@@ -253,8 +276,7 @@ void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     struct block *block = NULL;
 
-    if (serve_failed(serve) ||
-        !rows_valid(serve, args->dst, args->pitch, args->width, args->rows))
+    if (serve_failed(serve) || !rows_valid(serve, args->dst, args->pitch, args->width, args->rows))
         return;
     if (args->bytes != args->width * args->rows) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -280,10 +302,14 @@ static CUresult copy_rows(const struct args_read_rows *args, void *data, CUstrea
 {
     if (args->rows == 1 || args->pitch == args->width)
         return driver.cuMemcpyDtoHAsync_v2(data, args->src, args->width * args->rows, stream);
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = args->src,
-                          .srcPitch = args->pitch, .dstMemoryType = CU_MEMORYTYPE_HOST,
-                          .dstHost = data, .dstPitch = args->width,
-                          .WidthInBytes = args->width, .Height = args->rows};
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = args->src,
+                          .srcPitch = args->pitch,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = data,
+                          .dstPitch = args->width,
+                          .WidthInBytes = args->width,
+                          .Height = args->rows};
     if (!driver.cuMemcpy2DAsync_v2)
         return CUDA_ERROR_NOT_SUPPORTED;
     return driver.cuMemcpy2DAsync_v2(&copy, stream);
@@ -293,8 +319,7 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
 
-    if (serve_failed(serve) ||
-        !rows_valid(serve, args->src, args->pitch, args->width, args->rows))
+    if (serve_failed(serve) || !rows_valid(serve, args->src, args->pitch, args->width, args->rows))
         return;
     if (args->reply_room < args->width * args->rows) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -303,7 +328,8 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
     enum staging_use use = session.reaches_memory ? STAGING_SMALL : STAGING_PULL;
 
     // Where memory is shared the staging blocks are the client's: the reply's buffer has to do.
-    struct block *block = link_memory(session.link) != LINK_MEMORY_SHARED ? staging_take(use, false) : NULL;
+    struct block *block = link_memory(session.link) != LINK_MEMORY_SHARED ? staging_take(use, false)
+                                                                          : NULL;
     if (!block)
         serve_let_others_read(serve);
     if (!block && link_memory(session.link) != LINK_MEMORY_SHARED)

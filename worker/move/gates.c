@@ -15,7 +15,7 @@ static struct gate {
     bool taken;
     uint32_t ticket; // the value that its last user waits for
     uint64_t number;
-} gates[GATES];      // under lock
+} gates[GATES]; // under lock
 static unsigned next_gate;
 static uint64_t last_number;
 

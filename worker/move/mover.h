@@ -15,8 +15,8 @@ enum { MOVER_CONTEXTS_MAX = 64, MOVER_STREAMS = 2 };
 // Streams in a context that carry the copies of all jobs of one direction. Copies are queued there only
 // when nothing is left to wait for, so none can hold up another.
 struct mover_streams {
-    CUcontext context;               // NULL: unused
-    CUstream list[MOVER_STREAMS];    // NULL: not made yet
+    CUcontext context;            // NULL: unused
+    CUstream list[MOVER_STREAMS]; // NULL: not made yet
 };
 
 struct mover {
@@ -24,16 +24,18 @@ struct mover {
     // Takes everything a step further; under the lock, which it may give up meanwhile. Whether anything
     // happened.
     bool (*advance)(void);
-    bool learns;            // how long its waits take is a guess at the next
+    bool learns; // how long its waits take is a guess at the next
     pthread_mutex_t lock;
-    pthread_cond_t added;   // there is more to do
-    pthread_cond_t ended;   // something is over
-    CUcontext current;      // of its thread
+    pthread_cond_t added;                             // there is more to do
+    pthread_cond_t ended;                             // something is over
+    CUcontext current;                                // of its thread
     struct mover_streams streams[MOVER_CONTEXTS_MAX]; // under the lock
 };
 #define MOVER(...) \
-    {.lock = PTHREAD_MUTEX_INITIALIZER, .added = PTHREAD_COND_INITIALIZER, \
-     .ended = PTHREAD_COND_INITIALIZER, __VA_ARGS__}
+    { \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .added = PTHREAD_COND_INITIALIZER, \
+        .ended = PTHREAD_COND_INITIALIZER, __VA_ARGS__ \
+    }
 
 // Starts the thread; -errno.
 int mover_start(struct mover *mover) __attribute__((warn_unused_result));

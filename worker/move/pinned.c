@@ -11,8 +11,9 @@ struct pinned pinned;
 
 static CUresult register_host(void *base, size_t size, CUdeviceptr *out)
 {
-    CUresult result = driver.cuMemHostRegister_v2(
-        base, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    CUresult result =
+        driver.cuMemHostRegister_v2(base, size,
+                                    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
 
     if (result == CUDA_SUCCESS)
         result = driver.cuMemHostGetDevicePointer_v2(out, base, 0);

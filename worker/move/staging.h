@@ -17,7 +17,7 @@ enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_SMALL, STAGING_USES };
 struct block {
     enum staging_use use;
     uint8_t *data;
-    CUevent event; // recorded behind the copy that uses the block
+    CUevent event;     // recorded behind the copy that uses the block
     CUcontext context; // of the event; NULL: none yet
     struct block *next;
 };

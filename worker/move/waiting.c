@@ -27,7 +27,8 @@ static bool ask_again(uint64_t start)
     return true;
 }
 
-CUresult serve_ask_a_while(struct serve *serve, CUresult (*query)(struct serve *serve, const void *args),
+CUresult serve_ask_a_while(struct serve *serve,
+                           CUresult (*query)(struct serve *serve, const void *args),
                            const void *args)
 {
     uint64_t start = clock_ns();
@@ -84,4 +85,3 @@ void serve_drained(void)
 {
     gates_drained();
 }
-

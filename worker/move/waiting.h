@@ -11,7 +11,8 @@ void serve_let_others_read(struct serve *serve);
 // Waits for all work of STREAM: for a moment while reading stops, then with others reading.
 CUresult serve_wait_stream(struct serve *serve, CUstream stream);
 // Asks QUERY with ARGS until it is done, somebody else sends something, or the spin time is over. The last answer.
-CUresult serve_ask_a_while(struct serve *serve, CUresult (*query)(struct serve *serve, const void *args),
+CUresult serve_ask_a_while(struct serve *serve,
+                           CUresult (*query)(struct serve *serve, const void *args),
                            const void *args);
 // Takes a wait of so long into the guess at how long the next one will be.
 void serve_note_wait(uint64_t ns);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Arithmetic over the 32 lanes of a warp: one function per operation and type, made from the lists
- * in alu_*.def. Every function computes all lanes; the caller keeps what inactive lanes had. Also
- * compiled by alu_v3.c with the vector instructions of newer CPUs.
- */
+// Arithmetic over the 32 lanes of a warp: one function per operation and type, made from the lists
+// in alu_*.def. Every function computes all lanes; the caller keeps what inactive lanes had. Also
+// compiled by alu_v3.c with the vector instructions of newer CPUs.
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,7 +13,7 @@
 #define ALU_TABLE alu_rows_base
 #endif
 
-/* What a lane of a type is in a register (slot), and in the expressions. */
+// What a lane of a type is in a register (slot), and in the expressions.
 #define IN_u8(p) const uint32_t *p##_ = p##v
 #define IN_s8(p) const uint32_t *p##_ = p##v
 #define IN_u16(p) const uint32_t *p##_ = p##v
@@ -30,10 +28,10 @@
 #define IN_bf16(p) const uint32_t *p##_ = p##v
 #define IN_prd(p) const uint32_t p##_ = *(const uint32_t *)p##v
 
-#define GET_u8(p) (uint8_t)p##_[i]
-#define GET_s8(p) (int8_t)p##_[i]
-#define GET_u16(p) (uint16_t)p##_[i]
-#define GET_s16(p) (int16_t)p##_[i]
+#define GET_u8(p) (uint8_t) p##_[i]
+#define GET_s8(p) (int8_t) p##_[i]
+#define GET_u16(p) (uint16_t) p##_[i]
+#define GET_s16(p) (int16_t) p##_[i]
 #define GET_u32(p) p##_[i]
 #define GET_s32(p) p##_[i]
 #define GET_u64(p) p##_[i]
@@ -106,7 +104,7 @@ static inline float flush(float x)
     return bits_float(u & 0x7f800000 ? u : u & 0x80000000);
 }
 
-/* What would be subnormal before it is rounded is flushed, even if rounding made it normal. */
+// What would be subnormal before it is rounded is flushed, even if rounding made it normal.
 static inline float flush_result(float r, float scaled)
 {
     return flush(__builtin_fabsf(scaled) < 0x1p-102f ? 0 * r : r);
@@ -124,7 +122,7 @@ static inline uint32_t flush_small(uint32_t h, bool bf16)
     return h & (bf16 ? 0x7f80 : 0x7c00) ? h : h & 0x8000;
 }
 
-/* A NaN yields the other operand; -0 is below +0. */
+// A NaN yields the other operand; -0 is below +0.
 static inline float min_float(float a, float b)
 {
     float m = a < b ? a : b;
@@ -166,10 +164,8 @@ static inline uint32_t quiet_small(uint32_t h, uint32_t infinity, uint32_t value
     return (h & 0x7fff) > infinity ? 0x7fff : value;
 }
 
-/*
- * a * b + c for 16-bit floats: the product is exact in double, and the sum is rounded to odd so
- * that rounding it once more gives what one rounding would have given.
- */
+// a * b + c for 16-bit floats: the product is exact in double, and the sum is rounded to odd so
+// that rounding it once more gives what one rounding would have given.
 static inline double fma_small(float a, float b, float c)
 {
     double p = (double)a * b, s = p + c, part = s - p, error = (p - (s - part)) + (c - part);
@@ -227,7 +223,7 @@ static inline uint32_t shift_amount(uint32_t position, uint32_t top)
     return position == UINT32_MAX ? position : top - position;
 }
 
-/* The offset-th set bit at or above base, or below it for a negative offset. */
+// The offset-th set bit at or above base, or below it for a negative offset.
 static inline uint32_t find_nth_set(uint32_t mask, uint32_t base, int32_t offset)
 {
     int32_t step = offset < 0 ? -1 : 1, left = offset < 0 ? offset : offset - 1;
@@ -243,7 +239,7 @@ static inline uint32_t find_nth_set(uint32_t mask, uint32_t base, int32_t offset
     return UINT32_MAX;
 }
 
-/* Positions and lengths count modulo 256 for fields of 32 bits, and in full for 64. */
+// Positions and lengths count modulo 256 for fields of 32 bits, and in full for 64.
 static inline uint32_t field_count(uint32_t n, uint32_t width)
 {
     return width == 32 ? n & 0xff : n;
@@ -259,7 +255,7 @@ static inline uint64_t field_u(uint64_t x, uint32_t pos, uint32_t len, uint32_t 
     return len >= 64 ? x : x & ((1ull << len) - 1);
 }
 
-/* x is sign-extended to 64 bits; bits beyond the top are copies of the sign. */
+// x is sign-extended to 64 bits; bits beyond the top are copies of the sign.
 static inline uint64_t field_s(uint64_t x, uint32_t pos, uint32_t len, uint32_t width)
 {
     pos = field_count(pos, width);
@@ -312,12 +308,12 @@ static inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 
 static inline uint32_t prmt_selector(uint32_t c, uint32_t mode)
 {
-    static const uint16_t f4e[4] = { 0x3210, 0x4321, 0x5432, 0x6543 };
-    static const uint16_t b4e[4] = { 0x5670, 0x6701, 0x7012, 0x0123 };
-    static const uint16_t rc8[4] = { 0x0000, 0x1111, 0x2222, 0x3333 };
-    static const uint16_t ecl[4] = { 0x3210, 0x3211, 0x3222, 0x3333 };
-    static const uint16_t ecr[4] = { 0x0000, 0x1110, 0x2210, 0x3210 };
-    static const uint16_t rc16[4] = { 0x1010, 0x3232, 0x1010, 0x3232 };
+    static const uint16_t f4e[4] = {0x3210, 0x4321, 0x5432, 0x6543};
+    static const uint16_t b4e[4] = {0x5670, 0x6701, 0x7012, 0x0123};
+    static const uint16_t rc8[4] = {0x0000, 0x1111, 0x2222, 0x3333};
+    static const uint16_t ecl[4] = {0x3210, 0x3211, 0x3222, 0x3333};
+    static const uint16_t ecr[4] = {0x0000, 0x1110, 0x2210, 0x3210};
+    static const uint16_t rc16[4] = {0x1010, 0x3232, 0x1010, 0x3232};
 
     switch (mode) {
     case PRMT_F4E: return f4e[c & 3];
@@ -380,7 +376,7 @@ static inline uint32_t halves(uint32_t a, uint32_t b, bool max, bool is_signed)
     return r;
 }
 
-/* One part of a word as a number. */
+// One part of a word as a number.
 static inline int32_t video_part(uint32_t x, uint32_t k, uint32_t width, bool is_signed)
 {
     uint32_t part = x >> k * width & ((1u << width) - 1);
@@ -431,15 +427,22 @@ static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
     { \
         SLOT_##D *d_ = dv; \
         IN_##A(a); \
-        LANE_LOOP { const C_##A a = GET_##A(a); d_[i] = PUT_##D(value); } \
+        LANE_LOOP \
+        { \
+            const C_##A a = GET_##A(a); \
+            d_[i] = PUT_##D(value); \
+        } \
     }
 #define OP2(name, key, D, A, B, value) \
     FUNCTION(name) \
     { \
         SLOT_##D *d_ = dv; \
-        IN_##A(a); IN_##B(b); \
-        LANE_LOOP { \
-            const C_##A a = GET_##A(a); const C_##B b = GET_##B(b); \
+        IN_##A(a); \
+        IN_##B(b); \
+        LANE_LOOP \
+        { \
+            const C_##A a = GET_##A(a); \
+            const C_##B b = GET_##B(b); \
             d_[i] = PUT_##D(value); \
         } \
     }
@@ -447,13 +450,18 @@ static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
     FUNCTION(name) \
     { \
         SLOT_##D *d_ = dv; \
-        IN_##A(a); IN_##B(b); IN_##C(c); \
-        LANE_LOOP { \
-            const C_##A a = GET_##A(a); const C_##B b = GET_##B(b); const C_##C c = GET_##C(c); \
+        IN_##A(a); \
+        IN_##B(b); \
+        IN_##C(c); \
+        LANE_LOOP \
+        { \
+            const C_##A a = GET_##A(a); \
+            const C_##B b = GET_##B(b); \
+            const C_##C c = GET_##C(c); \
             d_[i] = PUT_##D(value); \
         } \
     }
-/* Predicates as whole masks. */
+// Predicates as whole masks.
 #define OPP(name, key, value) \
     FUNCTION(name) \
     { \
@@ -465,9 +473,12 @@ static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
     FUNCTION(cmp_##name) \
     { \
         uint32_t mask = 0; \
-        IN_##T(a); IN_##T(b); \
-        LANE_LOOP { \
-            const C_##T a = GET_##T(a); const C_##T b = GET_##T(b); \
+        IN_##T(a); \
+        IN_##T(b); \
+        LANE_LOOP \
+        { \
+            const C_##T a = GET_##T(a); \
+            const C_##T b = GET_##T(b); \
             (void)b; \
             mask |= (value) ? 1u << i : 0; \
         } \
@@ -477,9 +488,13 @@ static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
     FUNCTION(cmp_##name) \
     { \
         uint32_t mask = 0; \
-        IN_##T(a); IN_##T(b); IN_prd(c); \
-        LANE_LOOP { \
-            const C_##T a = GET_##T(a); const C_##T b = GET_##T(b); \
+        IN_##T(a); \
+        IN_##T(b); \
+        IN_prd(c); \
+        LANE_LOOP \
+        { \
+            const C_##T a = GET_##T(a); \
+            const C_##T b = GET_##T(b); \
             const uint32_t c = GET_prd(c); \
             mask |= (value) ? 1u << i : 0; \
         } \
@@ -496,7 +511,8 @@ static inline uint32_t video(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
         const T *a = av; \
         const uint64_t offset = *(const uint64_t *)cv, first = a[0] + offset; \
         uint64_t low = UINT64_MAX, high = 0, any = 0, gaps = 0, spread = 0; \
-        LANE_LOOP { \
+        LANE_LOOP \
+        { \
             const uint64_t x = a[i] + offset; \
             s->address[i] = x; \
             low = x < low ? x : low; \
@@ -520,17 +536,17 @@ SCAN(scan_b32, uint32_t)
 #undef OPP
 #undef CMP
 #undef CMP3
-#define OP1(name, key, D, A, value) { key, name, { SIG_##D, SIG_##A, '0', '0' } },
-#define OP2(name, key, D, A, B, value) { key, name, { SIG_##D, SIG_##A, SIG_##B, '0' } },
-#define OP3(name, key, D, A, B, C, value) { key, name, { SIG_##D, SIG_##A, SIG_##B, SIG_##C } },
-#define OPP(name, key, value) { key, name, { 'p', 'p', 'p', '0' } },
-#define CMP(name, key, T, value) { key, cmp_##name, { 'p', SIG_##T, SIG_##T, '0' } },
-#define CMP3(name, key, T, value) { key, cmp_##name, { 'p', SIG_##T, SIG_##T, 'p' } },
+#define OP1(name, key, D, A, value) {key, name, {SIG_##D, SIG_##A, '0', '0'}},
+#define OP2(name, key, D, A, B, value) {key, name, {SIG_##D, SIG_##A, SIG_##B, '0'}},
+#define OP3(name, key, D, A, B, C, value) {key, name, {SIG_##D, SIG_##A, SIG_##B, SIG_##C}},
+#define OPP(name, key, value) {key, name, {'p', 'p', 'p', '0'}},
+#define CMP(name, key, T, value) {key, cmp_##name, {'p', SIG_##T, SIG_##T, '0'}},
+#define CMP3(name, key, T, value) {key, cmp_##name, {'p', SIG_##T, SIG_##T, 'p'}},
 
 const struct alu_row ALU_TABLE[] = {
 #include "sim/ptx/alu/alu_integer.def"
 #include "sim/ptx/alu/alu_float.def"
-    { "scan.b64", scan_b64, "0d00" },
-    { "scan.b32", scan_b32, "0w00" },
-    { NULL, NULL, "" },
+    {"scan.b64", scan_b64, "0d00"},
+    {"scan.b32", scan_b32, "0w00"},
+    {NULL, NULL, ""},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Finds arithmetic operations by name, in the table that suits this machine's CPU. */
+// Finds arithmetic operations by name, in the table that suits this machine's CPU.
 #include <pthread.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The slow side of floating point: results in roundings other than to nearest, and conversions
- * that saturate, flush, or round in some special way. Compiled with -frounding-math.
- */
+// The slow side of floating point: results in roundings other than to nearest, and conversions
+// that saturate, flush, or round in some special way. Compiled with -frounding-math.
 #include <fenv.h>
 #include <math.h>
 
@@ -11,23 +9,23 @@
 
 static const int fe_modes[] = {
     [ROUND_RN] = FE_TONEAREST, [ROUND_RZ] = FE_TOWARDZERO, [ROUND_RM] = FE_DOWNWARD,
-    [ROUND_RP] = FE_UPWARD, [ROUND_RNA] = FE_TONEAREST,
+    [ROUND_RP] = FE_UPWARD,    [ROUND_RNA] = FE_TONEAREST,
 };
 
 #define ROUNDED_FUNCTION(name, T, FMA, SQRT) \
-static T name(uint32_t op, T a, T b, T c) \
-{ \
-    switch (op) { \
-    case ROUNDED_ADD: return a + b; \
-    case ROUNDED_SUB: return a - b; \
-    case ROUNDED_MUL: return a * b; \
-    case ROUNDED_FMA: return FMA(a, b, c); \
-    case ROUNDED_DIV: return a / b; \
-    case ROUNDED_RCP: return 1 / a; \
-    case ROUNDED_SQRT: return SQRT(a); \
-    } \
-    return 0; \
-}
+    static T name(uint32_t op, T a, T b, T c) \
+    { \
+        switch (op) { \
+        case ROUNDED_ADD: return a + b; \
+        case ROUNDED_SUB: return a - b; \
+        case ROUNDED_MUL: return a * b; \
+        case ROUNDED_FMA: return FMA(a, b, c); \
+        case ROUNDED_DIV: return a / b; \
+        case ROUNDED_RCP: return 1 / a; \
+        case ROUNDED_SQRT: return SQRT(a); \
+        } \
+        return 0; \
+    }
 ROUNDED_FUNCTION(rounded_float, float, fmaf, sqrtf)
 ROUNDED_FUNCTION(rounded_double, double, fma, sqrt)
 
@@ -56,10 +54,10 @@ static void round_f64(void *dv, const void *av, const void *bv, const void *cv, 
     fesetround(FE_TONEAREST);
 }
 
-/* A value on its way from one type to another: exact as an integer or as a double. */
+// A value on its way from one type to another: exact as an integer or as a double.
 struct value {
     bool is_float;
-    bool is_negative;  /* of an integer */
+    bool is_negative; // of an integer
     uint64_t magnitude;
     double real;
 };
@@ -69,7 +67,7 @@ static struct value load_value(const void *slots, int lane, enum type t)
     uint64_t bits = type_size(t) > 4 ? ((const uint64_t *)slots)[lane]
                                      : ((const uint32_t *)slots)[lane];
     unsigned width = 8 * type_size(t);
-    struct value v = { .is_float = type_kind(t) == 'f' };
+    struct value v = {.is_float = type_kind(t) == 'f'};
 
     if (t == TY_F16)
         v.real = half_float((uint16_t)bits);
@@ -102,8 +100,8 @@ static double round_integral(double x, enum rounding mode)
     return x;
 }
 
-/* Floats saturate when they become integers; a NaN becomes 0, or the top bit when 64 bits are
- * on either side. */
+// Floats saturate when they become integers; a NaN becomes 0, or the top bit when 64 bits are
+// on either side.
 static uint64_t real_integer(double x, enum type from, enum type to, enum rounding mode)
 {
     unsigned width = 8 * type_size(to);
@@ -116,7 +114,7 @@ static uint64_t real_integer(double x, enum type from, enum type to, enum roundi
     if (x >= limit)
         return is_signed ? (1ull << (width - 1)) - 1 : ~0ull >> (64 - width);
     if (is_signed)
-        return x < -limit ? (uint64_t)-(1ll << (width - 2)) * 2 : (uint64_t)(int64_t)x;
+        return x < -limit ? (uint64_t) - (1ll << (width - 2)) * 2 : (uint64_t)(int64_t)x;
     return x <= 0 ? 0 : (uint64_t)x;
 }
 
@@ -139,7 +137,7 @@ static uint64_t integer_integer(struct value v, enum type to, bool saturate)
 
 static float to_float(struct value v)
 {
-    volatile float f; /* rounded here, in the mode that is set */
+    volatile float f; // rounded here, in the mode that is set
 
     if (v.is_float)
         f = (float)v.real;
@@ -187,9 +185,8 @@ static uint64_t to_real(struct value v, enum type from, enum type to, enum round
         return f == f || from == TY_F64 || from == TY_BF16 ? float_bits(f) : 0x7fffffff;
     }
     if (to == TY_F16 && from == TY_F64 && v.real != v.real)
-        return (double_bits(v.real) >> 48 & 0x8000) | 0x7e00 |
-               (double_bits(v.real) >> 42 & 0x1ff);
-    /* 64-bit integers need not fit a double, but are far above what the small types hold. */
+        return (double_bits(v.real) >> 48 & 0x8000) | 0x7e00 | (double_bits(v.real) >> 42 & 0x1ff);
+    // 64-bit integers need not fit a double, but are far above what the small types hold.
     return small_encode(to_double(v), to == TY_F16 ? 10 : 7, mode);
 }
 
@@ -224,11 +221,11 @@ static void convert(void *dv, const void *av, const void *bv, const void *cv, ui
 }
 
 const struct alu_row alu_rows_slow[] = {
-    { "round.f32", round_f32, "wwww" },
-    { "round.f64", round_f64, "dddd" },
-    { "convert.ww", convert, "ww00" },
-    { "convert.wd", convert, "wd00" },
-    { "convert.dw", convert, "dw00" },
-    { "convert.dd", convert, "dd00" },
-    { NULL, NULL, "" },
+    {"round.f32", round_f32, "wwww"},
+    {"round.f64", round_f64, "dddd"},
+    {"convert.ww", convert, "ww00"},
+    {"convert.wd", convert, "wd00"},
+    {"convert.dw", convert, "dw00"},
+    {"convert.dd", convert, "dd00"},
+    {NULL, NULL, ""},
 };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of comparisons: setp and set, of all types, with boolean operators. */
+// Lowering of comparisons: setp and set, of all types, with boolean operators.
 #include "sim/ptx/lower/lower.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The comparison named by a modifier, as the key's word for the type. */
+// The comparison named by a modifier, as the key's word for the type.
 static const char *comparison(struct compiler *c, enum type t)
 {
-    static const char *const names[] = { "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi",
-                                         "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
-                                         "nan" };
-    static const char *const unsigned_names[] = { "lt", "le", "gt", "ge" };
+    static const char *const names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
+                                        "lo",  "ls",  "hi",  "hs",  "equ", "neu",
+                                        "ltu", "leu", "gtu", "geu", "num", "nan"};
+    static const char *const unsigned_names[] = {"lt", "le", "gt", "ge"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (!mod(c, names[i]))
@@ -37,12 +37,15 @@ static uint32_t flush_input(struct compiler *c, uint32_t ref, enum type t)
 {
     uint32_t d = new_temp(c, t);
 
-    emit_alu(c, t == TY_F32 ? "ftz.f32" : t == TY_F16 ? "ftz.f16" : "ftz.bf16", d, ref, REF_NONE,
-             REF_NONE, 0);
+    emit_alu(c,
+             t == TY_F32   ? "ftz.f32"
+             : t == TY_F16 ? "ftz.f16"
+                           : "ftz.bf16",
+             d, ref, REF_NONE, REF_NONE, 0);
     return d;
 }
 
-/* The predicate of a cmp b. */
+// The predicate of a cmp b.
 static uint32_t compare(struct compiler *c, const char *cmp, bool ftz, enum type t, uint32_t a,
                         uint32_t b)
 {
@@ -63,11 +66,13 @@ static uint32_t compare(struct compiler *c, const char *cmp, bool ftz, enum type
 
 static const char *boolean(struct compiler *c)
 {
-    return mod(c, "and") ? "and.pred" : mod(c, "or") ? "or.pred" : mod(c, "xor") ? "xor.pred"
-                                                                                  : NULL;
+    return mod(c, "and")   ? "and.pred"
+           : mod(c, "or")  ? "or.pred"
+           : mod(c, "xor") ? "xor.pred"
+                           : NULL;
 }
 
-/* p = t op c, q = !t op c */
+// p = t op c, q = !t op c
 static void finish_setp(struct compiler *c, uint32_t t, const char *op, uint32_t with,
                         struct operand *p, struct operand *q)
 {
@@ -97,7 +102,7 @@ static void setp_pair(struct compiler *c, const char *cmp, const char *op, bool 
         malformed(c, "two destinations expected");
     low = compare(c, cmp, ftz, half, half_of(c, a, false), half_of(c, b, false));
     high = compare(c, cmp, ftz, half, half_of(c, a, true), half_of(c, b, true));
-    /* A copy, as the first destination may be the predicate combined with. */
+    // A copy, as the first destination may be the predicate combined with.
     if (op) {
         uint32_t copy = new_temp(c, TY_PRED);
 
@@ -131,8 +136,10 @@ static void lower_setp(struct compiler *c)
         emit_alu(c, "mov.pred", with, use_pred(c, opd(c, 3)), REF_NONE, REF_NONE, 0);
     } else if (to->kind == OPD_REG && to->type == TY_PRED && !(ftz && type_size(t) <= 4)) {
         char key[32];
-        enum type k = type_kind(t) != 'b' ? t : type_size(t) == 2 ? TY_U16
-                    : type_size(t) == 4 ? TY_U32 : TY_U64;
+        enum type k = type_kind(t) != 'b' ? t
+                      : type_size(t) == 2 ? TY_U16
+                      : type_size(t) == 4 ? TY_U32
+                                          : TY_U64;
 
         snprintf(key, sizeof(key), "setp.%s.%s", cmp, type_table[k].name);
         emit_alu(c, key, define(c, to, TY_PRED), a, b, REF_NONE, 0);
@@ -153,8 +160,7 @@ static void set_pair(struct compiler *c, const char *cmp, bool ftz, enum type to
         uint32_t p = compare(c, cmp, ftz, half, half_of(c, a, i), half_of(c, b, i));
 
         halves[i] = new_temp(c, TY_B32);
-        emit_alu(c, "selp.b32", halves[i], const_ref(c, one, false), const_ref(c, 0, false), p,
-                 0);
+        emit_alu(c, "selp.b32", halves[i], const_ref(c, one, false), const_ref(c, 0, false), p, 0);
     }
     emit_alu(c, "pack.b32.b16", define(c, opd(c, 0), TY_B32), halves[0], halves[1], REF_NONE, 0);
 }
@@ -192,6 +198,7 @@ static void lower_set(struct compiler *c)
 }
 
 const struct lowering lower_compare[] = {
-    { "setp", lower_setp }, { "set", lower_set },
-    { NULL, NULL },
+    {"setp", lower_setp},
+    {"set", lower_set},
+    {NULL, NULL},
 };

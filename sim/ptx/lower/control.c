@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of branches, calls, barriers, and what lanes of a warp tell each other. */
+// Lowering of branches, calls, barriers, and what lanes of a warp tell each other.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
@@ -44,12 +44,12 @@ static void add_callee(struct compiler *c, struct ptx_function *callee)
     for (uint32_t i = 0; i < f->callee_count; i++)
         if (f->callees[i] == callee)
             return;
-    f->callees = compile_grow(c, f->callees, f->callee_count, &c->callee_capacity,
-                              sizeof(*f->callees));
+    f->callees =
+        compile_grow(c, f->callees, f->callee_count, &c->callee_capacity, sizeof(*f->callees));
     f->callees[f->callee_count++] = callee;
 }
 
-/* Parameters that are registers or constants go through frame memory like the others. */
+// Parameters that are registers or constants go through frame memory like the others.
 static uint32_t spill(struct compiler *c, struct operand *o, enum type t, uint32_t *size)
 {
     uint32_t offset, value;
@@ -140,7 +140,7 @@ static void check_sizes(struct compiler *c, const char *what, uint32_t count, co
 
 void lower_call(struct compiler *c)
 {
-    struct call_parts p = { 0 };
+    struct call_parts p = {0};
     struct ptx_function *callee = NULL;
     struct call_op *call = compile_alloc(c, sizeof(*call));
     const struct formal *params, *returns;
@@ -232,7 +232,7 @@ static void lower_end(struct compiler *c)
         emit(c, OP_RET);
 }
 
-/* bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p */
+// bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p
 static void lower_bar(struct compiler *c)
 {
     uint32_t kind = BAR_SYNC, a, b = REF_NONE, p = REF_NONE;
@@ -255,10 +255,12 @@ static void lower_bar(struct compiler *c)
         kind = BAR_ARRIVE;
         want_operands(c, 2, 2);
     } else if (mod(c, "red")) {
-        kind = mod(c, "popc") ? BAR_RED_POPC : mod(c, "and") ? BAR_RED_AND
-             : mod(c, "or") ? BAR_RED_OR : UINT32_MAX;
-        if (kind == UINT32_MAX || (kind == BAR_RED_POPC ? mod_type(c) != TY_U32
-                                                        : mod_type(c) != TY_PRED))
+        kind = mod(c, "popc")  ? BAR_RED_POPC
+               : mod(c, "and") ? BAR_RED_AND
+               : mod(c, "or")  ? BAR_RED_OR
+                               : UINT32_MAX;
+        if (kind == UINT32_MAX ||
+            (kind == BAR_RED_POPC ? mod_type(c) != TY_U32 : mod_type(c) != TY_PRED))
             refuse(c, "");
         want_operands(c, 3, 4);
         first = 1;
@@ -285,13 +287,13 @@ static void lower_bar(struct compiler *c)
 
 static void lower_fence(struct compiler *c)
 {
-    static const char *const words[] = { "sc", "acq_rel", "acquire", "release", "cta", "cluster",
-                                         "gpu", "gl", "sys" };
+    static const char *const words[] = {"sc",      "acq_rel", "acquire", "release", "cta",
+                                        "cluster", "gpu",     "gl",      "sys"};
 
     if (mod(c, "proxy")) {
-        /* alias and async proxies: one memory here */
-        static const char *const proxies[] = { "alias", "async", "async::generic",
-                                               "async.global", "global", "shared::cta" };
+        // alias and async proxies: one memory here
+        static const char *const proxies[] = {"alias",        "async",  "async::generic",
+                                              "async.global", "global", "shared::cta"};
 
         for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
             mod(c, proxies[i]);
@@ -328,7 +330,7 @@ static void lower_nothing(struct compiler *c)
 
 static void lower_shfl(struct compiler *c)
 {
-    static const char *const modes[] = { "up", "down", "bfly", "idx" };
+    static const char *const modes[] = {"up", "down", "bfly", "idx"};
     bool sync = mod(c, "sync");
     struct operand *to = opd(c, 0), *value = to;
     uint32_t mode, a, b, e, mask = REF_NONE;
@@ -362,7 +364,7 @@ static void lower_shfl(struct compiler *c)
 
 static void lower_vote(struct compiler *c)
 {
-    static const char *const modes[] = { "all", "any", "uni", "ballot" };
+    static const char *const modes[] = {"all", "any", "uni", "ballot"};
     bool sync = mod(c, "sync");
     uint32_t mode, a, mask = REF_NONE;
     enum type t;
@@ -418,7 +420,7 @@ static void lower_match(struct compiler *c)
 
 static void lower_redux(struct compiler *c)
 {
-    static const char *const ops[] = { "add", "min", "max", "and", "or", "xor" };
+    static const char *const ops[] = {"add", "min", "max", "and", "or", "xor"};
     uint32_t op, a, mask;
     enum type t;
     struct insn *in;
@@ -475,12 +477,26 @@ static void lower_activemask(struct compiler *c)
 }
 
 const struct lowering lower_control[] = {
-    { "bra", lower_bra }, { "brx", lower_brx }, { "call", lower_bra }, { "ret", lower_end },
-    { "exit", lower_end }, { "trap", lower_end }, { "brkpt", lower_end },
-    { "bar", lower_bar }, { "barrier", lower_bar }, { "membar", lower_fence },
-    { "fence", lower_fence }, { "nanosleep", lower_nanosleep }, { "pmevent", lower_nothing },
-    { "griddepcontrol", lower_nothing }, { "setmaxnreg", lower_nothing },
-    { "shfl", lower_shfl }, { "vote", lower_vote }, { "match", lower_match },
-    { "redux", lower_redux }, { "elect", lower_elect }, { "activemask", lower_activemask },
-    { NULL, NULL },
+    {"bra", lower_bra},
+    {"brx", lower_brx},
+    {"call", lower_bra},
+    {"ret", lower_end},
+    {"exit", lower_end},
+    {"trap", lower_end},
+    {"brkpt", lower_end},
+    {"bar", lower_bar},
+    {"barrier", lower_bar},
+    {"membar", lower_fence},
+    {"fence", lower_fence},
+    {"nanosleep", lower_nanosleep},
+    {"pmevent", lower_nothing},
+    {"griddepcontrol", lower_nothing},
+    {"setmaxnreg", lower_nothing},
+    {"shfl", lower_shfl},
+    {"vote", lower_vote},
+    {"match", lower_match},
+    {"redux", lower_redux},
+    {"elect", lower_elect},
+    {"activemask", lower_activemask},
+    {NULL, NULL},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of floating-point instructions and conversions. */
+// Lowering of floating-point instructions and conversions.
 #include "sim/ptx/lower/lower.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static enum rounding rounding(struct compiler *c)
 {
-    static const char *const names[] = { "rn", "rz", "rm", "rp" };
+    static const char *const names[] = {"rn", "rz", "rm", "rp"};
 
     for (unsigned i = 0; i < 4; i++)
         if (mod(c, names[i]))
@@ -18,15 +18,15 @@ static enum rounding rounding(struct compiler *c)
     return ROUND_RN;
 }
 
-/* The scalar type of a pair of 16-bit floats, or TY_NONE. */
+// The scalar type of a pair of 16-bit floats, or TY_NONE.
 static enum type pair_half(enum type t)
 {
     return t == TY_F16X2 ? TY_F16 : t == TY_BF16X2 ? TY_BF16 : TY_NONE;
 }
 
 struct float_op {
-    const char *name;     /* of the row */
-    int rounded;          /* ROUNDED_... or -1 */
+    const char *name; // of the row
+    int rounded;      // ROUNDED_... or -1
     unsigned sources;
     enum rounding mode;
     bool ftz, sat, relu, nan;
@@ -48,7 +48,7 @@ static bool has_ftz_row(const char *name)
            !strcmp(name, "fma");
 }
 
-/* One operation on registers of a scalar type, into d. */
+// One operation on registers of a scalar type, into d.
 static void float_scalar(struct compiler *c, const struct float_op *op, enum type t, uint32_t d,
                          uint32_t s[3])
 {
@@ -68,7 +68,9 @@ static void float_scalar(struct compiler *c, const struct float_op *op, enum typ
                  ROUNDED(op->rounded, op->mode));
     } else {
         snprintf(key, sizeof(key), "%s%s%s.%s", op->name,
-                 ftz_row ? ".ftz" : op->relu && !strcmp(op->name, "fma") ? ".relu" : "",
+                 ftz_row                                ? ".ftz"
+                 : op->relu && !strcmp(op->name, "fma") ? ".relu"
+                                                        : "",
                  op->nan ? ".NaN" : "", type_table[t].name);
         emit_alu(c, key, to, s[0], op->sources > 1 ? s[1] : REF_NONE,
                  op->sources > 2 ? s[2] : REF_NONE, 0);
@@ -92,7 +94,7 @@ static void float_scalar(struct compiler *c, const struct float_op *op, enum typ
     }
 }
 
-/* Pairs are taken apart, computed one half after the other, and put together. */
+// Pairs are taken apart, computed one half after the other, and put together.
 static void float_pair(struct compiler *c, const struct float_op *op, enum type half, uint32_t d,
                        uint32_t s[3])
 {
@@ -103,8 +105,7 @@ static void float_pair(struct compiler *c, const struct float_op *op, enum type 
 
         for (unsigned i = 0; i < op->sources; i++) {
             parts[i] = new_temp(c, TY_B32);
-            emit_alu(c, k ? "high.b16.b32" : "low.b16.b32", parts[i], s[i], REF_NONE, REF_NONE,
-                     0);
+            emit_alu(c, k ? "high.b16.b32" : "low.b16.b32", parts[i], s[i], REF_NONE, REF_NONE, 0);
         }
         result[k] = new_temp(c, half);
         float_scalar(c, op, half, result[k], parts);
@@ -129,7 +130,7 @@ static void float_modifiers(struct compiler *c, struct float_op *op, enum type t
 
 static void float_op(struct compiler *c, struct float_op *op, enum type t)
 {
-    uint32_t s[3] = { REF_NONE, REF_NONE, REF_NONE }, d;
+    uint32_t s[3] = {REF_NONE, REF_NONE, REF_NONE}, d;
 
     float_modifiers(c, op, t);
     want_operands(c, op->sources + 1, op->sources + 1);
@@ -142,26 +143,26 @@ static void float_op(struct compiler *c, struct float_op *op, enum type t)
         float_scalar(c, op, t, d, s);
 }
 
-
 void lower_float_add(struct compiler *c, enum type t)
 {
     bool subtract = c->statement->opcode[0] == 's';
-    struct float_op op = { .name = subtract ? "sub" : "add", .sources = 2,
-                           .rounded = subtract ? ROUNDED_SUB : ROUNDED_ADD };
+    struct float_op op = {.name = subtract ? "sub" : "add",
+                          .sources = 2,
+                          .rounded = subtract ? ROUNDED_SUB : ROUNDED_ADD};
 
     float_op(c, &op, t);
 }
 
 void lower_float_mul(struct compiler *c, enum type t)
 {
-    struct float_op op = { .name = "mul", .sources = 2, .rounded = ROUNDED_MUL };
+    struct float_op op = {.name = "mul", .sources = 2, .rounded = ROUNDED_MUL};
 
     float_op(c, &op, t);
 }
 
 void lower_float_fma(struct compiler *c, enum type t)
 {
-    struct float_op op = { .name = "fma", .sources = 3, .rounded = ROUNDED_FMA };
+    struct float_op op = {.name = "fma", .sources = 3, .rounded = ROUNDED_FMA};
 
     float_op(c, &op, t);
 }
@@ -175,11 +176,11 @@ static void lower_fma(struct compiler *c)
     lower_float_fma(c, t);
 }
 
-/* div, min, max, abs, neg of floats. */
+// div, min, max, abs, neg of floats.
 void lower_float_plain(struct compiler *c, enum type t)
 {
     const char *name = c->statement->opcode;
-    struct float_op op = { .name = name, .rounded = -1, .sources = 2 };
+    struct float_op op = {.name = name, .rounded = -1, .sources = 2};
 
     if (!strcmp(name, "div")) {
         op.rounded = ROUNDED_DIV;
@@ -199,12 +200,12 @@ void lower_float_plain(struct compiler *c, enum type t)
     float_op(c, &op, t);
 }
 
-/* rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh */
+// rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh
 static void lower_function(struct compiler *c)
 {
     const char *name = c->statement->opcode;
     enum type t = mod_type(c);
-    struct float_op op = { .name = name, .rounded = -1, .sources = 1 };
+    struct float_op op = {.name = name, .rounded = -1, .sources = 1};
     bool approx = mod(c, "approx");
 
     if (!strcmp(name, "rcp"))
@@ -233,8 +234,8 @@ static void lower_function(struct compiler *c)
 
 static void lower_testp(struct compiler *c)
 {
-    static const char *const tests[] = { "finite", "infinite", "number", "notanumber", "normal",
-                                         "subnormal" };
+    static const char *const tests[] = {"finite",     "infinite", "number",
+                                        "notanumber", "normal",   "subnormal"};
     enum type t = mod_type(c);
     char key[32];
 
@@ -277,7 +278,7 @@ static void emit_conversion(struct compiler *c, const struct conversion *v, uint
     emit_alu(c, key, d, a, REF_NONE, REF_NONE, CONVERT(v->to, v->from, v->mode, v->flags));
 }
 
-/* The row that does a plain conversion quickly, or NULL. */
+// The row that does a plain conversion quickly, or NULL.
 static const char *quick_conversion(const struct conversion *v, char *key, size_t size)
 {
     bool to_float = type_kind(v->to) == 'f', from_float = type_kind(v->from) == 'f';
@@ -297,7 +298,7 @@ static const char *quick_conversion(const struct conversion *v, char *key, size_
 
 static void conversion_mode(struct compiler *c, struct conversion *v)
 {
-    static const char *const integral[] = { "rni", "rzi", "rmi", "rpi" };
+    static const char *const integral[] = {"rni", "rzi", "rmi", "rpi"};
 
     v->mode = ROUND_RN;
     for (unsigned i = 0; i < 4; i++) {
@@ -310,7 +311,7 @@ static void conversion_mode(struct compiler *c, struct conversion *v)
     v->mode = rounding(c);
 }
 
-/* cvt.rn.f16x2.f32 d, a, b: a goes to the high half. */
+// cvt.rn.f16x2.f32 d, a, b: a goes to the high half.
 static void convert_pair(struct compiler *c, struct conversion *v)
 {
     uint32_t a, b, high, low;
@@ -330,7 +331,7 @@ static void convert_pair(struct compiler *c, struct conversion *v)
 
 static void lower_cvt(struct compiler *c)
 {
-    struct conversion v = { 0 };
+    struct conversion v = {0};
     uint32_t a, d;
     char key[40];
 
@@ -354,7 +355,7 @@ static void lower_cvt(struct compiler *c)
     if (v.to == v.from && !v.flags) {
         emit_alu(c, type_class(v.to) == CLASS_DOUBLE ? "mov.b64" : "mov.b32", d, a, REF_NONE,
                  REF_NONE, 0);
-        if (type_size(v.to) == 1) /* the upper bits of the register are extended as well */
+        if (type_size(v.to) == 1) // the upper bits of the register are extended as well
             emit_alu(c, v.to == TY_U8 ? "cvt.u8.u8" : "cvt.s8.s8", d, d, REF_NONE, REF_NONE, 0);
     } else if (quick_conversion(&v, key, sizeof(key))) {
         emit_alu(c, key, d, a, REF_NONE, REF_NONE, 0);
@@ -365,10 +366,17 @@ static void lower_cvt(struct compiler *c)
 }
 
 const struct lowering lower_float[] = {
-    { "fma", lower_fma },
-    { "rcp", lower_function }, { "sqrt", lower_function }, { "rsqrt", lower_function },
-    { "sin", lower_function }, { "cos", lower_function }, { "lg2", lower_function },
-    { "ex2", lower_function }, { "tanh", lower_function },
-    { "testp", lower_testp }, { "copysign", lower_copysign }, { "cvt", lower_cvt },
-    { NULL, NULL },
+    {"fma", lower_fma},
+    {"rcp", lower_function},
+    {"sqrt", lower_function},
+    {"rsqrt", lower_function},
+    {"sin", lower_function},
+    {"cos", lower_function},
+    {"lg2", lower_function},
+    {"ex2", lower_function},
+    {"tanh", lower_function},
+    {"testp", lower_testp},
+    {"copysign", lower_copysign},
+    {"cvt", lower_cvt},
+    {NULL, NULL},
 };

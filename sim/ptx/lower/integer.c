@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of integer, logical and bit-field instructions, and of selections. */
+// Lowering of integer, logical and bit-field instructions, and of selections.
 #include "sim/ptx/lower/lower.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "sim/ptx/alu/alu.h"
 
-/* "op.b32" for a type of 32 bits, whatever its kind. */
+// "op.b32" for a type of 32 bits, whatever its kind.
 static const char *bits_key(char *key, size_t size, const char *op, enum type t)
 {
     snprintf(key, size, "%s.b%u", op, type_size(t) * 8);
@@ -49,10 +49,8 @@ static uint32_t carry_flag(struct compiler *c)
     return c->carry;
 }
 
-/*
- * d = a op b with the carry of the condition code taken and, if wanted, the new one kept. After a
- * subtraction the flag is set when nothing was borrowed: code that nvcc emits reads it by addc.
- */
+// d = a op b with the carry of the condition code taken and, if wanted, the new one kept. After a
+// subtraction the flag is set when nothing was borrowed: code that nvcc emits reads it by addc.
 static void add_with_carry(struct compiler *c, bool subtract, bool carry_in, bool carry_out,
                            enum type t, uint32_t a, uint32_t b, struct operand *to)
 {
@@ -72,8 +70,8 @@ static void add_with_carry(struct compiler *c, bool subtract, bool carry_in, boo
     if (carry_out) {
         uint32_t out = new_temp(c, TY_PRED);
 
-        snprintf(key, sizeof(key), "%s%s.b%u", subtract ? "borrow" : "carry",
-                 carry_in ? "c" : "", type_size(t) * 8);
+        snprintf(key, sizeof(key), "%s%s.b%u", subtract ? "borrow" : "carry", carry_in ? "c" : "",
+                 type_size(t) * 8);
         emit_alu(c, key, out, a, b, in, 0);
         emit_alu(c, subtract ? "not.pred" : "mov.pred", flag, out, REF_NONE, REF_NONE, 0);
     }
@@ -104,15 +102,15 @@ static void lower_add(struct compiler *c)
         want_operands(c, 3, 3);
         if (type_size(t) < 4)
             refuse(c, "type");
-        add_with_carry(c, op[0] == 's', carry_in, cc, t, use(c, opd(c, 1), t),
-                       use(c, opd(c, 2), t), opd(c, 0));
+        add_with_carry(c, op[0] == 's', carry_in, cc, t, use(c, opd(c, 1), t), use(c, opd(c, 2), t),
+                       opd(c, 0));
         return;
     }
     sat = mod(c, "sat");
     if (sat && t != TY_S32)
         refuse(c, "saturation of this type");
-    alu(c, sat ? (op[0] == 'a' ? "add.sat.s32" : "sub.sat.s32")
-               : bits_key(key, sizeof(key), op, t), t, t, t, TY_NONE, 0);
+    alu(c, sat ? (op[0] == 'a' ? "add.sat.s32" : "sub.sat.s32") : bits_key(key, sizeof(key), op, t),
+        t, t, t, TY_NONE, 0);
 }
 
 static enum type wide_type(struct compiler *c, enum type t)
@@ -126,7 +124,6 @@ static enum type wide_type(struct compiler *c, enum type t)
     }
     refuse(c, ".wide of this type");
 }
-
 
 static void lower_mul(struct compiler *c)
 {
@@ -147,7 +144,7 @@ static void lower_mul(struct compiler *c)
     }
 }
 
-/* mad.cc and madc: the product first, then an addition with carries. */
+// mad.cc and madc: the product first, then an addition with carries.
 static void mad_carry(struct compiler *c, bool high, bool carry_in, bool carry_out, enum type t)
 {
     uint32_t product = new_temp(c, t), a, b, e;
@@ -227,7 +224,7 @@ static void lower_mul24(struct compiler *c)
     emit_alu(c, mod(c, "sat") ? "add.sat.s32" : "add.b32", d, product, e, REF_NONE, 0);
 }
 
-/* div, rem, min, max, sad, abs, neg: op.type; the float ones are in lower_float.c. */
+// div, rem, min, max, sad, abs, neg: op.type; the float ones are in lower_float.c.
 
 static void lower_typed(struct compiler *c)
 {
@@ -343,7 +340,7 @@ static void lower_bfe(struct compiler *c)
     alu(c, type_key(key, sizeof(key), "bfe", t), t, t, TY_U32, TY_U32, 0);
 }
 
-/* bfi f, a, b, pos, len: a shifted to pos replaces len bits of b. */
+// bfi f, a, b, pos, len: a shifted to pos replaces len bits of b.
 static void lower_bfi(struct compiler *c)
 {
     enum type t = mod_type(c);
@@ -405,8 +402,8 @@ static void lower_prmt(struct compiler *c)
         const char *name;
         uint32_t mode;
     } modes[] = {
-        { "f4e", PRMT_F4E }, { "b4e", PRMT_B4E }, { "rc8", PRMT_RC8 }, { "ecl", PRMT_ECL },
-        { "ecr", PRMT_ECR }, { "rc16", PRMT_RC16 },
+        {"f4e", PRMT_F4E}, {"b4e", PRMT_B4E}, {"rc8", PRMT_RC8},
+        {"ecl", PRMT_ECL}, {"ecr", PRMT_ECR}, {"rc16", PRMT_RC16},
     };
     uint32_t mode = PRMT_INDEX;
 
@@ -438,15 +435,15 @@ static void lower_dot(struct compiler *c)
     alu(c, op, TY_U32, TY_U32, TY_U32, TY_U32, flags);
 }
 
-/* vadd2, vabsdiff4 and the like; without selections of parts. */
+// vadd2, vabsdiff4 and the like; without selections of parts.
 static void lower_video(struct compiler *c)
 {
     static const struct {
         const char *name;
         uint32_t op;
     } ops[] = {
-        { "vadd", VIDEO_ADD }, { "vsub", VIDEO_SUB }, { "vavrg", VIDEO_AVERAGE },
-        { "vabsdiff", VIDEO_ABSDIFF }, { "vmin", VIDEO_MIN }, { "vmax", VIDEO_MAX },
+        {"vadd", VIDEO_ADD},         {"vsub", VIDEO_SUB}, {"vavrg", VIDEO_AVERAGE},
+        {"vabsdiff", VIDEO_ABSDIFF}, {"vmin", VIDEO_MIN}, {"vmax", VIDEO_MAX},
     };
     const char *name = c->statement->opcode;
     size_t len = strlen(name) - 1;
@@ -516,23 +513,22 @@ static void lower_slct(struct compiler *c)
 }
 
 const struct lowering lower_integer[] = {
-    { "add", lower_add }, { "addc", lower_add }, { "sub", lower_add }, { "subc", lower_add },
-    { "mul", lower_mul }, { "mad", lower_mad }, { "madc", lower_mad },
-    { "mul24", lower_mul24 }, { "mad24", lower_mul24 },
-    { "div", lower_typed }, { "rem", lower_typed }, { "min", lower_typed },
-    { "max", lower_typed }, { "sad", lower_typed }, { "abs", lower_typed },
-    { "neg", lower_typed },
-    { "and", lower_logic }, { "or", lower_logic }, { "xor", lower_logic },
-    { "not", lower_logic }, { "cnot", lower_logic },
-    { "shl", lower_shift }, { "shr", lower_shift }, { "shf", lower_shf },
-    { "popc", lower_count }, { "clz", lower_count }, { "brev", lower_count },
-    { "bfind", lower_count }, { "fns", lower_fns }, { "bfe", lower_bfe }, { "bfi", lower_bfi },
-    { "lop3", lower_lop3 }, { "prmt", lower_prmt }, { "dp4a", lower_dot }, { "dp2a", lower_dot },
-    { "vadd2", lower_video }, { "vsub2", lower_video }, { "vavrg2", lower_video },
-    { "vabsdiff2", lower_video }, { "vmin2", lower_video }, { "vmax2", lower_video },
-    { "vadd4", lower_video }, { "vsub4", lower_video }, { "vavrg4", lower_video },
-    { "vabsdiff4", lower_video }, { "vmin4", lower_video }, { "vmax4", lower_video },
-    { "szext", lower_szext }, { "bmsk", lower_szext },
-    { "selp", lower_selp }, { "slct", lower_slct },
-    { NULL, NULL },
+    {"add", lower_add},     {"addc", lower_add},     {"sub", lower_add},
+    {"subc", lower_add},    {"mul", lower_mul},      {"mad", lower_mad},
+    {"madc", lower_mad},    {"mul24", lower_mul24},  {"mad24", lower_mul24},
+    {"div", lower_typed},   {"rem", lower_typed},    {"min", lower_typed},
+    {"max", lower_typed},   {"sad", lower_typed},    {"abs", lower_typed},
+    {"neg", lower_typed},   {"and", lower_logic},    {"or", lower_logic},
+    {"xor", lower_logic},   {"not", lower_logic},    {"cnot", lower_logic},
+    {"shl", lower_shift},   {"shr", lower_shift},    {"shf", lower_shf},
+    {"popc", lower_count},  {"clz", lower_count},    {"brev", lower_count},
+    {"bfind", lower_count}, {"fns", lower_fns},      {"bfe", lower_bfe},
+    {"bfi", lower_bfi},     {"lop3", lower_lop3},    {"prmt", lower_prmt},
+    {"dp4a", lower_dot},    {"dp2a", lower_dot},     {"vadd2", lower_video},
+    {"vsub2", lower_video}, {"vavrg2", lower_video}, {"vabsdiff2", lower_video},
+    {"vmin2", lower_video}, {"vmax2", lower_video},  {"vadd4", lower_video},
+    {"vsub4", lower_video}, {"vavrg4", lower_video}, {"vabsdiff4", lower_video},
+    {"vmin4", lower_video}, {"vmax4", lower_video},  {"szext", lower_szext},
+    {"bmsk", lower_szext},  {"selp", lower_selp},    {"slct", lower_slct},
+    {NULL, NULL},
 };

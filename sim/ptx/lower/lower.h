@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * From statements to instructions: a table of functions by opcode, and what these are made of. Each
- * reads its operands with the parser, checks them, and appends instructions to the function.
- */
+// From statements to instructions: a table of functions by opcode, and what these are made of. Each
+// reads its operands with the parser, checks them, and appends instructions to the function.
 #ifndef RGPU_SIM_PTX_LOWER_H
 #define RGPU_SIM_PTX_LOWER_H
 
 #include "sim/ptx/parse/parse.h"
 
-/* statement.c: what the lowering functions are made of */
+// statement.c: what the lowering functions are made of
 bool mod(struct compiler *c, const char *name);
-enum type mod_type(struct compiler *c);              /* the next type modifier */
+enum type mod_type(struct compiler *c); // the next type modifier
 enum type mod_type_optional(struct compiler *c);
 extern const struct lowering_steps lowering_steps;
 struct insn *emit(struct compiler *c, enum opcode op);
 struct insn *emit_alu(struct compiler *c, const char *key, uint32_t d, uint32_t a, uint32_t b,
                       uint32_t e, uint32_t imm);
-uint32_t new_temp(struct compiler *c, enum type t); /* a reference to a new register */
+uint32_t new_temp(struct compiler *c, enum type t); // a reference to a new register
 uint32_t const_ref(struct compiler *c, uint64_t value, bool wide);
 uint32_t const_reloc(struct compiler *c, bool wide, struct variable *variable,
                      struct ptx_function *function, int64_t addend);
 struct operand *opd(struct compiler *c, unsigned index);
 void want_operands(struct compiler *c, unsigned least, unsigned most);
-uint32_t use(struct compiler *c, struct operand *o, enum type t);   /* as a source of type t */
+uint32_t use(struct compiler *c, struct operand *o, enum type t); // as a source of type t
 uint32_t use_pred(struct compiler *c, struct operand *o);
-uint32_t use_wide(struct compiler *c, struct operand *o);           /* a 64-bit address */
+uint32_t use_wide(struct compiler *c, struct operand *o); // a 64-bit address
 uint32_t define(struct compiler *c, struct operand *o, enum type t);
 void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t ref);
 __attribute__((noreturn)) void refuse(struct compiler *c, const char *why);
 __attribute__((noreturn)) void malformed(struct compiler *c, const char *why);
 
-/* the families */
+// the families
 struct lowering {
     const char *name;
     void (*lower)(struct compiler *c);
@@ -43,12 +41,12 @@ void lower_cp_async_bulk(struct compiler *c);
 void lower_float_add(struct compiler *c, enum type t);
 void lower_float_mul(struct compiler *c, enum type t);
 void lower_float_fma(struct compiler *c, enum type t);
-void lower_float_plain(struct compiler *c, enum type t); /* div, min, max, abs, neg */
+void lower_float_plain(struct compiler *c, enum type t); // div, min, max, abs, neg
 struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct operand *address,
                                  enum space space, unsigned size);
 enum space mod_space(struct compiler *c);
 
-/* regalloc.c */
+// regalloc.c
 void allocate_registers(struct compiler *c, struct ptx_function *f);
 typedef void ref_visitor(void *opaque, uint32_t *ref, bool definition);
 void insn_visit(struct insn *in, ref_visitor *visit, void *opaque);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of mbarrier objects, and of the copies that complete on them. */
+// Lowering of mbarrier objects, and of the copies that complete on them.
 #include "sim/ptx/lower/lower.h"
 
 #include <string.h>
 
-/* Scopes and orders: within a block all of them are the same here. */
+// Scopes and orders: within a block all of them are the same here.
 static void skip_order(struct compiler *c)
 {
-    static const char *const words[] = { "release", "acquire", "relaxed", "cta", "cluster", "b64" };
+    static const char *const words[] = {"release", "acquire", "relaxed", "cta", "cluster", "b64"};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         mod(c, words[i]);
@@ -19,7 +19,7 @@ static enum space mbarrier_space(struct compiler *c)
                                                                                   : SP_GENERIC;
 }
 
-/* Emits the operation on the object that `address` names. */
+// Emits the operation on the object that `address` names.
 static struct insn *emit_mbarrier(struct compiler *c, enum mbarrier_op op, enum space space,
                                   struct operand *address, uint32_t b)
 {
@@ -42,7 +42,7 @@ static void lower_arrive(struct compiler *c, bool drop, bool expect)
 
     skip_order(c);
     if (n && opd(c, 0)->kind == OPD_ADDRESS)
-        first = 0; /* without a result */
+        first = 0; // without a result
     want_operands(c, first + 1, first + 2);
     if (n == first + 2)
         count = use(c, opd(c, first + 1), TY_U32);
@@ -50,9 +50,11 @@ static void lower_arrive(struct compiler *c, bool drop, bool expect)
         malformed(c, "operand missing");
     else
         count = const_ref(c, 1, false);
-    in = emit_mbarrier(c, expect ? MBARRIER_ARRIVE_EXPECT
-                          : drop ? MBARRIER_ARRIVE_DROP : MBARRIER_ARRIVE, space,
-                       opd(c, first), count);
+    in = emit_mbarrier(c,
+                       expect ? MBARRIER_ARRIVE_EXPECT
+                       : drop ? MBARRIER_ARRIVE_DROP
+                              : MBARRIER_ARRIVE,
+                       space, opd(c, first), count);
     to = opd(c, 0);
     in->dst_class = CLASS_DOUBLE;
     in->d = REF(REF_REG, new_reg(c, CLASS_DOUBLE));
@@ -68,7 +70,7 @@ static void lower_wait(struct compiler *c)
     struct insn *in;
 
     skip_order(c);
-    want_operands(c, 3, 4); /* the fourth limits how long a wait may take */
+    want_operands(c, 3, 4); // the fourth limits how long a wait may take
     state = parity ? use(c, opd(c, 2), TY_U32) : use(c, opd(c, 2), TY_B64);
     in = emit_mbarrier(c, parity ? MBARRIER_WAIT_PARITY : MBARRIER_WAIT, space, opd(c, 1), state);
     in->dst_class = CLASS_PRED;
@@ -95,8 +97,10 @@ static void lower_mbarrier(struct compiler *c)
         skip_order(c);
         want_operands(c, 2, 2);
         value = use(c, opd(c, 1), TY_U32);
-        emit_mbarrier(c, which == 'i' ? MBARRIER_INIT : which == 'e' ? MBARRIER_EXPECT
-                                                                     : MBARRIER_COMPLETE,
+        emit_mbarrier(c,
+                      which == 'i'   ? MBARRIER_INIT
+                      : which == 'e' ? MBARRIER_EXPECT
+                                     : MBARRIER_COMPLETE,
                       space, opd(c, 0), value);
     } else if (mod(c, "inval")) {
         space = mbarrier_space(c);
@@ -107,8 +111,7 @@ static void lower_mbarrier(struct compiler *c)
         skip_order(c);
         want_operands(c, 2, 2);
         value = use(c, opd(c, 1), TY_B64);
-        emit_alu(c, "mbarrier.pending", define(c, opd(c, 0), TY_U32), value, REF_NONE, REF_NONE,
-                 0);
+        emit_alu(c, "mbarrier.pending", define(c, opd(c, 0), TY_U32), value, REF_NONE, REF_NONE, 0);
     } else {
         refuse(c, "");
     }
@@ -123,15 +126,15 @@ void lower_cp_async_mbarrier(struct compiler *c)
         refuse(c, "");
     skip_order(c);
     want_operands(c, 1, 1);
-    /* Copies are done when they are issued. Without .noinc the arrival brings its own count, which
-     * leaves things as they were. */
+    // Copies are done when they are issued. Without .noinc the arrival brings its own count, which
+    // leaves things as they were.
     if (counted)
         emit_mbarrier(c, MBARRIER_ARRIVE, space, opd(c, 0), const_ref(c, 1, false));
     else
         emit(c, OP_NOP);
 }
 
-/* cp.async.bulk: whole ranges, with the bytes told to an mbarrier on the way in. */
+// cp.async.bulk: whole ranges, with the bytes told to an mbarrier on the way in.
 void lower_cp_async_bulk(struct compiler *c)
 {
     struct memory_op *from, *to;
@@ -146,7 +149,7 @@ void lower_cp_async_bulk(struct compiler *c)
     }
     in_shared = mod(c, "shared::cluster");
     if (!in_shared && mod(c, "shared::cta")) {
-        /* the first state space is the destination's */
+        // the first state space is the destination's
         if (c->statement->mods[2].len == strlen("shared::cta"))
             in_shared = true;
         else
@@ -176,6 +179,6 @@ void lower_cp_async_bulk(struct compiler *c)
 }
 
 const struct lowering lower_mbarriers[] = {
-    { "mbarrier", lower_mbarrier },
-    { NULL, NULL },
+    {"mbarrier", lower_mbarrier},
+    {NULL, NULL},
 };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of loads, stores, atomics, address conversions and asynchronous copies. */
+// Lowering of loads, stores, atomics, address conversions and asynchronous copies.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Cache and ordering hints that change nothing here. */
+// Cache and ordering hints that change nothing here.
 static void skip_hints(struct compiler *c)
 {
     struct statement *s = c->statement;
-    static const char *const hints[] = { "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc", "weak",
-                                         "cta", "cluster", "gpu", "sys", "unified" };
+    static const char *const hints[] = {"ca", "cg",   "cs",  "cv",      "lu",  "wb",  "wt",
+                                        "nc", "weak", "cta", "cluster", "gpu", "sys", "unified"};
 
     for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
         mod(c, hints[i]);
@@ -44,12 +44,12 @@ static const char *statement_text(struct compiler *c)
     size_t used = (size_t)snprintf(text, sizeof(text), "%s", s->opcode);
 
     for (unsigned i = 0; i < s->mod_count && used < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, ".%.*s",
-                                 (int)s->mods[i].len, s->mods[i].text);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, ".%.*s", (int)s->mods[i].len,
+                                 s->mods[i].text);
     return compile_string(c, text, strlen(text));
 }
 
-/* In functions .param is frame memory; in entries, the parameter buffer. */
+// In functions .param is frame memory; in entries, the parameter buffer.
 static void settle_param(struct compiler *c, struct memory_op *m, struct operand *base)
 {
     bool frame = base && base->kind == OPD_SYMBOL ? !base->symbol->entry_param
@@ -82,7 +82,7 @@ struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct ope
     m->text = statement_text(c);
     m->scan64 = alu_find("scan.b64")->fn;
     m->scan32 = alu_find("scan.b32")->fn;
-    /* An unnamed space with a named variable is that variable's. */
+    // An unnamed space with a named variable is that variable's.
     if (space == SP_GENERIC && base && base->kind == OPD_SYMBOL)
         m->space = (uint8_t)symbol_space(base->symbol);
     else if (base && base->kind == OPD_SYMBOL && symbol_space(base->symbol) != space)
@@ -94,14 +94,14 @@ struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct ope
         m->frame_relative = true;
         m->offset += (int64_t)(s->kind == SYM_PARAM ? s->offset : s->variable->address);
     } else if (base && base->kind == OPD_SYMBOL) {
-        struct operand plain = { .kind = OPD_SYMBOL, .symbol = base->symbol };
+        struct operand plain = {.kind = OPD_SYMBOL, .symbol = base->symbol};
 
         a = use(c, &plain, TY_U64);
     } else if (base) {
         m->address32 = type_class(base->type) == CLASS_WORD;
         a = use(c, base, m->address32 ? TY_U32 : TY_U64);
     }
-    /* Using the base may have emitted more, which has to come first. */
+    // Using the base may have emitted more, which has to come first.
     if (c->code_count - 1 != at) {
         struct insn self = c->code[at];
 
@@ -129,8 +129,8 @@ static struct operand *element(struct compiler *c, struct operand *o, unsigned n
 
 static bool mod_ordered(struct compiler *c)
 {
-    bool is_volatile = mod(c, "volatile"), relaxed = mod(c, "relaxed"),
-         acquire = mod(c, "acquire"), release = mod(c, "release"), mmio = mod(c, "mmio");
+    bool is_volatile = mod(c, "volatile"), relaxed = mod(c, "relaxed"), acquire = mod(c, "acquire"),
+         release = mod(c, "release"), mmio = mod(c, "mmio");
 
     return is_volatile || relaxed || acquire || release || mmio;
 }
@@ -158,7 +158,7 @@ static void lower_ld(struct compiler *c)
     for (unsigned i = 0; i < n; i++) {
         struct operand *e = element(c, to, n, i);
 
-        /* A register wider than the type is extended by the load itself. */
+        // A register wider than the type is extended by the load itself.
         wide_load = e->kind == OPD_REG && type_class(e->type) == CLASS_DOUBLE;
         m->regs[i] = define(c, e, wide_load ? TY_B64 : t);
         m->classes[i] = (uint8_t)(wide_load ? CLASS_DOUBLE : type_class(t));
@@ -198,9 +198,9 @@ static void lower_st(struct compiler *c)
 static enum atom_op mod_atom(struct compiler *c)
 {
     static const char *const names[] = {
-        [ATOM_ADD] = "add", [ATOM_MIN] = "min", [ATOM_MAX] = "max", [ATOM_INC] = "inc",
+        [ATOM_ADD] = "add", [ATOM_MIN] = "min",   [ATOM_MAX] = "max", [ATOM_INC] = "inc",
         [ATOM_DEC] = "dec", [ATOM_EXCH] = "exch", [ATOM_CAS] = "cas", [ATOM_AND] = "and",
-        [ATOM_OR] = "or", [ATOM_XOR] = "xor",
+        [ATOM_OR] = "or",   [ATOM_XOR] = "xor",
     };
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -277,8 +277,7 @@ static uint32_t space_base(struct compiler *c, enum space space)
                                   : REF(REF_WARP, WARP_LOCAL_BASE);
     case SP_GLOBAL:
     case SP_CONST:
-    case SP_GENERIC:
-        break;
+    case SP_GENERIC: break;
     }
     return REF_NONE;
 }
@@ -338,10 +337,8 @@ static void lower_prefetch(struct compiler *c)
     emit(c, OP_NOP);
 }
 
-/*
- * cp.async copies at once; its group and wait forms then have nothing to do. What a program may
- * not read before the wait, it finds there early.
- */
+// cp.async copies at once; its group and wait forms then have nothing to do. What a program may
+// not read before the wait, it finds there early.
 static void lower_cp(struct compiler *c)
 {
     struct memory_op *from, *to;
@@ -374,8 +371,8 @@ static void lower_cp(struct compiler *c)
         refuse(c, "");
     skip_hints(c);
     want_operands(c, 3, 4);
-    if (opd(c, 2)->kind != OPD_INT || (opd(c, 2)->integer != 4 && opd(c, 2)->integer != 8 &&
-                                      opd(c, 2)->integer != 16))
+    if (opd(c, 2)->kind != OPD_INT ||
+        (opd(c, 2)->integer != 4 && opd(c, 2)->integer != 8 && opd(c, 2)->integer != 16))
         malformed(c, "size is not 4, 8 or 16");
     size = (uint32_t)opd(c, 2)->integer;
     if (n == 4)
@@ -395,8 +392,15 @@ static void lower_cp(struct compiler *c)
 }
 
 const struct lowering lower_memory[] = {
-    { "ld", lower_ld }, { "ldu", lower_ld }, { "st", lower_st }, { "atom", lower_atom },
-    { "red", lower_atom }, { "cvta", lower_cvta }, { "isspacep", lower_isspacep },
-    { "prefetch", lower_prefetch }, { "prefetchu", lower_prefetch }, { "cp", lower_cp },
-    { NULL, NULL },
+    {"ld", lower_ld},
+    {"ldu", lower_ld},
+    {"st", lower_st},
+    {"atom", lower_atom},
+    {"red", lower_atom},
+    {"cvta", lower_cvta},
+    {"isspacep", lower_isspacep},
+    {"prefetch", lower_prefetch},
+    {"prefetchu", lower_prefetch},
+    {"cp", lower_cp},
+    {NULL, NULL},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Lowering of mov: copies, addresses, and the packing and unpacking of vectors. */
+// Lowering of mov: copies, addresses, and the packing and unpacking of vectors.
 #include "sim/ptx/lower/lower.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static uint32_t take(struct compiler *c, const char *key, uint32_t from, uint32_
     return d;
 }
 
-/* {a, b, ...} = value: all parts are taken before any is written. */
+// {a, b, ...} = value: all parts are taken before any is written.
 static void unpack(struct compiler *c, struct operand *to, enum type t, uint32_t value)
 {
     unsigned n = to->count, part = n ? type_size(t) / n : 0;
@@ -45,8 +45,7 @@ static void unpack(struct compiler *c, struct operand *to, enum type t, uint32_t
     }
 }
 
-static uint32_t pack2(struct compiler *c, const char *key, enum type t, uint32_t low,
-                      uint32_t high)
+static uint32_t pack2(struct compiler *c, const char *key, enum type t, uint32_t low, uint32_t high)
 {
     uint32_t d = new_temp(c, t);
 
@@ -71,7 +70,7 @@ static uint32_t pack(struct compiler *c, struct operand *from, enum type t)
         return pack2(c, "pack.b64.b32", TY_B64,
                      pack2(c, "pack.b32.b16", TY_B32, parts[0], parts[1]),
                      pack2(c, "pack.b32.b16", TY_B32, parts[2], parts[3]));
-    /* bytes: masked, shifted and joined */
+    // bytes: masked, shifted and joined
     uint32_t word = const_ref(c, 0, false);
     for (unsigned i = 0; i < n; i++) {
         uint32_t byte = take(c, "cvt.u8.u8", parts[i], 0), moved = new_temp(c, TY_B32),
@@ -97,7 +96,7 @@ static void lower_mov(struct compiler *c)
         a = pack(c, from, t);
     else if (from->kind == OPD_REG && from->special && type_class(from->type) == CLASS_WORD &&
              type_class(t) == CLASS_DOUBLE)
-        a = use_wide(c, from); /* mov.u64 of a 32-bit special register */
+        a = use_wide(c, from); // mov.u64 of a 32-bit special register
     else
         a = use(c, from, t);
     if (to->kind == OPD_VECTOR) {
@@ -105,12 +104,15 @@ static void lower_mov(struct compiler *c)
         return;
     }
     d = define(c, to, t);
-    emit_alu(c, t == TY_PRED ? "mov.pred" : type_class(t) == CLASS_DOUBLE ? "mov.b64" : "mov.b32",
+    emit_alu(c,
+             t == TY_PRED                    ? "mov.pred"
+             : type_class(t) == CLASS_DOUBLE ? "mov.b64"
+                                             : "mov.b32",
              d, a, REF_NONE, REF_NONE, 0);
     define_done(c, to, t, d);
 }
 
 const struct lowering lower_move[] = {
-    { "mov", lower_mov },
-    { NULL, NULL },
+    {"mov", lower_mov},
+    {NULL, NULL},
 };

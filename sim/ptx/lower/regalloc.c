@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Gives virtual registers places in the frame. Liveness is computed over basic blocks as a single
- * thread sees them: lanes never touch each other's values, so what holds for one thread holds for
- * the warp. Registers whose live ranges do not meet share a place, which keeps a warp's registers
- * small enough for the first-level cache.
- */
+// Gives virtual registers places in the frame. Liveness is computed over basic blocks as a single
+// thread sees them: lanes never touch each other's values, so what holds for one thread holds for
+// the warp. Registers whose live ranges do not meet share a place, which keeps a warp's registers
+// small enough for the first-level cache.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Above this many bits of liveness every register gets a place of its own. */
+// Above this many bits of liveness every register gets a place of its own.
 #define MAX_LIVENESS_BITS (1ull << 30)
 
 void insn_visit(struct insn *in, ref_visitor *visit, void *opaque)
@@ -36,8 +34,8 @@ void insn_visit(struct insn *in, ref_visitor *visit, void *opaque)
 }
 
 struct block {
-    uint32_t start, end;       /* instructions */
-    uint32_t next[2];          /* blocks, or UINT32_MAX */
+    uint32_t start, end; // instructions
+    uint32_t next[2];    // blocks, or UINT32_MAX
     struct branch_table *table;
 };
 
@@ -50,14 +48,14 @@ struct allocator {
     struct compiler *c;
     struct block *blocks;
     uint32_t block_count;
-    uint32_t *block_of;        /* of an instruction that starts one */
-    size_t words;              /* of one set of registers */
+    uint32_t *block_of; // of an instruction that starts one
+    size_t words;       // of one set of registers
     uint64_t *in, *out, *use, *def;
-    struct range *ranges;      /* by register; first > last: never seen */
+    struct range *ranges; // by register; first > last: never seen
     uint32_t *places;
-    uint32_t at;               /* the instruction that is being visited */
-    uint32_t current;          /* its block */
-    bool flat;                 /* no sharing of places */
+    uint32_t at;      // the instruction that is being visited
+    uint32_t current; // its block
+    bool flat;        // no sharing of places
 };
 
 static uint64_t *set_of(struct allocator *a, uint64_t *sets, uint32_t block)
@@ -140,7 +138,7 @@ static void note_block(void *opaque, uint32_t *ref, bool definition)
     use = set_of(a, a->use, a->current);
     def = set_of(a, a->def, a->current);
     if (definition) {
-        /* Under a predicate the old value may live on. */
+        // Under a predicate the old value may live on.
         if (a->c->code[a->at].pred == NO_PRED)
             def[r / 64] |= 1ull << r % 64;
         else if (!set_has(def, r))
@@ -201,8 +199,8 @@ static void extend(struct allocator *a, uint32_t reg, uint32_t at)
     r->reg = reg;
 }
 
-/* Position 2i+1 is where instruction i reads and writes: a destination never shares a place with
- * a source of the same instruction, unless it is the same register. */
+// Position 2i+1 is where instruction i reads and writes: a destination never shares a place with
+// a source of the same instruction, unless it is the same register.
 static void note_range(void *opaque, uint32_t *ref, bool definition)
 {
     struct allocator *a = opaque;
@@ -216,7 +214,7 @@ static void find_ranges(struct allocator *a)
     struct compiler *c = a->c;
 
     for (uint32_t i = 0; i < c->reg_count; i++)
-        a->ranges[i] = (struct range){ UINT32_MAX, 0, i };
+        a->ranges[i] = (struct range){UINT32_MAX, 0, i};
     for (uint32_t b = 0; b < a->block_count; b++) {
         struct block *block = &a->blocks[b];
 
@@ -226,8 +224,7 @@ static void find_ranges(struct allocator *a)
             for (uint64_t set = set_of(a, a->in, b)[w]; set; set &= set - 1)
                 extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set), 2 * block->start);
             for (uint64_t set = set_of(a, a->out, b)[w]; set; set &= set - 1)
-                extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set),
-                       2 * block->end + 1);
+                extend(a, (uint32_t)(64 * w) + (uint32_t)__builtin_ctzll(set), 2 * block->end + 1);
         }
     }
 }
@@ -241,15 +238,14 @@ static int by_start(const void *x, const void *y)
     return a->reg < b->reg ? -1 : a->reg > b->reg;
 }
 
-/* Places of one class that are free again after a position; a heap would be overkill for the
- * handful that is ever in use at once. */
+// Places of one class that are free again after a position; a heap would be overkill for the
+// handful that is ever in use at once.
 struct pool {
     uint32_t *busy_until;
     uint32_t count, capacity;
 };
 
-static uint32_t take_place(struct compiler *c, struct pool *pool, const struct range *r,
-                           bool flat)
+static uint32_t take_place(struct compiler *c, struct pool *pool, const struct range *r, bool flat)
 {
     for (uint32_t i = 0; !flat && i < pool->count; i++) {
         if (pool->busy_until[i] < r->first) {
@@ -257,8 +253,8 @@ static uint32_t take_place(struct compiler *c, struct pool *pool, const struct r
             return i;
         }
     }
-    pool->busy_until = compile_grow(c, pool->busy_until, pool->count, &pool->capacity,
-                                    sizeof(*pool->busy_until));
+    pool->busy_until =
+        compile_grow(c, pool->busy_until, pool->count, &pool->capacity, sizeof(*pool->busy_until));
     pool->busy_until[pool->count] = r->last;
     return pool->count++;
 }
@@ -273,9 +269,9 @@ static void rewrite(void *opaque, uint32_t *ref, bool definition)
 
 static void assign(struct allocator *a, struct ptx_function *f)
 {
-    static const uint32_t sizes[] = { LANES * 4, LANES * 8, 4 };
+    static const uint32_t sizes[] = {LANES * 4, LANES * 8, 4};
     struct compiler *c = a->c;
-    struct pool pools[3] = { 0 };
+    struct pool pools[3] = {0};
     struct range *sorted = compile_scratch(c, (c->reg_count + 1) * sizeof(*sorted));
     uint32_t n = 0, starts[3];
 
@@ -284,8 +280,8 @@ static void assign(struct allocator *a, struct ptx_function *f)
             sorted[n++] = a->ranges[i];
     qsort(sorted, n, sizeof(*sorted), by_start);
     for (uint32_t i = 0; i < n; i++)
-        a->places[sorted[i].reg] = take_place(c, &pools[c->classes[sorted[i].reg]], &sorted[i],
-                                             a->flat);
+        a->places[sorted[i].reg] =
+            take_place(c, &pools[c->classes[sorted[i].reg]], &sorted[i], a->flat);
     starts[CLASS_DOUBLE] = 0;
     starts[CLASS_WORD] = pools[CLASS_DOUBLE].count * sizes[CLASS_DOUBLE];
     starts[CLASS_PRED] = starts[CLASS_WORD] + pools[CLASS_WORD].count * sizes[CLASS_WORD];
@@ -308,7 +304,7 @@ static void keep_formals(struct allocator *a, struct formal *formals, uint32_t c
 
 void allocate_registers(struct compiler *c, struct ptx_function *f)
 {
-    struct allocator a = { .c = c, .words = (c->reg_count + 63) / 64 };
+    struct allocator a = {.c = c, .words = (c->reg_count + 63) / 64};
 
     find_blocks(&a);
     link_blocks(&a);
@@ -317,7 +313,7 @@ void allocate_registers(struct compiler *c, struct ptx_function *f)
     if ((uint64_t)c->reg_count * a.block_count > MAX_LIVENESS_BITS) {
         a.flat = true;
         for (uint32_t i = 0; i < c->reg_count; i++)
-            a.ranges[i] = (struct range){ 0, 2 * c->code_count + 2, i };
+            a.ranges[i] = (struct range){0, 2 * c->code_count + 2, i};
     } else {
         size_t bytes = a.words * a.block_count * sizeof(uint64_t);
 
@@ -331,7 +327,7 @@ void allocate_registers(struct compiler *c, struct ptx_function *f)
         flow(&a);
         find_ranges(&a);
     }
-    /* Register formals are written by the caller before the first instruction. */
+    // Register formals are written by the caller before the first instruction.
     for (uint32_t i = 0; i < f->formal_count; i++)
         if (f->formals[i].in_reg)
             extend(&a, f->formals[i].reg - 1, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What the lowering of every instruction needs: modifiers, sources and destinations as operand
- * references, constants, and the emission of compiled instructions. */
+// What the lowering of every instruction needs: modifiers, sources and destinations as operand
+// references, constants, and the emission of compiled instructions.
 #include "sim/ptx/lower/lower.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ void refuse(struct compiler *c, const char *why)
     size_t used = (size_t)snprintf(text, sizeof(text), "%s", s->opcode);
 
     for (unsigned i = 0; i < s->mod_count && used < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, ".%.*s",
-                                 (int)s->mods[i].len, s->mods[i].text);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, ".%.*s", (int)s->mods[i].len,
+                                 s->mods[i].text);
     compile_fail(c, -ENOTSUP, s->line, "instruction '%s' is not supported%s%s", text,
                  *why ? ": " : "", why);
 }
@@ -125,8 +125,11 @@ uint32_t const_reloc(struct compiler *c, bool wide, struct variable *variable,
                      struct ptx_function *function, int64_t addend)
 {
     struct ptx_module *m = c->module;
-    struct reloc r = { .variable = variable, .function = function, .addend = addend,
-                       .in_const = true, .size = wide ? 8 : 4 };
+    struct reloc r = {.variable = variable,
+                      .function = function,
+                      .addend = addend,
+                      .in_const = true,
+                      .size = wide ? 8 : 4};
 
     r.const_offset = constant_room(c, wide);
     m->relocs = compile_grow(c, m->relocs, m->reloc_count, &c->reloc_capacity, sizeof(r));
@@ -158,10 +161,9 @@ struct insn *emit(struct compiler *c, enum opcode op)
 
 static void check_class(struct compiler *c, uint32_t ref, char wanted)
 {
-    static const char letters[] = { 'w', 'd', 'p' };
+    static const char letters[] = {'w', 'd', 'p'};
 
-    if (REF_BASE(ref) == REF_REG && wanted != '0' &&
-        letters[c->classes[REF_OFFSET(ref)]] != wanted)
+    if (REF_BASE(ref) == REF_REG && wanted != '0' && letters[c->classes[REF_OFFSET(ref)]] != wanted)
         malformed(c, "operand of another size than the instruction's");
 }
 
@@ -179,8 +181,9 @@ struct insn *emit_alu(struct compiler *c, const char *key, uint32_t d, uint32_t 
     check_class(c, e, row->signature[3]);
     in = emit(c, OP_ALU);
     in->fn = row->fn;
-    in->dst_class = row->signature[0] == 'd' ? CLASS_DOUBLE
-                  : row->signature[0] == 'p' ? CLASS_PRED : CLASS_WORD;
+    in->dst_class = row->signature[0] == 'd'   ? CLASS_DOUBLE
+                    : row->signature[0] == 'p' ? CLASS_PRED
+                                               : CLASS_WORD;
     in->d = d;
     in->a = a;
     in->b = b;
@@ -206,7 +209,7 @@ void want_operands(struct compiler *c, unsigned least, unsigned most)
         malformed(c, "too many operands");
 }
 
-/* Bits of a literal as the instruction's type wants them. */
+// Bits of a literal as the instruction's type wants them.
 static uint64_t literal_bits(struct compiler *c, const struct operand *o, enum type t)
 {
     uint64_t bits = o->integer;
@@ -302,15 +305,13 @@ uint32_t use(struct compiler *c, struct operand *o, enum type t)
             malformed(c, "operand of another size than the instruction's");
         return o->ref;
     case OPD_INT:
-    case OPD_FLOAT:
-        return const_ref(c, literal_bits(c, o, t), wide);
-    case OPD_SYMBOL:
-        return use_symbol(c, o, wide);
+    case OPD_FLOAT: return const_ref(c, literal_bits(c, o, t), wide);
+    case OPD_SYMBOL: return use_symbol(c, o, wide);
     case OPD_CLOCK: {
         bool wide_clock = type_class(o->type) == CLASS_DOUBLE;
         uint32_t d = REF(REF_REG, new_reg(c, wide_clock ? CLASS_DOUBLE : CLASS_WORD));
         struct insn *in = emit(c, OP_CLOCK);
-        struct operand temp = { .kind = OPD_REG, .type = o->type, .ref = d };
+        struct operand temp = {.kind = OPD_REG, .type = o->type, .ref = d};
 
         in->pred = NO_PRED;
         in->d = d;
@@ -326,8 +327,7 @@ uint32_t use(struct compiler *c, struct operand *o, enum type t)
     case OPD_ADDRESS:
     case OPD_PAIR:
     case OPD_SINK:
-    case OPD_LIST:
-        break;
+    case OPD_LIST: break;
     }
     malformed(c, "a register or constant is expected");
 }
@@ -360,7 +360,7 @@ uint32_t define(struct compiler *c, struct operand *o, enum type t)
     return o->ref;
 }
 
-/* A value narrower than its register is extended to the register's width. */
+// A value narrower than its register is extended to the register's width.
 void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t ref)
 {
     if (o->kind == OPD_REG && o->ref != ref)
@@ -371,8 +371,8 @@ void define_done(struct compiler *c, struct operand *o, enum type t, uint32_t re
 static const struct lowering *find_lowering(const char *name)
 {
     static const struct lowering *const families[] = {
-        lower_integer, lower_float, lower_control, lower_memory, lower_move, lower_mbarriers,
-        lower_compare,
+        lower_integer, lower_float,     lower_control, lower_memory,
+        lower_move,    lower_mbarriers, lower_compare,
     };
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
@@ -406,8 +406,8 @@ static void lower_statement(struct compiler *c, struct statement *s)
         if (!s->mods[i].used) {
             char why[80];
 
-            snprintf(why, sizeof(why), "modifier .%.*s", s->mods[i].len > 50 ? 50 :
-                     (int)s->mods[i].len, s->mods[i].text);
+            snprintf(why, sizeof(why), "modifier .%.*s",
+                     s->mods[i].len > 50 ? 50 : (int)s->mods[i].len, s->mods[i].text);
             refuse(c, why);
         }
     token_expect(c, ';');
@@ -424,4 +424,4 @@ static void end_function(struct compiler *c, struct ptx_function *f)
     f->frame_bytes = (uint32_t)c->frame_bytes;
 }
 
-const struct lowering_steps lowering_steps = { .statement = lower_statement, .end = end_function };
+const struct lowering_steps lowering_steps = {.statement = lower_statement, .end = end_function};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* What a compilation allocates, and how it fails: with a line in the log and a jump to its start. */
+// What a compilation allocates, and how it fails: with a line in the log and a jump to its start.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -28,12 +28,12 @@ void compile_fail(struct compiler *c, int code, unsigned line, const char *fmt, 
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    /* Names from the text may hold anything. */
+    // Names from the text may hold anything.
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < ' ')
             *p = '?';
-    ptx_log_add(c->error, "%s, line %u; error: %s\n", c->source_name ? c->source_name : "ptx",
-                line, text);
+    ptx_log_add(c->error, "%s, line %u; error: %s\n", c->source_name ? c->source_name : "ptx", line,
+                text);
     longjmp(c->fail, code);
 }
 
@@ -70,8 +70,7 @@ void *compile_keep(struct compiler *c, const void *data, size_t size)
     return p;
 }
 
-void *compile_grow(struct compiler *c, void *array, uint32_t count, uint32_t *capacity,
-                   size_t size)
+void *compile_grow(struct compiler *c, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     void *bigger;
 

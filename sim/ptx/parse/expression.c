@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Constant expressions: PTX has C's operators over 64-bit integers, and plain float literals. */
+// Constant expressions: PTX has C's operators over 64-bit integers, and plain float literals.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@ static struct constant parse_level(struct compiler *c, int level);
 
 static struct constant integer(uint64_t value, bool is_unsigned)
 {
-    return (struct constant){ .integer = value, .is_unsigned = is_unsigned };
+    return (struct constant){.integer = value, .is_unsigned = is_unsigned};
 }
 
 static uint64_t need_integer(struct compiler *c, struct constant k)
@@ -58,8 +58,10 @@ static struct constant parse_unary(struct compiler *c)
         k = integer(c->token.integer, c->token.is_unsigned || c->token.integer >> 63);
         lex_next(c);
     } else if (c->token.kind == TOK_FLOAT) {
-        k = (struct constant){ .real = true, .is_f32 = c->token.is_f32,
-                               .integer = c->token.integer, .value = c->token.real };
+        k = (struct constant){.real = true,
+                              .is_f32 = c->token.is_f32,
+                              .integer = c->token.integer,
+                              .value = c->token.real};
         lex_next(c);
     } else if (token_word(c, TOK_NAME, "WARP_SZ")) {
         k = integer(LANES, false);
@@ -71,7 +73,7 @@ static struct constant parse_unary(struct compiler *c)
     return k;
 }
 
-/* Operators by binding strength, weakest first; the conditional operator is level 0. */
+// Operators by binding strength, weakest first; the conditional operator is level 0.
 static int operator_level(char punct)
 {
     switch (punct) {
@@ -80,11 +82,19 @@ static int operator_level(char punct)
     case '|': return 3;
     case '^': return 4;
     case '&': return 5;
-    case 'E': case 'N': return 6;
-    case '<': case '>': case 'l': case 'g': return 7;
-    case 'L': case 'R': return 8;
-    case '+': case '-': return 9;
-    case '*': case '/': case '%': return 10;
+    case 'E':
+    case 'N': return 6;
+    case '<':
+    case '>':
+    case 'l':
+    case 'g': return 7;
+    case 'L':
+    case 'R': return 8;
+    case '+':
+    case '-': return 9;
+    case '*':
+    case '/':
+    case '%': return 10;
     }
     return 0;
 }
@@ -115,8 +125,10 @@ static uint64_t apply(struct compiler *c, char op, uint64_t a, uint64_t b, bool 
     case 'l': return u ? a <= b : (int64_t)a <= (int64_t)b;
     case 'g': return u ? a >= b : (int64_t)a >= (int64_t)b;
     case 'L': return b > 63 ? 0 : a << b;
-    case 'R': return b > 63 ? (u || !(a >> 63) ? 0 : UINT64_MAX)
-                            : u ? a >> b : (uint64_t)((int64_t)a >> b);
+    case 'R':
+        return b > 63 ? (u || !(a >> 63) ? 0 : UINT64_MAX)
+               : u    ? a >> b
+                      : (uint64_t)((int64_t)a >> b);
     case '+': return a + b;
     case '-': return a - b;
     case '*': return a * b;
@@ -168,7 +180,7 @@ uint64_t parse_size(struct compiler *c, uint64_t limit, const char *what)
     uint64_t value = parse_integer(c);
 
     if (value > limit)
-        compile_fail(c, -EINVAL, line, "%s of %llu is above %llu", what,
-                     (unsigned long long)value, (unsigned long long)limit);
+        compile_fail(c, -EINVAL, line, "%s of %llu is above %llu", what, (unsigned long long)value,
+                     (unsigned long long)limit);
     return value;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Functions and entries: heads, bodies statement by statement, labels, and what is known at the
- * end of a body. */
+// Functions and entries: heads, bodies statement by statement, labels, and what is known at the
+// end of a body.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -10,10 +10,10 @@ static const struct {
     const char *name;
     enum builtin builtin;
 } builtins[] = {
-    { "vprintf", BUILTIN_VPRINTF },
-    { "__assertfail", BUILTIN_ASSERTFAIL },
-    { "malloc", BUILTIN_MALLOC },
-    { "free", BUILTIN_FREE },
+    {"vprintf", BUILTIN_VPRINTF},
+    {"__assertfail", BUILTIN_ASSERTFAIL},
+    {"malloc", BUILTIN_MALLOC},
+    {"free", BUILTIN_FREE},
 };
 
 static struct ptx_function *new_function(struct compiler *c, const char *name, bool entry)
@@ -107,8 +107,7 @@ static void parse_instruction(struct compiler *c, const struct token *name, stru
     for (; c->token.kind == TOK_DOT; lex_next(c)) {
         if (s->mod_count == MAX_MODS)
             compile_fail(c, -EINVAL, name->line, "too many modifiers");
-        s->mods[s->mod_count++] = (struct modifier){ .text = c->token.text,
-                                                     .len = c->token.len };
+        s->mods[s->mod_count++] = (struct modifier){.text = c->token.text, .len = c->token.len};
     }
     c->lowering->statement(c, s);
     c->statement = NULL;
@@ -136,7 +135,7 @@ static void parse_body(struct compiler *c)
 
     token_expect(c, '{');
     while (braces) {
-        struct statement statement = { .pred = NO_PRED };
+        struct statement statement = {.pred = NO_PRED};
         struct token name;
 
         if (token_accept(c, '{')) {
@@ -187,14 +186,14 @@ static void end_function(struct compiler *c, struct ptx_function *f)
     c->function = NULL;
 }
 
-/* The head's parameters as the interface shows them. */
+// The head's parameters as the interface shows them.
 static void describe_params(struct compiler *c, struct ptx_function *f, uint64_t bytes)
 {
     struct ptx_param *params = compile_alloc(c, (f->formal_count + 1) * sizeof(*params));
 
     for (uint32_t i = 0; i < f->formal_count; i++)
-        params[i] = (struct ptx_param){ f->formals[i].offset, f->formals[i].size,
-                                        f->formals[i].align };
+        params[i] =
+            (struct ptx_param){f->formals[i].offset, f->formals[i].size, f->formals[i].align};
     f->info.params = params;
     f->info.param_count = f->formal_count;
     f->info.param_bytes = bytes;
@@ -208,7 +207,7 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     uint64_t bytes = 0;
     struct token name;
 
-    /* Parameters belong to the body's scope, and whether there is a body shows at the end. */
+    // Parameters belong to the body's scope, and whether there is a body shows at the end.
     scrap->module = c->module;
     scrap->entry = entry;
     scrap->name = "";
@@ -231,8 +230,7 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     bool dropped = f->defined && (f->weak || weak);
     if (!f->defined && (f->formal_count != formal_count || f->return_count != return_count)) {
         if (f->declared)
-            compile_fail(c, -EINVAL, name.line, "'%s' is declared with other parameters",
-                         f->name);
+            compile_fail(c, -EINVAL, name.line, "'%s' is declared with other parameters", f->name);
     }
     if (!f->defined) {
         f->declared = true;
@@ -269,8 +267,8 @@ void parse_function(struct compiler *c, bool external, bool visible, bool weak, 
     if (entry && !dropped) {
         struct ptx_module *m = c->module;
 
-        m->entries = compile_grow(c, m->entries, m->entry_count, &c->entry_capacity,
-                                  sizeof(*m->entries));
+        m->entries =
+            compile_grow(c, m->entries, m->entry_count, &c->entry_capacity, sizeof(*m->entries));
         m->entries[m->entry_count++] = f;
     }
 }

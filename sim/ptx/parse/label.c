@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Labels of a function: where they stand, lists of them, and the uses that wait for one. */
+// Labels of a function: where they stand, lists of them, and the uses that wait for one.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
 
 void add_fixup(struct compiler *c, uint32_t insn, uint32_t *where, const char *name, unsigned len)
 {
-    c->fixups = compile_grow(c, c->fixups, c->fixup_count, &c->fixup_capacity,
-                             sizeof(*c->fixups));
-    c->fixups[c->fixup_count++] = (struct fixup){ .insn = insn, .where = where, .name = name,
-                                                  .len = len, .scope = c->scope,
-                                                  .line = c->token.line };
+    c->fixups = compile_grow(c, c->fixups, c->fixup_count, &c->fixup_capacity, sizeof(*c->fixups));
+    c->fixups[c->fixup_count++] = (struct fixup){.insn = insn,
+                                                 .where = where,
+                                                 .name = name,
+                                                 .len = len,
+                                                 .scope = c->scope,
+                                                 .line = c->token.line};
 }
 
 void resolve_labels(struct compiler *c)
@@ -22,8 +24,8 @@ void resolve_labels(struct compiler *c)
         for (struct scope *scope = fixup->scope; scope && !s; scope = scope->parent)
             s = scope_find_in(scope, fixup->name, fixup->len);
         if (!s || s->kind != SYM_LABEL)
-            compile_fail(c, -EINVAL, fixup->line, "label '%.*s' is not defined",
-                         (int)fixup->len, fixup->name);
+            compile_fail(c, -EINVAL, fixup->line, "label '%.*s' is not defined", (int)fixup->len,
+                         fixup->name);
         if (fixup->where) {
             *fixup->where = s->pc;
         } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Turns PTX text into tokens, one at a time; the compiler's `token` is the current one. */
+// Turns PTX text into tokens, one at a time; the compiler's `token` is the current one.
 #include "sim/ptx/parse/parse.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ static int hex_digit(char ch)
     return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
-/* 0f3F800000 and 0d3FF0000000000000: the bits of a number. */
+// 0f3F800000 and 0d3FF0000000000000: the bits of a number.
 static bool lex_float_bits(struct compiler *c, struct token *t)
 {
     unsigned digits = (c->at[1] | 0x20) == 'f' ? 8 : 16;
@@ -141,8 +141,7 @@ static void lex_number(struct compiler *c, struct token *t)
         value = value * base + (unsigned)d;
         c->at++;
     }
-    if (base == 10 && c->at < c->end &&
-        (*c->at == '.' || (*c->at | 0x20) == 'e') &&
+    if (base == 10 && c->at < c->end && (*c->at == '.' || (*c->at | 0x20) == 'e') &&
         (c->at + 1 < c->end && (isdigit((unsigned char)c->at[1]) || (*c->at | 0x20) == 'e'))) {
         lex_decimal_float(c, t, start);
         return;
@@ -170,8 +169,8 @@ static void lex_punct(struct compiler *c, struct token *t)
     static const struct {
         char first, second, code;
     } pairs[] = {
-        { '<', '<', 'L' }, { '>', '>', 'R' }, { '&', '&', 'A' }, { '|', '|', 'O' },
-        { '=', '=', 'E' }, { '!', '=', 'N' }, { '<', '=', 'l' }, { '>', '=', 'g' },
+        {'<', '<', 'L'}, {'>', '>', 'R'}, {'&', '&', 'A'}, {'|', '|', 'O'},
+        {'=', '=', 'E'}, {'!', '=', 'N'}, {'<', '=', 'l'}, {'>', '=', 'g'},
     };
     static const char singles[] = "{}()[]<>,;:+-*/%&|^~!?=@#";
 
@@ -192,7 +191,7 @@ static void lex_punct(struct compiler *c, struct token *t)
 
 void lex_next(struct compiler *c)
 {
-    struct token t = { .kind = TOK_END };
+    struct token t = {.kind = TOK_END};
 
     skip_space(c);
     t.line = c->line;
@@ -214,9 +213,8 @@ void lex_next(struct compiler *c)
     } else if (ch == '.' && more && name_char(c->at[1])) {
         t.kind = TOK_DOT;
         t.text = ++c->at;
-        while (c->at < c->end &&
-               (name_char(*c->at) ||
-                (*c->at == ':' && c->end - c->at > 2 && c->at[1] == ':' && name_char(c->at[2])))) {
+        while (c->at < c->end && (name_char(*c->at) || (*c->at == ':' && c->end - c->at > 2 &&
+                                                        c->at[1] == ':' && name_char(c->at[2])))) {
             c->at += *c->at == ':' ? 2 : 1;
         }
     } else if (ch == '"') {
@@ -274,7 +272,7 @@ bool token_accept_dot(struct compiler *c, const char *text)
 
 void token_expect(struct compiler *c, char punct)
 {
-    char wanted[4] = { '\'', punct, '\'', 0 };
+    char wanted[4] = {'\'', punct, '\'', 0};
 
     if (!token_accept(c, punct))
         token_unexpected(c, wanted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Operands as written: registers, constants, symbols, vectors, addresses, special registers. */
+// Operands as written: registers, constants, symbols, vectors, addresses, special registers.
 #include "sim/ptx/parse/parse.h"
 
 #include <ctype.h>
@@ -11,49 +11,49 @@ struct special {
     const char *name;
     uint32_t ref;
     enum type type;
-    bool triple;  /* .x .y .z */
+    bool triple; // .x .y .z
 };
 
 static const struct special specials[] = {
-    { "%tid", REF(REF_WARP, WARP_TID), TY_U32, true },
-    { "%ntid", REF(REF_LAUNCH, LAUNCH_NTID), TY_U32, true },
-    { "%ctaid", REF(REF_LAUNCH, LAUNCH_CTAID), TY_U32, true },
-    { "%nctaid", REF(REF_LAUNCH, LAUNCH_NCTAID), TY_U32, true },
-    { "%clusterid", REF(REF_LAUNCH, LAUNCH_CTAID), TY_U32, true },
-    { "%nclusterid", REF(REF_LAUNCH, LAUNCH_NCTAID), TY_U32, true },
-    { "%laneid", REF(REF_WARP, WARP_LANEID), TY_U32, false },
-    { "%warpid", REF(REF_WARP, WARP_WARPID), TY_U32, false },
-    { "%nwarpid", REF(REF_LAUNCH, LAUNCH_NWARPID), TY_U32, false },
-    { "%smid", REF(REF_LAUNCH, LAUNCH_SMID), TY_U32, false },
-    { "%nsmid", REF(REF_LAUNCH, LAUNCH_NSMID), TY_U32, false },
-    { "%gridid", REF(REF_LAUNCH, LAUNCH_GRIDID), TY_U64, false },
-    { "%lanemask_eq", REF(REF_WARP, WARP_LANEMASK_EQ), TY_U32, false },
-    { "%lanemask_le", REF(REF_WARP, WARP_LANEMASK_LE), TY_U32, false },
-    { "%lanemask_lt", REF(REF_WARP, WARP_LANEMASK_LT), TY_U32, false },
-    { "%lanemask_ge", REF(REF_WARP, WARP_LANEMASK_GE), TY_U32, false },
-    { "%lanemask_gt", REF(REF_WARP, WARP_LANEMASK_GT), TY_U32, false },
-    { "%dynamic_smem_size", REF(REF_LAUNCH, LAUNCH_DYNAMIC_SMEM), TY_U32, false },
-    { "%total_smem_size", REF(REF_LAUNCH, LAUNCH_TOTAL_SMEM), TY_U32, false },
-    { "%aggr_smem_size", REF(REF_LAUNCH, LAUNCH_TOTAL_SMEM), TY_U32, false },
-    { "%envreg1", REF(REF_LAUNCH, LAUNCH_ENVREG), TY_U32, false },
-    { "%envreg2", REF(REF_LAUNCH, LAUNCH_ENVREG + WORDS(1)), TY_U32, false },
+    {"%tid", REF(REF_WARP, WARP_TID), TY_U32, true},
+    {"%ntid", REF(REF_LAUNCH, LAUNCH_NTID), TY_U32, true},
+    {"%ctaid", REF(REF_LAUNCH, LAUNCH_CTAID), TY_U32, true},
+    {"%nctaid", REF(REF_LAUNCH, LAUNCH_NCTAID), TY_U32, true},
+    {"%clusterid", REF(REF_LAUNCH, LAUNCH_CTAID), TY_U32, true},
+    {"%nclusterid", REF(REF_LAUNCH, LAUNCH_NCTAID), TY_U32, true},
+    {"%laneid", REF(REF_WARP, WARP_LANEID), TY_U32, false},
+    {"%warpid", REF(REF_WARP, WARP_WARPID), TY_U32, false},
+    {"%nwarpid", REF(REF_LAUNCH, LAUNCH_NWARPID), TY_U32, false},
+    {"%smid", REF(REF_LAUNCH, LAUNCH_SMID), TY_U32, false},
+    {"%nsmid", REF(REF_LAUNCH, LAUNCH_NSMID), TY_U32, false},
+    {"%gridid", REF(REF_LAUNCH, LAUNCH_GRIDID), TY_U64, false},
+    {"%lanemask_eq", REF(REF_WARP, WARP_LANEMASK_EQ), TY_U32, false},
+    {"%lanemask_le", REF(REF_WARP, WARP_LANEMASK_LE), TY_U32, false},
+    {"%lanemask_lt", REF(REF_WARP, WARP_LANEMASK_LT), TY_U32, false},
+    {"%lanemask_ge", REF(REF_WARP, WARP_LANEMASK_GE), TY_U32, false},
+    {"%lanemask_gt", REF(REF_WARP, WARP_LANEMASK_GT), TY_U32, false},
+    {"%dynamic_smem_size", REF(REF_LAUNCH, LAUNCH_DYNAMIC_SMEM), TY_U32, false},
+    {"%total_smem_size", REF(REF_LAUNCH, LAUNCH_TOTAL_SMEM), TY_U32, false},
+    {"%aggr_smem_size", REF(REF_LAUNCH, LAUNCH_TOTAL_SMEM), TY_U32, false},
+    {"%envreg1", REF(REF_LAUNCH, LAUNCH_ENVREG), TY_U32, false},
+    {"%envreg2", REF(REF_LAUNCH, LAUNCH_ENVREG + WORDS(1)), TY_U32, false},
 };
 
-/* Those that are the same constant always: without clusters every block is a cluster. */
+// Those that are the same constant always: without clusters every block is a cluster.
 static const struct {
     const char *name;
     uint32_t value;
     bool triple;
 } fixed_specials[] = {
-    { "%cluster_ctaid", 0, true },
-    { "%cluster_nctaid", 1, true },
-    { "%cluster_ctarank", 0, false },
-    { "%cluster_nctarank", 1, false },
-    { "%is_explicit_cluster", 0, false },
-    { "%reserved_smem_offset_begin", 0, false },
-    { "%reserved_smem_offset_end", 0, false },
-    { "%reserved_smem_offset_cap", 0, false },
-    { "%current_graph_exec", 0, false },
+    {"%cluster_ctaid", 0, true},
+    {"%cluster_nctaid", 1, true},
+    {"%cluster_ctarank", 0, false},
+    {"%cluster_nctarank", 1, false},
+    {"%is_explicit_cluster", 0, false},
+    {"%reserved_smem_offset_begin", 0, false},
+    {"%reserved_smem_offset_end", 0, false},
+    {"%reserved_smem_offset_cap", 0, false},
+    {"%current_graph_exec", 0, false},
 };
 
 static const struct {
@@ -61,12 +61,12 @@ static const struct {
     enum clock_kind kind;
     enum type type;
 } clocks[] = {
-    { "%clock", CLOCK_32, TY_U32 },
-    { "%clock_hi", CLOCK_HI, TY_U32 },
-    { "%clock64", CLOCK_64, TY_U64 },
-    { "%globaltimer", GLOBALTIMER, TY_U64 },
-    { "%globaltimer_lo", GLOBALTIMER_LO, TY_U32 },
-    { "%globaltimer_hi", GLOBALTIMER_HI, TY_U32 },
+    {"%clock", CLOCK_32, TY_U32},
+    {"%clock_hi", CLOCK_HI, TY_U32},
+    {"%clock64", CLOCK_64, TY_U64},
+    {"%globaltimer", GLOBALTIMER, TY_U64},
+    {"%globaltimer_lo", GLOBALTIMER_LO, TY_U32},
+    {"%globaltimer_hi", GLOBALTIMER_HI, TY_U32},
 };
 
 static bool same(const char *name, unsigned len, const char *other)
@@ -74,10 +74,10 @@ static bool same(const char *name, unsigned len, const char *other)
     return strlen(other) == len && !memcmp(name, other, len);
 }
 
-/* .x .y .z behind a special register: 0 to 2, .w 3. */
+// .x .y .z behind a special register: 0 to 2, .w 3.
 static unsigned parse_component(struct compiler *c)
 {
-    static const char *const names[] = { "x", "y", "z", "w" };
+    static const char *const names[] = {"x", "y", "z", "w"};
 
     for (unsigned i = 0; i < 4; i++)
         if (token_accept_dot(c, names[i]))
@@ -126,9 +126,9 @@ bool special_register(struct compiler *c, struct operand *o, const char *name, u
         o->type = clocks[i].type;
         return true;
     }
-    if ((len > 7 && !memcmp(name, "%envreg", 7)) || (len >= 3 && !memcmp(name, "%pm", 3) &&
-                                                     isdigit((unsigned char)name[len - 1]))) {
-        fixed(o, 0); /* performance counters, and what a driver would tell */
+    if ((len > 7 && !memcmp(name, "%envreg", 7)) ||
+        (len >= 3 && !memcmp(name, "%pm", 3) && isdigit((unsigned char)name[len - 1]))) {
+        fixed(o, 0); // performance counters, and what a driver would tell
         return true;
     }
     o->special = false;
@@ -142,9 +142,8 @@ static uint32_t register_ref(struct compiler *c, struct symbol *s, uint32_t inde
     return REF(REF_REG, s->regs[index] - 1);
 }
 
-/* %r12 as element 12 of %r<n>. */
-static bool numbered_register(struct compiler *c, struct operand *o, const char *name,
-                              unsigned len)
+// %r12 as element 12 of %r<n>.
+static bool numbered_register(struct compiler *c, struct operand *o, const char *name, unsigned len)
 {
     unsigned digits = len;
     uint32_t index = 0;
@@ -168,7 +167,7 @@ static bool numbered_register(struct compiler *c, struct operand *o, const char 
     return false;
 }
 
-/* A vector register stands for {v.x, v.y, ...}; v.x is one of its registers. */
+// A vector register stands for {v.x, v.y, ...}; v.x is one of its registers.
 static void vector_register(struct compiler *c, struct operand *o, struct symbol *s)
 {
     o->type = s->type;
@@ -185,8 +184,8 @@ static void vector_register(struct compiler *c, struct operand *o, struct symbol
     o->count = s->vector;
     o->elements = compile_scratch(c, s->vector * sizeof(*o));
     for (uint32_t i = 0; i < s->vector; i++)
-        o->elements[i] = (struct operand){ .kind = OPD_REG, .type = s->type,
-                                           .ref = register_ref(c, s, i) };
+        o->elements[i] =
+            (struct operand){.kind = OPD_REG, .type = s->type, .ref = register_ref(c, s, i)};
 }
 
 static void parse_symbol_offset(struct compiler *c, struct operand *o)
@@ -246,8 +245,8 @@ static void parse_address(struct compiler *c, struct operand *o)
         o->base = compile_scratch(c, sizeof(*o->base));
         parse_name(c, o->base);
         if (o->base->kind != OPD_REG && o->base->kind != OPD_SYMBOL)
-            compile_fail(c, -EINVAL, c->token.line, "'%.*s' is not an address",
-                         (int)o->base->len, o->base->name ? o->base->name : "");
+            compile_fail(c, -EINVAL, c->token.line, "'%.*s' is not an address", (int)o->base->len,
+                         o->base->name ? o->base->name : "");
         o->offset = o->base->offset;
         if (o->base->kind == OPD_REG && (token_is(c, '+') || token_is(c, '-'))) {
             token_accept(c, '+');

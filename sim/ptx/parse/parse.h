@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The compiling side: tokens, names in scope, operands as parsed, and the context in which one
- * set of PTX texts becomes a module. Errors unwind with longjmp to compile's start; whatever was
- * allocated lies in arenas.
- */
+// The compiling side: tokens, names in scope, operands as parsed, and the context in which one
+// set of PTX texts becomes a module. Errors unwind with longjmp to compile's start; whatever was
+// allocated lies in arenas.
 #ifndef RGPU_SIM_PTX_PARSE_H
 #define RGPU_SIM_PTX_PARSE_H
 
@@ -11,8 +9,8 @@
 
 enum token_kind {
     TOK_END,
-    TOK_NAME,   /* identifiers, %registers included */
-    TOK_DOT,    /* .word, the dot not in the text; "L1::evict_last" is one word */
+    TOK_NAME, // identifiers, %registers included
+    TOK_DOT,  // .word, the dot not in the text; "L1::evict_last" is one word
     TOK_INT,
     TOK_FLOAT,
     TOK_STRING,
@@ -24,46 +22,46 @@ struct token {
     const char *text;
     unsigned len;
     unsigned line;
-    char punct;       /* '<' for "<<" is 'L', '>' for ">>" 'R', "&&" 'A', "||" 'O', "==" 'E', */
-                      /* "!=" 'N', "<=" 'l', ">=" 'g' */
-    bool is_unsigned; /* 12U */
-    bool is_f32;      /* 0f3F800000 */
+    char punct;       // '<' for "<<" is 'L', '>' for ">>" 'R', "&&" 'A', "||" 'O', "==" 'E',
+                      // "!=" 'N', "<=" 'l', ">=" 'g'
+    bool is_unsigned; // 12U
+    bool is_f32;      // 0f3F800000
     uint64_t integer;
     double real;
 };
 
 enum symbol_kind {
-    SYM_REGS,      /* .reg .b32 %r<n> or a single one */
+    SYM_REGS, // .reg .b32 %r<n> or a single one
     SYM_VARIABLE,
-    SYM_PARAM,     /* an entry's parameter, or .param in a function: frame memory */
+    SYM_PARAM, // an entry's parameter, or .param in a function: frame memory
     SYM_FUNCTION,
     SYM_LABEL,
-    SYM_TARGETS,   /* .branchtargets, .calltargets */
+    SYM_TARGETS, // .branchtargets, .calltargets
     SYM_PROTOTYPE,
 };
 
 struct symbol {
-    struct symbol *next;  /* of the hash chain */
+    struct symbol *next; // of the hash chain
     const char *name;
     unsigned len;
     enum symbol_kind kind;
     unsigned line;
 
     enum type type;
-    bool parameterized;   /* SYM_REGS: %r<n> stands for %r0 and up */
+    bool parameterized; // SYM_REGS: %r<n> stands for %r0 and up
     uint32_t reg_count;
-    uint32_t *regs;       /* virtual register + 1, or 0 while not yet used */
-    uint32_t vector;      /* .v2, .v4 registers: elements */
+    uint32_t *regs;  // virtual register + 1, or 0 while not yet used
+    uint32_t vector; // .v2, .v4 registers: elements
 
     struct variable *variable;
     struct ptx_function *function;
 
-    bool entry_param;     /* offset into the entry's parameters, else into frame memory */
+    bool entry_param; // offset into the entry's parameters, else into frame memory
     uint32_t offset, size;
 
-    uint32_t pc;          /* SYM_LABEL */
+    uint32_t pc; // SYM_LABEL
     struct branch_table *table;
-    bool any_target;      /* .calltargets: the parameters are the callee's */
+    bool any_target; // .calltargets: the parameters are the callee's
     struct formal *proto_params, *proto_returns;
     uint32_t proto_param_count, proto_return_count;
 };
@@ -76,33 +74,33 @@ struct scope {
 
 enum operand_kind {
     OPD_NONE,
-    OPD_REG,      /* ref of a register or special register */
+    OPD_REG, // ref of a register or special register
     OPD_INT,
     OPD_FLOAT,
-    OPD_SYMBOL,   /* address of a variable, parameter or function, plus offset */
-    OPD_NAME,     /* not declared: a label, or the function of a call */
-    OPD_VECTOR,   /* {a, b} */
-    OPD_ADDRESS,  /* [base + offset] */
-    OPD_PAIR,     /* p|q */
-    OPD_SINK,     /* _ */
-    OPD_CLOCK,    /* special register that has to be read at run time; value says which */
-    OPD_LIST,     /* (a, b) of a call */
+    OPD_SYMBOL,  // address of a variable, parameter or function, plus offset
+    OPD_NAME,    // not declared: a label, or the function of a call
+    OPD_VECTOR,  // {a, b}
+    OPD_ADDRESS, // [base + offset]
+    OPD_PAIR,    // p|q
+    OPD_SINK,    // _
+    OPD_CLOCK,   // special register that has to be read at run time; value says which
+    OPD_LIST,    // (a, b) of a call
 };
 
 struct operand {
     enum operand_kind kind;
-    bool negated;        /* !p */
+    bool negated; // !p
     bool is_f32;
-    bool special;        /* OPD_REG: read-only */
-    enum type type;      /* of a register */
-    uint32_t ref;        /* OPD_REG */
+    bool special;   // OPD_REG: read-only
+    enum type type; // of a register
+    uint32_t ref;   // OPD_REG
     uint64_t integer;
     double real;
     int64_t offset;
     struct symbol *symbol;
-    const char *name;     /* OPD_NAME */
+    const char *name; // OPD_NAME
     unsigned len;
-    struct operand *base; /* OPD_ADDRESS: register, symbol or NULL */
+    struct operand *base; // OPD_ADDRESS: register, symbol or NULL
     struct operand *elements;
     uint32_t count;
 };
@@ -116,7 +114,7 @@ struct modifier {
     bool used;
 };
 
-/* One instruction as parsed: name.mod.mod operands; */
+// One instruction as parsed: name.mod.mod operands;
 struct statement {
     struct token name;
     char opcode[24];
@@ -124,16 +122,16 @@ struct statement {
     unsigned mod_count;
     struct operand *operands[MAX_OPERANDS];
     unsigned operand_count;
-    struct operand *guard;  /* @p; NULL: none */
-    uint32_t pred;          /* the same as a reference, or NO_PRED */
+    struct operand *guard; // @p; NULL: none
+    uint32_t pred;         // the same as a reference, or NO_PRED
     bool pred_negated;
     unsigned line;
 };
 
-/* A use of a label, resolved at the function's end from the scope it was used in. */
+// A use of a label, resolved at the function's end from the scope it was used in.
 struct fixup {
     uint32_t insn;
-    uint32_t *where; /* in a branch table, or NULL for the instruction's imm */
+    uint32_t *where; // in a branch table, or NULL for the instruction's imm
     const char *name;
     unsigned len;
     struct scope *scope;
@@ -150,7 +148,7 @@ struct const_entry {
 
 struct compiler;
 
-/* What becomes of a function's statements, one by one, and of the function at its end. */
+// What becomes of a function's statements, one by one, and of the function at its end.
 struct lowering_steps {
     void (*statement)(struct compiler *c, struct statement *s);
     void (*end)(struct compiler *c, struct ptx_function *f);
@@ -164,55 +162,54 @@ struct compiler {
     struct ptx_log *info, *error;
     const char *source_name;
 
-    /* lexer */
+    // lexer
     const char *at, *end;
     unsigned line;
-    struct token token;      /* the current one */
+    struct token token; // the current one
 
-    struct scope *globals;   /* of all sources: functions and variables */
-    struct scope *statics;   /* of this source */
+    struct scope *globals; // of all sources: functions and variables
+    struct scope *statics; // of this source
     struct scope *scope;
     unsigned source;
-    unsigned depth;          /* of braces and expressions, bounded */
+    unsigned depth; // of braces and expressions, bounded
 
     uint32_t function_capacity, entry_capacity, global_capacity, reloc_capacity;
-    struct variable **shared;    /* all .shared of module scope and of functions */
+    struct variable **shared; // all .shared of module scope and of functions
     uint32_t shared_count, shared_capacity;
 
     uint8_t *constants;
     uint32_t constant_bytes, constant_capacity;
     struct const_entry *const_buckets[CONST_BUCKETS];
 
-    /* the function being compiled */
+    // the function being compiled
     struct ptx_function *function;
     struct insn *code;
     uint32_t code_count, code_capacity;
-    uint8_t *classes;        /* of virtual registers */
+    uint8_t *classes; // of virtual registers
     uint32_t reg_count, reg_capacity;
     struct fixup *fixups;
     uint32_t fixup_count, fixup_capacity;
-    uint32_t carry;          /* predicate register of the condition code, or NO_PRED */
+    uint32_t carry; // predicate register of the condition code, or NO_PRED
     uint64_t frame_bytes;
-    uint32_t frame_align;    /* largest of all functions, at least 16 */
+    uint32_t frame_align; // largest of all functions, at least 16
     uint32_t callee_capacity;
     struct statement *statement;
 };
 
-/* compiler.c */
-__attribute__((noreturn, format(printf, 4, 5)))
-void compile_fail(struct compiler *c, int code, unsigned line, const char *fmt, ...);
+// compiler.c
+__attribute__((noreturn, format(printf, 4, 5))) void
+compile_fail(struct compiler *c, int code, unsigned line, const char *fmt, ...);
 __attribute__((noreturn)) void compile_out_of_memory(struct compiler *c);
-void *compile_alloc(struct compiler *c, size_t size);   /* lives with the module */
-void *compile_scratch(struct compiler *c, size_t size); /* lives until compile returns */
-void *compile_keep(struct compiler *c, const void *data, size_t size); /* a copy that stays */
-/* Room for one more element in an array of scratch memory. */
+void *compile_alloc(struct compiler *c, size_t size);   // lives with the module
+void *compile_scratch(struct compiler *c, size_t size); // lives until compile returns
+void *compile_keep(struct compiler *c, const void *data, size_t size); // a copy that stays
+// Room for one more element in an array of scratch memory.
 void *compile_grow(struct compiler *c, void *array, uint32_t count, uint32_t *capacity,
                    size_t size);
 char *compile_string(struct compiler *c, const char *text, size_t len);
-__attribute__((format(printf, 2, 3)))
-void ptx_log_add(struct ptx_log *log, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void ptx_log_add(struct ptx_log *log, const char *fmt, ...);
 
-/* lexer.c */
+// lexer.c
 void lex_start(struct compiler *c, const char *text, size_t len);
 void lex_next(struct compiler *c);
 void lex_skip_line(struct compiler *c);
@@ -223,7 +220,7 @@ bool token_accept_dot(struct compiler *c, const char *text);
 void token_expect(struct compiler *c, char punct);
 __attribute__((noreturn)) void token_unexpected(struct compiler *c, const char *wanted);
 
-/* scope.c */
+// scope.c
 struct symbol *scope_find(struct compiler *c, const char *name, unsigned len);
 struct symbol *scope_find_in(struct scope *scope, const char *name, unsigned len);
 struct symbol *scope_add(struct compiler *c, struct scope *scope, const char *name, unsigned len,
@@ -232,7 +229,7 @@ struct scope *scope_new(struct compiler *c, struct scope *parent, uint32_t bucke
 void scope_push(struct compiler *c);
 void scope_pop(struct compiler *c);
 
-/* expression.c */
+// expression.c
 struct constant {
     bool real;
     bool is_f32;
@@ -244,7 +241,7 @@ struct constant parse_constant(struct compiler *c);
 uint64_t parse_integer(struct compiler *c);
 uint64_t parse_size(struct compiler *c, uint64_t limit, const char *what);
 
-/* variable.c: declarations of state space */
+// variable.c: declarations of state space
 void parse_variable(struct compiler *c, bool external, bool visible, bool weak, bool common);
 void parse_registers(struct compiler *c);
 void parse_frame_param(struct compiler *c);
@@ -252,24 +249,23 @@ struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bo
                              uint64_t *bytes);
 uint32_t frame_reserve(struct compiler *c, uint64_t size, uint64_t align);
 
-/* parser.c, function.c */
+// parser.c, function.c
 void parse_source(struct compiler *c);
-bool parse_common_directive(struct compiler *c); /* .loc, .file, .pragma, .section */
+bool parse_common_directive(struct compiler *c); // .loc, .file, .pragma, .section
 void parse_function(struct compiler *c, bool external, bool visible, bool weak, bool entry);
 
-/* register.c */
+// register.c
 enum reg_class type_class(enum type t);
 uint32_t new_reg(struct compiler *c, enum reg_class class);
 
-/* label.c */
+// label.c
 void parse_label(struct compiler *c, const struct token *name);
-void add_fixup(struct compiler *c, uint32_t insn, uint32_t *where, const char *name,
-               unsigned len);
+void add_fixup(struct compiler *c, uint32_t insn, uint32_t *where, const char *name, unsigned len);
 void resolve_labels(struct compiler *c);
 
-/* operand.c */
+// operand.c
 struct operand *parse_operand(struct compiler *c);
-struct operand *parse_operand_list(struct compiler *c); /* ( a, b ) */
+struct operand *parse_operand_list(struct compiler *c); // ( a, b )
 bool special_register(struct compiler *c, struct operand *o, const char *name, unsigned len);
 
 #endif

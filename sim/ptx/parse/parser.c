@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* One PTX text from its first line to its last: directives of module scope. */
+// One PTX text from its first line to its last: directives of module scope.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -21,9 +21,8 @@ static void parse_version(struct compiler *c)
     if (sscanf(text, "%u.%u", &major, &minor) != 2 || minor > 9 || major > 99)
         token_unexpected(c, "a version such as 7.0");
     if (major * 10 + minor > NEWEST_ISA)
-        compile_fail(c, -ENOEXEC, c->token.line,
-                     "PTX ISA %u.%u is newer than %u.%u", major, minor, NEWEST_ISA / 10,
-                     NEWEST_ISA % 10);
+        compile_fail(c, -ENOEXEC, c->token.line, "PTX ISA %u.%u is newer than %u.%u", major, minor,
+                     NEWEST_ISA / 10, NEWEST_ISA % 10);
     if (major * 10 + minor > c->module->ptx_version)
         c->module->ptx_version = major * 10 + minor;
     lex_next(c);
@@ -83,7 +82,7 @@ bool parse_common_directive(struct compiler *c)
             lex_next(c);
         skip_braces(c);
     } else if (token_is(c, '@') && c->at < c->end && *c->at == '@') {
-        lex_skip_line(c); /* @@DWARF lines of old compilers */
+        lex_skip_line(c); // @@DWARF lines of old compilers
     } else {
         return false;
     }

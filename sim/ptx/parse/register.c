@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Virtual registers of the function that is being compiled. */
+// Virtual registers of the function that is being compiled.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -16,6 +16,6 @@ uint32_t new_reg(struct compiler *c, enum reg_class class)
     if (c->reg_count >= REF_MASK / 2)
         compile_fail(c, -EINVAL, c->token.line, "too many registers");
     c->classes = compile_grow(c, c->classes, c->reg_count, &c->reg_capacity, 1);
-    c->classes[c->reg_count] = (uint8_t)class;
+    c->classes[c->reg_count] = (uint8_t) class;
     return c->reg_count++;
 }

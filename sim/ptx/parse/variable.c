@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Declarations of state space: variables with their initial values, registers, parameters. */
+// Declarations of state space: variables with their initial values, registers, parameters.
 #include "sim/ptx/parse/parse.h"
 
 #include <errno.h>
@@ -25,8 +25,8 @@ static enum type parse_type(struct compiler *c)
     if (c->token.kind == TOK_DOT)
         t = type_by_name(c->token.text, c->token.len);
     if (c->token.kind == TOK_DOT && t == TY_NONE)
-        compile_fail(c, -ENOTSUP, c->token.line, "type .%.*s is not supported",
-                     (int)c->token.len, c->token.text);
+        compile_fail(c, -ENOTSUP, c->token.line, "type .%.*s is not supported", (int)c->token.len,
+                     c->token.text);
     if (t == TY_NONE)
         token_unexpected(c, "a type");
     lex_next(c);
@@ -53,7 +53,7 @@ uint32_t frame_reserve(struct compiler *c, uint64_t size, uint64_t align)
     return (uint32_t)at;
 }
 
-/* Where the next element of an initial value goes. */
+// Where the next element of an initial value goes.
 struct filler {
     struct compiler *c;
     struct variable *v;
@@ -64,8 +64,7 @@ struct filler {
 static void filler_room(struct filler *f, unsigned size)
 {
     if (size > f->v->size || f->at > f->v->size - size)
-        compile_fail(f->c, -EINVAL, f->c->token.line, "too many initial values for %s",
-                     f->v->name);
+        compile_fail(f->c, -EINVAL, f->c->token.line, "too many initial values for %s", f->v->name);
     if (!f->v->init)
         f->v->init = compile_alloc(f->c, f->v->size);
 }
@@ -111,15 +110,19 @@ static void fill_address(struct filler *f, unsigned shift, unsigned size)
     if (parens)
         token_expect(c, ')');
 
-    struct reloc r = { .variable = s->variable, .function = s->function, .target = f->v,
-                       .target_offset = f->at, .shift = shift, .size = size };
+    struct reloc r = {.variable = s->variable,
+                      .function = s->function,
+                      .target = f->v,
+                      .target_offset = f->at,
+                      .shift = shift,
+                      .size = size};
     if (token_accept(c, '+'))
         r.addend = (int64_t)parse_integer(c);
     else if (token_is(c, '-'))
         r.addend = (int64_t)parse_integer(c);
     filler_room(f, size);
-    c->module->relocs = compile_grow(c, c->module->relocs, c->module->reloc_count,
-                                     &c->reloc_capacity, sizeof(r));
+    c->module->relocs =
+        compile_grow(c, c->module->relocs, c->module->reloc_count, &c->reloc_capacity, sizeof(r));
     c->module->relocs[c->module->reloc_count++] = r;
     f->at += size;
 }
@@ -129,7 +132,7 @@ static bool names_address(struct compiler *c)
     return c->token.kind == TOK_NAME && !token_word(c, TOK_NAME, "WARP_SZ");
 }
 
-/* 0xFF00(name): one byte of an address. */
+// 0xFF00(name): one byte of an address.
 static void fill_mask(struct filler *f, uint64_t mask)
 {
     unsigned shift = mask ? (unsigned)__builtin_ctzll(mask) : 0;
@@ -144,11 +147,11 @@ static void fill_mask(struct filler *f, uint64_t mask)
 static void fill_string(struct filler *f)
 {
     for (unsigned i = 0; i < f->c->token.len; i++)
-        fill_constant(f, (struct constant){ .integer = (unsigned char)f->c->token.text[i] });
+        fill_constant(f, (struct constant){.integer = (unsigned char)f->c->token.text[i]});
     lex_next(f->c);
 }
 
-/* A list shorter than its dimension leaves the rest zero. */
+// A list shorter than its dimension leaves the rest zero.
 static void fill(struct filler *f, const uint64_t *dims, unsigned dim_count)
 {
     struct compiler *c = f->c;
@@ -191,8 +194,10 @@ static enum space parse_space(struct compiler *c)
         const char *name;
         enum space space;
     } spaces[] = {
-        { "global", SP_GLOBAL }, { "const", SP_CONST }, { "shared", SP_SHARED },
-        { "local", SP_LOCAL },
+        {"global", SP_GLOBAL},
+        {"const", SP_CONST},
+        {"shared", SP_SHARED},
+        {"local", SP_LOCAL},
     };
 
     for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
@@ -206,12 +211,12 @@ static void add_global(struct compiler *c, struct variable *v)
     struct ptx_module *m = c->module;
 
     v->global_index = (int)m->global_count;
-    m->globals = compile_grow(c, m->globals, m->global_count, &c->global_capacity,
-                              sizeof(*m->globals));
+    m->globals =
+        compile_grow(c, m->globals, m->global_count, &c->global_capacity, sizeof(*m->globals));
     m->globals[m->global_count++] = v;
 }
 
-/* The variable that a declaration names: a new one, or the one that an .extern stands for. */
+// The variable that a declaration names: a new one, or the one that an .extern stands for.
 static struct variable *declare(struct compiler *c, const struct token *name, enum space space,
                                 bool external, bool visible, bool weak)
 {
@@ -228,7 +233,7 @@ static struct variable *declare(struct compiler *c, const struct token *name, en
         if (!weak && !s->variable->weak)
             compile_fail(c, -EINVAL, name->line, "'%.*s' is defined twice", (int)name->len,
                          name->text);
-        v = compile_alloc(c, sizeof(*v)); /* parsed and dropped: the first definition stays */
+        v = compile_alloc(c, sizeof(*v)); // parsed and dropped: the first definition stays
         v->name = s->variable->name;
         return v;
     }
@@ -268,7 +273,7 @@ static unsigned parse_dims(struct compiler *c, uint64_t dims[8], bool *open)
     return count;
 }
 
-/* An array whose first size is left out is as long as its initial value. */
+// An array whose first size is left out is as long as its initial value.
 static uint64_t count_initial(struct compiler *c)
 {
     const char *at = c->at;
@@ -301,14 +306,12 @@ static void place(struct compiler *c, struct variable *v)
 {
     switch (v->space) {
     case SP_GLOBAL:
-    case SP_CONST:
-        add_global(c, v);
-        break;
+    case SP_CONST: add_global(c, v); break;
     case SP_SHARED:
         v->function = c->function;
         v->own_shared = c->function && c->function->entry;
-        c->shared = compile_grow(c, c->shared, c->shared_count, &c->shared_capacity,
-                                 sizeof(*c->shared));
+        c->shared =
+            compile_grow(c, c->shared, c->shared_count, &c->shared_capacity, sizeof(*c->shared));
         c->shared[c->shared_count++] = v;
         break;
     case SP_LOCAL:
@@ -317,8 +320,7 @@ static void place(struct compiler *c, struct variable *v)
         v->address = frame_reserve(c, v->size, v->align);
         break;
     case SP_GENERIC:
-    case SP_PARAM:
-        break;
+    case SP_PARAM: break;
     }
 }
 
@@ -339,8 +341,8 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
     if (name.kind != TOK_NAME)
         token_unexpected(c, "a name");
     lex_next(c);
-    struct variable *v = declare(c, &name, d->space, d->external, d->visible || d->common,
-                                 d->weak || d->common);
+    struct variable *v =
+        declare(c, &name, d->space, d->external, d->visible || d->common, d->weak || d->common);
     unsigned dim_count = parse_dims(c, dims, &open);
     bool initial = token_accept(c, '=');
     if (open && initial)
@@ -350,7 +352,7 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
         if (size > MAX_VARIABLE)
             compile_fail(c, -EINVAL, name.line, "%s is too large", v->name);
     }
-    if (v->defined) /* an .extern of what is already defined */
+    if (v->defined) // an .extern of what is already defined
         return;
     v->size = size;
     v->type = d->type;
@@ -374,7 +376,7 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
     if (v->global_index < 0 || d->space == SP_SHARED || d->space == SP_LOCAL)
         place(c, v);
     if (initial) {
-        struct filler f = { .c = c, .v = v, .element = type_size(d->type) };
+        struct filler f = {.c = c, .v = v, .element = type_size(d->type)};
 
         if (d->space == SP_SHARED || d->space == SP_LOCAL)
             compile_fail(c, -EINVAL, name.line, "%s cannot have an initial value", v->name);
@@ -384,8 +386,8 @@ static void parse_one_variable(struct compiler *c, const struct declaration *d)
 
 void parse_variable(struct compiler *c, bool external, bool visible, bool weak, bool common)
 {
-    struct declaration d = { .external = external, .visible = visible, .weak = weak,
-                             .common = common };
+    struct declaration d = {
+        .external = external, .visible = visible, .weak = weak, .common = common};
 
     d.space = parse_space(c);
     d.vector = 1;
@@ -460,7 +462,7 @@ void parse_registers(struct compiler *c)
     token_expect(c, ';');
 }
 
-/* One parameter behind its .param or .reg. */
+// One parameter behind its .param or .reg.
 static void parse_param(struct compiler *c, bool in_reg, struct formal *f, struct token *name)
 {
     uint64_t dims[8], align = 0, size;
@@ -501,10 +503,8 @@ static void parse_param(struct compiler *c, bool in_reg, struct formal *f, struc
         f->size = f->type == TY_PRED ? 4 : type_size(f->type);
 }
 
-/*
- * ( .param ..., ... ). With `declare`, names are added to the current scope: an entry's at offsets
- * of the parameter buffer, a function's in its frame.
- */
+// ( .param ..., ... ). With `declare`, names are added to the current scope: an entry's at offsets
+// of the parameter buffer, a function's in its frame.
 struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bool declare_names,
                              uint64_t *bytes)
 {
@@ -514,7 +514,7 @@ struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bo
 
     token_expect(c, '(');
     while (!token_is(c, ')')) {
-        struct formal f = { 0 };
+        struct formal f = {0};
         struct token name;
         bool in_reg = token_accept_dot(c, "reg");
 
@@ -560,11 +560,11 @@ struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bo
     return compile_keep(c, formals, n * sizeof(*formals));
 }
 
-/* .param inside a body: the actual parameters of a call. */
+// .param inside a body: the actual parameters of a call.
 void parse_frame_param(struct compiler *c)
 {
     do {
-        struct formal f = { 0 };
+        struct formal f = {0};
         struct token name;
 
         parse_param(c, false, &f, &name);

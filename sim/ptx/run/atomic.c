@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Atomic operations on device memory, as atomic operations of the host. */
+// Atomic operations on device memory, as atomic operations of the host.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "sim/ptx/alu/alu.h"
 #include "sim/ptx/alu/small_float.h"
 
-/* Integers: what the host does in one instruction, and compare-and-swap loops for the rest. */
+// Integers: what the host does in one instruction, and compare-and-swap loops for the rest.
 #define LOOP(T, expr) \
     do { \
         old = __atomic_load_n(p, __ATOMIC_RELAXED); \
@@ -20,26 +20,26 @@
     } while (0)
 
 #define INTEGER(name, T) \
-static T name(enum atom_op op, T *p, T b, T c) \
-{ \
-    T old = 0; \
-    switch (op) { \
-    case ATOM_ADD: return __atomic_fetch_add(p, b, __ATOMIC_SEQ_CST); \
-    case ATOM_AND: return __atomic_fetch_and(p, b, __ATOMIC_SEQ_CST); \
-    case ATOM_OR: return __atomic_fetch_or(p, b, __ATOMIC_SEQ_CST); \
-    case ATOM_XOR: return __atomic_fetch_xor(p, b, __ATOMIC_SEQ_CST); \
-    case ATOM_EXCH: return __atomic_exchange_n(p, b, __ATOMIC_SEQ_CST); \
-    case ATOM_CAS: \
-        old = b; \
-        __atomic_compare_exchange_n(p, &old, c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    static T name(enum atom_op op, T *p, T b, T c) \
+    { \
+        T old = 0; \
+        switch (op) { \
+        case ATOM_ADD: return __atomic_fetch_add(p, b, __ATOMIC_SEQ_CST); \
+        case ATOM_AND: return __atomic_fetch_and(p, b, __ATOMIC_SEQ_CST); \
+        case ATOM_OR: return __atomic_fetch_or(p, b, __ATOMIC_SEQ_CST); \
+        case ATOM_XOR: return __atomic_fetch_xor(p, b, __ATOMIC_SEQ_CST); \
+        case ATOM_EXCH: return __atomic_exchange_n(p, b, __ATOMIC_SEQ_CST); \
+        case ATOM_CAS: \
+            old = b; \
+            __atomic_compare_exchange_n(p, &old, c, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+            return old; \
+        case ATOM_MIN: LOOP(T, b < old ? b : old); break; \
+        case ATOM_MAX: LOOP(T, b > old ? b : old); break; \
+        case ATOM_INC: LOOP(T, old >= b ? 0 : old + 1); break; \
+        case ATOM_DEC: LOOP(T, old == 0 || old > b ? b : old - 1); break; \
+        } \
         return old; \
-    case ATOM_MIN: LOOP(T, b < old ? b : old); break; \
-    case ATOM_MAX: LOOP(T, b > old ? b : old); break; \
-    case ATOM_INC: LOOP(T, old >= b ? 0 : old + 1); break; \
-    case ATOM_DEC: LOOP(T, old == 0 || old > b ? b : old - 1); break; \
-    } \
-    return old; \
-}
+    }
 INTEGER(atom_u32, uint32_t)
 INTEGER(atom_s32, int32_t)
 INTEGER(atom_u64, uint64_t)
@@ -112,10 +112,8 @@ static uint32_t atom_word(const struct memory_op *m, void *p, uint32_t b, uint32
             return atom_pair(p, b, m->type == TY_BF16X2);
         break;
     case TY_F16:
-    case TY_BF16:
-        return atom_small(p, (uint16_t)b, m->type == TY_BF16);
-    case TY_S32:
-        return (uint32_t)atom_s32(op, p, (int32_t)b, (int32_t)c);
+    case TY_BF16: return atom_small(p, (uint16_t)b, m->type == TY_BF16);
+    case TY_S32: return (uint32_t)atom_s32(op, p, (int32_t)b, (int32_t)c);
     default:
         if (m->size == 2)
             return cas_16(p, (uint16_t)b, (uint16_t)c);
@@ -148,13 +146,11 @@ bool exec_atomic(struct warp *w, const struct insn *in, uint32_t mask)
         void *at = (void *)(uintptr_t)s.address[i];
 
         if (m->classes[0] == CLASS_DOUBLE) {
-            uint64_t old = atom_double(m, at, ((const uint64_t *)b)[i],
-                                       ((const uint64_t *)c)[i]);
+            uint64_t old = atom_double(m, at, ((const uint64_t *)b)[i], ((const uint64_t *)c)[i]);
             if (d)
                 ((uint64_t *)d)[i] = old;
         } else {
-            uint32_t old = atom_word(m, at, ((const uint32_t *)b)[i],
-                                     ((const uint32_t *)c)[i]);
+            uint32_t old = atom_word(m, at, ((const uint32_t *)b)[i], ((const uint32_t *)c)[i]);
             if (d)
                 ((uint32_t *)d)[i] = old;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The sixteen barriers of a block. Threads are counted one by one; a warp whose live threads have
- * all arrived counts as a full one, as it does on a GPU. */
+// The sixteen barriers of a block. Threads are counted one by one; a warp whose live threads have
+// all arrived counts as a full one, as it does on a GPU.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>

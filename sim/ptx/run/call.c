@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Frames: calls with their parameters, returns, and the exit of lanes. */
+// Frames: calls with their parameters, returns, and the exit of lanes.
 #include "sim/ptx/run/exec.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static unsigned size_class(uint32_t bytes)
     unsigned class = 0;
 
     while ((256u << class) < bytes)
-        class++;
+        class ++;
     return class;
 }
 
@@ -49,7 +49,7 @@ void frame_give(struct worker *worker, struct frame *f)
     worker->free_frames[f->size_class] = f;
 }
 
-/* The function behind an address, if it is one of this module's. */
+// The function behind an address, if it is one of this module's.
 static const struct ptx_function *function_at(const struct ptx_module *m, uint64_t address)
 {
     for (uint32_t i = 0; i < m->function_count; i++)
@@ -102,8 +102,7 @@ static void pass_arguments(struct warp *w, struct frame *caller, struct frame *c
             if (f->formals[i].in_reg)
                 formal_to_register(callee, &f->formals[i], lane, from);
             else
-                memcpy(local + callee->local_base + f->formals[i].offset, from,
-                       call->arg_sizes[i]);
+                memcpy(local + callee->local_base + f->formals[i].offset, from, call->arg_sizes[i]);
         }
     }
 }
@@ -175,12 +174,12 @@ void call_return(struct warp *w, uint32_t mask)
             char *to = local + caller->local_base + call->rets[i];
 
             if (f->returns[i].in_reg)
-                memcpy(to, callee->regs + f->returns[i].reg - 1 +
-                               (f->returns[i].size == 8 ? 8 : 4) * lane,
+                memcpy(to,
+                       callee->regs + f->returns[i].reg - 1 +
+                           (f->returns[i].size == 8 ? 8 : 4) * lane,
                        call->ret_sizes[i]);
             else
-                memcpy(to, local + callee->local_base + f->returns[i].offset,
-                       call->ret_sizes[i]);
+                memcpy(to, local + callee->local_base + f->returns[i].offset, call->ret_sizes[i]);
         }
     }
     warp_add_split(w, caller, callee->return_pc, mask);
@@ -200,7 +199,7 @@ void lanes_exit(struct warp *w, struct frame *f, uint32_t mask)
             frame_give(w->block->worker, f);
         f = parent;
     }
-    /* Those that waited for these lanes look again. */
+    // Those that waited for these lanes look again.
     for (unsigned i = 0; i < w->split_count; i++)
         if (w->splits[i].state == SPLIT_WARP_SYNC)
             w->splits[i].state = SPLIT_RUNNABLE;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * The executing side. A block is run by one host thread, which gives its warps turns; a warp is a
- * set of splits, each of which is a group of lanes at one instruction of one frame. All state is
- * in these structures and none on the host's stack, so that a warp can be left at any instruction
- * and taken up again.
- */
+// The executing side. A block is run by one host thread, which gives its warps turns; a warp is a
+// set of splits, each of which is a group of lanes at one instruction of one frame. All state is
+// in these structures and none on the host's stack, so that a warp can be left at any instruction
+// and taken up again.
 #ifndef RGPU_SIM_PTX_EXEC_H
 #define RGPU_SIM_PTX_EXEC_H
 
@@ -17,28 +15,28 @@
 #define BARRIERS 16
 #define MAX_WARPS 32
 
-/* Loop iterations that a warp may run before others get a turn. What waiting loops are made of
- * costs more, so that a lane or warp that waits for another soon lets it run. */
+// Loop iterations that a warp may run before others get a turn. What waiting loops are made of
+// costs more, so that a lane or warp that waits for another soon lets it run.
 #define WARP_BUDGET 20000
 #define ATOMIC_COST 200
 #define ORDERED_COST 50
 
 struct frame {
-    struct frame *parent;      /* or, while unused, the next of the free list */
+    struct frame *parent; // or, while unused, the next of the free list
     const struct ptx_function *function;
     const struct call_op *call;
     uint32_t return_pc;
-    uint32_t lanes;            /* that are in this frame or in one that it called */
+    uint32_t lanes; // that are in this frame or in one that it called
     uint32_t depth;
-    uint32_t local_base;       /* bytes into each lane's local memory */
+    uint32_t local_base; // bytes into each lane's local memory
     unsigned size_class;
     char *regs;
 };
 
 enum split_state {
     SPLIT_RUNNABLE,
-    SPLIT_BARRIER,   /* waits at a barrier of the block */
-    SPLIT_WARP_SYNC, /* waits for other lanes of the warp */
+    SPLIT_BARRIER,   // waits at a barrier of the block
+    SPLIT_WARP_SYNC, // waits for other lanes of the warp
 };
 
 struct split {
@@ -47,31 +45,31 @@ struct split {
     uint32_t mask;
     enum split_state state;
     uint32_t barrier;
-    uint32_t turn;             /* when it last ran */
+    uint32_t turn; // when it last ran
 };
 
 struct warp {
     struct block *block;
     uint32_t index;
-    uint32_t live;             /* lanes that have not exited */
-    uint32_t lanes;            /* lanes that exist */
+    uint32_t live;  // lanes that have not exited
+    uint32_t lanes; // lanes that exist
     int32_t budget;
     uint32_t turn;
-    bool rotate;               /* the next split to run is the one that waited longest */
-    bool force_sync;           /* warp-wide instructions no longer wait for missing lanes */
+    bool rotate;     // the next split to run is the one that waited longest
+    bool force_sync; // warp-wide instructions no longer wait for missing lanes
     bool blocked;
     struct split splits[LANES];
     unsigned split_count;
-    struct frame *frame;       /* of the running split */
-    char *bases[4];            /* by enum ref_base */
-    char *special;             /* WARP_BYTES */
+    struct frame *frame; // of the running split
+    char *bases[4];      // by enum ref_base
+    char *special;       // WARP_BYTES
 };
 
 struct barrier {
     uint32_t arrived[MAX_WARPS];
-    uint32_t expected;         /* threads; 0 for all of the block */
+    uint32_t expected; // threads; 0 for all of the block
     bool in_use;
-    uint32_t count_true;       /* of bar.red */
+    uint32_t count_true; // of bar.red
     uint32_t any_false;
 };
 
@@ -86,49 +84,49 @@ struct block {
     uint32_t id[3];
     struct warp *warps;
     uint32_t warp_count;
-    uint32_t running;          /* warps with live lanes */
+    uint32_t running; // warps with live lanes
     struct barrier barriers[BARRIERS];
     char *shared;
     uint64_t shared_size;
     char *local;
-    char *launch_special;      /* LAUNCH_BYTES */
+    char *launch_special; // LAUNCH_BYTES
     struct block *next;
 };
 
-/* What one host thread needs to run blocks; kept from launch to launch. */
+// What one host thread needs to run blocks; kept from launch to launch.
 #define SIZE_CLASSES 28
 struct worker {
-    struct worker *next;       /* of the idle ones */
+    struct worker *next; // of the idle ones
     struct grid *grid;
     struct range_cache ranges[CACHED_RANGES];
     unsigned range_at;
     struct frame *free_frames[SIZE_CLASSES];
-    struct block *blocks;      /* idle contexts */
-    size_t block_shared, block_local; /* bytes that each of them has */
+    struct block *blocks;             // idle contexts
+    size_t block_shared, block_local; // bytes that each of them has
     uint32_t block_warps;
 };
 
-/* One launch. */
+// One launch.
 struct grid {
     const struct ptx_launch *launch;
     struct ptx_function *function;
     struct ptx_module *module;
     uint64_t block_total;
     _Atomic uint64_t next_block;
-    uint32_t threads, warps;   /* of a block */
+    uint32_t threads, warps; // of a block
     uint64_t shared_size;
-    uint64_t lane_local;       /* bytes of local memory per thread */
+    uint64_t lane_local; // bytes of local memory per thread
     uint64_t dynamic_offset;
     const void *params;
     uint64_t id;
-    unsigned thread_count;     /* host threads to use */
-    uint32_t sync_words[8];    /* of grid-wide synchronization */
+    unsigned thread_count;  // host threads to use
+    uint32_t sync_words[8]; // of grid-wide synchronization
     uint64_t sync_address;
     _Atomic bool stop;
     atomic_flag fault_taken;
     struct ptx_fault fault;
     int result;
-    /* helpers from the pool */
+    // helpers from the pool
     unsigned helpers_wanted;
     unsigned helpers;
     struct grid *next_waiting;
@@ -136,29 +134,29 @@ struct grid {
 
 enum run_result { RUN_BLOCKED, RUN_DONE, RUN_YIELD, RUN_STOP };
 
-/* warp.c */
+// warp.c
 void warp_start(struct warp *w, struct frame *frame, uint32_t lanes);
 enum run_result warp_run(struct warp *w);
 
-/* split.c: adds lanes that go on at PC, to those that stand there already if there are any */
+// split.c: adds lanes that go on at PC, to those that stand there already if there are any
 void warp_add_split(struct warp *w, struct frame *frame, uint32_t pc, uint32_t mask);
 
-/* call.c */
+// call.c
 struct frame *frame_take(struct worker *worker, const struct ptx_function *function);
 void frame_give(struct worker *worker, struct frame *frame);
-/* Moves lanes into a new frame, or runs a builtin. *left is what stays at the call: lanes that
- * call something else. False after a fault. */
-bool call_enter(struct warp *w, const struct insn *in, uint32_t pc, uint32_t mask,
-                uint32_t *left, bool *entered);
+// Moves lanes into a new frame, or runs a builtin. *left is what stays at the call: lanes that
+// call something else. False after a fault.
+bool call_enter(struct warp *w, const struct insn *in, uint32_t pc, uint32_t mask, uint32_t *left,
+                bool *entered);
 void call_return(struct warp *w, uint32_t mask);
 void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask);
 
-/* barrier.c */
-/* True if the lanes may go on. */
+// barrier.c
+// True if the lanes may go on.
 bool barrier_arrive(struct warp *w, const struct insn *in, uint32_t mask);
 void barrier_recheck(struct block *block);
 
-/* memory.c, atomic.c */
+// memory.c, atomic.c
 bool exec_load(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_store(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_atomic(struct warp *w, const struct insn *in, uint32_t mask);
@@ -166,23 +164,24 @@ bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_cp_bulk(struct warp *w, const struct insn *in, uint32_t mask);
 void exec_isspacep(struct warp *w, const struct insn *in, uint32_t mask);
-/* Host addresses of all lanes, checked for those in the mask; the others get one of theirs. */
+// Host addresses of all lanes, checked for those in the mask; the others get one of theirs.
 struct address_scan;
 bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_op *m, uint32_t ref,
                     uint32_t mask, struct address_scan *addresses);
-/* A lane's generic address: what may be read or written there, up to *size; NULL if nothing. */
+// A lane's generic address: what may be read or written there, up to *size; NULL if nothing.
 char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size);
 
-/* lanes.c: what lanes of a warp tell each other */
+// lanes.c: what lanes of a warp tell each other
 void exec_lanes(struct warp *w, const struct insn *in, uint32_t mask);
 
-/* print.c */
+// print.c
 bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, uint32_t mask);
 
-/* fault.c */
-__attribute__((format(printf, 6, 7)))
-bool fault_raise(struct warp *w, const struct insn *in, enum ptx_fault_kind kind, unsigned lane,
-                 uint64_t address, const char *fmt, ...); /* always false */
+// fault.c
+__attribute__((format(printf, 6, 7))) bool fault_raise(struct warp *w, const struct insn *in,
+                                                       enum ptx_fault_kind kind, unsigned lane,
+                                                       uint64_t address, const char *fmt,
+                                                       ...); // always false
 
 static inline char *ref_at(const struct warp *w, uint32_t ref)
 {
@@ -194,7 +193,7 @@ static inline uint32_t first_lane(uint32_t mask)
     return (uint32_t)__builtin_ctz(mask);
 }
 
-/* Bytes of a lane's local memory in this block. */
+// Bytes of a lane's local memory in this block.
 static inline char *lane_local(const struct warp *w, unsigned lane)
 {
     return w->block->local + (w->index * LANES + lane) * w->block->grid->lane_local;

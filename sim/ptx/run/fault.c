@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Faults: the first one of a launch is kept and ends it. */
+// Faults: the first one of a launch is kept and ends it.
 #include "sim/ptx/run/exec.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Instructions in which the lanes of a warp exchange values: shuffles, votes, matches. */
+// Instructions in which the lanes of a warp exchange values: shuffles, votes, matches.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void write_pred(struct warp *w, uint32_t ref, uint32_t mask, uint32_t value)
     *d = (*d & ~mask) | (value & mask);
 }
 
-/* The source lane that the mode gives, and whether it lies within the lane's segment. */
+// The source lane that the mode gives, and whether it lies within the lane's segment.
 static bool shuffle_source(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c, uint32_t *source)
 {
     uint32_t clamp = c & 31, segment = c >> 8 & 31;
@@ -70,7 +70,7 @@ static void exec_shuffle(struct warp *w, const struct insn *in, uint32_t mask)
         write_pred(w, in->d2, mask, valid);
 }
 
-/* The lanes that take part with lane i. */
+// The lanes that take part with lane i.
 static uint32_t members(const struct warp *w, const struct insn *in, uint32_t mask, uint32_t lane)
 {
     return in->sync ? mask & ((const uint32_t *)ref_at(w, in->e))[lane] : mask;
@@ -82,8 +82,7 @@ static void exec_vote(struct warp *w, const struct insn *in, uint32_t mask)
 
     for (uint32_t i = 0; i < LANES; i++) {
         uint32_t m = members(w, in, mask, i), yes = p & m;
-        bool r = in->imm == VOTE_ALL ? yes == m : in->imm == VOTE_ANY ? yes != 0
-                                                                      : yes == m || !yes;
+        bool r = in->imm == VOTE_ALL ? yes == m : in->imm == VOTE_ANY ? yes != 0 : yes == m || !yes;
 
         values[i] = yes;
         result |= r ? 1u << i : 0;
@@ -103,7 +102,7 @@ static uint64_t lane_value(const struct warp *w, const struct insn *in, uint32_t
 
 static void exec_match(struct warp *w, const struct insn *in, uint32_t mask)
 {
-    uint32_t values[LANES] = { 0 }, all = 0;
+    uint32_t values[LANES] = {0}, all = 0;
 
     for (uint32_t i = 0; i < LANES; i++) {
         uint32_t m = members(w, in, mask, i), same = 0;
@@ -140,7 +139,7 @@ static uint32_t reduce(uint32_t op, uint32_t x, uint32_t y)
 static void exec_redux(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const uint32_t *a = (const uint32_t *)ref_at(w, in->a);
-    uint32_t values[LANES] = { 0 };
+    uint32_t values[LANES] = {0};
 
     for (uint32_t i = 0; i < LANES; i++) {
         uint32_t m = members(w, in, mask, i), r;
@@ -174,27 +173,16 @@ void exec_lanes(struct warp *w, const struct insn *in, uint32_t mask)
     uint32_t values[LANES];
 
     switch ((enum opcode)in->op) {
-    case OP_SHFL:
-        exec_shuffle(w, in, mask);
-        break;
-    case OP_VOTE:
-        exec_vote(w, in, mask);
-        break;
-    case OP_MATCH:
-        exec_match(w, in, mask);
-        break;
-    case OP_REDUX:
-        exec_redux(w, in, mask);
-        break;
-    case OP_ELECT:
-        exec_elect(w, in, mask);
-        break;
+    case OP_SHFL: exec_shuffle(w, in, mask); break;
+    case OP_VOTE: exec_vote(w, in, mask); break;
+    case OP_MATCH: exec_match(w, in, mask); break;
+    case OP_REDUX: exec_redux(w, in, mask); break;
+    case OP_ELECT: exec_elect(w, in, mask); break;
     case OP_ACTIVEMASK:
         for (int i = 0; i < LANES; i++)
             values[i] = mask;
         write_word(w, in->d, mask, values);
         break;
-    default:
-        break;
+    default: break;
     }
 }

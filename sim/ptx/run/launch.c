@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Launches: blocks of a grid are taken in order by the calling thread and by helpers from a pool,
- * each with a worker context that is kept for later launches.
- */
+// Launches: blocks of a grid are taken in order by the calling thread and by helpers from a pool,
+// each with a worker context that is kept for later launches.
 #include "sim/ptx/run/launch.h"
 
 #include <errno.h>
@@ -117,7 +115,7 @@ fail:
     return NULL;
 }
 
-/* Block contexts that are too small for this launch are let go. */
+// Block contexts that are too small for this launch are let go.
 static void worker_fit(struct worker *worker, struct grid *g)
 {
     size_t local = (size_t)g->lane_local * g->warps * LANES;
@@ -139,7 +137,7 @@ static void worker_fit(struct worker *worker, struct grid *g)
     worker->block_local = local;
 }
 
-/* A context for blocks of this launch, all but the block's own numbers set. */
+// A context for blocks of this launch, all but the block's own numbers set.
 static struct block *block_take(struct worker *worker)
 {
     struct grid *g = worker->grid;
@@ -230,7 +228,7 @@ static void break_deadlock(struct block *b)
     }
 }
 
-/* Gives every warp that can run one turn. False when the launch is to stop. */
+// Gives every warp that can run one turn. False when the launch is to stop.
 static bool block_turn(struct block *b)
 {
     struct grid *g = b->grid;
@@ -247,14 +245,10 @@ static bool block_turn(struct block *b)
             continue;
         ran = true;
         switch (warp_run(w)) {
-        case RUN_BLOCKED:
-            w->blocked = true;
-            break;
-        case RUN_STOP:
-            return false;
+        case RUN_BLOCKED: w->blocked = true; break;
+        case RUN_STOP: return false;
         case RUN_DONE:
-        case RUN_YIELD:
-            break;
+        case RUN_YIELD: break;
         }
     }
     if (!ran)
@@ -262,7 +256,7 @@ static bool block_turn(struct block *b)
     return true;
 }
 
-/* What a stopped launch leaves behind is put back on the free lists. */
+// What a stopped launch leaves behind is put back on the free lists.
 static void block_abandon(struct block *b)
 {
     for (uint32_t i = 0; i < b->grid->warps; i++) {
@@ -322,10 +316,8 @@ static void run_blocks(struct worker *worker, struct grid *g)
     block_give(b);
 }
 
-/*
- * A cooperative launch: each worker gives the blocks that it took turns, and takes one more in each
- * round while there are any, so that all come to run and may wait for each other.
- */
+// A cooperative launch: each worker gives the blocks that it took turns, and takes one more in each
+// round while there are any, so that all come to run and may wait for each other.
 static void run_cooperative(struct worker *worker, struct grid *g)
 {
     struct block *taken = NULL;
@@ -416,7 +408,7 @@ static int check_launch(const struct ptx_launch *l, uint64_t *shared)
 
 static unsigned thread_count(const struct ptx_launch *l, uint64_t blocks)
 {
-    long cores = l->threads ? 0 : sysconf(_SC_NPROCESSORS_ONLN); /* which reads a file */
+    long cores = l->threads ? 0 : sysconf(_SC_NPROCESSORS_ONLN); // which reads a file
     uint64_t n = l->threads ? l->threads : cores > 0 ? (uint64_t)cores : 1;
 
     return (unsigned)(n > blocks ? blocks : n > 1024 ? 1024 : n);
@@ -426,7 +418,7 @@ int ptx_launch_run(const struct ptx_launch *launch, struct ptx_fault *fault)
 {
     static _Atomic uint64_t next_id;
     struct ptx_function *f = launch->function;
-    struct grid g = { .launch = launch, .function = f, .module = f->module };
+    struct grid g = {.launch = launch, .function = f, .module = f->module};
     char *params = NULL;
     int result = check_launch(launch, &g.shared_size);
 

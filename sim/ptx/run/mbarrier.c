@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * mbarrier objects: 64 bits of shared memory that count arrivals and bytes of copies. When none is
- * left the phase ends, and the next one begins with the same expectation.
- *
- *     bit 63    phase
- *     62..43    arrivals that each phase expects
- *     42..23    arrivals that are still to come
- *     22..0     bytes that are still to come, plus TX_BIAS
- */
+// mbarrier objects: 64 bits of shared memory that count arrivals and bytes of copies. When none is
+// left the phase ends, and the next one begins with the same expectation.
+//
+//     bit 63    phase
+//     62..43    arrivals that each phase expects
+//     42..23    arrivals that are still to come
+//     22..0     bytes that are still to come, plus TX_BIAS
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -43,18 +41,16 @@ static uint64_t pack(struct phase p)
            (((uint32_t)p.bytes + TX_BIAS) & TX_MASK);
 }
 
-/* False if the object cannot take it. */
+// False if the object cannot take it.
 static bool apply(struct phase *p, enum mbarrier_op op, uint32_t value)
 {
     switch (op) {
     case MBARRIER_INIT:
         if (!value || value > COUNT_MASK)
             return false;
-        *p = (struct phase){ .expected = value, .pending = value };
+        *p = (struct phase){.expected = value, .pending = value};
         return true;
-    case MBARRIER_INVAL:
-        *p = (struct phase){ 0 };
-        return true;
+    case MBARRIER_INVAL: *p = (struct phase){0}; return true;
     case MBARRIER_ARRIVE_DROP:
         if (value > p->expected)
             return false;
@@ -74,15 +70,10 @@ static bool apply(struct phase *p, enum mbarrier_op op, uint32_t value)
             return false;
         p->pending--;
         break;
-    case MBARRIER_EXPECT:
-        p->bytes += (int32_t)value;
-        return true;
-    case MBARRIER_COMPLETE:
-        p->bytes -= (int32_t)value;
-        break;
+    case MBARRIER_EXPECT: p->bytes += (int32_t)value; return true;
+    case MBARRIER_COMPLETE: p->bytes -= (int32_t)value; break;
     case MBARRIER_WAIT:
-    case MBARRIER_WAIT_PARITY:
-        return true;
+    case MBARRIER_WAIT_PARITY: return true;
     }
     if (!p->pending && !p->bytes) {
         p->odd = !p->odd;
@@ -135,13 +126,13 @@ bool exec_mbarrier(struct warp *w, const struct insn *in, uint32_t mask)
     return true;
 }
 
-/* A lane's whole range, checked at both ends; allocations have no holes. */
+// A lane's whole range, checked at both ends; allocations have no holes.
 static char *range_at(struct warp *w, const struct memory_op *m, uint32_t ref, uint32_t lane,
                       uint32_t size)
 {
     const char *a = ref_at(w, ref);
-    uint64_t address = (m->address32 ? ((const uint32_t *)a)[lane]
-                                     : ((const uint64_t *)a)[lane]) + (uint64_t)m->offset;
+    uint64_t address = (m->address32 ? ((const uint32_t *)a)[lane] : ((const uint64_t *)a)[lane]) +
+                       (uint64_t)m->offset;
     size_t room;
     char *p;
 

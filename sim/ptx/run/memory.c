@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Loads, stores and address checks. Every access is checked: shared and local memory against the
- * block's sizes, everything else against the ranges that the launch's `find` gives.
- */
+// Loads, stores and address checks. Every access is checked: shared and local memory against the
+// block's sizes, everything else against the ranges that the launch's `find` gives.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -25,13 +23,13 @@ static bool find_range(struct worker *worker, uint64_t address, uint64_t *base, 
     }
     uint64_t words = worker->grid->sync_address;
     if (worker->grid->launch->cooperative && address - words < sizeof(worker->grid->sync_words)) {
-        *base = words; /* the grid-wide barrier lies in memory of the engine's own */
+        *base = words; // the grid-wide barrier lies in memory of the engine's own
         *end = words + sizeof(worker->grid->sync_words);
     } else if (!memory->find || !memory->find(memory->opaque, address, base, end)) {
         return false;
     }
     worker->range_at = (worker->range_at + CACHED_RANGES - 1) % CACHED_RANGES;
-    worker->ranges[worker->range_at] = (struct range_cache){ *base, *end };
+    worker->ranges[worker->range_at] = (struct range_cache){*base, *end};
     return true;
 }
 
@@ -40,7 +38,7 @@ static bool in_range(uint64_t address, uint64_t size, uint64_t base, uint64_t en
     return address >= base && address < end && end - address >= size;
 }
 
-/* Generic addresses: the windows of shared, local and parameter memory, else global. */
+// Generic addresses: the windows of shared, local and parameter memory, else global.
 static bool generic_ok(struct warp *w, unsigned lane, uint64_t address, uint64_t size)
 {
     struct block *b = w->block;
@@ -57,7 +55,7 @@ static bool generic_ok(struct warp *w, unsigned lane, uint64_t address, uint64_t
     return find_range(b->worker, address, &base, &end) && in_range(address, size, base, end);
 }
 
-/* Negative offsets of 32-bit addresses wrap as the addresses do. */
+// Negative offsets of 32-bit addresses wrap as the addresses do.
 static void wrap_32(struct address_scan *s)
 {
     s->low = UINT64_MAX;
@@ -70,7 +68,7 @@ static void wrap_32(struct address_scan *s)
     }
 }
 
-/* Addresses of the lanes in the mask; the others get the address of one that takes part. */
+// Addresses of the lanes in the mask; the others get the address of one that takes part.
 static void scan_addresses(const struct warp *w, const struct memory_op *m, uint32_t ref,
                            uint32_t mask, struct address_scan *s)
 {
@@ -110,18 +108,18 @@ static bool misaligned(struct warp *w, const struct insn *in, const struct memor
     return true;
 }
 
-static bool illegal(struct warp *w, const struct insn *in, const struct memory_op *m,
-                    unsigned lane, uint64_t address)
+static bool illegal(struct warp *w, const struct insn *in, const struct memory_op *m, unsigned lane,
+                    uint64_t address)
 {
-    static const char *const spaces[] = { "", "global ", "const ", "shared ", "local ",
-                                          "parameter " };
+    static const char *const spaces[] = {"",        "global ", "const ",
+                                         "shared ", "local ",  "parameter "};
 
     return fault_raise(w, in, PTX_FAULT_ILLEGAL_ADDRESS, lane, address,
                        "illegal %saddress 0x%llx in %s", spaces[m->space],
                        (unsigned long long)address, m->text);
 }
 
-/* Offsets into a state space of `limit` bytes become host addresses. */
+// Offsets into a state space of `limit` bytes become host addresses.
 static bool check_offsets(struct warp *w, const struct insn *in, const struct memory_op *m,
                           struct address_scan *s, uint32_t mask, uint64_t bytes, uint64_t limit,
                           const char *base)
@@ -171,8 +169,7 @@ bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_o
     if (s->any & (bytes - 1) && !misaligned(w, in, m, s->address, mask, bytes))
         return false;
     switch ((enum space)m->space) {
-    case SP_SHARED:
-        return check_offsets(w, in, m, s, mask, bytes, b->shared_size, b->shared);
+    case SP_SHARED: return check_offsets(w, in, m, s, mask, bytes, b->shared_size, b->shared);
     case SP_PARAM:
         return check_offsets(w, in, m, s, mask, bytes, b->grid->function->info.param_bytes,
                              b->grid->params);
@@ -185,8 +182,7 @@ bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_o
         return true;
     case SP_GENERIC:
     case SP_GLOBAL:
-    case SP_CONST:
-        break;
+    case SP_CONST: break;
     }
     return check_global(w, in, m, s, mask, bytes);
 }
@@ -224,7 +220,7 @@ char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size)
                 d_[i] = (SLOT)__atomic_load_n(AT(const T, s->address[i] + at), __ATOMIC_RELAXED); \
         } else { \
             FOR_LANES(mask) \
-                d_[i] = (SLOT)__atomic_load_n(AT(const T, s->address[i] + at), __ATOMIC_RELAXED); \
+            d_[i] = (SLOT)__atomic_load_n(AT(const T, s->address[i] + at), __ATOMIC_RELAXED); \
         } \
     } while (0)
 
@@ -262,7 +258,7 @@ static void load_double(char *d, const struct address_scan *s, uint32_t mask, un
         LOAD(uint64_t, uint8_t);
 }
 
-/* Parameters of an entry are the same for all lanes. */
+// Parameters of an entry are the same for all lanes.
 static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref,
                        struct address_scan *s)
 {
@@ -280,7 +276,7 @@ static bool load_param(struct warp *w, const struct memory_op *m, uint32_t ref,
     return true;
 }
 
-/* All lanes at once, one behind the other, as wide as the register. */
+// All lanes at once, one behind the other, as wide as the register.
 static bool is_plain(const struct memory_op *m, const struct address_scan *s, uint32_t mask)
 {
     return !s->gaps && mask == ALL_LANES && m->count == 1 && !m->ordered &&
@@ -298,7 +294,7 @@ bool exec_load(struct warp *w, const struct insn *in, uint32_t mask)
         !memory_resolve(w, in, m, in->a, mask, &s))
         return false;
     if (mask == w->frame->lanes && s.gaps)
-        mask = ALL_LANES; /* the others have a good address as well, and nobody's register */
+        mask = ALL_LANES; // the others have a good address as well, and nobody's register
     if (is_plain(m, &s, mask)) {
         memcpy(ref_at(w, m->regs[0]), AT(char, s.address[0]), (size_t)m->size * LANES);
         return true;
@@ -324,11 +320,11 @@ bool exec_load(struct warp *w, const struct insn *in, uint32_t mask)
                 __atomic_store_n(AT(T, s->address[i] + at), (T)v_[i], __ATOMIC_RELAXED); \
         else \
             FOR_LANES(mask) \
-                __atomic_store_n(AT(T, s->address[i] + at), (T)v_[i], __ATOMIC_RELAXED); \
+        __atomic_store_n(AT(T, s->address[i] + at), (T)v_[i], __ATOMIC_RELAXED); \
     } while (0)
 
-static void store_element(const char *v, const struct address_scan *s, uint32_t mask,
-                          unsigned size, unsigned at)
+static void store_element(const char *v, const struct address_scan *s, uint32_t mask, unsigned size,
+                          unsigned at)
 {
     if (size == 4)
         STORE(uint32_t, uint32_t);
@@ -367,13 +363,14 @@ bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask)
 
     if (m->zero_fill)
         FOR_LANES(mask)
-            if (!sizes[i])
-                reading &= ~(1u << i);
+    if (!sizes[i])
+        reading &= ~(1u << i);
     if (reading && !memory_resolve(w, in, m, in->a, reading, &from))
         return false;
     if (!memory_resolve(w, in, m->destination, in->b, mask, &to))
         return false;
-    FOR_LANES(mask) {
+    FOR_LANES(mask)
+    {
         uint32_t n = m->zero_fill && sizes[i] < m->size ? sizes[i] : m->size;
 
         if (n)
@@ -389,7 +386,8 @@ void exec_isspacep(struct warp *w, const struct insn *in, uint32_t mask)
     struct block *b = w->block;
     uint32_t result = 0;
 
-    FOR_LANES(mask) {
+    FOR_LANES(mask)
+    {
         uint64_t shared = (uintptr_t)b->shared, local = (uintptr_t)lane_local(w, i),
                  param = (uintptr_t)b->grid->params;
         bool is_shared = in_range(a[i], 1, shared, shared + b->shared_size);

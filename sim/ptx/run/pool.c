@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Host threads that help with launches. They are started when first wanted and stay; a launch
- * never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.
- */
+// Host threads that help with launches. They are started when first wanted and stay; a launch
+// never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.
 #include "sim/ptx/run/launch.h"
 
 #include <stdlib.h>
@@ -13,7 +11,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static struct grid *waiting;      /* launches that want helpers */
+static struct grid *waiting; // launches that want helpers
 static unsigned threads;
 static struct worker *idle_workers;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The functions that CUDA programs find in every device: printf, assert, malloc and free. */
+// The functions that CUDA programs find in every device: printf, assert, malloc and free.
 #include "sim/ptx/run/exec.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ static void give_result(struct warp *w, const struct insn *in, unsigned lane, ui
                call->ret_sizes[0] < 8 ? call->ret_sizes[0] : 8);
 }
 
-/* A string in the device's memory; NULL if it is not readable. */
+// A string in the device's memory; NULL if it is not readable.
 static const char *device_string(struct warp *w, unsigned lane, uint64_t address, char *buf,
                                  size_t size)
 {
@@ -48,14 +48,14 @@ static const char *device_string(struct warp *w, unsigned lane, uint64_t address
 struct printer {
     struct warp *w;
     unsigned lane;
-    uint64_t args;     /* where the next argument lies */
+    uint64_t args; // where the next argument lies
     bool bad;
     char *out;
     size_t used;
     int conversions;
 };
 
-/* Arguments lie as in a C structure: 4 or 8 bytes, each aligned to its size. */
+// Arguments lie as in a C structure: 4 or 8 bytes, each aligned to its size.
 static uint64_t next_argument(struct printer *p, unsigned size)
 {
     uint64_t value = 0, at = (p->args + size - 1) & ~(uint64_t)(size - 1);
@@ -80,13 +80,13 @@ static void put(struct printer *p, const char *text, size_t n)
 }
 
 struct conversion {
-    char spec[32];     /* the host's conversion, without length and letter */
+    char spec[32]; // the host's conversion, without length and letter
     size_t length;
-    unsigned size;     /* of an integer argument */
+    unsigned size; // of an integer argument
     char letter;
 };
 
-/* Reads a conversion behind its '%'; widths may be arguments. */
+// Reads a conversion behind its '%'; widths may be arguments.
 static const char *parse_conversion(struct printer *p, const char *f, struct conversion *c)
 {
     size_t n = 0;
@@ -117,7 +117,7 @@ static const char *parse_conversion(struct printer *p, const char *f, struct con
     return *f ? f + 1 : f;
 }
 
-/* A width that asks for more than the output could hold is no width. */
+// A width that asks for more than the output could hold is no width.
 static void limit_width(struct conversion *c)
 {
     char limited[32];
@@ -236,7 +236,7 @@ static bool print(struct warp *w, const struct insn *in, unsigned lane)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const struct ptx_launch *launch = w->block->grid->launch;
-    struct printer p = { .w = w, .lane = lane, .args = argument(w, in, lane, 1) };
+    struct printer p = {.w = w, .lane = lane, .args = argument(w, in, lane, 1)};
     char text[MAX_STRING];
     uint64_t at = argument(w, in, lane, 0);
     const char *f = device_string(w, lane, at, text, sizeof(text));
@@ -295,14 +295,12 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
         uint64_t value = argument(w, in, lane, 0);
 
         switch (builtin) {
-        case BUILTIN_NONE:
-            break;
+        case BUILTIN_NONE: break;
         case BUILTIN_VPRINTF:
             if (!print(w, in, lane))
                 return false;
             break;
-        case BUILTIN_ASSERTFAIL:
-            return assert_failed(w, in, lane);
+        case BUILTIN_ASSERTFAIL: return assert_failed(w, in, lane);
         case BUILTIN_MALLOC:
             give_result(w, in, lane,
                         launch->allocate ? launch->allocate(launch->heap_opaque, value) : 0);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/*
- * Runs a warp: chooses which of its splits goes on, and executes that one's instructions.
- *
- * Lanes that went different ways meet again because the split at the lowest instruction (of the
- * deepest frame) runs first and stops where another one waits, where both become one. When a split
- * loops for long, the one that has waited longest gets a turn: a lane that spins on a lock held by
- * a lane of the same warp lets it proceed.
- */
+// Runs a warp: chooses which of its splits goes on, and executes that one's instructions.
+//
+// Lanes that went different ways meet again because the split at the lowest instruction (of the
+// deepest frame) runs first and stops where another one waits, where both become one. When a split
+// loops for long, the one that has waited longest gets a turn: a lane that spins on a lock held by
+// a lane of the same warp lets it proceed.
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
@@ -24,7 +22,7 @@ void warp_start(struct warp *w, struct frame *frame, uint32_t lanes)
     warp_add_split(w, frame, 0, lanes);
 }
 
-/* Joins splits that stand at the same instruction. */
+// Joins splits that stand at the same instruction.
 static void merge_splits(struct warp *w)
 {
     for (unsigned i = 0; i < w->split_count; i++) {
@@ -66,7 +64,7 @@ static struct split *pick(struct warp *w, enum split_state state, bool oldest)
     return best;
 }
 
-/* The next instruction at which another split of the same frame waits to be joined. */
+// The next instruction at which another split of the same frame waits to be joined.
 static uint32_t next_meeting(const struct warp *w, const struct split *s)
 {
     uint32_t pc = UINT32_MAX;
@@ -81,7 +79,7 @@ static uint32_t next_meeting(const struct warp *w, const struct split *s)
     return pc;
 }
 
-/* The lanes that a warp-wide instruction waits for. */
+// The lanes that a warp-wide instruction waits for.
 static uint32_t lanes_needed(const struct warp *w, const struct insn *in, uint32_t mask)
 {
     const uint32_t *e = (const uint32_t *)ref_at(w, in->e);
@@ -92,7 +90,7 @@ static uint32_t lanes_needed(const struct warp *w, const struct insn *in, uint32
     return need & w->live;
 }
 
-/* All lanes of some bar.warp.sync may have arrived, at different instructions. */
+// All lanes of some bar.warp.sync may have arrived, at different instructions.
 static bool release_warp_sync(struct warp *w)
 {
     uint32_t waiting = 0;
@@ -155,7 +153,7 @@ static void local_address(struct warp *w, const struct insn *in, uint32_t mask)
     }
 }
 
-/* Arithmetic with some lanes off: computed aside, then only the others' results are taken. */
+// Arithmetic with some lanes off: computed aside, then only the others' results are taken.
 static void masked_alu(const struct insn *in, void *d, const void *a, const void *b, const void *c,
                        uint32_t mask)
 {
@@ -180,11 +178,11 @@ static void masked_alu(const struct insn *in, void *d, const void *a, const void
     }
 }
 
-/* What one instruction did to the split that runs. */
+// What one instruction did to the split that runs.
 enum step {
     STEP_NEXT,
-    STEP_JUMP,   /* pc is set */
-    STEP_LEAVE,  /* the split is gone or waits; choose again */
+    STEP_JUMP,  // pc is set
+    STEP_LEAVE, // the split is gone or waits; choose again
     STEP_STOP,
 };
 
@@ -195,7 +193,7 @@ struct run {
     uint32_t pc, mask;
 };
 
-/* Lanes that the predicate keeps out of an instruction that moves lanes go on by themselves. */
+// Lanes that the predicate keeps out of an instruction that moves lanes go on by themselves.
 static void set_aside(struct run *r, uint32_t active)
 {
     if (active == r->mask)
@@ -243,7 +241,8 @@ static enum step branch_indexed(struct run *r, const struct insn *in, uint32_t a
         if (index[first_lane(left)] >= in->table->count)
             return fault_raise(w, in, PTX_FAULT_INVALID_PC, first_lane(left), 0,
                                "branch index %u is beyond %u", index[first_lane(left)],
-                               in->table->count), STEP_STOP;
+                               in->table->count),
+                   STEP_STOP;
     drop_split(r);
     if (rest)
         warp_add_split(w, frame, pc + 1, rest);
@@ -271,7 +270,7 @@ static enum step call(struct run *r, const struct insn *in, uint32_t active)
     if (rest)
         warp_add_split(w, frame, pc + 1, rest);
     if (!call_enter(w, in, pc, active, &left, &entered)) {
-        warp_add_split(w, frame, pc, active); /* so that its frames are found and freed */
+        warp_add_split(w, frame, pc, active); // so that its frames are found and freed
         return STEP_STOP;
     }
     if (left)
@@ -315,7 +314,7 @@ static enum step barrier(struct run *r, const struct insn *in, uint32_t active)
     return STEP_LEAVE;
 }
 
-/* Instructions of the whole warp wait until all lanes that they name are there. */
+// Instructions of the whole warp wait until all lanes that they name are there.
 static enum step warp_wide(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
@@ -344,76 +343,46 @@ static enum step step(struct run *r, const struct insn *in, uint32_t active)
     bool good = true;
 
     switch ((enum opcode)in->op) {
-    case OP_ALU:
-        break;
-    case OP_BRA:
-        return branch(r, in, active);
-    case OP_BRX:
-        return branch_indexed(r, in, active);
-    case OP_CALL:
-        return call(r, in, active);
+    case OP_ALU: break;
+    case OP_BRA: return branch(r, in, active);
+    case OP_BRX: return branch_indexed(r, in, active);
+    case OP_CALL: return call(r, in, active);
     case OP_RET:
-    case OP_EXIT:
-        return leave(r, in, active);
+    case OP_EXIT: return leave(r, in, active);
     case OP_TRAP:
-    case OP_BRKPT:
-        return trap(r, in, active);
-    case OP_LD:
-        good = exec_load(w, in, active);
-        break;
-    case OP_ST:
-        good = exec_store(w, in, active);
-        break;
-    case OP_ATOM:
-        good = exec_atomic(w, in, active);
-        break;
-    case OP_CP_ASYNC:
-        good = exec_cp_async(w, in, active);
-        break;
-    case OP_CP_BULK:
-        good = exec_cp_bulk(w, in, active);
-        break;
-    case OP_MBARRIER:
-        good = exec_mbarrier(w, in, active);
-        break;
+    case OP_BRKPT: return trap(r, in, active);
+    case OP_LD: good = exec_load(w, in, active); break;
+    case OP_ST: good = exec_store(w, in, active); break;
+    case OP_ATOM: good = exec_atomic(w, in, active); break;
+    case OP_CP_ASYNC: good = exec_cp_async(w, in, active); break;
+    case OP_CP_BULK: good = exec_cp_bulk(w, in, active); break;
+    case OP_MBARRIER: good = exec_mbarrier(w, in, active); break;
     case OP_FENCE:
         atomic_thread_fence(memory_order_seq_cst);
         w->budget -= ORDERED_COST;
         break;
-    case OP_BAR:
-        return barrier(r, in, active);
+    case OP_BAR: return barrier(r, in, active);
     case OP_BAR_WARP:
     case OP_SHFL:
     case OP_VOTE:
     case OP_MATCH:
     case OP_REDUX:
     case OP_ELECT:
-    case OP_ACTIVEMASK:
-        return warp_wide(r, in, active);
-    case OP_CLOCK:
-        read_clock(w, in, active);
-        break;
-    case OP_LOCAL_ADDRESS:
-        local_address(w, in, active);
-        break;
-    case OP_ISSPACEP:
-        exec_isspacep(w, in, active);
-        break;
-    case OP_NANOSLEEP:
-        w->budget = 0;
-        break;
-    case OP_NOP:
-        break;
+    case OP_ACTIVEMASK: return warp_wide(r, in, active);
+    case OP_CLOCK: read_clock(w, in, active); break;
+    case OP_LOCAL_ADDRESS: local_address(w, in, active); break;
+    case OP_ISSPACEP: exec_isspacep(w, in, active); break;
+    case OP_NANOSLEEP: w->budget = 0; break;
+    case OP_NOP: break;
     }
     return good ? STEP_NEXT : STEP_STOP;
 }
 
-/* Executes a split until it meets another one, waits, ends, or its budget is spent. */
+// Executes a split until it meets another one, waits, ends, or its budget is spent.
 static bool run_split(struct warp *w, struct split *s, bool alone)
 {
     struct frame *frame = s->frame;
-    struct run r = { .w = w, .s = s, .code = frame->function->code, .pc = s->pc,
-                     .mask = s->mask };
+    struct run r = {.w = w, .s = s, .code = frame->function->code, .pc = s->pc, .mask = s->mask};
     uint32_t stop = alone ? UINT32_MAX : next_meeting(w, s);
 
     w->frame = frame;
@@ -444,24 +413,20 @@ static bool run_split(struct warp *w, struct split *s, bool alone)
             continue;
         }
         switch (step(&r, in, active)) {
-        case STEP_NEXT:
-            r.pc++;
-            break;
+        case STEP_NEXT: r.pc++; break;
         case STEP_JUMP:
             if (w->budget < 0) {
                 s->pc = r.pc;
                 return true;
             }
-            /* Behind the jump other splits may be the next to meet. */
+            // Behind the jump other splits may be the next to meet.
             if (in->loop && !alone && w->split_count > 1) {
                 s->pc = r.pc;
                 return true;
             }
             break;
-        case STEP_LEAVE:
-            return true;
-        case STEP_STOP:
-            return false;
+        case STEP_LEAVE: return true;
+        case STEP_STOP: return false;
         }
     } while (r.pc < stop);
     s->pc = r.pc;

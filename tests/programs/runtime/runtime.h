@@ -17,9 +17,8 @@ static inline void check_call(cudaError_t result, const char *text, const char *
 }
 
 #define gives(call, want, ...) gives_result((call), (want), __FILE__, __LINE__, __VA_ARGS__)
-__attribute__((format(printf, 5, 6)))
-static inline bool gives_result(cudaError_t got, cudaError_t want, const char *file, int line,
-                                const char *format, ...)
+__attribute__((format(printf, 5, 6))) static inline bool
+gives_result(cudaError_t got, cudaError_t want, const char *file, int line, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -32,7 +31,9 @@ static inline bool gives_result(cudaError_t got, cudaError_t want, const char *f
 
 struct random_numbers {
     uint64_t state;
-    explicit random_numbers(uint64_t seed) : state(seed * 2 + 1) {}
+    explicit random_numbers(uint64_t seed) : state(seed * 2 + 1)
+    {
+    }
     uint32_t u32()
     {
         state ^= state >> 12;
@@ -40,7 +41,10 @@ struct random_numbers {
         state ^= state >> 27;
         return uint32_t((state * 0x2545F4914F6CDD1DULL) >> 32);
     }
-    float f32() { return float(u32() >> 8) / (1 << 23) - 1.0f; }
+    float f32()
+    {
+        return float(u32() >> 8) / (1 << 23) - 1.0f;
+    }
 };
 
 static __global__ void wait_kernel(volatile unsigned *flag)

@@ -71,7 +71,8 @@ static CUresult check_file(int fd, uint64_t size)
 static CUresult map_file(int fd, uint64_t address, uint64_t size, uint8_t **out)
 {
     void *wanted = (void *)(uintptr_t)address;
-    void *base = mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    void *base =
+        mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
 
     if (base == MAP_FAILED)
         return errno == EEXIST ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_OUT_OF_MEMORY;
@@ -95,14 +96,15 @@ static bool sensible(const struct args_host_map *args)
 static CUresult register_region(struct serve *serve, uint8_t *base, uint64_t size,
                                 CUdeviceptr *device)
 {
-    CUresult result = driver.cuMemHostRegister_v2(
-        base, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    CUresult result =
+        driver.cuMemHostRegister_v2(base, size,
+                                    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
 
     if (result != CUDA_SUCCESS)
         return result;
     result = driver.cuMemHostGetDevicePointer_v2(device, base, 0);
-    if (result == CUDA_SUCCESS && allocation_add((uint64_t)(uintptr_t)base, size, 0, NULL,
-                                                 ALLOCATION_HOST))
+    if (result == CUDA_SUCCESS &&
+        allocation_add((uint64_t)(uintptr_t)base, size, 0, NULL, ALLOCATION_HOST))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)
         driver.cuMemHostUnregister(base);

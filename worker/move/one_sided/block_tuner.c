@@ -56,7 +56,8 @@ static void settle(struct block_tuner *tuner)
     uint64_t usual = tuner->rates[tuner->usual];
 
     tuner->settled = true;
-    tuner->next = tuner->rates[best] > usual + usual / 100 * TUNER_GAIN_PERCENT ? best : tuner->usual;
+    tuner->next = tuner->rates[best] > usual + usual / 100 * TUNER_GAIN_PERCENT ? best
+                                                                                : tuner->usual;
 }
 
 // The usual size comes first in each round, then the others from the smallest on.

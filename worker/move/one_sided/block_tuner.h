@@ -15,8 +15,8 @@ enum {
     TUNER_CANDIDATES = 7, // the powers of two between them
     TUNER_ROUNDS = 3,
     TUNER_TRIAL = 16 * 1024 * 1024, // bytes that one trial moves
-    TUNER_DROP_PERCENT = 75,       // of the best rate; less after the first round is out
-    TUNER_GAIN_PERCENT = 3,        // less than this is no reason to leave the usual size
+    TUNER_DROP_PERCENT = 75,        // of the best rate; less after the first round is out
+    TUNER_GAIN_PERCENT = 3,         // less than this is no reason to leave the usual size
 };
 
 struct block_tuner {
@@ -24,8 +24,8 @@ struct block_tuner {
     uint32_t sizes[TUNER_CANDIDATES];
     uint64_t rates[TUNER_CANDIDATES]; // the best so far, bytes per second
     bool out[TUNER_CANDIDATES];
-    unsigned usual;  // index of the size that is right where nothing else is better
-    unsigned next;   // index of the candidate whose turn it is
+    unsigned usual; // index of the size that is right where nothing else is better
+    unsigned next;  // index of the candidate whose turn it is
     unsigned round;
     bool settled;
 };

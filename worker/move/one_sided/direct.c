@@ -28,7 +28,7 @@ enum { REGIONS_MAX = 256, PAGE = 4096 };
 
 struct direct_region {
     uint64_t start, end;
-    CUcontext context; // it dies with it
+    CUcontext context;                  // it dies with it
     struct link_registered *registered; // NULL: cannot be, which is remembered
     unsigned uses;
     uint64_t used; // by which of all moves last
@@ -63,8 +63,8 @@ static int dmabuf_of(uint64_t start, uint64_t size)
 
     if (!driver.cuMemGetHandleForAddressRange || !attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
         return -EOPNOTSUPP;
-    CUresult result = driver.cuMemGetHandleForAddressRange(
-        &fd, first, end - first, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    CUresult result = driver.cuMemGetHandleForAddressRange(&fd, first, end - first,
+                                                           CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     return result == CUDA_SUCCESS ? fd : -EIO;
 }
 
@@ -75,8 +75,10 @@ static int by_dmabuf(uint64_t start, uint64_t size, struct link_registered **out
     if (fd < 0)
         return fd;
     int r = link_register(session.link,
-                          &(struct link_local){.base = (void *)(uintptr_t)start, .size = size,
-                                               .dmabuf = fd, .offset = start % PAGE},
+                          &(struct link_local){.base = (void *)(uintptr_t)start,
+                                               .size = size,
+                                               .dmabuf = fd,
+                                               .offset = start % PAGE},
                           out);
     close(fd);
     return r;
@@ -84,10 +86,9 @@ static int by_dmabuf(uint64_t start, uint64_t size, struct link_registered **out
 
 static int by_address(uint64_t start, uint64_t size, struct link_registered **out)
 {
-    return link_register(session.link,
-                         &(struct link_local){.base = (void *)(uintptr_t)start, .size = size,
-                                              .dmabuf = -1},
-                         out);
+    return link_register(
+        session.link,
+        &(struct link_local){.base = (void *)(uintptr_t)start, .size = size, .dmabuf = -1}, out);
 }
 
 // The GPU has to be made to see what another device wrote, where that is not its nature.
@@ -118,7 +119,8 @@ static void register_memory(struct direct_region *region)
 
     if (!can_flush()) {
         if (!told_failure)
-            log_info("gpudirect=no reason=\"the GPU cannot be made to see another device's writes\"");
+            log_info(
+                "gpudirect=no reason=\"the GPU cannot be made to see another device's writes\"");
         told_failure = true;
         return;
     }
@@ -167,8 +169,8 @@ static bool drop_oldest(void)
 static struct direct_region *find(uint64_t address, uint64_t size, CUcontext context)
 {
     for (unsigned i = 0; i < region_count; i++)
-        if (regions[i]->context == context && address >= regions[i]->start && address < regions[i]->end &&
-            size <= regions[i]->end - address)
+        if (regions[i]->context == context && address >= regions[i]->start &&
+            address < regions[i]->end && size <= regions[i]->end - address)
             return regions[i];
     return NULL;
 }

@@ -37,7 +37,8 @@ enum {
 
 static bool any_move(void);
 static bool make_progress(void);
-struct reach reach = {.mover = MOVER(.has_work = any_move, .advance = make_progress, .learns = true)};
+struct reach reach = {
+    .mover = MOVER(.has_work = any_move, .advance = make_progress, .learns = true)};
 struct reached_region reached[WIRE_REGION_LIMIT];
 
 // All below under the lock.
@@ -238,8 +239,7 @@ static bool advance(struct flight *flight, bool *any)
     CUresult result;
 
     switch (flight->stage) {
-    case FLIGHT_SIGNALLING:
-        return false; // the device tells
+    case FLIGHT_SIGNALLING: return false; // the device tells
     case FLIGHT_FETCHING:
         if (!flight->posted && post(flight))
             *any = true;
@@ -341,8 +341,8 @@ static bool issue_direct(struct move *move)
         return false;
     if (!idle_count || move->flying >= (!setup.worker.pipeline ? 1 : DIRECT_FLYING))
         return false;
-    struct flight *flight = begin(
-        move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_STORING, move, NULL);
+    struct flight *flight =
+        begin(move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_STORING, move, NULL);
     flight->offset = move->issued;
     flight->size = left < DIRECT_PIECE ? (uint32_t)left : DIRECT_PIECE;
     move->issued += flight->size;
@@ -360,8 +360,8 @@ static bool issue_one(struct move *move)
 
     if (!block)
         return false;
-    struct flight *flight = begin(
-        move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_COPYING, move, block);
+    struct flight *flight =
+        begin(move->kind == MOVE_TO_DEVICE ? FLIGHT_FETCHING : FLIGHT_COPYING, move, block);
     flight->offset = move->issued;
     flight->size = reach_block_size(move);
     CUresult result = CUDA_SUCCESS;

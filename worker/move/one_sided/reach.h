@@ -16,8 +16,8 @@ enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
 
 // The rows of a rectangle or box; packed one behind the other in a block.
 struct box {
-    uint64_t width;  // bytes of a row; 0: the move is of one piece
-    uint64_t height; // rows of a plane
+    uint64_t width;                      // bytes of a row; 0: the move is of one piece
+    uint64_t height;                     // rows of a plane
     uint64_t remote_pitch, remote_slice; // bytes from row to row, from plane to plane
     uint64_t device_pitch, device_slice;
 };
@@ -28,7 +28,7 @@ struct move {
     uint64_t remote; // address in the client
     uint32_t key;
     uint32_t region;
-    uint64_t size;     // of all rows together
+    uint64_t size; // of all rows together
     struct box box;
     uint64_t issued;   // bytes whose flights have begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
@@ -36,12 +36,13 @@ struct move {
     uint64_t finished; // bytes whose flights are over
     enum { FLAG_NONE, FLAG_WANTED, FLAG_FLYING, FLAG_TOLD } flag; // that follows its data
     uint32_t flag_index, flag_value;
-    struct direct_region *direct; // the device reads and writes the GPU's memory; NULL: a block between
-    CUcontext context; // NULL: it has gone
-    CUevent start;     // recorded where the client's stream was; NULL: see `follows`
+    struct direct_region
+        *direct;          // the device reads and writes the GPU's memory; NULL: a block between
+    CUcontext context;    // NULL: it has gone
+    CUevent start;        // recorded where the client's stream was; NULL: see `follows`
     struct move *follows; // the one right before it in the stream, and ready when that one is
-    bool ready;        // the GPU has passed it
-    bool early;        // the data was final when it was asked for: it may be fetched before
+    bool ready;           // the GPU has passed it
+    bool early;           // the data was final when it was asked for: it may be fetched before
     int gate;
     uint32_t ticket;
     CUresult result;
@@ -59,10 +60,10 @@ enum flight_stage {
 
 struct flight {
     enum flight_stage stage;
-    bool posted; // the device has all of the operation,
+    bool posted;                       // the device has all of the operation,
     uint32_t parts_posted, parts_over; // or so many of the parts that it takes
-    struct move *move;   // NULL with a signal that follows no move
-    struct block *block; // NULL with any signal, and where the move is direct
+    struct move *move;                 // NULL with a signal that follows no move
+    struct block *block;               // NULL with any signal, and where the move is direct
     uint64_t offset;
     uint32_t size;
     uint32_t index, value; // of a signal
@@ -72,8 +73,8 @@ enum { FLIGHTS_MAX = STAGING_BLOCKS_MAX + LINK_FLAGS };
 
 // What requests and the mover share.
 struct reach {
-    struct mover mover;   // its lock is that of all below
-    struct move *moves;   // oldest first
+    struct mover mover;        // its lock is that of all below
+    struct move *moves;        // oldest first
     unsigned unready_failures; // moves that failed before their turn
 };
 extern struct reach reach;

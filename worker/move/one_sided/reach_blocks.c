@@ -15,20 +15,20 @@
 #include "worker/setup.h"
 
 enum {
-    LARGE = 4 << 20, // moves of which are measured
-    PIECES = 4,      // into which a move is cut at least, with sizes that are chosen here,
+    LARGE = 4 << 20,       // moves of which are measured
+    PIECES = 4,            // into which a move is cut at least, with sizes that are chosen here,
     PIECE_MIN = 128 << 10, // unless they would be smaller
 };
 
 static struct direction {
     struct block_tuner tuner;
-    unsigned flying;   // blocks under way
-    bool running;      // in the middle of a stretch
-    uint64_t began_us; // of it
+    unsigned flying;           // blocks under way
+    bool running;              // in the middle of a stretch
+    uint64_t began_us;         // of it
     uint64_t issued, finished; // bytes of it
-    bool spoilt;       // something else went on
-    bool full;         // no more blocks before those under way are over
-} directions[2];       // by move_kind
+    bool spoilt;               // something else went on
+    bool full;                 // no more blocks before those under way are over
+} directions[2];               // by move_kind
 
 static enum staging_use use_of(const struct move *move)
 {

@@ -225,7 +225,8 @@ void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream str
     host += in ? copy->srcZ * box.remote_slice + copy->srcY * box.remote_pitch + copy->srcXInBytes
                : copy->dstZ * box.remote_slice + copy->dstY * box.remote_pitch + copy->dstXInBytes;
     device += in ? copy->dstZ * box.device_slice + copy->dstY * box.device_pitch + copy->dstXInBytes
-                 : copy->srcZ * box.device_slice + copy->srcY * box.device_pitch + copy->srcXInBytes;
+                 : copy->srcZ * box.device_slice + copy->srcY * box.device_pitch +
+                       copy->srcXInBytes;
     uint64_t rows = (uint64_t)copy->Height * copy->Depth;
     if (!rows || !box.width)
         return;

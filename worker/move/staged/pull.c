@@ -30,8 +30,8 @@ struct pull {
     uint64_t issued; // bytes whose copies have been queued
     uint64_t sent;
     CUcontext context;
-    CUevent start;   // recorded where the client's stream was
-    bool ready;      // the GPU has passed it
+    CUevent start; // recorded where the client's stream was
+    bool ready;    // the GPU has passed it
     int gate;
     uint32_t ticket;
     CUresult result;
@@ -137,7 +137,8 @@ static bool send_next(void)
     if (!flight_count)
         return false;
     struct flight flight = flights[flight_head];
-    if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS && !staging_done(flight.block, &result))
+    if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS &&
+        !staging_done(flight.block, &result))
         return false;
     if (mover.current != flight.job->context)
         result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -275,8 +276,11 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
     if (!job)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     if (!serve_failed(serve) && serve_device_range(serve, args->src, args->size)) {
-        *job = (struct pull){.id = args->job, .src = args->src, .size = args->size,
-                             .context = serve->current, .gate = -1};
+        *job = (struct pull){.id = args->job,
+                             .src = args->src,
+                             .size = args->size,
+                             .context = serve->current,
+                             .gate = -1};
         serve_fail(serve, place(&pass, job, stream));
     }
     if (serve_failed(serve)) {

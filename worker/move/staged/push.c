@@ -51,9 +51,10 @@ struct flight {
     bool credit;       // the client may send another one for it
 };
 
-static struct push jobs[JOBS_MAX];     // under jobs_lock
-static struct lane lanes[LANES_MAX];   // under the mover's lock
-static struct flight flights[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
+static struct push jobs[JOBS_MAX];   // under jobs_lock
+static struct lane lanes[LANES_MAX]; // under the mover's lock
+static struct flight
+    flights[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
 static unsigned flight_count;
 static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the mover's
 
@@ -269,9 +270,9 @@ static void CUDA_CB want_data(void *job)
 
 static CUresult ask_when_due(const struct push *job)
 {
-    return driver.cuLaunchHostFunc ? driver.cuLaunchHostFunc(job->lane->stream, want_data,
-                                                             (void *)(uintptr_t)job->id)
-                                   : CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuLaunchHostFunc
+               ? driver.cuLaunchHostFunc(job->lane->stream, want_data, (void *)(uintptr_t)job->id)
+               : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
@@ -328,16 +329,18 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
         serve->current = result == CUDA_SUCCESS ? context : NULL;
     }
     if (result == CUDA_SUCCESS)
-        result = driver.cuMemcpyHtoDAsync_v2(job->dst + offset, block->data, size,
-                                             job->lane->stream);
+        result =
+            driver.cuMemcpyHtoDAsync_v2(job->dst + offset, block->data, size, job->lane->stream);
     if (result == CUDA_SUCCESS && last)
         result = gate_open_from(job->lane->stream, job->gate, job->ticket);
     if (result == CUDA_SUCCESS)
         result = staging_mark(block, context, job->lane->stream);
     if (result != CUDA_SUCCESS)
         return result;
-    add_flight((struct flight){.block = block, .lane = last ? job->lane : NULL,
-                               .gate = last ? job->gate : -1, .credit = true});
+    add_flight((struct flight){.block = block,
+                               .lane = last ? job->lane : NULL,
+                               .gate = last ? job->gate : -1,
+                               .credit = true});
     return CUDA_SUCCESS;
 }
 
@@ -348,8 +351,7 @@ static bool fits(const struct push *job, const struct args_push_block *args)
 }
 
 // The block goes to the GPU, or back where the push is not what it should be; jobs_lock is held.
-static void take_block(struct serve *serve, struct block *block,
-                       const struct args_push_block *args)
+static void take_block(struct serve *serve, struct block *block, const struct args_push_block *args)
 {
     struct push *job = find_job(args->job);
 
@@ -359,8 +361,8 @@ static void take_block(struct serve *serve, struct block *block,
         return;
     }
     job->received += args->size;
-    CUresult result =
-        job->lane ? fly(serve, job, block, args->offset, args->size) : CUDA_ERROR_NOT_READY;
+    CUresult result = job->lane ? fly(serve, job, block, args->offset, args->size)
+                                : CUDA_ERROR_NOT_READY;
     if (result != CUDA_SUCCESS) {
         // The first failure of this push has been told; the rest of its data is only swallowed. Data
         // for a context that the client has ended is nobody's failure.

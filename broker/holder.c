@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 
 enum { LOOK_EVERY_MS = 200, EXIT_TAKEN_OVER = 3 };
 
@@ -70,23 +71,31 @@ int holder_sign(struct holder *holder, const char *run)
     return 0;
 }
 
+// What the file says now, or why it cannot be read.
+static void read_run(const struct holder *holder, char *run, size_t room)
+{
+    SCOPED_FD int fd = open(holder->path, O_RDONLY | O_CLOEXEC);
+    // Without a further descriptor the one that holds the lock is asked: that file is still there.
+    bool scarce = fd < 0 && (errno == EMFILE || errno == ENFILE);
+    ssize_t size = fd < 0 && !scarce ? -1 : pread(scarce ? holder->fd : fd, run, room - 1, 0);
+
+    if (size < 0)
+        snprintf(run, room, "%s", strerror(errno));
+    else
+        run[size] = 0;
+}
+
 void holder_check(const struct holder *holder)
 {
-    char run[sizeof(holder->run)] = "";
-    int fd;
+    char run[sizeof(holder->run)];
 
     if (!holder || !*holder->run)
         return;
-    fd = open(holder->path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && pread(fd, run, sizeof(run) - 1, 0) >= 0 && !strcmp(run, holder->run)) {
-        close(fd);
+    read_run(holder, run, sizeof(run));
+    if (!strcmp(run, holder->run))
         return;
-    }
     log_error("%s is no longer ours (%s): another broker has taken over, and this one ends",
-              holder->path,
-              fd < 0 ? strerror(errno)
-              : *run ? run
-                     : "empty");
+              holder->path, *run ? run : "empty");
     _exit(EXIT_TAKEN_OVER);
 }
 

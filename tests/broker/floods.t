@@ -55,6 +55,9 @@ is "$(api GET '/v1/events?after=0&limit=100000' | at events | grep -o "'sequence
 
 # Without descriptors the broker rests, and goes on when there are some again.
 ticks() { awk '{print $14 + $15}' "/proc/$BROKER_PID/stat"; }
+stop "${line_pid[bodies]}"
+few_connections() { [ "$(api GET /metrics | sed -n 's/^rgpu_connections //p')" -le 5 ]; }
+await "the end of the connections so far" few_connections
 open_now=$(ls "/proc/$BROKER_PID/fd" | wc -l)
 prlimit --pid "$BROKER_PID" --nofile=$((open_now + 5)):
 used=$(ticks)

@@ -16,7 +16,7 @@ like "$(opened --constraint protection=privacy)" 'protection=privacy' "so does a
 status=0
 "$ctl" run --protection secrecy -- "$program" 2>"$TMP/err" || status=$?
 is "$status" 2 "another word is an error"
-like "$(cat "$TMP/err")" '\-\-protection is authenticate or privacy' "which names the choices"
+like "$(cat "$TMP/err")" '\-\-protection secrecy: authenticate.privacy is what it takes' "which names the choices"
 is "$(error_code POST /v1/leases '{"request": {"gpus": [{"count": 1}], "protection": "secrecy"}}')" bad-request "for the broker too"
 
 lease=$(api POST /v1/leases '{"request": {"gpus": [{"count": 1}], "protection": "privacy"}, "ticket": true}')

@@ -17,12 +17,13 @@ fails "it is gone once stopped" kill -0 "$talker"
 
 # What is read of a line before the rest of it has come is not lost.
 mkfifo "$TMP/go"
+exec {go}<>"$TMP/go" # open all the time, so that no line falls between two readers
 start halves bash -c 'printf "halves are rea"; read -r <"$1"; echo dy; read -r <"$1"; echo last words' _ "$TMP/go"
 half_read() { ! read_line halves 0.01 && [ "${line_begun[halves]}" = 'halves are rea' ]; }
 ok "the first half of a line is read" await "it" half_read
-echo >"$TMP/go"
+echo >&"$go"
 ok "with the second it is one line" await_line halves '^halves are ready$'
-echo >"$TMP/go"
+echo >&"$go"
 gone_quiet() { ! kill -0 "${line_pid[halves]}" 2>/dev/null; }
 ok "a program says something and ends" await "its end" gone_quiet
 ok "what it said is still heard" await_line halves '^last words$'

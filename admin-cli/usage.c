@@ -76,7 +76,7 @@ int pool_usage(const struct command *command, int argc, char **argv)
         return status;
     status = read_time(pool_option(&pool, "from"), time(NULL) - 7 * 86400, &from);
     if (!status)
-        status = read_time(pool_option(&pool, "to"), time(NULL), &to);
+        status = read_time(pool_option(&pool, "to"), time(NULL) + 1, &to);
     if (!status)
         status = read_user(pool_option(&pool, "user"), &uid);
     snprintf(path, sizeof(path), "/v1/usage?from=%lld&to=%lld&owner=%lld", (long long)from,

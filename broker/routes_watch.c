@@ -48,7 +48,7 @@ static void get_usage(struct call *call)
     const struct identity *who = &call->who;
     int64_t now = broker_wall(), owner = call_query_number(call, "owner", -1);
     int64_t from = call_query_number(call, "from", now - 604800);
-    int64_t to = call_query_number(call, "to", now);
+    int64_t to = call_query_number(call, "to", now + 1); // this second, too
 
     if (!who->admin && !who->scheduler && owner >= 0 && owner != (int64_t)who->uid) {
         call_refuse(call, OUTCOME_FORBIDDEN, "what others have had is for administrators");

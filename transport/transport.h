@@ -22,8 +22,8 @@ enum transport_failure {
 // the memory has been made, the rest once a client has come.
 struct transport_worker {
     const struct control_setup *setup;
-    struct shm_memory *
-        *memory; // of the staging blocks; a link that shares it takes it, and leaves NULL
+    // Of the staging blocks; a link that shares it takes it, and leaves NULL.
+    struct shm_memory **memory;
     const struct link_staging *staging;
     const struct control_grant *grant;
     struct control_stream *stream; // the connection over which the session was opened

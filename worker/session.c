@@ -114,8 +114,7 @@ int session_open_account(const struct control_grant *grant, int account_fd)
 int session_take_grant(const struct control_grant *grant)
 {
     session.id = grant->session;
-    session.lease_budget = grant->lease_budget;
-    session.budgeted = grant->lease_budget != 0;
+    session.budgeted = false;
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         uint32_t ordinal = grant->devices[i].ordinal;
         if (ordinal >= (uint32_t)gpus.count || !gpus.list[ordinal].present)

@@ -22,8 +22,7 @@ struct client_session {
     struct handle_note *notes; // by handle_index
     int ordinals[GPUS_MAX];    // the session's devices
     unsigned device_count;
-    uint64_t lease_budget;  // bytes of all devices together; 0: none
-    bool budgeted;          // there is that, or one of a device
+    bool budgeted;          // the lease has a share of a device, and not the whole
     struct ledger *account; // of the lease on this box; NULL: no other process counts
     int account_line;
     bool streams_bytes;  // the link neither shares nor reaches memory

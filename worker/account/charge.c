@@ -31,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool charges_apply(int device)
 {
-    return gpus.list[device].budget || session.lease_budget;
+    return gpus.list[device].budget != 0;
 }
 
 static struct charge *find(const void *owner, int part, int device)

@@ -43,6 +43,7 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
     // Boxes get their whole grace from now on: it was the broker that was away.
     for (size_t i = 0; i < broker->pool->box_count; i++)
         broker->pool->boxes[i]->heard = broker_steady();
+    broker->last_tick = broker_steady(); // it may be stopped before it looks for the first time
     broker->queue_dirty = true;
     storage_reserve(&broker->storage);
     return OUTCOME_DONE;

@@ -18,10 +18,9 @@ enum { GRACE_SECONDS = 60 };
 static void forgive_own_absence(struct broker *broker)
 {
     double now = broker_steady(), absent = now - broker->last_tick;
-    bool was_away = broker->last_tick > 0 && absent > AWAY_ITSELF_SECONDS;
     struct pool_lease *lease;
 
-    if (was_away) {
+    if (absent > AWAY_ITSELF_SECONDS) {
         log_warn("the broker itself was away: seconds=%.1f; boxes and leases get that time back",
                  absent);
         for (size_t i = 0; i < broker->pool->box_count; i++)

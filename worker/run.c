@@ -17,9 +17,7 @@
 #include "transport/link.h"
 #include "worker/events.h"
 #include "worker/intake/dispatch.h"
-#include "worker/move/one_sided/reach.h"
-#include "worker/move/staged/pull.h"
-#include "worker/move/staged/push.h"
+#include "worker/move/carriers.h"
 #include "worker/session.h"
 #include "worker/welcome.h"
 
@@ -142,13 +140,9 @@ void run_session(int control_fd, struct control_grant *grant, int client_fd)
                     stream.tls && *tls_problem(stream.tls) ? tls_problem(stream.tls)
                                                            : strerror(-err));
     tls_discard(&stream.tls);
-    session.reaches_memory = link_memory(session.link) == LINK_MEMORY_REACHED;
-    session.streams_bytes = link_memory(session.link) == LINK_MEMORY_APART;
     log_info("transport=%s reason=\"%s\"", session.transport, session.transport_reason);
-    if (session.streams_bytes && (push_start() || pull_start()))
+    if (carrier_start(link_memory(session.link)) != 0)
         session_end(CONTROL_END_REASON_INTERNAL, "no threads for transfers");
-    if (session.reaches_memory && reach_start())
-        session_end(CONTROL_END_REASON_INTERNAL, "no thread for transfers");
     session_report();
     dispatch_start();
     watch(client_fd);

@@ -74,7 +74,7 @@ void session_end(enum control_end_reason reason, const char *format, ...)
     for (char *c = ended.text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = ' ';
-    if (session.reaches_memory)
+    if (atomic_load(&session.direct_moves) || atomic_load(&session.staged_moves))
         log_info("copies gpudirect=%llu staged=%llu",
                  (unsigned long long)atomic_load(&session.direct_moves),
                  (unsigned long long)atomic_load(&session.staged_moves));

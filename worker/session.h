@@ -25,8 +25,6 @@ struct client_session {
     bool budgeted;          // the lease has a share of a device, and not the whole
     struct ledger *account; // of the lease on this box; NULL: no other process counts
     int account_line;
-    bool streams_bytes;  // the link neither shares nor reaches memory
-    bool reaches_memory; // the link reads and writes the client's memory one-sidedly
     char transport[16];
     char transport_reason[256];
     _Atomic uint64_t calls;

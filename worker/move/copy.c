@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between the device and host memory that both sides map, copies within devices, small copies
-// that travel inside records, and the flags by which the GPU tells the client how far it has come.
+// The requests for copies: between devices and the client's memory, which the session's carrier brings,
+// within devices, and small ones that travel inside records; and the flags by which the GPU tells the client
+// how far it has come.
 #include <stdatomic.h>
 #include <string.h>
 
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/move/mapped/host_memory.h"
-#include "worker/move/one_sided/reach_requests.h"
-#include "worker/move/pinned.h"
+#include "worker/move/carriers.h"
 #include "worker/move/staged/push.h"
 #include "worker/move/staging.h"
 #include "worker/move/waiting.h"
@@ -18,68 +17,35 @@
 
 void serve_copy_to_device(struct serve *serve, const struct args_copy_to_device *args)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-
-    if (session.reaches_memory) {
-        reach_copy(serve, true, args->dst, args->host, args->size, stream);
-        return;
-    }
-    void *host = host_address(args->host, args->size);
-
-    if (!host)
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    if (serve_require(serve, driver.cuMemcpyHtoDAsync_v2) &&
-        serve_device_range(serve, args->dst, args->size))
-        serve_fail(serve, driver.cuMemcpyHtoDAsync_v2(args->dst, host, args->size, stream));
+    carrier->copy(serve, true, args->dst, args->host, args->size,
+                  serve_handle(serve, HANDLE_STREAM, args->stream));
 }
 
 void serve_copy_from_device(struct serve *serve, const struct args_copy_from_device *args)
 {
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-
-    if (session.reaches_memory) {
-        reach_copy(serve, false, args->src, args->host, args->size, stream);
-        return;
-    }
-    void *host = host_address(args->host, args->size);
-
-    if (!host)
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    if (serve_require(serve, driver.cuMemcpyDtoHAsync_v2) &&
-        serve_device_range(serve, args->src, args->size))
-        serve_fail(serve, driver.cuMemcpyDtoHAsync_v2(host, args->src, args->size, stream));
+    carrier->copy(serve, false, args->src, args->host, args->size,
+                  serve_handle(serve, HANDLE_STREAM, args->stream));
 }
 
 void serve_host_unmap(struct serve *serve, const struct args_host_unmap *args)
 {
     if (args->region == WIRE_REGION_STAGING || args->region >= WIRE_REGION_LIMIT)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    else if (session.reaches_memory)
-        reach_forget_region(serve, args->region);
     else
-        host_memory_unmap(serve, args->region);
+        carrier->forget(serve, args->region);
 }
 
 void serve_signal(struct serve *serve, const struct args_signal *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
 
-    if (args->index >= LINK_FLAGS || session.streams_bytes)
+    if (args->index >= LINK_FLAGS)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     // The flag would say that the copy before it is done; while a failure waits to be reported the
     // client must ask, and learn of it.
     if (atomic_load_explicit(&session.deferred, memory_order_relaxed))
         return;
-    if (session.reaches_memory && !serve_failed(serve) &&
-        reach_flag(stream, args->index, args->value))
-        return;
-    if (serve_require(serve, driver.cuStreamWriteValue32_v2))
-        serve_fail(serve,
-                   driver.cuStreamWriteValue32_v2(stream,
-                                                  pinned.flags_device + (size_t)args->index * 4,
-                                                  args->value, CU_STREAM_WRITE_VALUE_DEFAULT));
-    if (!serve_failed(serve) && session.reaches_memory)
-        reach_signal(serve, args->index, args->value);
+    carrier->signal(serve, args->index, args->value, stream);
 }
 
 // ---- boxes ----
@@ -126,13 +92,7 @@ static void resolve_side(struct serve *serve, const struct side *side, const CUD
     }
     switch (*side->type) {
     case CU_MEMORYTYPE_HOST:
-        if (session.reaches_memory) {
-            if (!reach_has((uint64_t)(uintptr_t)*side->host, bytes))
-                serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-            return;
-        }
-        *side->host = host_address((uint64_t)(uintptr_t)*side->host, bytes);
-        if (!*side->host)
+        if (!carrier->resolve(side->host, bytes))
             serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     case CU_MEMORYTYPE_DEVICE:
@@ -177,18 +137,7 @@ void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args)
     CUDA_MEMCPY3D copy = args->copy;
 
     resolve(serve, &copy);
-    unsigned hosts = (copy.srcMemoryType == CU_MEMORYTYPE_HOST) +
-                     (copy.dstMemoryType == CU_MEMORYTYPE_HOST);
-    if (session.reaches_memory && hosts == 1) {
-        if (!serve_failed(serve))
-            reach_copy_box(serve, &copy, stream);
-        return;
-    }
-    reach_break_row();
-    if (session.reaches_memory && hosts)
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    if (serve_require(serve, driver.cuMemcpy3DAsync_v2))
-        serve_fail(serve, driver.cuMemcpy3DAsync_v2(&copy, stream));
+    carrier->copy_box(serve, &copy, stream);
 }
 
 void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *args)
@@ -199,7 +148,7 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
     CUDA_MEMCPY3D copy = args->copy;
 
     resolve(serve, &copy);
-    if (session.reaches_memory &&
+    if (!carrier->addresses &&
         (copy.srcMemoryType == CU_MEMORYTYPE_HOST || copy.dstMemoryType == CU_MEMORYTYPE_HOST))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (!serve_require(serve, driver.cuMemcpy3DPeerAsync))
@@ -282,7 +231,7 @@ void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    if (session.streams_bytes && !driver_takes_at_once(args))
+    if (carrier->blocks_for_rows && !driver_takes_at_once(args))
         block = staging_take(STAGING_SMALL, false);
     if (!block) {
         serve_fail(serve, spread_rows(args, args + 1, stream));
@@ -325,14 +274,12 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    enum staging_use use = session.reaches_memory ? STAGING_SMALL : STAGING_PULL;
-
-    // Where memory is shared the staging blocks are the client's: the reply's buffer has to do.
-    struct block *block = link_memory(session.link) != LINK_MEMORY_SHARED ? staging_take(use, false)
-                                                                          : NULL;
+    bool blocks = carrier->reply_blocks >= 0;
+    enum staging_use use = blocks ? (enum staging_use)carrier->reply_blocks : STAGING_SMALL;
+    struct block *block = blocks ? staging_take(use, false) : NULL;
     if (!block)
         serve_let_others_read(serve);
-    if (!block && link_memory(session.link) != LINK_MEMORY_SHARED)
+    if (!block && blocks)
         block = staging_take(use, true);
     void *data = block ? block->data : serve->bytes;
     serve_fail(serve, copy_rows(args, data, stream));

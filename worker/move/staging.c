@@ -74,29 +74,31 @@ static void forget_events(CUcontext context)
         }
 }
 
-// Over a byte stream a quarter of the blocks is for pulls, as the kernel's buffers hold data as well,
-// and a sixteenth for small copies; a client may send blocks of the protocol's size. Where the link
-// reaches memory both directions are alike.
-void staging_prepare(void)
+void staging_prepare_reached(void)
 {
     const struct link_staging *staging = pinned.staging;
-
-    context_watch(forget_events);
     uint8_t *data = (uint8_t *)staging->base + staging->blocks_offset;
     uint32_t size = staging->block_size;
+    size_t whole = (size_t)size * staging->block_count, unit = WIRE_INLINE_MAX;
+    size_t small = whole / SMALL_SHARE / unit ? whole / SMALL_SHARE / unit * unit : unit;
+    size_t half = (whole - small) / 2 / unit * unit;
 
-    if (session.reaches_memory) {
-        size_t whole = (size_t)size * staging->block_count, unit = WIRE_INLINE_MAX;
-        size_t small = whole / SMALL_SHARE / unit ? whole / SMALL_SHARE / unit * unit : unit;
-        size_t half = (whole - small) / 2 / unit * unit;
-        if (size > half)
-            size = (uint32_t)half;
-        add_pool(STAGING_PUSH, &data, half, size);
-        add_pool(STAGING_PULL, &data, half, size);
-        add_pool(STAGING_SMALL, &data, small, WIRE_INLINE_MAX);
-        return;
-    }
+    context_watch(forget_events);
+    if (size > half)
+        size = (uint32_t)half;
+    add_pool(STAGING_PUSH, &data, half, size);
+    add_pool(STAGING_PULL, &data, half, size);
+    add_pool(STAGING_SMALL, &data, small, WIRE_INLINE_MAX);
+}
+
+void staging_prepare_streamed(void)
+{
+    const struct link_staging *staging = pinned.staging;
+    uint8_t *data = (uint8_t *)staging->base + staging->blocks_offset;
+    uint32_t size = staging->block_size;
     uint32_t whole = (uint32_t)((uint64_t)size * staging->block_count / WIRE_BLOCK_SIZE);
+
+    context_watch(forget_events);
     if (size < WIRE_BLOCK_SIZE && whole >= 2)
         size = WIRE_BLOCK_SIZE;
     else

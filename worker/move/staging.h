@@ -27,7 +27,11 @@ enum {
     STAGING_BLOCKS_MAX = STAGING_USES * STAGING_POOL_MAX,
 };
 
-void staging_prepare(void);
+// The blocks for a link that reaches memory: both directions are alike.
+void staging_prepare_reached(void);
+// For a byte stream: a quarter is for pulls, as the kernel's buffers hold data as well, and a sixteenth for
+// small copies; a client may send blocks of the protocol's size.
+void staging_prepare_streamed(void);
 uint32_t staging_block_size(enum staging_use use);
 uint32_t staging_blocks(enum staging_use use); // how many there are
 size_t staging_room(enum staging_use use);     // of all, bytes

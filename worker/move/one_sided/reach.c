@@ -498,7 +498,7 @@ static bool raised_but_not_told(void)
 
 void reach_deliver(void)
 {
-    if (!session.reaches_memory || !atomic_load_explicit(&signals, memory_order_acquire))
+    if (!reach.started || !atomic_load_explicit(&signals, memory_order_acquire))
         return;
     SCOPED_LOCK(&reach.mover.lock);
     while (raised_but_not_told()) {
@@ -541,11 +541,13 @@ static void forget_context(CUcontext context)
 
 int reach_start(void)
 {
-    staging_prepare();
+    staging_prepare_reached();
     reach_blocks_start();
     context_watch(forget_context);
     direct_start(); // behind this, as it waits for moves that are to fail first
     for (idle_count = 0; idle_count < FLIGHTS_MAX; idle_count++)
         idle[idle_count] = &flights[idle_count];
-    return mover_start(&reach.mover);
+    int err = mover_start(&reach.mover);
+    reach.started = !err;
+    return err;
 }

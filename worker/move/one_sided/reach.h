@@ -76,6 +76,7 @@ struct reach {
     struct mover mover;        // its lock is that of all below
     struct move *moves;        // oldest first
     unsigned unready_failures; // moves that failed before their turn
+    bool started;              // before the first request
 };
 extern struct reach reach;
 

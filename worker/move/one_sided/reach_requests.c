@@ -28,7 +28,7 @@ static struct {
 
 void serve_host_reach(struct serve *serve, const struct args_host_reach *args)
 {
-    if (!session.reaches_memory || args->region >= WIRE_REGION_LIMIT || !args->size ||
+    if (!reach.started || args->region >= WIRE_REGION_LIMIT || !args->size ||
         args->address + args->size < args->address || args->size > UINT64_C(1) << 48 ||
         reached[args->region].size) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);

@@ -219,10 +219,14 @@ static void forget_context(CUcontext context)
     mover_forget_context(&mover, context);
 }
 
+static bool started; // before the first request
+
 int pull_start(void)
 {
     context_watch(forget_context);
-    return mover_start(&mover);
+    int err = mover_start(&mover);
+    started = !err;
+    return err;
 }
 
 // ---- requests ----
@@ -270,7 +274,7 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     GATE_PASS(pass);
 
-    if (!session.streams_bytes || !args->size)
+    if (!started || !args->size)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     struct pull *job = calloc(1, sizeof(*job));
     if (!job)

@@ -155,15 +155,18 @@ static bool see_off(void)
     return any;
 }
 
+static bool started; // before the first request
+
 int push_start(void)
 {
     struct wire_credit credit;
 
-    staging_prepare();
+    staging_prepare_streamed();
     context_watch(forget_context);
     credit = (struct wire_credit){.blocks = staging_blocks(STAGING_PUSH)};
     int err = mover_start(&mover);
-    if (!err)
+    started = !err;
+    if (started)
         event_send(EVENT_CREDIT, &credit, sizeof(credit), 0);
     return err;
 }
@@ -205,7 +208,7 @@ bool check_push_block(const void *raw)
 {
     const struct args_push_block *args = raw;
 
-    return session.streams_bytes && args->size && args->size <= staging_block_size(STAGING_PUSH);
+    return started && args->size && args->size <= staging_block_size(STAGING_PUSH);
 }
 
 bool push_has_begun(uint32_t job)
@@ -285,7 +288,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
     pthread_mutex_lock(&jobs_lock);
     bool known = find_job(args->job);
     pthread_mutex_unlock(&jobs_lock);
-    if (!session.streams_bytes || !args->size || known) {
+    if (!started || !args->size || known) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }

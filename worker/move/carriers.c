@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "worker/move/carriers.h"
+
+const struct carrier *carrier = &carrier_mapped;
+
+int carrier_start(enum link_memory memory)
+{
+    static const struct carrier *const rows[] = {[LINK_MEMORY_SHARED] = &carrier_mapped,
+                                                 [LINK_MEMORY_REACHED] = &carrier_one_sided,
+                                                 [LINK_MEMORY_APART] = &carrier_staged};
+
+    carrier = rows[memory];
+    return carrier->start();
+}

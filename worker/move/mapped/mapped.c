@@ -40,9 +40,9 @@ void mapped_copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
 void mapped_signal(struct serve *serve, uint32_t index, uint32_t value, CUstream stream)
 {
     if (serve_require(serve, driver.cuStreamWriteValue32_v2))
-        serve_fail(serve, driver.cuStreamWriteValue32_v2(stream,
-                                                         pinned.flags_device + (size_t)index * 4,
-                                                         value, CU_STREAM_WRITE_VALUE_DEFAULT));
+        serve_fail(serve,
+                   driver.cuStreamWriteValue32_v2(stream, pinned.flags_device + (size_t)index * 4,
+                                                  value, CU_STREAM_WRITE_VALUE_DEFAULT));
 }
 
 const struct carrier carrier_mapped = {

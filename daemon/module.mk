@@ -4,7 +4,7 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c box.c settings.c devices.c lifecycle
                    listeners.c arrival.c client.c login.c admission.c waiting.c admin.c exporter.c notify.c broker_agent.c broker_orders.c \
                    broker_report.c revocations.c history.c state_file.c state_saver.c \
                    accounts.c gauge.c comparison.c exclusion.c transports.c \
-                   warm_pool.c refill.c worker_process.c worker_messages.c worker_life.c \
+                   warm_pool.c refill.c worker_process.c worker_messages.c worker_life.c allowance.c \
                    worker_setup.c \
                    worker_spawn.c worker_output.c confinement.c refusals.c)
 

@@ -35,8 +35,8 @@ static struct worker_process *worker_new(struct box *box, struct box_device *dev
     worker->device = device;
     worker->pid = pid;
     worker->control_fd = control_fd;
-    worker->started_ms = worker->allowance_ms = clock_ms();
-    worker->allowance = WORKER_MESSAGES_AT_ONCE;
+    worker->started_ms = clock_ms();
+    allowance_start(&worker->messages, WORKER_MESSAGES_AT_ONCE, WORKER_MESSAGES_PER_SECOND);
     worker->readable =
         event_new(box->base, control_fd, EV_READ | EV_PERSIST, worker_messages_readable, worker);
     worker->deadline = evtimer_new(box->base, worker_process_late, worker);

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 
-enum { MESSAGES_PER_TURN = 8, MESSAGES_PER_SECOND = 10 };
+enum { MESSAGES_PER_TURN = 8 };
 
 static int adopt_devices(struct worker_process *worker, const struct control_ready *ready)
 {
@@ -116,16 +116,7 @@ static int take_message(struct worker_process *worker, const struct control_fram
 // what comes faster than it may for long enough ends the worker.
 static bool floods(struct worker_process *worker)
 {
-    int64_t now = clock_ms();
-    int64_t earned = (now - worker->allowance_ms) * MESSAGES_PER_SECOND / 1000;
-
-    if (earned > 0) {
-        worker->allowance += earned < WORKER_MESSAGES_AT_ONCE ? earned : WORKER_MESSAGES_AT_ONCE;
-        worker->allowance_ms = now;
-    }
-    if (worker->allowance > WORKER_MESSAGES_AT_ONCE)
-        worker->allowance = WORKER_MESSAGES_AT_ONCE;
-    return --worker->allowance < 0;
+    return !allowance_take(&worker->messages, 1);
 }
 
 // Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it

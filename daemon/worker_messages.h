@@ -5,7 +5,8 @@
 
 #include "daemon/worker_process.h"
 
-enum { WORKER_MESSAGES_AT_ONCE = 200 }; // as many as a worker may send in a burst
+// What a worker may send: so many in a burst, and then so many in a second.
+enum { WORKER_MESSAGES_AT_ONCE = 200, WORKER_MESSAGES_PER_SECOND = 10 };
 
 // Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
 // is over.

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/control.h"
 #include "common/log.h"
+#include "daemon/allowance.h"
 
 enum {
     PIECE = 4096,
@@ -29,33 +29,15 @@ struct worker_output {
     pid_t pid;
     char piece[PIECE];
     size_t used; // of an unfinished line
-    int64_t allowance, allowance_ms;
+    struct allowance bytes; // that may go into the log
     uint64_t dropped;
     worker_output_floods *floods;
     void *opaque;
 };
 
-// Whether so many bytes may go into the log now.
-static bool is_allowed(struct worker_output *output, size_t size)
-{
-    int64_t now = clock_ms();
-    int64_t earned = (now - output->allowance_ms) * BYTES_PER_SECOND / 1000;
-
-    if (earned > 0) {
-        output->allowance += earned < BYTES_AT_ONCE ? earned : BYTES_AT_ONCE;
-        output->allowance_ms = now;
-    }
-    if (output->allowance > BYTES_AT_ONCE)
-        output->allowance = BYTES_AT_ONCE;
-    if (output->allowance < (int64_t)size)
-        return false;
-    output->allowance -= (int64_t)size;
-    return true;
-}
-
 static void pass_on(struct worker_output *output, size_t size)
 {
-    if (is_allowed(output, size)) {
+    if (allowance_take(&output->bytes, (int64_t)size)) {
         // A log that cannot be written must never stop the program.
         ssize_t ignored = write(STDERR_FILENO, output->piece, size);
         (void)ignored;
@@ -120,10 +102,9 @@ struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t p
     }
     *output = (struct worker_output){.fd = fd,
                                      .pid = pid,
-                                     .allowance = BYTES_AT_ONCE,
-                                     .allowance_ms = clock_ms(),
                                      .floods = floods,
                                      .opaque = opaque};
+    allowance_start(&output->bytes, BYTES_AT_ONCE, BYTES_PER_SECOND);
     output->readable = event_new(base, fd, EV_READ | EV_PERSIST, take, output);
     if (!output->readable || event_add(output->readable, NULL))
         worker_output_free(&output);

@@ -4,6 +4,7 @@
 #ifndef RGPU_DAEMON_WORKER_PROCESS_H
 #define RGPU_DAEMON_WORKER_PROCESS_H
 
+#include "daemon/allowance.h"
 #include "daemon/box.h"
 
 enum worker_state {
@@ -41,7 +42,7 @@ struct worker_process {
     struct event *readable;
     struct event *deadline; // of the start, or until it is killed
     int64_t started_ms;
-    int64_t allowance, allowance_ms; // how many messages it may send now, and when that was counted
+    struct allowance messages; // that it may send
     bool asked_to_end;
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session_record session;

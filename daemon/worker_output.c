@@ -28,7 +28,7 @@ struct worker_output {
     int fd;
     pid_t pid;
     char piece[PIECE];
-    size_t used; // of an unfinished line
+    size_t used;            // of an unfinished line
     struct allowance bytes; // that may go into the log
     uint64_t dropped;
     worker_output_floods *floods;
@@ -100,10 +100,7 @@ struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t p
         close(fd);
         return NULL;
     }
-    *output = (struct worker_output){.fd = fd,
-                                     .pid = pid,
-                                     .floods = floods,
-                                     .opaque = opaque};
+    *output = (struct worker_output){.fd = fd, .pid = pid, .floods = floods, .opaque = opaque};
     allowance_start(&output->bytes, BYTES_AT_ONCE, BYTES_PER_SECOND);
     output->readable = event_new(base, fd, EV_READ | EV_PERSIST, take, output);
     if (!output->readable || event_add(output->readable, NULL))

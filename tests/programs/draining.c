@@ -20,15 +20,6 @@ struct job {
     CUresult failure;
 };
 
-#define TRY(call) \
-    do { \
-        CUresult r_ = (call); \
-        if (r_) { \
-            job->failure = r_; \
-            return NULL; \
-        } \
-    } while (0)
-
 // There and back, with a kernel between: one way from pageable memory, the other from page-locked.
 static CUresult round_trip(CUstream stream, CUdeviceptr data, uint32_t *there, uint32_t *back,
                            unsigned value)
@@ -52,22 +43,22 @@ static void *copy(void *argument)
     uint32_t *pageable = must_alloc(N * 4), *locked;
     CUstream stream;
     CUdeviceptr data;
-    TRY(cuCtxSetCurrent(gpu.context));
-    TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    TRY(cuMemAllocHost((void **)&locked, N * 4));
-    TRY(cuMemAlloc(&data, N * 4));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    JOB_TRY(cuMemAllocHost((void **)&locked, N * 4));
+    JOB_TRY(cuMemAlloc(&data, N * 4));
     for (; job->rounds < ROUNDS; job->rounds++) {
         bool swap = job->rounds % 2;
         uint32_t *there = swap ? locked : pageable, *back = swap ? pageable : locked;
         for (unsigned i = 0; i < N; i++)
             there[i] = i ^ job->rounds;
-        TRY(round_trip(stream, data, there, back, 7));
+        JOB_TRY(round_trip(stream, data, there, back, 7));
         for (unsigned i = 0; i < N; i++)
             job->wrong += back[i] != (i ^ job->rounds) + 7;
     }
-    TRY(cuMemFree(data));
-    TRY(cuMemFreeHost(locked));
-    TRY(cuStreamDestroy(stream));
+    JOB_TRY(cuMemFree(data));
+    JOB_TRY(cuMemFreeHost(locked));
+    JOB_TRY(cuStreamDestroy(stream));
     free(pageable);
     return NULL;
 }
@@ -77,12 +68,12 @@ static void *free_memory(void *argument)
     struct job *job = argument;
     CUdeviceptr data;
     void *host;
-    TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
     for (; !atomic_load(&copied); job->rounds++) {
-        TRY(cuMemAlloc(&data, 1 << 20));
-        TRY(cuMemFree(data));
-        TRY(cuMemAllocHost(&host, 1 << 16));
-        TRY(cuMemFreeHost(host));
+        JOB_TRY(cuMemAlloc(&data, 1 << 20));
+        JOB_TRY(cuMemFree(data));
+        JOB_TRY(cuMemAllocHost(&host, 1 << 16));
+        JOB_TRY(cuMemFreeHost(host));
     }
     return NULL;
 }
@@ -92,12 +83,12 @@ static void *load_code(void *argument)
     struct job *job = argument;
     CUmodule module;
     CUlibrary library;
-    TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
     for (; !atomic_load(&copied); job->rounds++) {
-        TRY(cuModuleLoadData(&module, kernels_ptx));
-        TRY(cuModuleUnload(module));
-        TRY(cuLibraryLoadData(&library, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
-        TRY(cuLibraryUnload(library));
+        JOB_TRY(cuModuleLoadData(&module, kernels_ptx));
+        JOB_TRY(cuModuleUnload(module));
+        JOB_TRY(cuLibraryLoadData(&library, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
+        JOB_TRY(cuLibraryUnload(library));
     }
     return NULL;
 }
@@ -108,18 +99,18 @@ static void *destroy_pools(void *argument)
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                             .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu.device}};
     CUstream stream;
-    TRY(cuCtxSetCurrent(gpu.context));
-    TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     for (; !atomic_load(&copied); job->rounds++) {
         CUmemoryPool pool;
         CUdeviceptr data;
-        TRY(cuMemPoolCreate(&pool, &props));
-        TRY(cuMemAllocFromPoolAsync(&data, 4096, pool, stream));
-        TRY(cuMemFreeAsync(data, stream));
-        TRY(cuStreamSynchronize(stream));
-        TRY(cuMemPoolDestroy(pool));
+        JOB_TRY(cuMemPoolCreate(&pool, &props));
+        JOB_TRY(cuMemAllocFromPoolAsync(&data, 4096, pool, stream));
+        JOB_TRY(cuMemFreeAsync(data, stream));
+        JOB_TRY(cuStreamSynchronize(stream));
+        JOB_TRY(cuMemPoolDestroy(pool));
     }
-    TRY(cuStreamDestroy(stream));
+    JOB_TRY(cuStreamDestroy(stream));
     return NULL;
 }
 

@@ -30,6 +30,16 @@ static inline void check_call(CUresult result, const char *text, const char *fil
         tap_bail(file, line, "%s gave %s (%d)", text, result_name(result), result);
 }
 
+// A call without which a thread cannot go on: it ends, and `job`, its own, says with what.
+#define JOB_TRY(call) \
+    do { \
+        CUresult r_ = (call); \
+        if (r_) { \
+            job->failure = r_; \
+            return NULL; \
+        } \
+    } while (0)
+
 // A call whose result is what is being tested.
 #define gives(call, want, ...) gives_result((call), (want), __FILE__, __LINE__, __VA_ARGS__)
 __attribute__((format(printf, 5, 6))) static inline bool

@@ -19,15 +19,6 @@ struct job {
     CUresult failure;
 };
 
-#define TRY(call) \
-    do { \
-        CUresult r_ = (call); \
-        if (r_) { \
-            job->failure = r_; \
-            return NULL; \
-        } \
-    } while (0)
-
 static void *work(void *argument)
 {
     struct job *job = argument;
@@ -36,24 +27,24 @@ static void *work(void *argument)
     CUfunction add;
     unsigned n = N;
     uint32_t *buffer = must_alloc(N * 4);
-    TRY(cuCtxSetCurrent(gpu.context));
-    TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    TRY(cuModuleGetFunction(&add, gpu.module, "add"));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    JOB_TRY(cuModuleGetFunction(&add, gpu.module, "add"));
     for (unsigned round = 0; round < ROUNDS; round++) {
         unsigned value = (unsigned)job->number * 1000 + round;
         for (unsigned i = 0; i < N; i++)
             buffer[i] = i;
-        TRY(cuMemAlloc(&data, N * 4));
-        TRY(cuMemcpyHtoDAsync(data, buffer, N * 4, stream));
-        TRY(cuLaunchKernel(add, 2, 1, 1, 128, 1, 1, 0, stream, (void *[]){&data, &value, &n},
-                           NULL));
-        TRY(cuMemcpyDtoHAsync(buffer, data, N * 4, stream));
-        TRY(cuStreamSynchronize(stream));
+        JOB_TRY(cuMemAlloc(&data, N * 4));
+        JOB_TRY(cuMemcpyHtoDAsync(data, buffer, N * 4, stream));
+        JOB_TRY(cuLaunchKernel(add, 2, 1, 1, 128, 1, 1, 0, stream, (void *[]){&data, &value, &n},
+                               NULL));
+        JOB_TRY(cuMemcpyDtoHAsync(buffer, data, N * 4, stream));
+        JOB_TRY(cuStreamSynchronize(stream));
         for (unsigned i = 0; i < N; i++)
             job->wrong += buffer[i] != i + value;
-        TRY(cuMemFree(data));
+        JOB_TRY(cuMemFree(data));
     }
-    TRY(cuStreamDestroy(stream));
+    JOB_TRY(cuStreamDestroy(stream));
     free(buffer);
     return NULL;
 }
@@ -93,8 +84,8 @@ static void *relay(void *argument)
     struct job *job = argument;
     unsigned n = 1, one = 1;
     CUfunction add;
-    TRY(cuCtxSetCurrent(gpu.context));
-    TRY(cuModuleGetFunction(&add, gpu.module, "add"));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuModuleGetFunction(&add, gpu.module, "add"));
     for (int round = 0; round < ROUNDS; round++) {
         uint32_t got = 0;
         pthread_mutex_lock(&baton.lock);
@@ -148,8 +139,8 @@ static void *wait_long(void *argument)
 {
     struct job *job = argument;
     CUstream stream = *(CUstream *)&baton.stream;
-    TRY(cuCtxSetCurrent(gpu.context));
-    TRY(cuStreamSynchronize(stream));
+    JOB_TRY(cuCtxSetCurrent(gpu.context));
+    JOB_TRY(cuStreamSynchronize(stream));
     atomic_store(&waiting_is_over, 1);
     return NULL;
 }

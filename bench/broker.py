@@ -29,11 +29,14 @@ def message(method, path, body):
 
 
 class Line:
-    """One connection; answers are complete JSON bodies."""
+    """One connection, to a path or to host and port; answers are complete JSON bodies."""
 
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
+    def __init__(self, address):
+        if isinstance(address, str):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.connect(address)
+        else:
+            self.socket = socket.create_connection(address)
         self.buffer = b""
 
     def send(self, method, path, body):
@@ -51,16 +54,20 @@ class Line:
         self.buffer = rest[size:]
         return int(head.split()[1]), json.loads(rest[:size] or b"{}")
 
+    def take_more(self):
+        """The same after the next bytes have come."""
+        data = self.socket.recv(1 << 20)
+        if not data:
+            raise ConnectionError("the broker hung up")
+        self.buffer += data
+        return self.take()
+
     def call(self, method, path, body=None):
         self.send(method, path, body or {})
-        while True:
-            answer = self.take()
-            if answer:
-                return answer
-            data = self.socket.recv(1 << 20)
-            if not data:
-                raise ConnectionError("the broker hung up")
-            self.buffer += data
+        answer = self.take()
+        while not answer:
+            answer = self.take_more()
+        return answer
 
 
 class Boxes(threading.Thread):
@@ -90,15 +97,11 @@ class Boxes(threading.Thread):
         while True:
             for key, _ in self.selector.select():
                 line, name = key.data
-                data = line.socket.recv(1 << 20)
-                if not data:
-                    return
-                line.buffer += data
-                answer = line.take()
                 try:
+                    answer = line.take_more()
                     if answer:
                         self.report(line, name, [order["lease"] for order in answer[1]["revoke"]])
-                except BrokenPipeError:
+                except ConnectionError:
                     return
 
 

@@ -17,14 +17,14 @@ import os
 import resource
 import secrets
 import selectors
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-GB = 1 << 30
+from broker import GB, Line, percentile
+
 SAMPLES = int(os.environ.get("BENCH_SAMPLES", "400"))
 ADMIN = ("admin", bytes(31) + b"\1")
 
@@ -50,13 +50,12 @@ def ask(address, method, path, body=None):
         connection.close()
 
 
-class Box:
+class Box(Line):
     def __init__(self, address, name, key_line):
+        super().__init__(address)
         self.name = name
         self.key, secret = key_line.split()[:2]
         self.secret = hmac.new(bytes.fromhex(secret), b"rgpu box requests\n", "sha256").digest()
-        self.socket = socket.create_connection(address)
-        self.buffer = b""
 
     def send(self, method, path, body):
         data = json.dumps(body).encode()
@@ -65,32 +64,12 @@ class Box:
         lines += ["%s: %s" % item for item in headers.items()]
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode() + data)
 
-    def take(self):
-        head, separator, rest = self.buffer.partition(b"\r\n\r\n")
-        if not separator:
-            return None
-        size = int(next(line.split(b":")[1] for line in head.split(b"\r\n")
-                        if line.lower().startswith(b"content-length")))
-        if len(rest) < size:
-            return None
-        self.buffer = rest[size:]
-        return int(head.split()[1]), json.loads(rest[:size])
-
     def register(self):
-        self.send("PUT", "/v1/boxes/" + self.name, {
+        self.call("PUT", "/v1/boxes/" + self.name, {
             "instance": "i", "addresses": "10.0.0.1:7300", "gpus": [
                 {"uuid": "GPU-%s-%d" % (self.name, i), "index": i, "model": "NVIDIA H200",
                  "memory": 140 * GB, "context": GB // 2, "mode": "exclusive"} for i in range(8)]})
-        while not self.take_more():
-            pass
         self.report([])
-
-    def take_more(self):
-        data = self.socket.recv(1 << 16)
-        if not data:
-            raise ConnectionError(self.name)
-        self.buffer += data
-        return self.take()
 
     def report(self, ended):
         self.send("POST", "/v1/boxes/%s/sync" % self.name,
@@ -138,9 +117,8 @@ def measure(address, tag):
         times["release"].append(time.perf_counter() - start)
     result = {}
     for name, values in times.items():
-        values.sort()
-        result[name + "_p50"] = round(values[len(values) // 2] * 1e3, 3)
-        result[name + "_p99"] = round(values[int(len(values) * 0.99)] * 1e3, 3)
+        for part in (50, 99):
+            result["%s_p%d" % (name, part)] = round(percentile(values, part / 100) * 1e3, 3)
     return result
 
 

@@ -60,3 +60,14 @@ enum outcome broker_commit(struct broker *broker, enum outcome error, const stru
         broker->last_event++;
     return error;
 }
+
+enum outcome broker_save_lease(struct broker *broker, const struct change *change)
+{
+    const struct pool_lease *lease = change->lease;
+    enum outcome error = broker_begin(broker, change);
+
+    if (error)
+        return error;
+    error = store_update_lease(broker->store, lease, lease->state, lease->reason, 0);
+    return broker_commit(broker, error, change);
+}

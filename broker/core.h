@@ -74,5 +74,8 @@ enum outcome broker_begin_release(struct broker *broker, const struct change *ch
 // Writes the event unless `error`, and commits; else rolls back. Returns what went wrong.
 enum outcome broker_commit(struct broker *broker, enum outcome error, const struct change *change)
     __attribute__((warn_unused_result));
+// One change that is the new state of CHANGE's lease, and no more.
+enum outcome broker_save_lease(struct broker *broker, const struct change *change)
+    __attribute__((warn_unused_result));
 
 #endif

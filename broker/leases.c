@@ -409,12 +409,7 @@ enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64
     if (lease->state == LEASE_QUEUED)
         return OUTCOME_DONE; // it holds nothing, and a restart gives it its time anew: not worth a write
     change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);
-    error = broker_begin(broker, &change);
-    if (!error)
-        error =
-            broker_commit(broker,
-                          store_update_lease(broker->store, lease, lease->state, lease->reason, 0),
-                          &change);
+    error = broker_save_lease(broker, &change);
     if (error)
         *lease = before;
     return error;

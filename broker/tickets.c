@@ -126,12 +126,7 @@ enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease
     if (until > before)
         lease->ticket_until = until;
     change.detail = json_pack("{s:I}", "until", (json_int_t)until);
-    error = broker_begin(broker, &change);
-    if (!error)
-        error =
-            broker_commit(broker,
-                          store_update_lease(broker->store, lease, lease->state, lease->reason, 0),
-                          &change);
+    error = broker_save_lease(broker, &change);
     if (error) {
         lease->ticket_until = before;
         return error;

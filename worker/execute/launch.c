@@ -194,21 +194,19 @@ static bool take_attributes(struct serve *serve, const void *data, uint32_t byte
 
 // ---- launches ----
 
+// Of the arguments of either request that has a launch in it.
+#define LAUNCH_CONFIG(args, stream, attributes, count) \
+    { \
+        .gridDimX = (args)->grid_x, .gridDimY = (args)->grid_y, .gridDimZ = (args)->grid_z, \
+        .blockDimX = (args)->block_x, .blockDimY = (args)->block_y, .blockDimZ = (args)->block_z, \
+        .sharedMemBytes = (args)->shared_bytes, .hStream = (stream), .attrs = (attributes), \
+        .numAttrs = (count), \
+    }
+
 static CUresult launch_with(const struct args_launch *args, CUfunction function, CUstream stream,
                             CUlaunchAttribute *attributes, unsigned count, void **extra)
 {
-    CUlaunchConfig config = {
-        .gridDimX = args->grid_x,
-        .gridDimY = args->grid_y,
-        .gridDimZ = args->grid_z,
-        .blockDimX = args->block_x,
-        .blockDimY = args->block_y,
-        .blockDimZ = args->block_z,
-        .sharedMemBytes = args->shared_bytes,
-        .hStream = stream,
-        .attrs = attributes,
-        .numAttrs = count,
-    };
+    CUlaunchConfig config = LAUNCH_CONFIG(args, stream, attributes, count);
 
     if (!driver.cuLaunchKernelEx)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -255,18 +253,7 @@ void serve_cluster_occupancy(struct serve *serve, const struct args_cluster_occu
     if (serve_failed(serve) ||
         !take_attributes(serve, args + 1, args->bytes, args->attribute_count, attributes, &taken))
         return;
-    CUlaunchConfig config = {
-        .gridDimX = args->grid_x,
-        .gridDimY = args->grid_y,
-        .gridDimZ = args->grid_z,
-        .blockDimX = args->block_x,
-        .blockDimY = args->block_y,
-        .blockDimZ = args->block_z,
-        .sharedMemBytes = args->shared_bytes,
-        .hStream = stream,
-        .attrs = attributes,
-        .numAttrs = args->attribute_count,
-    };
+    CUlaunchConfig config = LAUNCH_CONFIG(args, stream, attributes, args->attribute_count);
     if (args->want_size) {
         if (serve_require(serve, driver.cuOccupancyMaxPotentialClusterSize))
             serve_fail(serve, driver.cuOccupancyMaxPotentialClusterSize(&reply->result, function,

@@ -153,6 +153,19 @@ CUresult gate_hold(CUstream stream, int gate, uint32_t ticket)
                                          CU_STREAM_WAIT_VALUE_GEQ);
 }
 
+CUresult gate_stop(const struct gate_pass *pass, CUstream stream, int *gate, uint32_t *ticket)
+{
+    *gate = gate_take(pass, GATE_OF_COPY, ticket);
+    if (*gate < 0)
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    CUresult result = gate_hold(stream, *gate, *ticket);
+    if (result != CUDA_SUCCESS) {
+        gate_release(*gate);
+        *gate = -1;
+    }
+    return result;
+}
+
 CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket)
 {
     if (!driver.cuStreamWriteValue32_v2)

@@ -34,6 +34,8 @@ void gates_leave(const struct gate_pass *pass);
 int gate_take(const struct gate_pass *pass, enum gate_opener opener, uint32_t *ticket);
 void gate_release(int gate);
 CUresult gate_hold(CUstream stream, int gate, uint32_t ticket);
+// Takes a gate for a copy and holds STREAM there. *GATE is -1 after a failure.
+CUresult gate_stop(const struct gate_pass *pass, CUstream stream, int *gate, uint32_t *ticket);
 CUresult gate_open_from(CUstream stream, int gate, uint32_t ticket); // by the GPU, in stream order
 void gate_open(int gate, uint32_t ticket);                           // by us
 bool gate_is_open(int gate, uint32_t ticket);

@@ -52,8 +52,8 @@ static CUresult enter(const struct move *move)
     return mover_enter(&reach.mover, move->context);
 }
 
-// The stream that carries MOVE, whose context is current then.
-static CUresult carrier_of(const struct move *move, CUstream *out)
+// The stream that copies for MOVE, whose context is current then.
+static CUresult copying_stream(const struct move *move, CUstream *out)
 {
     return mover_stream(&reach.mover, move->context, move->kind, out);
 }
@@ -126,17 +126,28 @@ static bool post(struct flight *flight)
     return true;
 }
 
+// Queues the copy of the flight's block in *STREAM.
+static CUresult copy_block(struct flight *flight, CUstream *stream)
+{
+    struct move *move = flight->move;
+    CUdeviceptr device = move->device + flight->offset;
+    CUresult result = copying_stream(move, stream);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (move->box.width)
+        return box_copy(flight, *stream);
+    if (move->kind == MOVE_TO_DEVICE)
+        return driver.cuMemcpyHtoDAsync_v2(device, flight->block->data, flight->size, *stream);
+    return driver.cuMemcpyDtoHAsync_v2(flight->block->data, device, flight->size, *stream);
+}
+
 static CUresult copy_to_device(struct flight *flight)
 {
     struct move *move = flight->move;
     CUstream stream;
-    CUresult result = carrier_of(move, &stream);
+    CUresult result = copy_block(flight, &stream);
 
-    if (result == CUDA_SUCCESS && move->box.width)
-        result = box_copy(flight, stream);
-    else if (result == CUDA_SUCCESS)
-        result = driver.cuMemcpyHtoDAsync_v2(move->device + flight->offset, flight->block->data,
-                                             flight->size, stream);
     if (result != CUDA_SUCCESS)
         return result;
     move->copied += flight->size;
@@ -149,17 +160,11 @@ static CUresult copy_to_device(struct flight *flight)
 
 static CUresult copy_from_device(struct flight *flight)
 {
-    struct move *move = flight->move;
     CUstream stream;
-    CUresult result = carrier_of(move, &stream);
+    CUresult result = copy_block(flight, &stream);
 
-    if (result == CUDA_SUCCESS && move->box.width)
-        result = box_copy(flight, stream);
-    else if (result == CUDA_SUCCESS)
-        result = driver.cuMemcpyDtoHAsync_v2(flight->block->data, move->device + flight->offset,
-                                             flight->size, stream);
     if (result == CUDA_SUCCESS)
-        result = staging_mark(flight->block, move->context, stream);
+        result = staging_mark(flight->block, flight->move->context, stream);
     return result;
 }
 

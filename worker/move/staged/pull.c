@@ -238,15 +238,10 @@ static CUresult place(const struct gate_pass *pass, struct pull *job, CUstream s
     if (result != CUDA_SUCCESS)
         return result;
     result = driver.cuEventRecord(job->start, stream);
-    if (result == CUDA_SUCCESS && (job->gate = gate_take(pass, GATE_OF_COPY, &job->ticket)) < 0)
-        result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result == CUDA_SUCCESS)
-        result = gate_hold(stream, job->gate, job->ticket);
-    if (result == CUDA_SUCCESS)
-        return result;
-    if (job->gate >= 0)
-        gate_release(job->gate);
-    driver.cuEventDestroy_v2(job->start);
+        result = gate_stop(pass, stream, &job->gate, &job->ticket);
+    if (result != CUDA_SUCCESS)
+        driver.cuEventDestroy_v2(job->start);
     return result;
 }
 

@@ -217,6 +217,15 @@ bool push_has_begun(uint32_t job)
     return find_job(job);
 }
 
+// With no lane, nothing.
+static void leave_lane(struct push *job)
+{
+    SCOPED_LOCK(&mover.lock);
+    if (job->lane)
+        job->lane->busy = false;
+    job->lane = NULL;
+}
+
 // The lane starts where the client's stream is now, and the client's stream stops behind that.
 static CUresult place(const struct gate_pass *pass, struct push *job, CUcontext context,
                       CUstream stream)
@@ -227,21 +236,10 @@ static CUresult place(const struct gate_pass *pass, struct push *job, CUcontext 
         result = driver.cuEventRecord(job->lane->start, stream);
     if (result == CUDA_SUCCESS)
         result = driver.cuStreamWaitEvent(job->lane->stream, job->lane->start, 0);
-    if (result == CUDA_SUCCESS && (job->gate = gate_take(pass, GATE_OF_COPY, &job->ticket)) < 0)
-        result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (result == CUDA_SUCCESS)
-        result = gate_hold(stream, job->gate, job->ticket);
-    if (result == CUDA_SUCCESS)
-        return result;
-    if (job->gate >= 0)
-        gate_release(job->gate);
-    job->gate = -1;
-    if (job->lane) {
-        pthread_mutex_lock(&mover.lock);
-        job->lane->busy = false;
-        pthread_mutex_unlock(&mover.lock);
-        job->lane = NULL;
-    }
+        result = gate_stop(pass, stream, &job->gate, &job->ticket);
+    if (result != CUDA_SUCCESS)
+        leave_lane(job);
     return result;
 }
 
@@ -253,12 +251,7 @@ static void give_up(struct push *job)
         gate_release(job->gate);
         job->gate = -1;
     }
-    if (job->lane) {
-        pthread_mutex_lock(&mover.lock);
-        job->lane->busy = false;
-        pthread_mutex_unlock(&mover.lock);
-        job->lane = NULL;
-    }
+    leave_lane(job);
 }
 
 // The driver calls this when the lane has come to its start: what was to write to the client's

@@ -5,12 +5,17 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "broker/queue.h"
 
+// Most patterns are plain names, and this is asked of each box for each class that waits.
 bool pattern_matches(const char *pattern, const char *text)
 {
-    return !*pattern || fnmatch(pattern, text, FNM_CASEFOLD) == 0;
+    if (!*pattern)
+        return true;
+    return pattern[strcspn(pattern, "*?[\\")] ? fnmatch(pattern, text, FNM_CASEFOLD) == 0
+                                              : strcasecmp(pattern, text) == 0;
 }
 
 static bool wants_mode(const struct request *request, enum gpu_mode mode)

@@ -306,8 +306,8 @@ void broker_serve_queue(struct broker *broker)
             broker->queue_dirty = true;
             return;
         }
-        // A grant may move or end the class.
-        entry = TAILQ_FIRST(&queue->classes);
+        // A grant may move or end the class; without one it stays where it is.
+        entry = granted ? TAILQ_FIRST(&queue->classes) : TAILQ_NEXT(entry, all);
     }
 }
 

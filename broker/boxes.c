@@ -324,10 +324,11 @@ static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
     if (error)
         return error;
     fault_point("confirm.committed");
-    broker->queue_dirty = true;
     for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].box == box)
+        if (lease->holds[i].box == box) {
+            pool_note_freed(broker->pool, lease->holds[i].gpu);
             pool_give_back(&lease->holds[i]);
+        }
     if (!others)
         pool_remove_lease(broker->pool, lease);
     return OUTCOME_DONE;

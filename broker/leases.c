@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "broker/claims.h"
 #include "broker/columns.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
@@ -284,21 +285,31 @@ static enum outcome serve_class(struct broker *broker, struct queue_class *entry
     return error;
 }
 
+// Who could not be served before can be now only by what was given back since.
+static bool wants_freed(const struct pool *pool, const struct queue_class *entry)
+{
+    for (size_t i = 0; i < pool->freed_count; i++)
+        if (request_wants(&entry->request, pool->freed[i]))
+            return true;
+    return false;
+}
+
 // Heads are tried in the order of their sequence over all classes. One that does not fit stays so
 // for the pass, since grants only take capacity and everybody before it has been tried.
 void broker_serve_queue(struct broker *broker)
 {
-    struct queue *queue = broker->pool->queue;
+    struct pool *pool = broker->pool;
+    struct queue *queue = pool->queue;
     struct queue_class *entry;
-    bool granted;
+    bool granted, all = broker->queue_dirty || pool->freed_count > POOL_FREED_MAX;
 
-    if (!broker->queue_dirty || broker->storage.broken)
+    if ((!all && pool->freed_count == 0) || broker->storage.broken)
         return;
     broker->queue_dirty = false;
     queue->pass++;
     entry = TAILQ_FIRST(&queue->classes);
     while (entry) {
-        if (entry->blocked_in == queue->pass) {
+        if (entry->blocked_in == queue->pass || (!all && !wants_freed(pool, entry))) {
             entry = TAILQ_NEXT(entry, all);
             continue;
         }
@@ -306,9 +317,11 @@ void broker_serve_queue(struct broker *broker)
             broker->queue_dirty = true;
             return;
         }
-        // A grant may move or end the class; without one it stays where it is.
+        // A grant may move or end the class, and takes away a claim that kept others off.
+        all |= granted;
         entry = granted ? TAILQ_FIRST(&queue->classes) : TAILQ_NEXT(entry, all);
     }
+    pool->freed_count = 0;
 }
 
 // ---- ending ----
@@ -355,7 +368,8 @@ enum outcome broker_end_lease(struct broker *broker, struct pool_lease **pointer
     fault_point("release.committed");
     broker->counters.releases++;
     log_info("lease=%s %s: reason=%s", lease->id, lease_state_names[state], reason);
-    broker->queue_dirty = true;
+    // Whoever waited had claims that others may use now.
+    broker->queue_dirty |= lease->state == LEASE_QUEUED;
     if (state == LEASE_ENDED) {
         pool_remove_lease(broker->pool, lease);
         *pointer = NULL;

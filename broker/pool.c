@@ -233,6 +233,7 @@ const char *pool_intern_model(struct pool *pool, const char *model)
 
 void pool_remove_box(struct pool *pool, struct pool_box *box)
 {
+    pool->freed_count = POOL_FREED_MAX + 1; // its GPUs may be in the list
     while (box->gpu_count > 0) {
         struct pool_gpu *gpu = box->gpus[0];
         leave_box(gpu);
@@ -306,14 +307,25 @@ void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
 {
     queue_leave(pool->queue, lease);
     pool_move_lease(pool, lease, LEASE_ENDED);
-    for (size_t i = 0; i < lease->hold_count; i++)
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        if (lease->holds[i].held)
+            pool_note_freed(pool, lease->holds[i].gpu);
         pool_give_back(&lease->holds[i]);
+    }
     tdelete(lease, &pool->leases_by_id, compare_leases);
     if (lease->key)
         tdelete(lease, &pool->leases_by_key, compare_keys);
     TAILQ_REMOVE(&pool->leases, lease, all);
     pool->lease_count--;
     lease_free(&lease);
+}
+
+void pool_note_freed(struct pool *pool, struct pool_gpu *gpu)
+{
+    if (pool->freed_count < POOL_FREED_MAX)
+        pool->freed[pool->freed_count] = gpu;
+    if (pool->freed_count <= POOL_FREED_MAX)
+        pool->freed_count++;
 }
 
 void pool_take(struct pool_hold *hold)

@@ -149,6 +149,8 @@ TAILQ_HEAD(box_list, pool_box);
 
 struct queue;
 
+enum { POOL_FREED_MAX = 64 };
+
 struct pool {
     struct pool_box **boxes;
     size_t box_count;
@@ -160,6 +162,9 @@ struct pool {
     struct box_list orders;
     size_t lease_count;
     struct queue *queue;
+    // Given back since the queue was served; where there are more than the list takes, it is any GPU.
+    struct pool_gpu *freed[POOL_FREED_MAX];
+    size_t freed_count;
 };
 
 struct pool *pool_new(void);
@@ -190,6 +195,8 @@ void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_sta
 // Notes that a box has something to hear.
 void pool_order(struct pool *pool, struct pool_box *box);
 
+// Notes that somebody who waits may want the GPU.
+void pool_note_freed(struct pool *pool, struct pool_gpu *gpu);
 // Marks a hold as held or not and keeps the counts of GPU and box, and the mode of the GPU.
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "admin-cli/box.h"
+#include "admin-cli/box_commands.h"
 #include "admin-cli/doctor_host.h"
 #include "admin-cli/findings.h"
 #include "admin-cli/ping.h"
-#include "admin-cli/pool.h"
+#include "admin-cli/conversation.h"
 #include "common/endpoint.h"
 
 enum { CONNECT_TIMEOUT_MS = 3000, ADDRESSES_MAX = 16 };

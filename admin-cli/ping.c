@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "admin-cli/pool.h"
+#include "admin-cli/conversation.h"
 #include "common/clock.h"
 #include "common/program_path.h"
 #include "common/scope.h"

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "admin-cli/pool.h"
+#include "admin-cli/conversation.h"
 #include "admin-cli/table_wish.h"
 #include "common/scope.h"
 

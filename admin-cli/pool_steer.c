@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin-cli/pool.h"
+#include "admin-cli/conversation.h"
 
 // Where a box or a GPU is in the API. A GPU is named by its UUID or as BOX:INDEX.
 static int find_target(struct pool *pool, const char *name, char *path, size_t size, bool *is_gpu)

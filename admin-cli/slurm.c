@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "admin-cli/pool.h"
+#include "admin-cli/conversation.h"
 #include "common/program_path.h"
 #include "common/scope.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "admin-cli/pool.h"
+#include "admin-cli/conversation.h"
 #include "admin-cli/table_wish.h"
 #include "common/units.h"
 

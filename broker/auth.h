@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "broker/settings.h"
+#include "broker/broker_settings.h"
 #include "broker/outcome.h"
 #include "broker/pool.h"
 #include "common/api_auth.h"

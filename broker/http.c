@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "broker/listeners.h"
+#include "broker/http_listeners.h"
 #include "broker/overview.h"
 #include "broker/routes.h"
 #include "broker/tick.h"

@@ -4,7 +4,7 @@
 #ifndef RGPU_BROKER_HTTP_H
 #define RGPU_BROKER_HTTP_H
 
-#include "broker/call.h"
+#include "broker/api_call.h"
 
 // Of events: libevent gives those without one the middle, which is that of requests.
 enum { PRIORITY_TIME, PRIORITY_REQUESTS };

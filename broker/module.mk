@@ -26,9 +26,9 @@ INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
     docs/watching.md:$(PREFIX)/share/doc/rgpu/watching.md:0644:broker \
     docs/pool.md:$(PREFIX)/share/doc/rgpu/pool.md:0644:broker
 
-BROKER_PROGRAM_SOURCES := broker/main.c broker/settings.c broker/http.c broker/call.c broker/box_line.c \
-    broker/http_head.c broker/connection.c broker/listeners.c broker/auth.c broker/munge_pool.c \
+BROKER_PROGRAM_SOURCES := broker/main.c broker/broker_settings.c broker/http.c broker/api_call.c broker/box_line.c \
+    broker/http_head.c broker/connection.c broker/http_listeners.c broker/auth.c broker/munge_pool.c \
     broker/routes_leases.c broker/routes_boxes.c broker/routes_watch.c broker/overview.c \
-    broker/names.c broker/metrics.c
+    broker/names.c broker/pool_metrics.c
 $(call program,rgpu-brokerd,$(BROKER_PROGRAM_SOURCES),\
     rgpubroker rgpucommon,$(BROKER_LIBS))

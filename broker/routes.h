@@ -3,7 +3,7 @@
 #ifndef RGPU_BROKER_ROUTES_H
 #define RGPU_BROKER_ROUTES_H
 
-#include "broker/call.h"
+#include "broker/api_call.h"
 
 extern const struct route lease_routes[], box_routes[], watch_routes[];
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "broker/capacity.h"
-#include "broker/metrics.h"
+#include "broker/pool_metrics.h"
 #include "broker/overview.h"
 #include "broker/routes.h"
 #include "broker/status_page.h"

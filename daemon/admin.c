@@ -21,7 +21,7 @@
 #include "daemon/accounts.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
-#include "daemon/waiting.h"
+#include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
 

@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/login.h"
-#include "daemon/waiting.h"
+#include "daemon/waiting_clients.h"
 
 enum {
     TELL_INTERVAL_MS = 1000,

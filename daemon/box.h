@@ -15,7 +15,7 @@
 #include "common/metrics.h"
 #include "common/ticket.h"
 #include "daemon/devices.h"
-#include "daemon/settings.h"
+#include "daemon/box_settings.h"
 
 struct client;
 struct worker_process;

@@ -13,7 +13,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/scope.h"
-#include "daemon/history.h"
+#include "daemon/broker_history.h"
 #include "daemon/revocations.h"
 #include "daemon/state_saver.h"
 #include "daemon/worker_process.h"

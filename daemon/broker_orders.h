@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the broker has said of leases, and what this box has made of it. Kept on disk as far as it must
-// outlive the daemon (revocations.h, history.h). Lists and answers are JSON as in docs/broker-api.md.
+// outlive the daemon (revocations.h, broker_history.h). Lists and answers are JSON as in docs/broker-api.md.
 #ifndef RGPU_DAEMON_BROKER_ORDERS_H
 #define RGPU_DAEMON_BROKER_ORDERS_H
 

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/control.h"
 #include "daemon/listeners.h"
-#include "daemon/transports.h"
+#include "daemon/offered_transports.h"
 #include "daemon/worker_process.h"
 
 static json_t *describe_gpu(const struct box *box, const struct box_device *device)

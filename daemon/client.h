@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection from a client, until its socket is handed to a worker. Who connects passes through arrival.c
-// (accepted, watched, closed where there are too many), login.c (TLS and HELLO) and waiting.c (the queue for a
+// (accepted, watched, closed where there are too many), login.c (TLS and HELLO) and waiting_clients.c (the queue for a
 // worker); here is what these have in common.
 #ifndef RGPU_DAEMON_CLIENT_H
 #define RGPU_DAEMON_CLIENT_H

@@ -15,7 +15,7 @@
 #include "common/log.h"
 #include "common/metrics.h"
 #include "daemon/accounts.h"
-#include "daemon/waiting.h"
+#include "daemon/waiting_clients.h"
 
 enum { DEFAULT_PORT = 7301, HEAD_MAX = 8192, TIMEOUT_SECONDS = 10, ASKERS_MAX = 16 };
 

@@ -10,7 +10,7 @@
 #include "daemon/listeners.h"
 #include "daemon/notify.h"
 #include "daemon/refill.h"
-#include "daemon/waiting.h"
+#include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "daemon/admission.h"
-#include "daemon/waiting.h"
+#include "daemon/waiting_clients.h"
 #include "daemon/worker_process.h"
 
 // Over a unix socket the kernel tells which user connects, so nobody else can use a ticket that he got hold of.

@@ -26,7 +26,7 @@
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/notify.h"
-#include "daemon/transports.h"
+#include "daemon/offered_transports.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 #include "daemon/worker_setup.h"

@@ -3,7 +3,7 @@
 #include "daemon/refill.h"
 
 #include "common/clock.h"
-#include "daemon/waiting.h"
+#include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 

@@ -9,7 +9,7 @@
 
 #include "common/log.h"
 #include "daemon/confinement.h"
-#include "daemon/transports.h"
+#include "daemon/offered_transports.h"
 
 // ---- over RDMA ----
 

@@ -2,7 +2,7 @@
 // Stream-ordered allocation: the address is known at once, the memory is given back when the
 // stream comes to the free.
 #include "sim/memory.h"
-#include "sim/pool.h"
+#include "sim/memory_pool.h"
 #include "sim/stream.h"
 
 struct free_operation {

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "sim/config.h"
+#include "sim/sim_config.h"
 #include "sim/sim.h"
 
 struct context;

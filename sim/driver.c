@@ -9,7 +9,7 @@
 #include "common/driver/export_tables.h"
 #include "common/driver/proc_address.h"
 #include "common/log.h"
-#include "sim/config.h"
+#include "sim/sim_config.h"
 #include "sim/context.h"
 #include "sim/device.h"
 #include "sim/primary_context.h"

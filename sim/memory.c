@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "sim/arena.h"
-#include "sim/pool.h"
+#include "sim/memory_pool.h"
 
 #define GRANULE ((size_t)512)
 #define LARGE ((size_t)64 << 10)

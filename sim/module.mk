@@ -14,7 +14,7 @@ $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
 EXTRAS += $(B)/lib/sim/libcuda.so.1
 
 # Its management library, which tells of the memory that the software GPUs of a box have given away.
-$(call shared_library,libnvidia-ml-sim.so,sim/nvml/nvml.c sim/shared_state.c sim/config.c sim/uuid.c,\
+$(call shared_library,libnvidia-ml-sim.so,sim/nvml/nvml.c sim/shared_state.c sim/sim_config.c sim/uuid.c,\
     rgpucommon,,-Wl$(comma)-soname$(comma)libnvidia-ml.so.1)
 INSTALL_FILES += $(B)/lib/libnvidia-ml-sim.so:$(LIBDIR)/libnvidia-ml-sim.so:0755:box
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/memory.h"
-#include "sim/pool.h"
+#include "sim/memory_pool.h"
 
 static CUresult put_number(void *data, uint64_t value, size_t size)
 {

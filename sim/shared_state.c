@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "sim/config.h"
+#include "sim/sim_config.h"
 
 #define STATE_MAGIC UINT64_C(0x72677075736d3031)
 #define STATE_SLOTS 1024

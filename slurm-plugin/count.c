@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 
 // More of a class are not started between two looks.
 enum { STARTS_AT_ONCE = 16 };

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "slurm-plugin/request.h"
-#include "slurm-plugin/settings.h"
+#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/plugin_settings.h"
 
 #define COUNT_CLASSES_MAX 128
 

@@ -7,7 +7,7 @@
 #include "slurm-plugin/slurm_headers.h"
 
 #include "slurm-plugin/licenses.h"
-#include "slurm-plugin/request.h"
+#include "slurm-plugin/job_request.h"
 
 PLUGIN_IDENTITY("licences for remote GPUs", "job_submit/rgpu");
 

@@ -4,7 +4,7 @@
 #ifndef RGPU_SLURM_LICENSES_H
 #define RGPU_SLURM_LICENSES_H
 
-#include "slurm-plugin/request.h"
+#include "slurm-plugin/job_request.h"
 
 void licenses_start(void);
 void licenses_stop(void);

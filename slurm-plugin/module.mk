@@ -2,7 +2,7 @@
 # rgpu in Slurm. What knows nothing of Slurm is an archive with tests of its own; the plugins need
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
-$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,request.c settings.c lease.c sync_plan.c \
+$(call static_library,rgpuslurm,$(addprefix slurm-plugin/,job_request.c plugin_settings.c job_lease.c sync_plan.c \
     count.c places.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
@@ -28,7 +28,7 @@ $(eval $(call slurm_plugin_rule,gres_rgpu,gres_rgpu.c))
 $(eval $(call slurm_plugin_rule,spank_rgpu,spank_rgpu.c late.c))
 $(eval $(call slurm_plugin_rule,rgpu_submit,job_submit_rgpu.c licenses.c preempt.c,\
     rgpuslurm rgpucommon,$(SLURM_LIBS)))
-$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c near.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
+$(eval $(call slurm_plugin_rule,rgpu_prep,prep_rgpu.c job_switches.c,rgpuslurm rgpucommon,$(SLURM_LIBS)))
 # What the SPANK plugin loads where it is needed.
 SLURM_PLUGINS += $(B)/lib/slurm/rgpu_step.so
 $(eval $(call link_rule,$(B)/lib/slurm/rgpu_step.so,slurm-plugin/step.c,rgpuslurm rgpucommon,\

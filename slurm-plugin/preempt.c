@@ -6,7 +6,7 @@
 
 #include "slurm-plugin/slurm_headers.h"
 
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 
 enum { VICTIMS_MAX = 1024 };
 

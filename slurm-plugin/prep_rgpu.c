@@ -10,8 +10,8 @@
 #include "slurm-plugin/slurm_headers.h"
 
 #include "common/clock.h"
-#include "slurm-plugin/lease.h"
-#include "slurm-plugin/near.h"
+#include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/job_switches.h"
 
 PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
 

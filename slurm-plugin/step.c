@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 
 enum { CALL_TIMEOUT_MS = 10000 };
 

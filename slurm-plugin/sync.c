@@ -12,7 +12,7 @@
 
 #include "common/log.h"
 #include "common/program.h"
-#include "slurm-plugin/settings.h"
+#include "slurm-plugin/plugin_settings.h"
 #include "slurm-plugin/sync_lost.h"
 #include "slurm-plugin/sync_plan.h"
 #include "slurm-plugin/sync_slurm.h"

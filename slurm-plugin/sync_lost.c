@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/sync_slurm.h"
 
 // Leases that have ended are listed newest first; one that ended since the last round is among these.

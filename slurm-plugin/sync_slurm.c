@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm-plugin/request.h"
+#include "slurm-plugin/job_request.h"
 
 static char problem[256];
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/config.h"
+#include "sim/sim_config.h"
 #include "sim/shared_state.h"
 #include "sim/uuid.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PTX's fundamental types, and the arena that compiled modules live in.
-#include "sim/ptx/module.h"
+#include "sim/ptx/compiled_module.h"
 
 #include <stdlib.h>
 #include <string.h>

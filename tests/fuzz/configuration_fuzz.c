@@ -7,7 +7,7 @@
 
 #include "common/config.h"
 #include "common/log.h"
-#include "daemon/settings.h"
+#include "daemon/box_settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

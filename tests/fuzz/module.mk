@@ -28,7 +28,7 @@ $(call fuzz_target,broker_request,rgpubroker rgpucommon,$(COMMON_LIBS) -lsqlite3
 $(call fuzz_target,broker_http,rgpubroker rgpucommon,$(COMMON_LIBS) -lsqlite3 -ljansson -ljwt -levent -lmunge -lsystemd,\
     $(filter-out broker/main.c,$(BROKER_PROGRAM_SOURCES)))
 $(call fuzz_target,broker_answer,rgpucommon,$(COMMON_LIBS) -ljansson -lmunge -ljwt)
-$(call fuzz_target,configuration,rgpucommon,$(COMMON_LIBS),daemon/settings.c)
+$(call fuzz_target,configuration,rgpucommon,$(COMMON_LIBS),daemon/box_settings.c)
 $(call fuzz_target,tls_identity,rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -ljwt -ljansson)
 $(call fuzz_target,snapshot,,,client-lib/session/snapshot_read.c)
 $(call fuzz_target,texts,rgpucommon,$(COMMON_LIBS))

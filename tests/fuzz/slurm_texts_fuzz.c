@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

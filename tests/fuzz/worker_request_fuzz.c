@@ -14,7 +14,7 @@
 #include "worker/driver_load.h"
 #include "worker/account/allocation.h"
 #include "worker/gpus.h"
-#include "worker/execute/context.h"
+#include "worker/execute/serve_context.h"
 #include "worker/execute/pipeline.h"
 #include "worker/serve.h"
 #include "worker/move/pinned.h"

@@ -82,7 +82,7 @@ class GpuBooks:
 
     def __init__(self, path):
         self.path = path
-        with open(os.path.join(TOP, "sim", "config.h")) as header:
+        with open(os.path.join(TOP, "sim", "sim_config.h")) as header:
             self.devices = int(re.search(r"SIM_MAX_DEVICES (\d+)", header.read()).group(1))
 
     def used(self):

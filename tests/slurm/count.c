@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "slurm-plugin/count.h"
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 #include "tests/tap.h"
 
 static struct slurm_settings settings = {.cluster = (char *)"c"};

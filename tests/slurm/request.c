@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm-plugin/lease.h"
+#include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/places.h"
-#include "slurm-plugin/request.h"
+#include "slurm-plugin/job_request.h"
 #include "tests/tap.h"
 
 #define OPTION(name, value) (char *)"_SLURM_SPANK_OPTION_rgpu_rgpu_" name "=" value

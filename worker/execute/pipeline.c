@@ -15,7 +15,7 @@
 #include "worker/execute/shortage.h"
 #include "worker/move/deliver.h"
 #include "worker/move/one_sided/reach_requests.h"
-#include "worker/move/waiting.h"
+#include "worker/move/wait_for_gpu.h"
 #include "worker/session.h"
 #include "cuda_ops.h"
 #include "worker_driver.h"

@@ -8,7 +8,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/contexts.h"
+#include "worker/context_watchers.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"
 #include "worker/setup.h"

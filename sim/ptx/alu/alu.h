@@ -3,7 +3,7 @@
 #ifndef RGPU_SIM_PTX_ALU_H
 #define RGPU_SIM_PTX_ALU_H
 
-#include "sim/ptx/module.h"
+#include "sim/ptx/compiled_module.h"
 
 extern const struct alu_row alu_rows_base[]; // ends with a NULL key
 extern const struct alu_row alu_rows_v3[];   // the same with AVX2 and FMA; x86-64 only

@@ -5,7 +5,7 @@
 #ifndef RGPU_SIM_PTX_PARSE_H
 #define RGPU_SIM_PTX_PARSE_H
 
-#include "sim/ptx/module.h"
+#include "sim/ptx/compiled_module.h"
 
 enum token_kind {
     TOK_END,
@@ -220,7 +220,7 @@ bool token_accept_dot(struct compiler *c, const char *text);
 void token_expect(struct compiler *c, char punct);
 __attribute__((noreturn)) void token_unexpected(struct compiler *c, const char *wanted);
 
-// scope.c
+// name_scopes.c
 struct symbol *scope_find(struct compiler *c, const char *name, unsigned len);
 struct symbol *scope_find_in(struct scope *scope, const char *name, unsigned len);
 struct symbol *scope_add(struct compiler *c, struct scope *scope, const char *name, unsigned len,
@@ -249,7 +249,7 @@ struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bo
                              uint64_t *bytes);
 uint32_t frame_reserve(struct compiler *c, uint64_t size, uint64_t align);
 
-// parser.c, function.c
+// parser.c, function_directive.c
 void parse_source(struct compiler *c);
 bool parse_common_directive(struct compiler *c); // .loc, .file, .pragma, .section
 void parse_function(struct compiler *c, bool external, bool visible, bool weak, bool entry);

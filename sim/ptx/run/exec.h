@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "sim/ptx/module.h"
+#include "sim/ptx/compiled_module.h"
 
 #define ALL_LANES UINT32_MAX
 #define BARRIERS 16
@@ -141,7 +141,7 @@ enum run_result warp_run(struct warp *w);
 // split.c: adds lanes that go on at PC, to those that stand there already if there are any
 void warp_add_split(struct warp *w, struct frame *frame, uint32_t pc, uint32_t mask);
 
-// call.c
+// frames.c
 struct frame *frame_take(struct worker *worker, const struct ptx_function *function);
 void frame_give(struct worker *worker, struct frame *frame);
 // Moves lanes into a new frame, or runs a builtin. *left is what stays at the call: lanes that
@@ -156,7 +156,7 @@ void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask);
 bool barrier_arrive(struct warp *w, const struct insn *in, uint32_t mask);
 void barrier_recheck(struct block *block);
 
-// memory.c, atomic.c
+// checked_access.c, atomic.c
 bool exec_load(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_store(struct warp *w, const struct insn *in, uint32_t mask);
 bool exec_atomic(struct warp *w, const struct insn *in, uint32_t mask);
@@ -174,10 +174,10 @@ char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size);
 // lanes.c: what lanes of a warp tell each other
 void exec_lanes(struct warp *w, const struct insn *in, uint32_t mask);
 
-// print.c
+// device_functions.c
 bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, uint32_t mask);
 
-// fault.c
+// kernel_fault.c
 __attribute__((format(printf, 6, 7))) bool fault_raise(struct warp *w, const struct insn *in,
                                                        enum ptx_fault_kind kind, unsigned lane,
                                                        uint64_t address, const char *fmt,

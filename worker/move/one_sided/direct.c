@@ -19,7 +19,7 @@
 #include "common/scope.h"
 #include "transport/link.h"
 #include "worker/account/allocation.h"
-#include "worker/contexts.h"
+#include "worker/context_watchers.h"
 #include "worker/session.h"
 #include "worker/setup.h"
 #include "worker_driver.h"

@@ -18,7 +18,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/contexts.h"
+#include "worker/context_watchers.h"
 #include "worker/move/gates.h"
 #include "worker/move/one_sided/direct.h"
 #include "worker/move/one_sided/reach_blocks.h"

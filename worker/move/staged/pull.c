@@ -14,7 +14,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/contexts.h"
+#include "worker/context_watchers.h"
 #include "worker/events.h"
 #include "worker/move/gates.h"
 #include "worker/move/mover.h"

@@ -11,7 +11,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
-#include "worker/contexts.h"
+#include "worker/context_watchers.h"
 #include "worker/events.h"
 #include "worker/expected.h"
 #include "worker/move/deliver.h"

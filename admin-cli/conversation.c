@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands' way to the broker, and how its answers become tables and exit statuses.
+#include "admin-cli/conversation.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "admin-cli/table_wish.h"
+
+int pool_explain(const struct pool *pool, int error)
+{
+    fprintf(stderr, "rgpuctl %s: %s\n", pool->command->name, broker_client_error(pool->client));
+    switch (error) {
+    case -EACCES:
+        fprintf(stderr, "Over TCP, run munged on this host, or name a shared key with --key.\n");
+        return EXIT_ANSWER_NO;
+    case -ECONNREFUSED:
+    case -EHOSTUNREACH:
+    case -ETIMEDOUT:
+    case -EPROTO: return EXIT_UNREACHABLE;
+    default: return EXIT_ANSWER_NO;
+    }
+}
+
+int pool_open(struct pool *pool, const struct command *command, int argc, char **argv, int min,
+              int max)
+{
+    struct broker_client_options options = {0};
+    int error, status;
+
+    memset(pool, 0, sizeof(*pool));
+    pool->command = command;
+    status = command_parse(command, argc, argv, &pool->line);
+    if (status >= 0)
+        return status;
+    if (pool->line.argc < min || pool->line.argc > max) {
+        fprintf(stderr, "rgpuctl %s: %s; see rgpuctl %s --help\n", command->name,
+                pool->line.argc < min ? "something is missing" : "too many arguments",
+                command->name);
+        return EXIT_USAGE;
+    }
+    options.address = pool_option(pool, "broker");
+    options.key_file = pool_option(pool, "key");
+    error = broker_client_open(&options, &pool->client);
+    if (!error)
+        return -1;
+    fprintf(stderr, "rgpuctl %s: %s\n", command->name, broker_client_error(pool->client));
+    pool_close(pool);
+    return error == -ENOENT ? EXIT_UNREACHABLE : EXIT_USAGE;
+}
+
+void pool_close(struct pool *pool)
+{
+    broker_client_close(&pool->client);
+}
+
+const char *pool_option(const struct pool *pool, const char *name)
+{
+    return command_value(pool->command, &pool->line, name);
+}
+
+int pool_call(struct pool *pool, const char *method, const char *path, const json_t *body,
+              json_t **answer)
+{
+    int error = broker_client_call(pool->client, method, path, body, answer);
+
+    return error ? pool_explain(pool, error) : 0;
+}
+
+int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last)
+{
+    char path[128];
+    json_t *answer;
+    int error;
+
+    snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%u&limit=1", (long long)*last,
+             seconds);
+    error = broker_client_call_for(pool->client, (seconds + 10) * 1000, "GET", path, NULL, &answer);
+    if (error)
+        return pool_explain(pool, error);
+    *last = json_integer_value(json_object_get(answer, "last"));
+    json_decref(answer);
+    return 0;
+}
+
+int pool_print(const struct pool *pool, const json_t *answer, const char *member,
+               const struct table_column *columns)
+{
+    const struct table_wish wish = {.format = pool_option(pool, "format"),
+                                    .sort = pool_option(pool, "sort"),
+                                    .only = pool_option(pool, "only")};
+    struct table_column shown[TABLE_COLUMNS_MAX];
+    json_t *rows, *row;
+    size_t i;
+    int status = 0;
+
+    if (table_wish(&wish, columns, json_object_get(answer, member), shown, &rows))
+        return EXIT_USAGE;
+    if (!pool_option(pool, "json"))
+        status = table_print(shown, rows) ? EXIT_ANSWER_NO : 0;
+    else
+        json_array_foreach(rows, i, row) {
+            json_dumpf(row, stdout, JSON_COMPACT);
+            putchar('\n');
+        }
+    json_decref(rows);
+    return status;
+}
+
+void pool_name_owners(json_t *rows)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row) {
+        const json_t *owner = json_object_get(row, "owner");
+        const struct passwd *entry =
+            json_is_integer(owner) ? getpwuid((uid_t)json_integer_value(owner)) : NULL;
+        char number[16];
+
+        snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(owner));
+        json_object_set_new(row, "user", json_string(entry ? entry->pw_name : number));
+    }
+}
+
+bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name)
+{
+    struct broker_client *client = NULL;
+    struct command_line line;
+    bool known;
+
+    // What cannot be meant is told by the command that parses it.
+    if (!command_look(command, argc, argv, &line) || command_value(command, &line, "socket"))
+        return false;
+    if (command_value(command, &line, "broker") || line.argc || !without_name)
+        return command_value(command, &line, "broker") || line.argc;
+    known = broker_client_open(NULL, &client) == 0;
+    broker_client_close(&client);
+    return known;
+}

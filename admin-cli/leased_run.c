@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes a lease, runs a program under it, and gives it back whatever happens: the lease lives only as
+// long as it is renewed, so it ends even where this process is killed.
+#include "admin-cli/leased_run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "admin-cli/ticket_file.h"
+#include "common/broker_client.h"
+#include "common/clock.h"
+#include "common/units.h"
+
+enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20 };
+
+static int read_request(const struct command *command, const struct command_line *line,
+                        struct broker_acquire *out)
+{
+    const char *count = command_value(command, line, "gpus");
+    const char *memory = command_value(command, line, "mem");
+    const char *mode = command_value(command, line, "mode");
+    char *end;
+
+    *out = (struct broker_acquire){
+        .job = line->argv[0],
+        .owner = getuid(),
+        .count = 1,
+        .lifetime = LIFETIME,
+        .queue = !command_value(command, line, "no-wait"),
+        .ticket = true,
+        .constraint = command_value(command, line, "constraint"),
+        .protection = command_value(command, line, "protection"),
+    };
+    out->mode = mode ? mode : memory ? "shared" : "exclusive";
+    if (count) {
+        out->count = (uint32_t)strtoul(count, &end, 10);
+        if (*end || !out->count) {
+            fprintf(stderr, "rgpuctl run: -n %s is not a number of GPUs\n", count);
+            return EXIT_USAGE;
+        }
+    }
+    if (memory && units_parse_size(memory, &out->memory)) {
+        fprintf(stderr, "rgpuctl run: --mem %s is not a size such as 10G\n", memory);
+        return EXIT_USAGE;
+    }
+    if (strcmp(out->mode, "exclusive") && strcmp(out->mode, "shared")) {
+        fprintf(stderr, "rgpuctl run: --mode is exclusive or shared\n");
+        return EXIT_USAGE;
+    }
+    if (!strcmp(out->mode, "shared") && !out->memory) {
+        fprintf(stderr, "rgpuctl run: a share needs a budget; give --mem, e.g. --mem 10G\n");
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int explain(const struct broker_client *client, int error)
+{
+    fprintf(stderr, "rgpuctl run: %s\n", broker_client_error(client));
+    return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
+                   error == -EPROTO || error == -ENOENT
+               ? EXIT_UNREACHABLE
+               : EXIT_ANSWER_NO;
+}
+
+// ---- signals: blocked from before the lease is taken, and taken one by one ----
+
+static sigset_t old_mask;
+
+static void block_signals(sigset_t *set)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaddset(set, numbers[i]);
+    sigprocmask(SIG_BLOCK, set, &old_mask);
+}
+
+static bool was_interrupted(void)
+{
+    sigset_t pending;
+
+    sigpending(&pending);
+    return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+           sigismember(&pending, SIGHUP);
+}
+
+// ---- waiting for the lease ----
+
+// In time for the lease to live, and no oftener: thousands may wait.
+static int renew_in_time(struct broker_client *client, const char *id, struct timespec *next)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec < next->tv_sec)
+        return 0;
+    next->tv_sec = now.tv_sec + RENEW_EVERY;
+    return broker_client_renew(client, id, LIFETIME);
+}
+
+static int await_grant(struct broker_client *client, struct broker_lease *lease)
+{
+    struct timespec next;
+    int error = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    next.tv_sec += RENEW_EVERY;
+    fprintf(stderr, "rgpuctl run: lease %s waits for GPUs\n", lease->id);
+    while (!error && !strcmp(lease->state, "queued")) {
+        char id[sizeof(lease->id)];
+        if (was_interrupted())
+            return -EINTR;
+        strcpy(id, lease->id);
+        error = renew_in_time(client, id, &next);
+        broker_lease_clear(lease);
+        strcpy(lease->id, id);
+        if (!error)
+            // Short steps, so that an interrupt does not go unheard for long.
+            error = broker_client_await(client, id, WAIT_STEP / 10, lease);
+    }
+    if (!error && strcmp(lease->state, "granted"))
+        error = broker_client_explain(client, -ESTALE, "lease %s is %s", lease->id, lease->state);
+    if (!error && !lease->ticket)
+        error = broker_client_ticket(client, lease->id, NULL, 0, &lease->ticket);
+    return error;
+}
+
+// ---- the program ----
+
+static pid_t start_program(char **argv, const char *ticket_file)
+{
+    pid_t pid = fork();
+
+    if (pid)
+        return pid;
+    sigprocmask(SIG_SETMASK, &old_mask, NULL);
+    unsetenv("RGPU_BOXES");
+    unsetenv("RGPU_TICKET");
+    if (!setenv("RGPU_TICKET_FILE", ticket_file, 1))
+        execvp(argv[0], argv);
+    int error = errno;
+    fprintf(stderr, "rgpuctl run: cannot run %s: %s\n", argv[0], strerror(error));
+    _exit(error == ENOENT ? 127 : 126);
+}
+
+static void renew(struct broker_client *client, const char *id)
+{
+    static bool told;
+    int error = broker_client_renew(client, id, LIFETIME);
+
+    if (error && !told) {
+        told = true;
+        fprintf(stderr, "rgpuctl run: lease %s: %s\n", id, broker_client_error(client));
+    }
+}
+
+// Passes signals on, renews the lease in time, and returns how the program ended.
+static int watch_program(struct broker_client *client, const char *id, pid_t pid,
+                         const sigset_t *set)
+{
+    int64_t next = clock_ms() + RENEW_EVERY * 1000;
+    int status;
+
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        struct timespec limit = {.tv_sec = 1};
+        siginfo_t info;
+        int number = sigtimedwait(set, &info, &limit);
+        // The terminal has sent its interrupt to the program as well.
+        if (number > 0 && number != SIGCHLD && info.si_code <= 0)
+            kill(pid, number);
+        if (clock_ms() >= next) {
+            renew(client, id);
+            next = clock_ms() + RENEW_EVERY * 1000;
+        }
+    }
+    return status;
+}
+
+static int exit_status(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Runs the program with the ticket, and returns its status.
+static int run_program(struct broker_client *client, const struct broker_lease *lease, char **argv,
+                       const sigset_t *set)
+{
+    char *ticket_file = NULL;
+    int err = ticket_file_write(lease->ticket, &ticket_file), status = 126;
+    pid_t pid;
+
+    if (err) {
+        fprintf(stderr, "rgpuctl run: the ticket cannot be written to a file: %s\n",
+                strerror(-err));
+        return status;
+    }
+    pid = start_program(argv, ticket_file);
+    if (pid > 0)
+        status = exit_status(watch_program(client, lease->id, pid, set));
+    ticket_file_remove(&ticket_file);
+    return status;
+}
+
+int lease_run(const struct command *command, const struct command_line *line)
+{
+    struct broker_client_options options = {.address = command_value(command, line, "broker"),
+                                            .key_file = command_value(command, line, "key")};
+    struct broker_client *client;
+    struct broker_acquire request;
+    struct broker_lease lease = {0};
+    sigset_t set;
+    int error, status = read_request(command, line, &request);
+
+    if (status)
+        return status;
+    error = broker_client_open(&options, &client);
+    if (error) {
+        status = explain(client, error);
+        goto close;
+    }
+    block_signals(&set);
+    error = broker_client_acquire(client, &request, &lease);
+    if (!error && strcmp(lease.state, "granted"))
+        error = await_grant(client, &lease);
+    if (error)
+        status = error == -EINTR ? 130 : explain(client, error);
+    else
+        status = run_program(client, &lease, line->argv, &set);
+    if (*lease.id && broker_client_release(client, lease.id) < 0)
+        fprintf(stderr,
+                "rgpuctl run: lease %s is not released (%s); it ends by itself within %d s\n",
+                lease.id, broker_client_error(client), LIFETIME);
+    broker_lease_clear(&lease);
+close:
+    broker_client_close(&client);
+    return status;
+}

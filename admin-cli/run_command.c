@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rgpuctl run: an ordinary program with our libcuda.so.1 in place of the driver's, on the GPUs of a
+// lease or on given boxes.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "admin-cli/leased_run.h"
+#include "admin-cli/conversation.h"
+#include "common/control.h"
+#include "common/endpoint.h"
+#include "common/program_path.h"
+
+enum { BOXES_MAX = 64 };
+
+static int check_boxes(const char *boxes)
+{
+    struct endpoint endpoints[BOXES_MAX];
+    int count = endpoint_parse_list(boxes, ENDPOINT_DEFAULT_PORT, endpoints, BOXES_MAX);
+
+    if (count > 0)
+        return 0;
+    fprintf(stderr, "rgpuctl run: --box %s is not host:port[,host:port...]\n", boxes);
+    return EXIT_USAGE;
+}
+
+// The directory of our libcuda.so.1, which the program's own search would not find.
+static int library_directory(char *path, size_t size)
+{
+    static const char *const candidates[] = {"../lib/rgpu/libcuda.so.1", "../lib/libcuda.so.1",
+                                             NULL};
+
+    if (program_path_find(candidates, path, size)) {
+        fprintf(stderr, "rgpuctl run: the client library is not installed (no %s)\n", path);
+        return EXIT_UNREACHABLE;
+    }
+    *strrchr(path, '/') = '\0';
+    return 0;
+}
+
+static int set_library_path(void)
+{
+    char directory[4096], value[8192];
+    const char *old = getenv("LD_LIBRARY_PATH");
+    int status = library_directory(directory, sizeof(directory));
+
+    if (status)
+        return status;
+    if ((size_t)snprintf(value, sizeof(value), "%s%s%s", directory, old && *old ? ":" : "",
+                         old ? old : "") >= sizeof(value) ||
+        setenv("LD_LIBRARY_PATH", value, 1)) {
+        fprintf(stderr, "rgpuctl run: LD_LIBRARY_PATH is too long\n");
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int set_variable(const char *name, const char *value)
+{
+    return value && setenv(name, value, 1) ? EXIT_USAGE : 0;
+}
+
+static int execute(char **argv)
+{
+    execvp(argv[0], argv);
+    int error = errno;
+    fprintf(stderr, "rgpuctl run: cannot run %s: %s\n", argv[0], strerror(error));
+    return error == ENOENT ? 127 : 126;
+}
+
+static bool asks_for_lease(const struct command *command, const struct command_line *line)
+{
+    static const char *const names[] = {"gpus", "mem", "mode", "constraint", "no-wait", "broker"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (command_value(command, line, names[i]))
+            return true;
+    return false;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct command_line line;
+    int status = command_parse(command, argc, argv, &line);
+
+    if (status >= 0)
+        return status;
+    const char *boxes = command_value(command, &line, "box");
+    bool lease = !boxes && asks_for_lease(command, &line);
+    if (!boxes && !lease)
+        boxes = getenv("RGPU_BOXES");
+    if (!line.argc) {
+        fprintf(stderr, "rgpuctl run: name a program after --; see rgpuctl run --help\n");
+        return EXIT_USAGE;
+    }
+    status = boxes ? check_boxes(boxes) : 0;
+    if (!status)
+        status = set_library_path();
+    if (!status)
+        status =
+            set_variable("RGPU_BOXES", boxes) ||
+                    set_variable("RGPU_TRANSPORT", command_value(command, &line, "transport")) ||
+                    set_variable("RGPU_PROTECTION", command_value(command, &line, "protection")) ||
+                    set_variable("RGPU_LOG", command_value(command, &line, "log"))
+                ? EXIT_USAGE
+                : 0;
+    if (status)
+        return status;
+    return boxes ? execute(line.argv) : lease_run(command, &line);
+}
+
+static const struct command_option run_options[] = {
+    {"gpus", "N", "how many GPUs of the pool to take a lease of [1]", 'n', "1..1000"},
+    {"mem", "SIZE",
+     "a share of each with this memory budget; with --mode exclusive the least it has", 0},
+    {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0,
+     "exclusive|shared"},
+    {"constraint", "LIST", "such as model=*H200*,same-box,policy=spread", 0},
+    {"no-wait", NULL, "end at once where no GPUs are free", 0},
+    POOL_OPTIONS,
+    {"box", "HOST:PORT[,...]", "boxes without a broker instead of a lease [RGPU_BOXES]", 0},
+    {"transport", "NAME", CONTROL_TRANSPORT_WORDS " instead of the automatic choice", 0},
+    {"protection", "WORD", "authenticate or privacy: the least that sessions have on their way", 0,
+     "authenticate|privacy"},
+    {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0,
+     "error|warn|info|debug|trace"},
+    {0},
+};
+
+const struct command run_commands[] = {
+    {"run", "-- PROGRAM [ARGUMENT...]", "Runs an unmodified CUDA program on remote GPUs.",
+     run_options, run, .wraps = true},
+    {0},
+};

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls: answering, now or when it is durable, waiting, and reading what was asked.
+#include "broker/api_call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/leases.h"
+#include "broker/time.h"
+#include "common/api_auth.h"
+#include "common/scope.h"
+
+// An answer that must not be given before what it tells is durable.
+struct held_answer {
+    uint64_t commit;
+    double since;
+    int status;
+    const char *type, *headers;
+    char *text;
+    size_t size;
+};
+
+static void held_free(struct held_answer **held)
+{
+    if (!*held)
+        return;
+    explicit_bzero((*held)->text, (*held)->size);
+    free((*held)->text);
+    free(*held);
+    *held = NULL;
+}
+
+static void stop_waiting(struct call *call)
+{
+    struct box_line *line;
+
+    if (call->waits)
+        TAILQ_REMOVE(call->ready ? &call->server->calls : &call->server->box_calls, call, waiting);
+    if (call->waits && !call->ready) {
+        line = box_line(&call->server->lines, call->arguments[0]);
+        if (line->call == call)
+            line->call = NULL;
+    }
+    call->waits = false;
+    if (call->timer)
+        event_free(call->timer);
+    call->timer = NULL;
+}
+
+void call_end(struct call *call)
+{
+    stop_waiting(call);
+    if (call->held)
+        TAILQ_REMOVE(&call->server->held, call, waiting);
+    held_free(&call->held);
+    auth_cancel(&call->job);
+    explicit_bzero(&call->who, sizeof(call->who));
+    evhttp_clear_headers(&call->query);
+    json_decref(call->body);
+    free(call->path);
+    free(call->segments);
+    free(call);
+}
+
+static void hold(struct call *call, const struct connection_answer *answer, uint64_t commit)
+{
+    struct held_answer *held = calloc(1, sizeof(*held));
+    char *text = malloc(answer->size + 1);
+
+    if (!held || !text)
+        abort(); // what the call has done is in the database: a restart goes on from there
+    stop_waiting(call);
+    *held = (struct held_answer){.commit = commit,
+                                 .since = broker_steady(),
+                                 .status = answer->status,
+                                 .type = answer->type,
+                                 .headers = answer->headers,
+                                 .text = text,
+                                 .size = answer->size};
+    memcpy(text, answer->text, answer->size);
+    call->held = held;
+    TAILQ_INSERT_TAIL(&call->server->held, call, waiting);
+}
+
+// With the proof that it is our answer to this request, where the asker can check one.
+static void deliver(struct call *call, const struct connection_answer *answer)
+{
+    struct connection_answer proven = *answer;
+    SCOPED_FREE char *headers = NULL;
+    char proof[API_DIGEST_TEXT];
+
+    if (call->who.has_secret) {
+        api_prove(call->who.secret, call->who.nonce, answer->status, answer->text, answer->size,
+                  proof);
+        if (asprintf(&headers, "%s" API_PROOF_HEADER ": Rgpu %s\r\n",
+                     answer->headers ? answer->headers : "", proof) < 0)
+            abort(); // as everywhere in libevent and jansson
+        proven.headers = headers;
+    }
+    if (call->is_acquire)
+        histogram_add(&call->server->acquires, broker_steady() - call->arrived);
+    connection_answer(call->connection, &proven);
+    call_end(call);
+}
+
+// A call that only looks does not wait for the disk. One that may change something does, even where it
+// found the change made already: its answer tells of an earlier call's change, which may not be durable
+// yet.
+static void send_answer(struct call *call, int status, const char *type, const char *text,
+                        size_t size)
+{
+    struct connection_answer answer = {
+        .status = status, .type = type, .headers = call->headers, .text = text, .size = size};
+    struct store *store = call->server->broker->store;
+    uint64_t commit = store_committed(store);
+
+    if (call->head->method != EVHTTP_REQ_GET && status < 300 && store_durable(store) < commit) {
+        hold(call, &answer, commit);
+        return;
+    }
+    deliver(call, &answer);
+}
+
+void give_held(struct server *server)
+{
+    uint64_t durable = store_durable(server->broker->store);
+    struct call *call;
+
+    while ((call = TAILQ_FIRST(&server->held)) && call->held->commit <= durable) {
+        struct connection_answer answer = {.status = call->held->status,
+                                           .type = call->held->type,
+                                           .headers = call->held->headers,
+                                           .text = call->held->text,
+                                           .size = call->held->size};
+
+        histogram_add(&server->sync_waits, broker_steady() - call->held->since);
+        deliver(call, &answer);
+    }
+}
+
+void call_answer_text(struct call *call, const char *type, const char *text, size_t size)
+{
+    send_answer(call, 200, type, text, size);
+}
+
+void call_answer(struct call *call, int status, json_t *body)
+{
+    SCOPED_FREE char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+    json_decref(body);
+    send_answer(call, text ? status : 500, "application/json", text ? text : "{}",
+                text ? strlen(text) : 2);
+}
+
+void call_refuse(struct call *call, enum outcome outcome, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    call_answer(call, outcomes[outcome].status,
+                json_pack("{s:{s:s, s:s}}", "error", "code", outcomes[outcome].code, "message",
+                          message));
+}
+
+void call_fail(struct call *call, enum outcome outcome)
+{
+    call_refuse(call, outcome, "%s", outcomes[outcome].text);
+}
+
+// ---- secrets in answers ----
+
+void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
+                        const char *secret)
+{
+    SCOPED_FREE char *sealed = NULL;
+    char member[64];
+    enum outcome error;
+
+    if (call->who.local) {
+        json_object_set_new(body, name, json_string(secret));
+        call_answer(call, status, body);
+        return;
+    }
+    snprintf(member, sizeof(member), "sealed_%s", name);
+    error = auth_seal(&call->who, secret, &sealed);
+    if (!error && json_object_set_new(body, member, json_string(sealed)))
+        error = OUTCOME_NO_MEMORY;
+    if (!error) {
+        call_answer(call, status, body);
+        return;
+    }
+    json_decref(body);
+    call_fail(call, error);
+}
+
+// ---- waiting ----
+
+static void retry_waiting(struct server *server)
+{
+    struct call *call, *next;
+
+    for (call = TAILQ_FIRST(&server->calls); call; call = next) {
+        next = TAILQ_NEXT(call, waiting);
+        if (call->ready(call))
+            call->route->handle(call);
+    }
+}
+
+static void give_orders(struct server *server)
+{
+    struct pool *pool = server->broker->pool;
+    struct pool_box *box;
+
+    while ((box = TAILQ_FIRST(&pool->orders))) {
+        struct call *call = box_line(&server->lines, box->name)->call;
+        TAILQ_REMOVE(&pool->orders, box, orders);
+        box->has_orders = false;
+        if (call)
+            call->route->handle(call);
+    }
+}
+
+void server_changed(struct server *server)
+{
+    broker_serve_queue(server->broker);
+    give_orders(server);
+    retry_waiting(server);
+}
+
+static void on_deadline(evutil_socket_t fd, short events, void *context)
+{
+    struct call *call = context;
+    struct server *server = call->server;
+
+    (void)fd;
+    (void)events;
+    call->expired = true;
+    call->route->handle(call);
+    server_changed(server);
+}
+
+void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
+{
+    struct timeval limit = {.tv_sec = (time_t)seconds,
+                            .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
+
+    if (call->waits)
+        return;
+    call->timer = evtimer_new(call->server->base, on_deadline, call);
+    if (!call->timer || event_add(call->timer, &limit) < 0) {
+        call_fail(call, OUTCOME_NO_MEMORY);
+        return;
+    }
+    call->ready = ready;
+    call->waits = true;
+    TAILQ_INSERT_TAIL(ready ? &call->server->calls : &call->server->box_calls, call, waiting);
+    if (!ready)
+        box_line(&call->server->lines, call->arguments[0])->call = call;
+}
+
+bool call_expired(const struct call *call)
+{
+    return call->expired;
+}
+
+const char *call_query(const struct call *call, const char *name)
+{
+    return evhttp_find_header(&call->query, name);
+}
+
+int64_t call_query_number(const struct call *call, const char *name, int64_t standard)
+{
+    const char *text = call_query(call, name);
+    char *end;
+    long long number;
+
+    if (!text)
+        return standard;
+    number = strtoll(text, &end, 10);
+    return *text && !*end ? number : standard;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sockets that the broker listens on: addresses, the unix socket, and rest when there are no
+// descriptors for new connections.
+#ifndef RGPU_BROKER_LISTENERS_H
+#define RGPU_BROKER_LISTENERS_H
+
+#include "broker/connection.h"
+#include "broker/broker_settings.h"
+
+struct listeners;
+
+// Prints each address. What is in the way is in the log.
+int listeners_open(struct event_base *base, struct connections *connections,
+                   const struct settings *settings, struct listeners **listeners)
+    __attribute__((warn_unused_result));
+// The unix socket's path goes too, if it is still ours.
+void listeners_close(struct listeners **listeners);
+
+#endif

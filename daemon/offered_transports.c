@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The setting `transports`.
+#include "daemon/offered_transports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+
+#define NAME(name) #name,
+static const char *const known[] = {CONTROL_TRANSPORTS(NAME)};
+enum { KNOWN = sizeof(known) / sizeof(*known) };
+_Static_assert((int)KNOWN <= (int)TRANSPORTS_MAX, "a message has room for all transports");
+
+static bool is_allowed(const struct settings *settings, const char *transport)
+{
+    for (char **name = settings->transports; *name; name++)
+        if (!strcmp(*name, transport) || !strcmp(*name, "all"))
+            return true;
+    return false;
+}
+
+uint32_t transports_allowed(const struct settings *settings,
+                            struct control_transport_name out[TRANSPORTS_MAX])
+{
+    uint32_t count = 0;
+
+    for (int i = 0; i < KNOWN; i++)
+        if (is_allowed(settings, known[i]))
+            snprintf(out[count++].name, sizeof(out->name), "%s", known[i]);
+    return count;
+}
+
+static bool is_known(const char *name)
+{
+    for (int i = 0; i < KNOWN; i++)
+        if (!strcmp(name, known[i]))
+            return true;
+    return !strcmp(name, "all");
+}
+
+int transports_check(const struct settings *settings)
+{
+    for (char **name = settings->transports; *name; name++) {
+        if (!is_known(*name)) {
+            log_error("transports: %s is not one of all, " CONTROL_TRANSPORT_WORDS, *name);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See waiting_clients.h.
+#include "daemon/waiting_clients.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "daemon/accounts.h"
+#include "daemon/admission.h"
+#include "daemon/broker_agent.h"
+#include "daemon/exclusion.h"
+#include "daemon/offered_transports.h"
+#include "daemon/warm_pool.h"
+#include "daemon/worker_life.h"
+
+enum { QUEUE_INTERVAL_MS = 1000 };
+
+void waiting_join(struct client *client)
+{
+    client->queued_ms = clock_ms();
+    client_move(client, CLIENT_QUEUED);
+    // Clients are listed as they arrive, and served in the order in which their logins were over.
+    TAILQ_REMOVE(&client->box->clients, client, link);
+    TAILQ_INSERT_TAIL(&client->box->clients, client, link);
+    evtimer_del(client->timer);
+    box_changed(client->box);
+}
+
+void waiting_watch(struct client *client)
+{
+    uint8_t byte;
+    ssize_t n = recv(client->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+
+    if (n > 0) {
+        client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "a message out of order while queued");
+    } else if (!n || (errno != EAGAIN && errno != EINTR)) {
+        log_info("client left the queue peer=%s waited_ms=%lld", client->peer,
+                 (long long)(clock_ms() - client->queued_ms));
+        client_free(client);
+    }
+}
+
+struct client *waiting_next(struct box *box, struct client *after)
+{
+    struct client *client = after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&box->clients);
+
+    while (client && client->state != CLIENT_QUEUED)
+        client = TAILQ_NEXT(client, link);
+    return client;
+}
+
+unsigned waiting_count(struct box *box)
+{
+    struct client *client;
+    unsigned count = 0;
+
+    for (client = waiting_next(box, NULL); client; client = waiting_next(box, client))
+        count++;
+    return count;
+}
+
+const struct box_device *waiting_first_device(const struct client *client)
+{
+    return client->resolved ? client->grant.devices[0] : NULL;
+}
+
+device_set waiting_device_set(const struct client *client)
+{
+    return client->resolved ? device_set_of(&client->grant) : 0;
+}
+
+void waiting_tell(struct client *client)
+{
+    struct control_queued queued = {.interval_ms = QUEUE_INTERVAL_MS};
+    struct client *other;
+
+    for (other = waiting_next(client->box, NULL); other && other != client;
+         other = waiting_next(client->box, other))
+        queued.position++;
+    if (client_reply(client, CONTROL_QUEUED, &queued))
+        client_free(client);
+    else
+        client_set_timer(client, QUEUE_INTERVAL_MS);
+}
+
+// ---- the hand-over ----
+
+// What the session gets: the strictest of what box, ticket and client ask for.
+static enum control_protection protection_of(const struct client *client)
+{
+    enum control_protection protection = CONTROL_PROTECTION_NONE;
+
+    if (!client->tls)
+        return protection;
+    protection = (enum control_protection)(client->box->settings.protection +
+                                           CONTROL_PROTECTION_AUTHENTICATE);
+    if (client->ticket->protection > protection)
+        protection = client->ticket->protection;
+    return client->hello.protection > protection ? client->hello.protection : protection;
+}
+
+static int fill_grant(const struct client *client, uint64_t session, struct control_grant *grant)
+{
+    memset(grant, 0, sizeof(*grant));
+    grant->session = session;
+    grant->version = client->version;
+    grant->transports_count = transports_allowed(&client->box->settings, grant->transports);
+    grant->protection = protection_of(client);
+    memcpy(grant->client_boot_id, client->hello.boot_id, sizeof(grant->client_boot_id));
+    grant->client_pid = client->hello.pid;
+    snprintf(grant->lease, sizeof(grant->lease), "%s", client->grant.lease);
+    snprintf(grant->client, sizeof(grant->client), "%.200s %u@%.200s", client->hello.program,
+             client->hello.pid, client->hello.host);
+    grant->devices_count = client->grant.device_count;
+    for (uint32_t i = 0; i < grant->devices_count; i++) {
+        grant->devices[i].ordinal = client->grant.devices[i]->ordinal;
+        grant->devices[i].budget = client->grant.budgets[i];
+    }
+    return client->tls ? tls_export(client->tls, grant->secret) : 0;
+}
+
+static void note_session(struct worker_process *worker, const struct client *client,
+                         const struct control_grant *grant)
+{
+    struct session_record *session = &worker->session;
+
+    session->id = grant->session;
+    session->grant = client->grant;
+    session->since_ms = clock_ms();
+    snprintf(session->client, sizeof(session->client), "%s", grant->client);
+    snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
+    session->protection = grant->protection;
+    histogram_add(&client->box->session_starts,
+                  (double)(session->since_ms - client->queued_ms) / 1000);
+    for (uint32_t i = 0; i < session->grant.device_count; i++)
+        session->grant.devices[i]->sessions++;
+    log_info("session=%llu begins pid=%d client=\"%s\" peer=%s device=%s devices=%u lease=%s "
+             "protection=%s library=%s waited_ms=%lld",
+             (unsigned long long)session->id, (int)worker->pid, session->client, session->peer,
+             worker->device->uuid, grant->devices_count, *grant->lease ? grant->lease : "none",
+             control_protection_name(session->protection), client->hello.library,
+             (long long)(session->since_ms - client->queued_ms));
+}
+
+// Gives the client the worker, or, where that one has just died, the next warm one.
+static bool give_to_worker(struct client *client, struct worker_process *worker,
+                           const struct control_grant *grant, int account)
+{
+    struct control_granted granted = {.session = grant->session,
+                                      .devices = grant->devices_count,
+                                      .protection = grant->protection};
+
+    if (client_reply(client, CONTROL_GRANTED, &granted))
+        return false;
+    while (worker && worker_grant(worker, grant, client->fd, account))
+        worker =
+            worker_find_warm(client->box, client->grant.devices[0], device_set_of(&client->grant));
+    if (!worker)
+        log_warn("the worker died, and there is no other peer=%s", client->peer);
+    else
+        note_session(worker, client, grant);
+    return worker != NULL;
+}
+
+static void hand_over(struct client *client, struct worker_process *worker)
+{
+    struct box *box = client->box;
+    SCOPED_FREE struct control_grant *grant = malloc(sizeof(*grant));
+    uint64_t session = box->next_session++;
+    int account = grant ? accounts_join(box, &client->grant, session) : -ENOMEM;
+
+    if (account == -ENOSPC)
+        client_refuse(client, CONTROL_REFUSAL_BUDGET,
+                      "the memory of the lease has no room for the context of one more process");
+    else if (account < 0 && account != -ENOENT)
+        client_refuse(client, CONTROL_REFUSAL_BUSY, "the lease has too many sessions on this box");
+    else {
+        // After GRANTED the connection belongs to the worker. Where it could not be handed over it is of no use.
+        if (fill_grant(client, session, grant) || !give_to_worker(client, worker, grant, account))
+            accounts_leave(box, client->grant.lease, session);
+        client_free(client);
+    }
+    if (grant)
+        explicit_bzero(grant->secret, sizeof(grant->secret));
+}
+
+// False where the client must wait for a session that is just ending, or has been refused.
+static bool has_gpus_for_itself(struct client *client)
+{
+    const struct worker_process *other = exclusion_find(client->box, &client->grant);
+
+    if (other && other->state != WORKER_ENDING)
+        client_refuse(
+            client, CONTROL_REFUSAL_BUSY,
+            "a GPU of the ticket is in use by another lease (%s), beside which it cannot be used",
+            other->session.grant.lease);
+    return !other;
+}
+
+static bool is_full(const struct box *box, const struct session_grant *grant)
+{
+    const struct settings *settings = &box->settings;
+
+    if (settings->max_sessions && box->session_count >= (unsigned)settings->max_sessions)
+        return true;
+    for (uint32_t i = 0; settings->max_sessions_per_gpu && i < grant->device_count; i++)
+        if (grant->devices[i]->sessions >= (unsigned)settings->max_sessions_per_gpu)
+            return true;
+    return false;
+}
+
+// Looks once at a waiting client; it may be gone afterwards.
+static void serve_queued(struct client *client)
+{
+    struct box *box = client->box;
+    const char *objection;
+    char text[400];
+
+    if (!box->devices_known) {
+        if (warm_pool_is_broken(&box->probe))
+            client_refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
+                          box->probe.last_error);
+    } else if (!client->resolved &&
+               admission_resolve(box, client->ticket, &client->grant, text, sizeof(text))) {
+        client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
+    } else if ((objection = broker_agent_objection(box, &client->grant))) {
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
+    } else if (has_gpus_for_itself(client)) {
+        client->resolved = true;
+        struct box_device *device = client->grant.devices[0];
+        struct worker_process *worker = worker_find_warm(box, device, waiting_device_set(client));
+        if (worker && !is_full(box, &client->grant))
+            hand_over(client, worker);
+        else if (!worker && warm_pool_is_broken(&device->pool) && !device->pool.starting)
+            client_refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
+                          device->pool.last_error);
+    }
+}
+
+void waiting_serve(struct box *box)
+{
+    struct client *client = waiting_next(box, NULL), *next;
+
+    for (; client; client = next) {
+        next = waiting_next(box, client);
+        serve_queued(client);
+    }
+    // Clients that still wait and have not been told their place are told now, and then regularly.
+    for (client = waiting_next(box, NULL); client; client = next) {
+        next = waiting_next(box, client);
+        if (!evtimer_pending(client->timer, NULL))
+            waiting_tell(client);
+    }
+}

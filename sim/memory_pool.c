@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory pools: accounting, attributes, and the calls that create and configure them.
+#include "sim/memory_pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/handle.h"
+
+struct pool {
+    struct object object;
+    struct device *device;
+    bool is_default;
+    size_t max_size;   // 0: no limit
+    struct pool *next; // in all_pools
+
+    pthread_mutex_t lock; // guards what follows
+    uint64_t threshold;
+    uint64_t reserved;
+    uint64_t reserved_high;
+    uint64_t used;
+    uint64_t used_high;
+    int reuse[3]; // follow event dependencies, opportunistic, internal dependencies
+    CUmemAccess_flags access[SIM_MAX_DEVICES];
+    bool destroyed; // freed when nothing is used any more
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct pool *first;
+} all_pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct device *pool_device(const struct pool *pool)
+{
+    return pool->device;
+}
+
+CUmemoryPool pool_handle(const struct pool *pool)
+{
+    return object_handle(&pool->object);
+}
+
+// Under the lock.
+static CUresult reserve(struct pool *pool, uint64_t wanted)
+{
+    if (wanted <= pool->reserved)
+        return CUDA_SUCCESS;
+    if (pool->max_size && wanted > pool->max_size)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    SIM_TRY(device_charge(pool->device, wanted - pool->reserved));
+    pool->reserved = wanted;
+    if (pool->reserved > pool->reserved_high)
+        pool->reserved_high = pool->reserved;
+    return CUDA_SUCCESS;
+}
+
+// Under the lock.
+static bool trim(struct pool *pool, uint64_t keep)
+{
+    uint64_t wanted = pool->used > keep ? pool->used : keep;
+    if (wanted >= pool->reserved)
+        return false;
+    device_uncharge(pool->device, pool->reserved - wanted);
+    pool->reserved = wanted;
+    return true;
+}
+
+CUresult pool_charge(struct pool *pool, size_t bytes)
+{
+    for (int attempt = 0;; attempt++) {
+        pthread_mutex_lock(&pool->lock);
+        CUresult result = reserve(pool, pool->used + bytes);
+        if (!result) {
+            pool->used += bytes;
+            if (pool->used > pool->used_high)
+                pool->used_high = pool->used;
+            object_hold(&pool->object);
+        }
+        pthread_mutex_unlock(&pool->lock);
+        if (!result || attempt || !pool_trim_device(pool->device))
+            return result;
+    }
+}
+
+void pool_uncharge(struct pool *pool, size_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->used -= bytes;
+    trim(pool, pool->destroyed ? 0 : pool->threshold);
+    pthread_mutex_unlock(&pool->lock);
+    object_put(&pool->object);
+}
+
+bool pool_is_open_to(struct pool *pool, const struct device *device)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool open = pool->access[device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    pthread_mutex_unlock(&pool->lock);
+    return open;
+}
+
+bool pool_trim_device(struct device *device)
+{
+    bool trimmed = false;
+    pthread_mutex_lock(&all_pools.lock);
+    for (struct pool *pool = all_pools.first; pool; pool = pool->next) {
+        pthread_mutex_lock(&pool->lock);
+        if (pool->device == device && trim(pool, 0))
+            trimmed = true;
+        pthread_mutex_unlock(&pool->lock);
+    }
+    pthread_mutex_unlock(&all_pools.lock);
+    return trimmed;
+}
+
+static void pool_free(struct object *object)
+{
+    struct pool *pool = (struct pool *)object;
+    pthread_mutex_lock(&all_pools.lock);
+    struct pool **link = &all_pools.first;
+    while (*link != pool)
+        link = &(*link)->next;
+    *link = pool->next;
+    pthread_mutex_unlock(&all_pools.lock);
+    trim(pool, 0);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+static CUresult create(struct device *device, size_t max_size, bool is_default, struct pool **out)
+{
+    struct pool *pool = calloc(1, sizeof(*pool));
+    SIM_RETURN_IF(!pool, CUDA_ERROR_OUT_OF_MEMORY);
+    object_init(&pool->object, OBJECT_POOL, NULL, pool_free);
+    pool->device = device;
+    pool->is_default = is_default;
+    pool->max_size = max_size;
+    pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
+    pool->access[device->index] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_mutex_lock(&all_pools.lock);
+    pool->next = all_pools.first;
+    all_pools.first = pool;
+    pthread_mutex_unlock(&all_pools.lock);
+    CUresult result = handle_publish(&pool->object);
+    if (result) {
+        object_put(&pool->object);
+        return result;
+    }
+    *out = pool;
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_default(struct device *device, struct pool **out)
+{
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&device->lock);
+    if (!device->default_pool)
+        result = create(device, 0, true, &device->default_pool);
+    *out = device->default_pool;
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+CUresult pool_current(struct device *device, struct pool **out)
+{
+    pthread_mutex_lock(&device->lock);
+    *out = device->current_pool;
+    pthread_mutex_unlock(&device->lock);
+    return *out ? CUDA_SUCCESS : get_default(device, out);
+}
+
+static CUresult pool_get(CUmemoryPool handle, struct pool **out)
+{
+    SIM_TRY(sim_check_ready());
+    struct pool *pool = handle_get(OBJECT_POOL, handle);
+    SIM_RETURN_IF(!pool, CUDA_ERROR_INVALID_VALUE);
+    *out = pool;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice index)
+{
+    struct device *device;
+    struct pool *pool;
+    SIM_TRY(device_get(index, &device));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(get_default(device, &pool));
+    *out = pool_handle(pool);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice index)
+{
+    struct device *device;
+    struct pool *pool;
+    SIM_TRY(device_get(index, &device));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(pool_current(device, &pool));
+    *out = pool_handle(pool);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
+{
+    struct device *device;
+    struct pool *pool;
+    SIM_TRY(device_get(index, &device));
+    SIM_TRY(pool_get(handle, &pool));
+    bool fits = pool->device == device;
+    pthread_mutex_lock(&device->lock);
+    if (fits)
+        device->current_pool = pool->is_default ? NULL : pool;
+    pthread_mutex_unlock(&device->lock);
+    object_put(&pool->object);
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult check_location(const CUmemLocation *location, CUmemAllocationType type,
+                               struct device **device)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!location || type != CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(location->type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
+    return device_get(location->id, device);
+}
+
+SIM_API(cuMemGetDefaultMemPool, CUmemoryPool *out, CUmemLocation *location,
+        CUmemAllocationType type)
+{
+    struct device *device;
+    SIM_TRY(check_location(location, type, &device));
+    return cuDeviceGetDefaultMemPool(out, device->index);
+}
+
+SIM_API(cuMemGetMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+    struct device *device;
+    SIM_TRY(check_location(location, type, &device));
+    return cuDeviceGetMemPool(out, device->index);
+}
+
+SIM_API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+    struct device *device;
+    SIM_TRY(check_location(location, type, &device));
+    return cuDeviceSetMemPool(device->index, pool);
+}
+
+SIM_API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *properties)
+{
+    struct device *device;
+    struct pool *pool;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!out || !properties, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(check_location(&properties->location, properties->allocType, &device));
+    SIM_RETURN_IF(properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_TRY(create(device, properties->maxSize, false, &pool));
+    *out = pool_handle(pool);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemPoolDestroy, CUmemoryPool handle)
+{
+    struct pool *pool;
+    SIM_TRY(pool_get(handle, &pool));
+    if (pool->is_default || !handle_revoke(&pool->object)) {
+        object_put(&pool->object);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    pthread_mutex_lock(&pool->device->lock);
+    if (pool->device->current_pool == pool)
+        pool->device->current_pool = NULL;
+    pthread_mutex_unlock(&pool->device->lock);
+    pthread_mutex_lock(&pool->lock);
+    pool->destroyed = true;
+    trim(pool, 0);
+    pthread_mutex_unlock(&pool->lock);
+    object_put(&pool->object);
+    object_put(&pool->object);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
+{
+    struct pool *pool;
+    SIM_TRY(pool_get(handle, &pool));
+    pthread_mutex_lock(&pool->lock);
+    trim(pool, keep);
+    pthread_mutex_unlock(&pool->lock);
+    object_put(&pool->object);
+    return CUDA_SUCCESS;
+}
+
+// Under the lock. The high-water marks can only be reset to the present value, by writing 0.
+static CUresult set_attribute(struct pool *pool, CUmemPool_attribute attribute, const void *value)
+{
+    uint64_t number;
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        pool->reuse[attribute - 1] = *(const int *)value != 0;
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        memcpy(&pool->threshold, value, sizeof(pool->threshold));
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        memcpy(&number, value, sizeof(number));
+        SIM_RETURN_IF(number, CUDA_ERROR_INVALID_VALUE);
+        if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+            pool->reserved_high = pool->reserved;
+        else
+            pool->used_high = pool->used;
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult get_attribute(const struct pool *pool, CUmemPool_attribute attribute, void *value)
+{
+    const uint64_t *number = NULL;
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        *(int *)value = pool->reuse[attribute - 1];
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: number = &pool->threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: number = &pool->reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: number = &pool->reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: number = &pool->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: number = &pool->used_high; break;
+    }
+    SIM_RETURN_IF(!number, CUDA_ERROR_INVALID_VALUE);
+    memcpy(value, number, sizeof(*number));
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+    struct pool *pool;
+    SIM_TRY(pool_get(handle, &pool));
+    pthread_mutex_lock(&pool->lock);
+    CUresult result = value ? set_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pool->lock);
+    object_put(&pool->object);
+    return result;
+}
+
+SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+    struct pool *pool;
+    SIM_TRY(pool_get(handle, &pool));
+    pthread_mutex_lock(&pool->lock);
+    CUresult result = value ? get_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pool->lock);
+    object_put(&pool->object);
+    return result;
+}
+
+static CUresult set_access(struct pool *pool, const CUmemAccessDesc *access)
+{
+    struct device *device;
+    SIM_RETURN_IF(access->location.type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(device_get(access->location.id, &device));
+    SIM_RETURN_IF(access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+                      access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+                      access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(device == pool->device && access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                  CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&pool->lock);
+    pool->access[device->index] = access->flags;
+    pthread_mutex_unlock(&pool->lock);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
+{
+    struct pool *pool;
+    SIM_TRY(pool_get(handle, &pool));
+    CUresult result = map || !count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !result && i < count; i++)
+        result = set_access(pool, &map[i]);
+    object_put(&pool->object);
+    return result;
+}
+
+SIM_API(cuMemPoolGetAccess, CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
+{
+    struct pool *pool;
+    struct device *device;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE,
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(device_get(location->id, &device));
+    SIM_TRY(pool_get(handle, &pool));
+    pthread_mutex_lock(&pool->lock);
+    *flags = pool->access[device->index];
+    pthread_mutex_unlock(&pool->lock);
+    object_put(&pool->object);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Host threads that help with launches. They are started when first wanted and stay; a launch
+// never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.
+#include "sim/ptx/run/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HELPERS 1024
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+static struct grid *waiting; // launches that want helpers
+static unsigned threads;
+static struct worker *idle_workers;
+
+struct worker *worker_take(void)
+{
+    struct worker *worker;
+
+    pthread_mutex_lock(&lock);
+    worker = idle_workers;
+    if (worker)
+        idle_workers = worker->next;
+    pthread_mutex_unlock(&lock);
+    return worker ? worker : calloc(1, sizeof(*worker));
+}
+
+void worker_give(struct worker *worker)
+{
+    pthread_mutex_lock(&lock);
+    worker->next = idle_workers;
+    idle_workers = worker;
+    pthread_mutex_unlock(&lock);
+}
+
+static void unlist(struct grid *g)
+{
+    for (struct grid **p = &waiting; *p; p = &(*p)->next_waiting) {
+        if (*p == g) {
+            *p = g->next_waiting;
+            return;
+        }
+    }
+}
+
+static void *helper(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        struct grid *g;
+
+        while (!waiting)
+            pthread_cond_wait(&work, &lock);
+        g = waiting;
+        g->helpers++;
+        if (--g->helpers_wanted == 0)
+            unlist(g);
+        pthread_mutex_unlock(&lock);
+        grid_work(g);
+        pthread_mutex_lock(&lock);
+        if (--g->helpers == 0)
+            pthread_cond_broadcast(&done);
+    }
+    return NULL;
+}
+
+static void start_helper(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    if (pthread_create(&thread, &attr, helper, NULL) == 0)
+        threads++;
+    pthread_attr_destroy(&attr);
+}
+
+void pool_run(struct grid *g, unsigned helpers)
+{
+    if (helpers) {
+        pthread_mutex_lock(&lock);
+        for (unsigned i = threads; i < helpers && i < MAX_HELPERS; i++)
+            start_helper();
+        g->helpers_wanted = helpers;
+        g->next_waiting = waiting;
+        waiting = g;
+        pthread_cond_broadcast(&work);
+        pthread_mutex_unlock(&lock);
+    }
+    grid_work(g);
+    if (!helpers)
+        return;
+    pthread_mutex_lock(&lock);
+    if (g->helpers_wanted) {
+        unlist(g);
+        g->helpers_wanted = 0;
+    }
+    while (g->helpers)
+        pthread_cond_wait(&done, &lock);
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the settings of the software GPU from the environment.
+#include "sim/sim_config.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "sim/uuid.h"
+
+static int parse_size(const char *text, size_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *text == '-')
+        return -EINVAL;
+    unsigned shift = 0;
+    switch (*end) {
+    case 'k':
+    case 'K':
+        shift = 10;
+        end++;
+        break;
+    case 'm':
+    case 'M':
+        shift = 20;
+        end++;
+        break;
+    case 'g':
+    case 'G':
+        shift = 30;
+        end++;
+        break;
+    case 't':
+    case 'T':
+        shift = 40;
+        end++;
+        break;
+    case '\0': break;
+    }
+    if (*end || value > (SIZE_MAX >> 8) >> shift)
+        return -EINVAL;
+    *out = (size_t)value << shift;
+    return 0;
+}
+
+static int read_size(const char *name, size_t preset, size_t least, size_t most, size_t *out)
+{
+    const char *text = getenv(name);
+    *out = preset;
+    if (!text || !*text)
+        return 0;
+    if (parse_size(text, out) || *out < least || *out > most) {
+        log_error("setting not understood, name=%s value=\"%s\"", name, text);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+// One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" and the start of a UUID; -1: unknown.
+static int find_visible(const char *entry, size_t length, int count)
+{
+    if (length > 4 && !strncasecmp(entry, "GPU-", 4)) {
+        for (int i = 0; i < count; i++) {
+            char uuid[40];
+            device_uuid_text(i, uuid);
+            if (length - 4 <= strlen(uuid) && !strncasecmp(uuid, entry + 4, length - 4))
+                return i;
+        }
+        return -1;
+    }
+    char *end;
+    long index = strtol(entry, &end, 10);
+    return end != entry && end == entry + length && index >= 0 && index < count ? (int)index : -1;
+}
+
+// As the real driver does, the list ends at the first entry that names no device.
+static void apply_visible_devices(struct sim_config *config, int count)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    config->device_count = 0;
+    if (!list) {
+        for (int i = 0; i < count; i++)
+            config->ordinals[config->device_count++] = i;
+        return;
+    }
+    while (*list && config->device_count < SIM_MAX_DEVICES) {
+        list += strspn(list, " ");
+        size_t length = strcspn(list, ", ");
+        int index = find_visible(list, length, count);
+        if (index < 0)
+            return;
+        for (int i = 0; i < config->device_count; i++)
+            if (config->ordinals[i] == index)
+                return;
+        config->ordinals[config->device_count++] = index;
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+}
+
+static int choose_state_path(struct sim_config *config)
+{
+    const char *path = getenv("RGPU_SIM_STATE");
+    int n =
+        path && *path
+            ? snprintf(config->state_path, sizeof(config->state_path), "%s%s",
+                       strchr(path, '/') || !strncmp(path, "fd:", 3) ? "" : "/dev/shm/rgpu-sim-",
+                       path)
+            : snprintf(config->state_path, sizeof(config->state_path), "/dev/shm/rgpu-sim-%u",
+                       (unsigned)geteuid());
+    if (n < 0 || (size_t)n >= sizeof(config->state_path)) {
+        log_error("setting not understood, name=RGPU_SIM_STATE value too long");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int read_capability(unsigned *capability)
+{
+    const char *text = getenv("RGPU_SIM_CAPABILITY");
+    unsigned major = 9, minor = 0;
+    int end = 0;
+
+    if (text && *text && (sscanf(text, "%2u.%1u%n", &major, &minor, &end) != 2 || text[end])) {
+        log_error("setting not understood, name=RGPU_SIM_CAPABILITY value=\"%s\"", text);
+        return -EINVAL;
+    }
+    *capability = 10 * major + minor;
+    return 0;
+}
+
+int config_load(struct sim_config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count, threads;
+    memset(config, 0, sizeof(*config));
+    if (read_size("RGPU_SIM_DEVICES", 1, 0, SIM_MAX_DEVICES, &count) ||
+        read_size("RGPU_SIM_MEMORY", (size_t)4 << 30, (size_t)1 << 20, (size_t)1 << 40,
+                  &config->memory) ||
+        read_size("RGPU_SIM_CONTEXT_COST", (size_t)64 << 20, 0, (size_t)1 << 40,
+                  &config->context_cost) ||
+        read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
+        read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
+        read_capability(&config->capability) || choose_state_path(config))
+        return -EINVAL;
+    config->threads = (unsigned)threads;
+    apply_visible_devices(config, (int)count);
+    return 0;
+}

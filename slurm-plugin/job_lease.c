@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The leases of Slurm's jobs.
+#include "slurm-plugin/job_lease.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+enum { CALL_TIMEOUT_MS = 5000, WAIT_STEP_SECONDS = 2 };
+
+// ---- keys ----
+
+static const char *cluster_of(const struct slurm_settings *settings)
+{
+    return settings->cluster ? settings->cluster : "slurm";
+}
+
+void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key)
+{
+    snprintf(key, LEASE_KEY_MAX, "slurm/%.100s/%" PRIu32 "/%lld", cluster_of(settings), job,
+             (long long)start);
+}
+
+void lease_key_prefix(const struct slurm_settings *settings, uint32_t job, char *prefix)
+{
+    int size = snprintf(prefix, LEASE_KEY_MAX, "slurm/%.100s/", cluster_of(settings));
+
+    if (job)
+        snprintf(prefix + size, (size_t)(LEASE_KEY_MAX - size), "%" PRIu32 "/", job);
+}
+
+bool lease_key_parse(const struct slurm_settings *settings, const char *key, uint32_t *job,
+                     time_t *start)
+{
+    char prefix[LEASE_KEY_MAX], *end;
+    unsigned long number;
+
+    lease_key_prefix(settings, 0, prefix);
+    if (!key || strncmp(key, prefix, strlen(prefix)))
+        return false;
+    key += strlen(prefix);
+    number = strtoul(key, &end, 10);
+    if (end == key || *end != '/' || number == 0 || number > UINT32_MAX)
+        return false;
+    key = end + 1;
+    *job = (uint32_t)number;
+    *start = (time_t)strtoll(key, &end, 10);
+    return end != key && !*end;
+}
+
+// ---- waiting ----
+
+static bool unreachable(int error)
+{
+    return error == -ECONNREFUSED || error == -EHOSTUNREACH || error == -ETIMEDOUT ||
+           error == -EPROTO || error == -EREMOTEIO;
+}
+
+static void pause_briefly(void)
+{
+    struct timespec pause = {.tv_nsec = 200000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static bool go_on(double until, const atomic_bool *stop)
+{
+    return clock_seconds() < until && !atomic_load(stop);
+}
+
+// ---- acquire ----
+
+static void describe(const struct job_lease *job, const char *key, char *name, size_t size,
+                     struct broker_acquire *acquire)
+{
+    snprintf(name, size, "slurm job %" PRIu32, job->job);
+    *acquire = (struct broker_acquire){
+        .key = key,
+        .job = name,
+        .owner = job->owner,
+        .queue = true,
+    };
+    gpu_request_describe(&job->request, job->nodes, acquire);
+    acquire->near = job->near;
+}
+
+// A broker that is being restarted is waited for as GPUs are.
+static int begin_acquire(struct broker_client *client, const struct broker_acquire *acquire,
+                         double until, const atomic_bool *stop, struct broker_lease *lease)
+{
+    int error = broker_client_acquire(client, acquire, lease);
+
+    while (error && unreachable(error) && go_on(until, stop)) {
+        pause_briefly();
+        error = broker_client_acquire(client, acquire, lease);
+    }
+    return error;
+}
+
+static int await_grant(struct broker_client *client, double until, const atomic_bool *stop,
+                       struct broker_lease *lease)
+{
+    char id[sizeof(lease->id)];
+    int error = 0;
+
+    strcpy(id, lease->id);
+    while (!strcmp(lease->state, "queued") && go_on(until, stop)) {
+        broker_lease_clear(lease);
+        error = broker_client_await(client, id, WAIT_STEP_SECONDS, lease);
+        if (error) {
+            if (!unreachable(error))
+                break;
+            strcpy(lease->state, "queued");
+            pause_briefly();
+        }
+    }
+    if (!error && strcmp(lease->state, "granted"))
+        error = strcmp(lease->state, "queued") ? -ESTALE : -EAGAIN;
+    return error;
+}
+
+// What scontrol and sacct show of a job that has its GPUs.
+static void describe_gpus(const struct job_lease *job, const json_t *lease, char *text, size_t size)
+{
+    const json_t *gpu;
+    int used;
+    size_t i;
+
+    used = snprintf(text, size, "rgpu: %s", job->request.shared ? "shared" : "exclusive");
+    if (job->request.memory)
+        used +=
+            snprintf(text + used, size - (size_t)used, " %" PRIu64 "M", job->request.memory >> 20);
+    json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
+        if ((size_t)used < size)
+            used += snprintf(text + used, size - (size_t)used, " %s:%lld",
+                             json_string_value(json_object_get(gpu, "box")),
+                             (long long)json_integer_value(json_object_get(gpu, "index")));
+    if (*job->request.constraint && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, " constraint=%s", job->request.constraint);
+}
+
+static void look_at_gpus(struct broker_client *client, const struct job_lease *job, const char *id,
+                         char *text, size_t size)
+{
+    char path[128];
+    json_t *answer;
+
+    *text = '\0';
+    snprintf(path, sizeof(path), "/v1/leases/%s", id);
+    if (broker_client_call(client, "GET", path, NULL, &answer) < 0)
+        return;
+    describe_gpus(job, json_object_get(answer, "lease"), text, size);
+    json_decref(answer);
+}
+
+int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
+                  const atomic_bool *stop, char *why, size_t size)
+{
+    uint64_t wait = job->can_requeue ? settings->acquire_wait : settings->interactive_wait;
+    double until = clock_seconds() + (double)wait * 1e-6;
+    char key[LEASE_KEY_MAX], name[64];
+    struct broker_acquire acquire;
+    struct broker_lease lease = {0};
+    struct broker_client *client;
+    int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);
+
+    if (error == -ENOMEM)
+        return error;
+    lease_key(settings, job->job, job->start, key);
+    describe(job, key, name, sizeof(name), &acquire);
+    if (!error)
+        error = begin_acquire(client, &acquire, until, stop, &lease);
+    if (!error)
+        error = await_grant(client, until, stop, &lease);
+    if (!error)
+        look_at_gpus(client, job, lease.id, why, size);
+    if (error == -EAGAIN)
+        snprintf(why, size, "rgpu: no GPUs of the pool fit this job now; it will be tried again");
+    else if (error)
+        snprintf(why, size, "rgpu: %s", broker_client_error(client));
+    // Whether it waits in the broker's queue or was granted just now: nobody would use it. If this
+    // fails, rgpu-slurm-sync finds a lease without a job. Who is being stopped leaves it: the same
+    // start of the job is taken up again.
+    if (error && error != -E2BIG && error != -EINVAL && !atomic_load(stop) &&
+        broker_client_release_key(client, key) < 0)
+        snprintf(why, size, "rgpu: %s", broker_client_error(client));
+    broker_lease_clear(&lease);
+    broker_client_close(&client);
+    return error;
+}
+
+// ---- release ----
+
+static int lease_state(struct broker_client *client, const char *key, char *state, size_t size)
+{
+    json_t *body = json_pack("{s:s}", "key", key), *answer = NULL;
+    const char *text;
+    int error = broker_client_call(client, "POST", "/v1/leases/release", body, &answer);
+
+    json_decref(body);
+    if (error)
+        return error;
+    text = json_string_value(json_object_get(json_object_get(answer, "lease"), "state"));
+    snprintf(state, size, "%s", text ? text : "");
+    json_decref(answer);
+    return 0;
+}
+
+int lease_release(const struct slurm_settings *settings, const struct job_lease *job,
+                  const atomic_bool *stop, char *why, size_t size)
+{
+    double until = clock_seconds() + (double)settings->release_wait * 1e-6;
+    char key[LEASE_KEY_MAX], state[32] = "";
+    struct broker_client *client;
+    int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);
+
+    if (error == -ENOMEM)
+        return error;
+    lease_key(settings, job->job, job->start, key);
+    // Releasing again is success, and says how far the end has come.
+    while (!error) {
+        error = lease_state(client, key, state, sizeof(state));
+        if (!error && !strcmp(state, "ended"))
+            break;
+        if ((error && !unreachable(error)) || !go_on(until, stop)) {
+            error = error ? error : -EINPROGRESS;
+            break;
+        }
+        error = 0;
+        pause_briefly();
+    }
+    if (error)
+        snprintf(why, size, "%s",
+                 error == -EINPROGRESS ? "a box has not confirmed the end yet"
+                                       : broker_client_error(client));
+    broker_client_close(&client);
+    return error;
+}
+
+// ---- tickets ----
+
+int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
+               struct step_lease *lease)
+{
+    char prefix[LEASE_KEY_MAX], path[LEASE_KEY_MAX + 64];
+    json_t *answer, *newest;
+    const char *id;
+    int error;
+
+    lease_key_prefix(settings, job, prefix);
+    snprintf(path, sizeof(path), "/v1/leases?state=granted&key_prefix=%s", prefix);
+    error = broker_client_call(client, "GET", path, NULL, &answer);
+    if (error)
+        return error;
+    newest = json_object_get(answer, "leases");
+    newest = json_array_get(newest, json_array_size(newest) - 1);
+    id = json_string_value(json_object_get(newest, "id"));
+    if (id) {
+        snprintf(lease->id, sizeof(lease->id), "%s", id);
+        lease->gpus = (uint32_t)json_array_size(json_object_get(newest, "gpus"));
+    } else {
+        error = broker_client_explain(client, -ENOENT, "the broker knows no lease of this job");
+    }
+    json_decref(answer);
+    return error;
+}
+
+int lease_ticket(struct broker_client *client, const struct step_lease *lease, const uint32_t *gpus,
+                 uint32_t count, char **bundle)
+{
+    json_t *list = json_array(), *body, *answer;
+    const char *ticket;
+    int error;
+
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(gpus[i]));
+    body = json_pack("{s:s, s:o}", "lease", lease->id, "gpus", list);
+    error = broker_client_call(client, "POST", "/v1/tickets", body, &answer);
+    json_decref(body);
+    if (error)
+        return error;
+    ticket = json_string_value(json_object_get(answer, "ticket"));
+    *bundle = ticket ? strdup(ticket) : NULL;
+    json_decref(answer);
+    return *bundle ? 0 : -EPROTO;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The leases of Slurm's jobs: their names, taking and giving them back, and the tickets of steps.
+// The one client of the broker behind all plugins; knows nothing of Slurm's headers.
+//
+// A lease's key is "slurm/CLUSTER/JOB/START". Slurm uses a job's number again after it has lost
+// its records, and runs a requeued job again under its number: the time of the start tells them
+// apart.
+#ifndef RGPU_SLURM_LEASE_H
+#define RGPU_SLURM_LEASE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "slurm-plugin/job_request.h"
+#include "slurm-plugin/plugin_settings.h"
+
+#define LEASE_KEY_MAX 200
+#define LEASE_GPUS_MAX 1024
+#define JOB_NEAR_MAX 256
+
+struct job_lease {
+    uint32_t job;
+    time_t start;
+    uid_t owner;
+    uint32_t nodes;
+    bool can_requeue;
+    struct gpu_request request;
+    char near
+        [JOB_NEAR_MAX]; // constraints that say where its nodes are; "" where Slurm does not know
+};
+
+void lease_key(const struct slurm_settings *settings, uint32_t job, time_t start, char *key);
+// What the keys of all of a job's leases begin with; job 0: those of all jobs of the cluster.
+void lease_key_prefix(const struct slurm_settings *settings, uint32_t job, char *prefix);
+// The job and the start in a key of this cluster; false for other keys.
+bool lease_key_parse(const struct slurm_settings *settings, const char *key, uint32_t *job,
+                     time_t *start);
+
+// Waits for the GPUs as long as the settings say for such a job, or until *stop. An acquire that
+// fails leaves nothing behind. -errno, with a sentence for the user in why; 0: which GPUs they are.
+int lease_acquire(const struct slurm_settings *settings, const struct job_lease *job,
+                  const atomic_bool *stop, char *why, size_t size)
+    __attribute__((warn_unused_result));
+
+// Begins the end and waits until the boxes have ended the sessions, as long as the settings say.
+// A failure is no loss: rgpu-slurm-sync sees that the job is gone.
+int lease_release(const struct slurm_settings *settings, const struct job_lease *job,
+                  const atomic_bool *stop, char *why, size_t size)
+    __attribute__((warn_unused_result));
+
+struct step_lease {
+    char id[64];
+    uint32_t gpus; // of the whole job, over all nodes
+};
+
+// The running lease of a job, the newest where there are several. -ENOENT: it has none.
+int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
+               struct step_lease *lease) __attribute__((warn_unused_result));
+
+// A ticket for some GPUs of a lease, by their place in it; the caller frees it.
+int lease_ticket(struct broker_client *client, const struct step_lease *lease, const uint32_t *gpus,
+                 uint32_t count, char **bundle) __attribute__((warn_unused_result));
+
+#endif

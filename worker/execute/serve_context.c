@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contexts of the session: primary ones, which the worker keeps warm with a reference of its own, and
+// those that the client creates.
+#include "worker/execute/serve_context.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "worker/account/allocation.h"
+#include "worker/account/charge.h"
+#include "worker/account/pools.h"
+#include "worker/context_watchers.h"
+#include "worker/gpus.h"
+#include "worker/move/pinned.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+// Everything of ours that refers to a context which is going away.
+static void forget_context(CUcontext context)
+{
+    contexts_forget(context);
+    allocation_remove_context(context);
+    charge_drop_context(context);
+    atomic_fetch_add(&session.memory_epoch, 1);
+    atomic_store(&session.deferred, 0); // failures of what was under way there go with it
+}
+
+static void forget_primary_handles(struct serve *serve, CUcontext primary)
+{
+    uint64_t handle;
+
+    while ((handle = serve_handle_of(HANDLE_CONTEXT, primary)) != 0)
+        serve_unbind(serve, HANDLE_CONTEXT, handle);
+}
+
+CUresult gpu_reset(int ordinal)
+{
+    struct gpu *device = &gpus.list[ordinal];
+    CUcontext old = device->primary, fresh;
+    bool held_pinned = old && pinned.owner == old;
+
+    if (!old)
+        return CUDA_SUCCESS;
+    driver.cuCtxSetCurrent(old);
+    if (held_pinned)
+        pinned_unregister();
+    CUresult result = driver.cuDevicePrimaryCtxReset_v2(device->handle);
+    atomic_fetch_add(&session.context_epoch, 1);
+    driver.cuCtxSetCurrent(NULL);
+    device->primary = NULL;
+    if (result != CUDA_SUCCESS)
+        return result;
+    // Our reference went with the reset in some drivers and not in others.
+    driver.cuDevicePrimaryCtxRelease_v2(device->handle);
+    result = gpu_primary(ordinal, &fresh);
+    if (result == CUDA_SUCCESS && held_pinned) {
+        result = driver.cuCtxSetCurrent(fresh);
+        if (result == CUDA_SUCCESS)
+            result = pinned_register();
+        driver.cuCtxSetCurrent(NULL);
+    }
+    return result;
+}
+
+static void reset_primary(struct serve *serve, int ordinal)
+{
+    CUcontext primary = gpus.list[ordinal].primary;
+
+    gpus.list[ordinal].retained = 0;
+    if (!primary)
+        return;
+    forget_primary_handles(serve, primary);
+    forget_context(primary);
+    serve_fail(serve, gpu_reset(ordinal));
+    pools_forget_device(ordinal);
+    serve->current = NULL;
+}
+
+void serve_cuDevicePrimaryCtxRetain(struct serve *serve,
+                                    const struct args_cuDevicePrimaryCtxRetain *args)
+{
+    CUdevice device = serve_device(serve, args->dev);
+    CUcontext context = NULL;
+
+    if (serve_failed(serve))
+        return;
+    int ordinal = session_device_of(device);
+    serve_fail(serve, gpu_primary(ordinal, &context));
+    if (!serve_failed(serve))
+        serve_bind(serve, HANDLE_CONTEXT, args->pctx, context, 0);
+    if (!serve_failed(serve))
+        gpus.list[ordinal].retained++;
+}
+
+// The last reference of the client ends what it made, as if ours did not exist.
+void serve_cuDevicePrimaryCtxRelease_v2(struct serve *serve,
+                                        const struct args_cuDevicePrimaryCtxRelease_v2 *args)
+{
+    CUdevice device = serve_device(serve, args->dev);
+
+    if (serve_failed(serve))
+        return;
+    int ordinal = session_device_of(device);
+    if (!gpus.list[ordinal].retained)
+        serve_fail(serve, CUDA_ERROR_INVALID_CONTEXT);
+    else if (gpus.list[ordinal].retained == 1)
+        reset_primary(serve, ordinal);
+    else
+        gpus.list[ordinal].retained--;
+}
+
+void serve_cuDevicePrimaryCtxReset_v2(struct serve *serve,
+                                      const struct args_cuDevicePrimaryCtxReset_v2 *args)
+{
+    CUdevice device = serve_device(serve, args->dev);
+
+    if (!serve_failed(serve))
+        reset_primary(serve, session_device_of(device));
+}
+
+static CUresult create(CUcontext *out, unsigned flags, CUdevice device)
+{
+    if (driver.cuCtxCreate_v4)
+        return driver.cuCtxCreate_v4(out, NULL, flags, device);
+    if (driver.cuCtxCreate_v2)
+        return driver.cuCtxCreate_v2(out, flags, device);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void serve_cuCtxCreate_v4(struct serve *serve, const struct args_cuCtxCreate_v4 *args)
+{
+    CUdevice device = serve_device(serve, args->dev);
+    CUcontext context = NULL, ignored;
+
+    // What else the parameters can hold are pointers into the client.
+    if (args->ctxCreateParams_given &&
+        (args->ctxCreateParams.numExecAffinityParams || args->ctxCreateParams.cigParams))
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+    if (serve_failed(serve))
+        return;
+    int ordinal = session_device_of(device);
+    if (!charge_set(serve, 0, NULL, ordinal, gpus.list[ordinal].context_cost)) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    serve_fail(serve, create(&context, args->flags, device));
+    if (serve_failed(serve)) {
+        charge_drop(serve);
+        return;
+    }
+    // Creating pushes; which context is current is said with each request.
+    driver.cuCtxPopCurrent_v2(&ignored);
+    charge_rename(serve, context);
+    serve_bind(serve, HANDLE_CONTEXT, args->pctx, context, 0);
+    if (serve_failed(serve)) {
+        charge_drop(context);
+        driver.cuCtxDestroy_v2(context);
+    }
+}
+
+static bool is_primary(CUcontext context)
+{
+    for (int i = 0; i < gpus.count; i++)
+        if (gpus.list[i].primary == context)
+            return true;
+    return false;
+}
+
+void serve_cuCtxDestroy_v2(struct serve *serve, const struct args_cuCtxDestroy_v2 *args)
+{
+    CUcontext context = serve_handle(serve, HANDLE_CONTEXT, args->ctx);
+
+    if (serve_failed(serve))
+        return;
+    if (is_primary(context)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_CONTEXT);
+        return;
+    }
+    driver.cuCtxSetCurrent(context);
+    forget_context(context);
+    serve_unbind(serve, HANDLE_CONTEXT, args->ctx);
+    serve_fail(serve, driver.cuCtxDestroy_v2(context));
+    charge_drop(context);
+    driver.cuCtxSetCurrent(NULL);
+    serve->current = NULL;
+    atomic_fetch_add(&session.context_epoch, 1);
+}
+
+void serve_cuCtxSetLimit(struct serve *serve, const struct args_cuCtxSetLimit *args)
+{
+    CUdevice handle = 0;
+    uint64_t before = 0;
+
+    if (!serve_require(serve, driver.cuCtxSetLimit))
+        return;
+    serve_fail(serve, driver.cuCtxGetDevice(&handle));
+    if (serve_failed(serve))
+        return;
+    int device = session_device_of(handle);
+    bool counts = charges_apply(device);
+    if (counts && !charge_limit(serve->current, device, args->limit, args->value, &before)) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    serve_fail(serve, driver.cuCtxSetLimit(args->limit, args->value));
+    if (counts && serve_failed(serve))
+        charge_limit_back(serve->current, device, args->limit, before);
+}

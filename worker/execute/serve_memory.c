@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device memory: every allocation is counted against the session's budget, whatever it comes from.
+#include "worker/execute/serve_memory.h"
+
+#include <stdatomic.h>
+
+#include "common/handle_table.h"
+#include "proto/wire.h"
+#include "worker/account/allocation.h"
+#include "worker/account/budget.h"
+#include "worker/account/charge.h"
+#include "worker/account/pools.h"
+#include "worker/gpus.h"
+#include "worker/move/one_sided/direct.h"
+#include "worker/move/wait_for_gpu.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+static int current_device(struct serve *serve)
+{
+    CUdevice device = 0;
+
+    serve_fail(serve, driver.cuCtxGetDevice(&device));
+    return serve_failed(serve) ? 0 : session_device_of(device);
+}
+
+// What the driver takes for an allocation shows when its address is known. SIZE is counted beforehand,
+// save where it might fit into a page that others have taken already.
+static bool take(struct serve *serve, uint64_t size, int *device, uint64_t *counted)
+{
+    *device = current_device(serve);
+    *counted = 0;
+    if (serve_failed(serve))
+        return false;
+    if (!size) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return false;
+    }
+    if (budget_find(*device, size))
+        *counted = size;
+    else if (size > gpus.list[*device].page / 2)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    return !serve_failed(serve);
+}
+
+// Enters an allocation and counts what was taken for it. False: there is no room for that.
+static bool enter(uint64_t address, uint64_t size, int device, CUcontext context, uint64_t counted)
+{
+    if (allocation_add(address, size, device, context, ALLOCATION_DEVICE)) {
+        budget_give(device, counted);
+        return false;
+    }
+    uint64_t taken = allocation_taken(address);
+    if (taken > counted && !budget_find(device, taken - counted)) {
+        allocation_forget(address);
+        budget_give(device, counted);
+        return false;
+    }
+    if (taken < counted)
+        budget_give(device, counted - taken);
+    return true;
+}
+
+static void free_now(struct serve *serve, CUdeviceptr address)
+{
+    serve_drain(serve);
+    driver.cuMemFree_v2(address);
+    serve_drained();
+}
+
+static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr address,
+                   uint64_t counted)
+{
+    if (serve_failed(serve)) {
+        budget_give(device, counted);
+    } else if (!enter(address, size, device, serve->current, counted)) {
+        free_now(serve, address);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+}
+
+void serve_cuMemGetInfo_v2(struct serve *serve, const struct args_cuMemGetInfo_v2 *args,
+                           struct reply_cuMemGetInfo_v2 *reply)
+{
+    size_t available = 0, total = 0;
+
+    if (!serve_require(serve, driver.cuMemGetInfo_v2))
+        return;
+    int ordinal = current_device(serve);
+    serve_fail(serve, driver.cuMemGetInfo_v2(&available, &total));
+    if (serve_failed(serve))
+        return;
+    pools_settle();
+    uint64_t budget = gpus.list[ordinal].budget;
+    uint64_t used = budget_used(ordinal);
+    if (budget && budget < total) {
+        uint64_t left = used < budget ? budget - used : 0;
+        total = budget;
+        available = left < available ? left : available;
+    }
+    reply->free = available;
+    reply->total = total;
+}
+
+void serve_cuMemAlloc_v2(struct serve *serve, const struct args_cuMemAlloc_v2 *args,
+                         struct reply_cuMemAlloc_v2 *reply)
+{
+    CUdeviceptr address = 0;
+    uint64_t counted;
+    int device;
+
+    if (!serve_require(serve, driver.cuMemAlloc_v2) ||
+        !take(serve, args->bytesize, &device, &counted))
+        return;
+    serve_fail(serve, driver.cuMemAlloc_v2(&address, args->bytesize));
+    settle(serve, device, args->bytesize, address, counted);
+    reply->dptr = address;
+}
+
+void serve_cuMemAllocPitch_v2(struct serve *serve, const struct args_cuMemAllocPitch_v2 *args,
+                              struct reply_cuMemAllocPitch_v2 *reply)
+{
+    CUdeviceptr address = 0;
+    size_t pitch = 0;
+    uint64_t size, counted;
+    int device = current_device(serve);
+
+    if (!serve_require(serve, driver.cuMemAllocPitch_v2))
+        return;
+    // The driver chooses the pitch, so the true size shows only afterwards.
+    serve_fail(serve, driver.cuMemAllocPitch_v2(&address, &pitch, args->WidthInBytes, args->Height,
+                                                args->ElementSizeBytes));
+    if (serve_failed(serve))
+        return;
+    size = (uint64_t)pitch * args->Height;
+    if (!take(serve, size, &device, &counted)) {
+        free_now(serve, address);
+        return;
+    }
+    settle(serve, device, size, address, counted);
+    reply->dptr = address;
+    reply->pPitch = pitch;
+}
+
+void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *args)
+{
+    uint64_t start = 0, end = 0;
+
+    if (!serve_require(serve, driver.cuMemFree_v2) || !args->dptr)
+        return;
+    // Out of the list first: once it is free, another thread may be given the same address.
+    bool known = allocation_find(args->dptr, &start, &end) && start == args->dptr;
+    int device = current_device(serve);
+    if (serve_failed(serve))
+        return;
+    if (known) {
+        direct_forget(args->dptr);
+        allocation_remove(args->dptr);
+    }
+    atomic_fetch_add(&session.memory_epoch, 1);
+    serve_fail(serve, driver.cuMemFree_v2(args->dptr));
+    if (serve_failed(serve) && known)
+        enter(start, end - start, device, serve->current, 0);
+}
+
+// ---- stream-ordered allocation ----
+
+// Where nothing is limited, only sizes are counted.
+static CUresult allocate_uncounted(CUmemoryPool pool, uint64_t size, CUstream stream,
+                                   CUdeviceptr *address)
+{
+    if (pool)
+        return driver.cuMemAllocFromPoolAsync
+                   ? driver.cuMemAllocFromPoolAsync(address, size, pool, stream)
+                   : CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuMemAllocAsync ? driver.cuMemAllocAsync(address, size, stream)
+                                  : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device, uint64_t size,
+                              CUstream stream, CUdeviceptr *address)
+{
+    struct pool_account *account = charges_apply(device) ? pool_account(pool, device) : NULL;
+
+    if (!size)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else if (charges_apply(device) && !account)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (serve_failed(serve))
+        return;
+    if (!account) {
+        budget_take(device, size);
+        serve_fail(serve, allocate_uncounted(pool, size, stream, address));
+        if (serve_failed(serve) ||
+            allocation_add(*address, size, device, serve->current, ALLOCATION_POOL)) {
+            budget_give(device, size);
+            serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        return;
+    }
+    serve_fail(serve, pool_allocate(account, size, stream, address));
+    if (!serve_failed(serve) &&
+        allocation_add_pooled(*address, size, device, serve->current, account)) {
+        driver.cuMemFreeAsync(*address, stream);
+        pool_note_free(account, size);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+}
+
+void serve_cuMemAllocAsync(struct serve *serve, const struct args_cuMemAllocAsync *args,
+                           struct reply_cuMemAllocAsync *reply)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    int device = current_device(serve);
+    CUmemoryPool pool = NULL;
+    CUdeviceptr address = 0;
+
+    if (!serve_require(serve, driver.cuMemAllocAsync))
+        return;
+    if (charges_apply(device) && serve_require(serve, driver.cuDeviceGetMemPool))
+        serve_fail(serve, driver.cuDeviceGetMemPool(&pool, gpus.list[device].handle));
+    allocate_in_order(serve, pool, device, args->bytesize, stream, &address);
+    reply->dptr = address;
+}
+
+void serve_cuMemAllocFromPoolAsync(struct serve *serve,
+                                   const struct args_cuMemAllocFromPoolAsync *args,
+                                   struct reply_cuMemAllocFromPoolAsync *reply)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
+    CUdeviceptr address = 0;
+
+    if (serve_require(serve, driver.cuMemAllocFromPoolAsync))
+        allocate_in_order(serve, pool, session.notes[handle_index(args->pool)].pool_device,
+                          args->bytesize, stream, &address);
+    reply->dptr = address;
+}
+
+void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+
+    if (!serve_require(serve, driver.cuMemFreeAsync))
+        return;
+    serve_fail(serve, driver.cuMemFreeAsync(args->dptr, stream));
+    if (serve_failed(serve))
+        return;
+    allocation_remove(args->dptr);
+    atomic_fetch_add(&session.memory_epoch, 1);
+}
+
+static bool translate_location(struct serve *serve, CUmemLocation *location)
+{
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
+        // Pools in our host memory would not be the client's.
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+        return false;
+    }
+    location->id = serve_device(serve, location->id);
+    return !serve_failed(serve);
+}
+
+// The driver's own functions, which the generated handlers call by way of these: places name devices of
+// the session there.
+static CUresult (*set_access)(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
+static CUresult (*get_access)(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location);
+
+static bool place_in_driver(CUmemLocation *location)
+{
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return true;
+    if (location->id < 0 || (unsigned)location->id >= session.device_count)
+        return false;
+    location->id = gpus.list[session.ordinals[location->id]].handle;
+    return true;
+}
+
+static CUresult set_access_in_session(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+{
+    CUmemAccessDesc here[WIRE_DEVICE_MAX];
+
+    if (count > WIRE_DEVICE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        here[i] = map[i];
+        if (!place_in_driver(&here[i].location))
+            return CUDA_ERROR_INVALID_DEVICE;
+    }
+    return set_access(pool, here, count);
+}
+
+static CUresult get_access_in_session(CUmemAccess_flags *flags, CUmemoryPool pool,
+                                      CUmemLocation *location)
+{
+    CUmemLocation here = *location;
+
+    return place_in_driver(&here) ? get_access(flags, pool, &here) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+void memory_prepare(void)
+{
+    set_access = driver.cuMemPoolSetAccess;
+    get_access = driver.cuMemPoolGetAccess;
+    if (set_access)
+        driver.cuMemPoolSetAccess = set_access_in_session;
+    if (get_access)
+        driver.cuMemPoolGetAccess = get_access_in_session;
+}
+
+void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreate *args)
+{
+    CUmemPoolProps props = args->poolProps;
+    CUmemoryPool pool = NULL;
+
+    if (!serve_require(serve, driver.cuMemPoolCreate))
+        return;
+    // Handles of pools and their memory cannot leave this process.
+    if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE || props.win32SecurityAttributes)
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+    if (serve_failed(serve) || !translate_location(serve, &props.location))
+        return;
+    serve_fail(serve, driver.cuMemPoolCreate(&pool, &props));
+    if (!serve_failed(serve))
+        serve_bind(serve, HANDLE_POOL, args->pool, pool, 0);
+    if (!serve_failed(serve))
+        session.notes[handle_index(args->pool)].pool_device = session_device_of(props.location.id);
+}
+
+void serve_cuDeviceGetDefaultMemPool(struct serve *serve,
+                                     const struct args_cuDeviceGetDefaultMemPool *args)
+{
+    CUdevice device = serve_device(serve, args->dev);
+    CUmemoryPool pool = NULL;
+
+    if (!serve_require(serve, driver.cuDeviceGetDefaultMemPool))
+        return;
+    serve_fail(serve, driver.cuDeviceGetDefaultMemPool(&pool, device));
+    if (!serve_failed(serve))
+        serve_bind(serve, HANDLE_POOL, args->pool_out, pool, 0);
+    if (!serve_failed(serve))
+        session.notes[handle_index(args->pool_out)].pool_device = session_device_of(device);
+}
+
+void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDestroy *args)
+{
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool), standard = NULL;
+    int device = session.notes[handle_index(args->pool)].pool_device;
+
+    if (!serve_require(serve, driver.cuMemPoolDestroy))
+        return;
+    // The default pool cannot be destroyed, and must not lose its account.
+    if (!driver.cuDeviceGetDefaultMemPool ||
+        driver.cuDeviceGetDefaultMemPool(&standard, gpus.list[device].handle) != CUDA_SUCCESS ||
+        standard != pool)
+        pool_note_destroy(pool);
+    serve_fail(serve, driver.cuMemPoolDestroy(pool));
+    serve_unbind(serve, HANDLE_POOL, args->pool);
+}
+
+void serve_cuMemPoolSetAttribute(struct serve *serve, const struct args_cuMemPoolSetAttribute *args)
+{
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
+    cuuint64_t value = args->value; // as an int its low half, which comes first
+
+    if (serve_require(serve, driver.cuMemPoolSetAttribute))
+        serve_fail(serve,
+                   driver.cuMemPoolSetAttribute(pool, (CUmemPool_attribute)args->attr, &value));
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Modules and libraries: loading, and what is in them.
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "worker/account/charge.h"
+#include "worker/execute/serve_image.h"
+#include "worker/move/print.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+static void note_prints(const struct image *image)
+{
+    if (!atomic_load(&session.prints) && image_prints(image))
+        print_expect();
+}
+
+static void load_module(struct serve *serve, const struct args_module_load *args,
+                        const struct image *image, struct jit *jit)
+{
+    CUmodule module = NULL;
+    CUdevice device = 0;
+
+    serve_fail(serve, driver.cuCtxGetDevice(&device));
+    if (!serve_failed(serve))
+        serve_fail(serve, charge_variables(image->data, image->size, jit, serve->current,
+                                           session_device_of(device)));
+    if (!serve_failed(serve)) {
+        serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit->count, jit->names,
+                                                    jit->values));
+        jit_reply(serve, jit, args->reply_room);
+    }
+    if (!serve_failed(serve)) {
+        serve_bind(serve, HANDLE_MODULE, args->module, module, serve_context(serve));
+        charge_rename(jit, module);
+        note_prints(image);
+    } else {
+        charge_drop(jit);
+    }
+}
+
+void serve_module_load(struct serve *serve, const struct args_module_load *args)
+{
+    struct jit jit;
+
+    if (!serve_require(serve, driver.cuModuleLoadDataEx))
+        return;
+    struct image *image = image_take(serve, args->image);
+    if (!image)
+        return;
+    if (jit_parse(serve, args + 1, args->bytes, &jit))
+        load_module(serve, args, image, &jit);
+    jit_free(&jit);
+    image_put(image);
+}
+
+void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload *args)
+{
+    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->hmod);
+
+    if (!serve_require(serve, driver.cuModuleUnload))
+        return;
+    serve_fail(serve, driver.cuModuleUnload(module));
+    charge_drop(module);
+    serve_unbind(serve, HANDLE_MODULE, args->hmod);
+}
+
+// A library has variables in every context that comes to use it.
+static void charge_library(struct serve *serve, const struct image *image, const void *owner)
+{
+    for (unsigned i = 0; i < session.device_count; i++)
+        serve_fail(serve,
+                   charge_variables(image->data, image->size, owner, NULL, session.ordinals[i]));
+}
+
+static void load_library(struct serve *serve, const struct args_library_load *args,
+                         const struct image *image, struct jit *jit)
+{
+    CUlibrary library = NULL;
+
+    charge_library(serve, image, jit);
+    if (!serve_failed(serve)) {
+        serve_fail(serve, driver.cuLibraryLoadData(&library, image->data, jit->names, jit->values,
+                                                   jit->count, NULL, NULL, 0));
+        jit_reply(serve, jit, args->reply_room);
+    }
+    if (!serve_failed(serve)) {
+        serve_bind(serve, HANDLE_LIBRARY, args->library, library, 0);
+        charge_rename(jit, library);
+        note_prints(image);
+    } else {
+        charge_drop(jit);
+    }
+}
+
+void serve_library_load(struct serve *serve, const struct args_library_load *args)
+{
+    struct jit jit;
+
+    if (!serve_require(serve, driver.cuLibraryLoadData))
+        return;
+    struct image *image = image_take(serve, args->image);
+    if (!image)
+        return;
+    if (jit_parse(serve, args + 1, args->bytes, &jit))
+        load_library(serve, args, image, &jit);
+    jit_free(&jit);
+    image_put(image);
+}
+
+void serve_cuLibraryUnload(struct serve *serve, const struct args_cuLibraryUnload *args)
+{
+    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+
+    if (!serve_require(serve, driver.cuLibraryUnload))
+        return;
+    serve_fail(serve, driver.cuLibraryUnload(library));
+    charge_drop(library);
+    serve_unbind(serve, HANDLE_LIBRARY, args->library);
+}
+
+// ---- what is in an image ----
+
+void serve_module_function_count(struct serve *serve, const struct args_module_function_count *args,
+                                 struct reply_module_function_count *reply)
+{
+    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
+
+    if (serve_require(serve, driver.cuModuleGetFunctionCount))
+        serve_fail(serve, driver.cuModuleGetFunctionCount(&reply->count, module));
+}
+
+void serve_library_kernel_count(struct serve *serve, const struct args_library_kernel_count *args,
+                                struct reply_library_kernel_count *reply)
+{
+    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+
+    if (serve_require(serve, driver.cuLibraryGetKernelCount))
+        serve_fail(serve, driver.cuLibraryGetKernelCount(&reply->count, library));
+}
+
+// Names of LIST from number FIRST on, as many as fit whole.
+static void reply_names(struct serve *serve, void **list, unsigned count, uint32_t first,
+                        uint32_t room, CUresult (*name_of)(const char **name, void *object))
+{
+    uint32_t used = 0;
+
+    room = serve_reply_room(serve, room);
+    for (uint32_t i = first; i < count; i++) {
+        const char *name = NULL;
+        serve_fail(serve, name_of(&name, list[i]));
+        if (serve_failed(serve))
+            return;
+        size_t length = strlen(name) + 1;
+        if (length > room - used)
+            break;
+        memcpy(serve->bytes + used, name, length);
+        used += (uint32_t)length;
+    }
+    serve_reply_bytes(serve, serve->bytes, used);
+}
+
+static CUresult kernel_name(const char **name, void *kernel)
+{
+    return driver.cuKernelGetName ? driver.cuKernelGetName(name, kernel) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult function_name(const char **name, void *function)
+{
+    return driver.cuFuncGetName ? driver.cuFuncGetName(name, function) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void serve_library_kernels(struct serve *serve, const struct args_library_kernels *args)
+{
+    CUlibrary library = serve_handle(serve, HANDLE_LIBRARY, args->library);
+    unsigned count = 0;
+
+    if (!serve_require(serve, driver.cuLibraryGetKernelCount) ||
+        !serve_require(serve, driver.cuLibraryEnumerateKernels))
+        return;
+    serve_fail(serve, driver.cuLibraryGetKernelCount(&count, library));
+    void **list = calloc(count ? count : 1, sizeof(*list));
+    if (!list)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve) && count)
+        serve_fail(serve, driver.cuLibraryEnumerateKernels((CUkernel *)list, count, library));
+    if (!serve_failed(serve))
+        reply_names(serve, list, count, args->first, args->reply_room, kernel_name);
+    free(list);
+}
+
+void serve_module_functions(struct serve *serve, const struct args_module_functions *args)
+{
+    CUmodule module = serve_handle(serve, HANDLE_MODULE, args->module);
+    unsigned count = 0;
+
+    if (!serve_require(serve, driver.cuModuleGetFunctionCount) ||
+        !serve_require(serve, driver.cuModuleEnumerateFunctions))
+        return;
+    serve_fail(serve, driver.cuModuleGetFunctionCount(&count, module));
+    void **list = calloc(count ? count : 1, sizeof(*list));
+    if (!list)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve) && count)
+        serve_fail(serve, driver.cuModuleEnumerateFunctions((CUfunction *)list, count, module));
+    if (!serve_failed(serve))
+        reply_names(serve, list, count, args->first, args->reply_room, function_name);
+    free(list);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The carrier of links that read and write the client's memory one-sidedly.
+#include "worker/move/carrier.h"
+#include "worker/move/mapped/mapped_carrier.h"
+#include "worker/move/one_sided/reach.h"
+#include "worker/move/one_sided/reach_requests.h"
+#include "worker/move/staging.h"
+
+static bool resolve(const void **host, uint64_t size)
+{
+    return reach_has((uint64_t)(uintptr_t)*host, size);
+}
+
+static void copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    unsigned hosts = (copy->srcMemoryType == CU_MEMORYTYPE_HOST) +
+                     (copy->dstMemoryType == CU_MEMORYTYPE_HOST);
+
+    if (hosts == 1) {
+        if (!serve_failed(serve))
+            reach_copy_box(serve, copy, stream);
+        return;
+    }
+    reach_break_row();
+    if (hosts)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    mapped_copy_box(serve, copy, stream);
+}
+
+static void signal_client(struct serve *serve, uint32_t index, uint32_t value, CUstream stream)
+{
+    if (!serve_failed(serve) && reach_flag(stream, index, value))
+        return;
+    mapped_signal(serve, index, value, stream);
+    if (!serve_failed(serve))
+        reach_signal(serve, index, value);
+}
+
+const struct carrier carrier_one_sided = {
+    .start = reach_start,
+    .copy = reach_copy,
+    .resolve = resolve,
+    .copy_box = copy_box,
+    .signal = signal_client,
+    .forget = reach_forget_region,
+    .reply_blocks = STAGING_SMALL,
+};

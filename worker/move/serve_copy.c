@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The requests for copies: between devices and the client's memory, which the session's carrier brings,
+// within devices, and small ones that travel inside records; and the flags by which the GPU tells the client
+// how far it has come.
+#include <stdatomic.h>
+#include <string.h>
+
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/move/carriers.h"
+#include "worker/move/staged/push.h"
+#include "worker/move/staging.h"
+#include "worker/move/wait_for_gpu.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+void serve_copy_to_device(struct serve *serve, const struct args_copy_to_device *args)
+{
+    carrier->copy(serve, true, args->dst, args->host, args->size,
+                  serve_handle(serve, HANDLE_STREAM, args->stream));
+}
+
+void serve_copy_from_device(struct serve *serve, const struct args_copy_from_device *args)
+{
+    carrier->copy(serve, false, args->src, args->host, args->size,
+                  serve_handle(serve, HANDLE_STREAM, args->stream));
+}
+
+void serve_host_unmap(struct serve *serve, const struct args_host_unmap *args)
+{
+    if (args->region == WIRE_REGION_STAGING || args->region >= WIRE_REGION_LIMIT)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else
+        carrier->forget(serve, args->region);
+}
+
+void serve_signal(struct serve *serve, const struct args_signal *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+
+    if (args->index >= LINK_FLAGS)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    // The flag would say that the copy before it is done; while a failure waits to be reported the
+    // client must ask, and learn of it.
+    if (atomic_load_explicit(&session.deferred, memory_order_relaxed))
+        return;
+    carrier->signal(serve, args->index, args->value, stream);
+}
+
+// ---- boxes ----
+
+struct side {
+    CUmemorytype *type;
+    uint64_t x, y, z;
+    const void **host;
+    CUdeviceptr *device;
+    size_t *pitch, *height;
+};
+
+// The bytes from the start of an operand to the end of what the copy touches.
+static bool extent(const struct side *side, const CUDA_MEMCPY3D *copy, uint64_t *out)
+{
+    uint64_t lines, bytes;
+
+    if (!copy->WidthInBytes || !copy->Height || !copy->Depth) {
+        *out = 0;
+        return true;
+    }
+    return side->y <= UINT32_MAX && side->z <= UINT32_MAX && copy->Height <= UINT32_MAX &&
+           copy->Depth <= UINT32_MAX &&
+           !__builtin_mul_overflow(side->z + copy->Depth - 1, (uint64_t)*side->height, &lines) &&
+           !__builtin_add_overflow(lines, side->y + copy->Height - 1, &lines) &&
+           !__builtin_mul_overflow(lines, (uint64_t)*side->pitch, &bytes) &&
+           !__builtin_add_overflow(bytes, side->x, &bytes) &&
+           !__builtin_add_overflow(bytes, (uint64_t)copy->WidthInBytes, out);
+}
+
+// Turns an operand into what the driver is to see, after checking all that it can reach. Pitch and
+// height that the client left out are filled in, so that the driver reckons as we did.
+static void resolve_side(struct serve *serve, const struct side *side, const CUDA_MEMCPY3D *copy)
+{
+    uint64_t bytes = 0;
+
+    if (!*side->pitch)
+        *side->pitch = side->x + copy->WidthInBytes;
+    if (!*side->height)
+        *side->height = side->y + copy->Height;
+    if (!extent(side, copy, &bytes)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    switch (*side->type) {
+    case CU_MEMORYTYPE_HOST:
+        if (!carrier->resolve(side->host, bytes))
+            serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED: serve_device_range(serve, *side->device, bytes); return;
+    case CU_MEMORYTYPE_ARRAY: serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED); return;
+    }
+    serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void resolve(struct serve *serve, CUDA_MEMCPY3D *copy)
+{
+    struct side src = {.type = &copy->srcMemoryType,
+                       .x = copy->srcXInBytes,
+                       .y = copy->srcY,
+                       .z = copy->srcZ,
+                       .host = &copy->srcHost,
+                       .device = &copy->srcDevice,
+                       .pitch = &copy->srcPitch,
+                       .height = &copy->srcHeight};
+    struct side dst = {.type = &copy->dstMemoryType,
+                       .x = copy->dstXInBytes,
+                       .y = copy->dstY,
+                       .z = copy->dstZ,
+                       .host = (const void **)&copy->dstHost,
+                       .device = &copy->dstDevice,
+                       .pitch = &copy->dstPitch,
+                       .height = &copy->dstHeight};
+
+    if (copy->srcLOD || copy->dstLOD)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    copy->srcArray = copy->dstArray = NULL;
+    copy->reserved0 = copy->reserved1 = NULL;
+    if (!serve_failed(serve))
+        resolve_side(serve, &src, copy);
+    if (!serve_failed(serve))
+        resolve_side(serve, &dst, copy);
+}
+
+void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    CUDA_MEMCPY3D copy = args->copy;
+
+    resolve(serve, &copy);
+    carrier->copy_box(serve, &copy, stream);
+}
+
+void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    CUcontext dst = serve_handle(serve, HANDLE_CONTEXT, args->dst_context);
+    CUcontext src = serve_handle(serve, HANDLE_CONTEXT, args->src_context);
+    CUDA_MEMCPY3D copy = args->copy;
+
+    resolve(serve, &copy);
+    if (!carrier->addresses &&
+        (copy.srcMemoryType == CU_MEMORYTYPE_HOST || copy.dstMemoryType == CU_MEMORYTYPE_HOST))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    if (!serve_require(serve, driver.cuMemcpy3DPeerAsync))
+        return;
+    CUDA_MEMCPY3D_PEER peer = {
+        .srcXInBytes = copy.srcXInBytes,
+        .srcY = copy.srcY,
+        .srcZ = copy.srcZ,
+        .srcMemoryType = copy.srcMemoryType,
+        .srcHost = copy.srcHost,
+        .srcDevice = copy.srcDevice,
+        .srcContext = src,
+        .srcPitch = copy.srcPitch,
+        .srcHeight = copy.srcHeight,
+        .dstXInBytes = copy.dstXInBytes,
+        .dstY = copy.dstY,
+        .dstZ = copy.dstZ,
+        .dstMemoryType = copy.dstMemoryType,
+        .dstHost = copy.dstHost,
+        .dstDevice = copy.dstDevice,
+        .dstContext = dst,
+        .dstPitch = copy.dstPitch,
+        .dstHeight = copy.dstHeight,
+        .WidthInBytes = copy.WidthInBytes,
+        .Height = copy.Height,
+        .Depth = copy.Depth,
+    };
+    serve_fail(serve, driver.cuMemcpy3DPeerAsync(&peer, stream));
+}
+
+// ---- rows inside records ----
+
+static bool rows_valid(struct serve *serve, uint64_t address, uint64_t pitch, uint64_t width,
+                       uint64_t rows)
+{
+    uint64_t span, bytes;
+
+    if (!width || !rows || width > WIRE_INLINE_MAX || rows > WIRE_INLINE_MAX ||
+        width * rows > WIRE_INLINE_MAX || (rows > 1 && pitch < width) ||
+        __builtin_mul_overflow(pitch, rows - 1, &span) ||
+        __builtin_add_overflow(span, width, &bytes)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return false;
+    }
+    return serve_device_range(serve, address, bytes);
+}
+
+static CUresult spread_rows(const struct args_write_rows *args, const void *data, CUstream stream)
+{
+    if (args->rows == 1 || args->pitch == args->width)
+        return driver.cuMemcpyHtoDAsync_v2(args->dst, data, args->bytes, stream);
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = data,
+                          .srcPitch = args->width,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = args->dst,
+                          .dstPitch = args->pitch,
+                          .WidthInBytes = args->width,
+                          .Height = args->rows};
+    if (!driver.cuMemcpy2DAsync_v2)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuMemcpy2DAsync_v2(&copy, stream);
+}
+
+// Few bytes in one piece the driver takes from pageable memory, as the record is, at once. With more,
+// or with rows, it waits until the stream is there (seen on an H200), so they go through a block.
+static bool driver_takes_at_once(const struct args_write_rows *args)
+{
+    return args->bytes <= 16 * 1024 && (args->rows == 1 || args->pitch == args->width);
+}
+
+void serve_write_rows(struct serve *serve, const struct args_write_rows *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+    struct block *block = NULL;
+
+    if (serve_failed(serve) || !rows_valid(serve, args->dst, args->pitch, args->width, args->rows))
+        return;
+    if (args->bytes != args->width * args->rows) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    if (carrier->blocks_for_rows && !driver_takes_at_once(args))
+        block = staging_take(STAGING_SMALL, false);
+    if (!block) {
+        serve_fail(serve, spread_rows(args, args + 1, stream));
+        return;
+    }
+    memcpy(block->data, args + 1, args->bytes);
+    serve_fail(serve, spread_rows(args, block->data, stream));
+    if (!serve_failed(serve))
+        serve_fail(serve, staging_mark(block, serve->current, stream));
+    if (serve_failed(serve))
+        staging_give(block);
+    else
+        push_see_off(block);
+}
+
+static CUresult copy_rows(const struct args_read_rows *args, void *data, CUstream stream)
+{
+    if (args->rows == 1 || args->pitch == args->width)
+        return driver.cuMemcpyDtoHAsync_v2(data, args->src, args->width * args->rows, stream);
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = args->src,
+                          .srcPitch = args->pitch,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = data,
+                          .dstPitch = args->width,
+                          .WidthInBytes = args->width,
+                          .Height = args->rows};
+    if (!driver.cuMemcpy2DAsync_v2)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuMemcpy2DAsync_v2(&copy, stream);
+}
+
+void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+
+    if (serve_failed(serve) || !rows_valid(serve, args->src, args->pitch, args->width, args->rows))
+        return;
+    if (args->reply_room < args->width * args->rows) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    bool blocks = carrier->reply_blocks >= 0;
+    enum staging_use use = blocks ? (enum staging_use)carrier->reply_blocks : STAGING_SMALL;
+    struct block *block = blocks ? staging_take(use, false) : NULL;
+    if (!block)
+        serve_let_others_read(serve);
+    if (!block && blocks)
+        block = staging_take(use, true);
+    void *data = block ? block->data : serve->bytes;
+    serve_fail(serve, copy_rows(args, data, stream));
+    if (!serve_failed(serve))
+        serve_fail(serve, serve_wait_stream(serve, stream));
+    if (!serve_failed(serve))
+        serve_reply_bytes(serve, data, args->width * args->rows);
+    if (block)
+        staging_give(block);
+}

@@ -9,7 +9,7 @@
 
 #include "admin-cli/table_wish.h"
 
-int pool_explain(const struct pool *pool, int error)
+int pool_explain(const struct conversation *pool, int error)
 {
     fprintf(stderr, "rgpuctl %s: %s\n", pool->command->name, broker_client_error(pool->client));
     switch (error) {
@@ -24,8 +24,8 @@ int pool_explain(const struct pool *pool, int error)
     }
 }
 
-int pool_open(struct pool *pool, const struct command *command, int argc, char **argv, int min,
-              int max)
+int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
+              int min, int max)
 {
     struct broker_client_options options = {0};
     int error, status;
@@ -51,17 +51,17 @@ int pool_open(struct pool *pool, const struct command *command, int argc, char *
     return error == -ENOENT ? EXIT_UNREACHABLE : EXIT_USAGE;
 }
 
-void pool_close(struct pool *pool)
+void pool_close(struct conversation *pool)
 {
     broker_client_close(&pool->client);
 }
 
-const char *pool_option(const struct pool *pool, const char *name)
+const char *pool_option(const struct conversation *pool, const char *name)
 {
     return command_value(pool->command, &pool->line, name);
 }
 
-int pool_call(struct pool *pool, const char *method, const char *path, const json_t *body,
+int pool_call(struct conversation *pool, const char *method, const char *path, const json_t *body,
               json_t **answer)
 {
     int error = broker_client_call(pool->client, method, path, body, answer);
@@ -69,7 +69,7 @@ int pool_call(struct pool *pool, const char *method, const char *path, const jso
     return error ? pool_explain(pool, error) : 0;
 }
 
-int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last)
+int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *last)
 {
     char path[128];
     json_t *answer;
@@ -85,7 +85,7 @@ int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last)
     return 0;
 }
 
-int pool_print(const struct pool *pool, const json_t *answer, const char *member,
+int pool_print(const struct conversation *pool, const json_t *answer, const char *member,
                const struct table_column *columns)
 {
     const struct table_wish wish = {.format = pool_option(pool, "format"),

@@ -17,7 +17,7 @@
     }
 
 // One command's conversation with the broker.
-struct pool {
+struct conversation {
     const struct command *command;
     struct command_line line;
     struct broker_client *client;
@@ -25,21 +25,21 @@ struct pool {
 
 // Parses the command line and finds the broker. Negative: go on, then pool_close; else the exit
 // status. MIN and MAX: how many arguments there must be.
-int pool_open(struct pool *pool, const struct command *command, int argc, char **argv, int min,
-              int max);
-void pool_close(struct pool *pool);
-const char *pool_option(const struct pool *pool, const char *name);
+int pool_open(struct conversation *pool, const struct command *command, int argc, char **argv,
+              int min, int max);
+void pool_close(struct conversation *pool);
+const char *pool_option(const struct conversation *pool, const char *name);
 
 // A call; a failure is explained on standard error. 0, or the exit status.
-int pool_call(struct pool *pool, const char *method, const char *path, const json_t *body,
+int pool_call(struct conversation *pool, const char *method, const char *path, const json_t *body,
               json_t **answer);
 // The exit status for an error of the client, which is explained on standard error.
-int pool_explain(const struct pool *pool, int error);
+int pool_explain(const struct conversation *pool, int error);
 // Waits at most SECONDS until the event log has grown beyond *last, and sets *last.
-int pool_await_event(struct pool *pool, unsigned seconds, json_int_t *last);
+int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *last);
 
 // Prints the list MEMBER of ANSWER as a table, or one JSON object per line with --json.
-int pool_print(const struct pool *pool, const json_t *answer, const char *member,
+int pool_print(const struct conversation *pool, const json_t *answer, const char *member,
                const struct table_column *columns);
 
 // Adds "user", the name of "owner", to each row.

@@ -35,7 +35,7 @@ static void look_at_versions(void)
 
 // ---- the broker ----
 
-static void explain_broker(const struct pool *pool, int error)
+static void explain_broker(const struct conversation *pool, int error)
 {
     const char *said = broker_client_error(pool->client);
     char now[64] = "";
@@ -63,7 +63,7 @@ static void explain_broker(const struct pool *pool, int error)
 }
 
 // The boxes of the pool, or NULL. *REACHED: there is a broker to ask.
-static json_t *ask_broker(struct pool *pool)
+static json_t *ask_broker(struct conversation *pool)
 {
     struct broker_client_options options = {.address = pool_option(pool, "broker"),
                                             .key_file = pool_option(pool, "key"),
@@ -175,7 +175,7 @@ static void look_at_boxes(const json_t *answer, const char *wanted)
 }
 
 // The transports, as `rgpuctl ping` finds them, in a process of their own.
-static void look_at_transports(const struct pool *pool, const char *box)
+static void look_at_transports(const struct conversation *pool, const char *box)
 {
     const char *broker = pool_option(pool, "broker"), *key = pool_option(pool, "key");
     const char *words[10] = {"rgpuctl", "ping", box};
@@ -230,7 +230,7 @@ static void look_at_own_box(const char *path)
 
 static int run_doctor(const struct command *command, int argc, char **argv)
 {
-    struct pool pool = {.command = command};
+    struct conversation pool = {.command = command};
     int status = command_parse(command, argc, argv, &pool.line);
 
     if (status >= 0)

@@ -23,7 +23,7 @@ enum { COPY_BYTES = 32 << 20, COPIES = 4, QUESTIONS = 200, REPORT_MAX = 16384 };
 
 static const char *const transports[] = {"shm", "rdma", "tcp"};
 
-struct library {
+struct driver_calls {
     CUresult (*init)(unsigned);
     CUresult (*retain)(CUcontext *, CUdevice);
     CUresult (*set_current)(CUcontext);
@@ -40,7 +40,7 @@ int ping_library(char *path, size_t size)
     return program_path_find(candidates, path, size);
 }
 
-static int load(struct library *out)
+static int load(struct driver_calls *out)
 {
     char path[PATH_MAX];
     void *handle = ping_library(path, sizeof(path)) ? NULL : dlopen(path, RTLD_NOW);
@@ -75,7 +75,7 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static CUresult measure(const struct library *library, char *bytes, double took[3])
+static CUresult measure(const struct driver_calls *library, char *bytes, double took[3])
 {
     CUcontext context;
     CUdeviceptr memory = 0;
@@ -107,7 +107,7 @@ static CUresult measure(const struct library *library, char *bytes, double took[
 // The child: its last line is the result, or why there is none.
 static int measure_transport(const char *transport)
 {
-    struct library library;
+    struct driver_calls library;
     double took[3];
     char *bytes = calloc(1, COPY_BYTES);
 

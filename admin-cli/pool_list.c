@@ -66,7 +66,7 @@ static const struct table_column health_columns[] = {
 static int list(const struct command *command, int argc, char **argv, const char *path,
                 const char *member, const struct table_column *columns)
 {
-    struct pool pool;
+    struct conversation pool;
     json_t *answer;
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
@@ -111,7 +111,7 @@ static void name_stale(const json_t *sessions)
 
 int pool_sessions(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     json_t *answer;
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
@@ -177,7 +177,7 @@ static void add_summaries(json_t *leases)
 
 static int run_leases(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     json_t *answer;
     const char *state;
     char path[128];
@@ -202,7 +202,7 @@ static int run_leases(const struct command *command, int argc, char **argv)
 
 int pool_health(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     json_t *answer, *rows;
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
@@ -231,7 +231,7 @@ int pool_health(const struct command *command, int argc, char **argv)
 
 // ---- top ----
 
-static int print_screen(struct pool *pool, bool clear)
+static int print_screen(struct conversation *pool, bool clear)
 {
     static const struct {
         const char *path, *member;
@@ -266,7 +266,7 @@ static int print_screen(struct pool *pool, bool clear)
 // A new screen after every change in the pool, and every few seconds for what sessions do.
 static int run_top(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     const char *interval_text;
     json_int_t last = -1;
     bool once;
@@ -314,7 +314,7 @@ static void print_event(const json_t *event)
            detail && strcmp(detail, "{}") ? " " : "", detail && strcmp(detail, "{}") ? detail : "");
 }
 
-static void print_events(const struct pool *pool, const json_t *events, json_int_t *last)
+static void print_events(const struct conversation *pool, const json_t *events, json_int_t *last)
 {
     json_t *event;
     size_t i;
@@ -333,7 +333,7 @@ static void print_events(const struct pool *pool, const json_t *events, json_int
 
 static int run_events(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     const char *lines;
     json_int_t last;
     json_t *answer;

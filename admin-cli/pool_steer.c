@@ -8,7 +8,8 @@
 #include "admin-cli/conversation.h"
 
 // Where a box or a GPU is in the API. A GPU is named by its UUID or as BOX:INDEX.
-static int find_target(struct pool *pool, const char *name, char *path, size_t size, bool *is_gpu)
+static int find_target(struct conversation *pool, const char *name, char *path, size_t size,
+                       bool *is_gpu)
 {
     *is_gpu = strchr(name, ':') != NULL || !strncmp(name, "GPU-", 4);
     if (strpbrk(name, "/?#% ") || strlen(name) > 120) {
@@ -19,7 +20,7 @@ static int find_target(struct pool *pool, const char *name, char *path, size_t s
     return 0;
 }
 
-static int post(struct pool *pool, const char *path, const char *verb, json_t *body)
+static int post(struct conversation *pool, const char *path, const char *verb, json_t *body)
 {
     char full[400];
     int status;
@@ -31,7 +32,7 @@ static int post(struct pool *pool, const char *path, const char *verb, json_t *b
 }
 
 // How many leases hold the box or GPU; negative: the exit status is -1 - it.
-static int64_t count_holds(struct pool *pool, const char *path, bool is_gpu)
+static int64_t count_holds(struct conversation *pool, const char *path, bool is_gpu)
 {
     json_t *answer;
     int64_t holds;
@@ -45,7 +46,7 @@ static int64_t count_holds(struct pool *pool, const char *path, bool is_gpu)
     return holds;
 }
 
-static int await_idle(struct pool *pool, const char *path, bool is_gpu)
+static int await_idle(struct conversation *pool, const char *path, bool is_gpu)
 {
     json_int_t last = -1;
     // The place in the event log comes first: what happens after the count must wake us.
@@ -63,7 +64,7 @@ static int await_idle(struct pool *pool, const char *path, bool is_gpu)
 int pool_drain(const struct command *command, int argc, char **argv)
 {
     bool drain = !strcmp(command->name, "drain"), is_gpu = false;
-    struct pool pool;
+    struct conversation pool;
     char path[256];
     int status = pool_open(&pool, command, argc, argv, 1, 1);
 
@@ -81,7 +82,7 @@ int pool_drain(const struct command *command, int argc, char **argv)
 
 // ---- mode ----
 
-static int set_mode(struct pool *pool, const char *path, const char *mode)
+static int set_mode(struct conversation *pool, const char *path, const char *mode)
 {
     return post(pool, path, "mode", json_pack("{s:s}", "mode", mode));
 }
@@ -92,7 +93,7 @@ static bool is_drained(const json_t *answer)
 }
 
 // Drains the GPU for the change, and puts it back into service if it was before.
-static int set_mode_when_idle(struct pool *pool, const char *path, const char *mode)
+static int set_mode_when_idle(struct conversation *pool, const char *path, const char *mode)
 {
     json_t *before;
     bool was_drained;
@@ -113,7 +114,7 @@ static int set_mode_when_idle(struct pool *pool, const char *path, const char *m
 
 static int run_mode(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     char path[256];
     const char *mode;
     bool is_gpu;
@@ -140,7 +141,7 @@ static int run_mode(const struct command *command, int argc, char **argv)
 
 static int run_revoke(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     char path[256];
     int status = pool_open(&pool, command, argc, argv, 1, 100);
 
@@ -156,7 +157,7 @@ static int run_revoke(const struct command *command, int argc, char **argv)
 
 static int run_gone(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     char path[256];
     bool is_gpu;
     int status = pool_open(&pool, command, argc, argv, 1, 1);
@@ -174,7 +175,7 @@ static int run_gone(const struct command *command, int argc, char **argv)
 
 static int run_box_key(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     char path[256], full[300];
     json_t *answer;
     bool is_gpu;

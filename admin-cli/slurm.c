@@ -16,7 +16,7 @@
 
 // ---- slurm-config ----
 
-static int count_gpus(struct pool *pool, json_int_t *gpus)
+static int count_gpus(struct conversation *pool, json_int_t *gpus)
 {
     json_t *answer;
     int status = pool_call(pool, "GET", "/v1/gpus", NULL, &answer);
@@ -64,7 +64,7 @@ static int run_slurm_config(const struct command *command, int argc, char **argv
 {
     char plugins[PATH_MAX], library[PATH_MAX];
     json_int_t gpus = 0;
-    struct pool pool;
+    struct conversation pool;
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
     if (status >= 0)

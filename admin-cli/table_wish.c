@@ -48,17 +48,17 @@ static int choose_columns(const char *format, const struct table_column *columns
     return 0;
 }
 
-struct condition {
+struct row_filter {
     const struct table_column *column;
     char glob[128];
 };
 
 static int read_conditions(const char *text, const struct table_column *columns,
-                           struct condition conditions[TABLE_COLUMNS_MAX], size_t *count)
+                           struct row_filter conditions[TABLE_COLUMNS_MAX], size_t *count)
 {
     while (text && *text) {
         size_t name = strcspn(text, "=,"), size = strcspn(text, ",");
-        struct condition *condition = &conditions[*count];
+        struct row_filter *condition = &conditions[*count];
 
         if (text[name] != '=' || *count == TABLE_COLUMNS_MAX) {
             fprintf(stderr, "rgpuctl: --only is COLUMN=GLOB, with commas between\n");
@@ -75,7 +75,7 @@ static int read_conditions(const char *text, const struct table_column *columns,
     return 0;
 }
 
-static bool matches(const json_t *row, const struct condition *conditions, size_t count)
+static bool matches(const json_t *row, const struct row_filter *conditions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char text[1024];
@@ -146,7 +146,7 @@ static int sort_rows(const char *sort, const struct table_column *columns, json_
 int table_wish(const struct table_wish *wish, const struct table_column *columns,
                const json_t *rows, struct table_column shown[TABLE_COLUMNS_MAX], json_t **out)
 {
-    struct condition conditions[TABLE_COLUMNS_MAX];
+    struct row_filter conditions[TABLE_COLUMNS_MAX];
     json_t *chosen = json_array(), *row;
     size_t count = 0, i;
     int err = chosen ? choose_columns(wish->format, columns, shown) : -ENOMEM;

@@ -65,7 +65,7 @@ static int read_user(const char *name, long long *uid)
 
 int pool_usage(const struct command *command, int argc, char **argv)
 {
-    struct pool pool;
+    struct conversation pool;
     json_t *answer;
     long long uid = -1;
     time_t from = 0, to = 0;

@@ -32,7 +32,7 @@ static void held_free(struct held_answer **held)
     *held = NULL;
 }
 
-static void stop_waiting(struct call *call)
+static void stop_waiting(struct api_call *call)
 {
     struct box_line *line;
 
@@ -49,7 +49,7 @@ static void stop_waiting(struct call *call)
     call->timer = NULL;
 }
 
-void call_end(struct call *call)
+void api_end(struct api_call *call)
 {
     stop_waiting(call);
     if (call->held)
@@ -64,7 +64,7 @@ void call_end(struct call *call)
     free(call);
 }
 
-static void hold(struct call *call, const struct connection_answer *answer, uint64_t commit)
+static void hold(struct api_call *call, const struct connection_answer *answer, uint64_t commit)
 {
     struct held_answer *held = calloc(1, sizeof(*held));
     char *text = malloc(answer->size + 1);
@@ -85,7 +85,7 @@ static void hold(struct call *call, const struct connection_answer *answer, uint
 }
 
 // With the proof that it is our answer to this request, where the asker can check one.
-static void deliver(struct call *call, const struct connection_answer *answer)
+static void deliver(struct api_call *call, const struct connection_answer *answer)
 {
     struct connection_answer proven = *answer;
     SCOPED_FREE char *headers = NULL;
@@ -102,13 +102,13 @@ static void deliver(struct call *call, const struct connection_answer *answer)
     if (call->is_acquire)
         histogram_add(&call->server->acquires, broker_steady() - call->arrived);
     connection_answer(call->connection, &proven);
-    call_end(call);
+    api_end(call);
 }
 
 // A call that only looks does not wait for the disk. One that may change something does, even where it
 // found the change made already: its answer tells of an earlier call's change, which may not be durable
 // yet.
-static void send_answer(struct call *call, int status, const char *type, const char *text,
+static void send_answer(struct api_call *call, int status, const char *type, const char *text,
                         size_t size)
 {
     struct connection_answer answer = {
@@ -126,7 +126,7 @@ static void send_answer(struct call *call, int status, const char *type, const c
 void give_held(struct server *server)
 {
     uint64_t durable = store_durable(server->broker->store);
-    struct call *call;
+    struct api_call *call;
 
     while ((call = TAILQ_FIRST(&server->held)) && call->held->commit <= durable) {
         struct connection_answer answer = {.status = call->held->status,
@@ -140,12 +140,12 @@ void give_held(struct server *server)
     }
 }
 
-void call_answer_text(struct call *call, const char *type, const char *text, size_t size)
+void api_answer_text(struct api_call *call, const char *type, const char *text, size_t size)
 {
     send_answer(call, 200, type, text, size);
 }
 
-void call_answer(struct call *call, int status, json_t *body)
+void api_answer(struct api_call *call, int status, json_t *body)
 {
     SCOPED_FREE char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER);
 
@@ -154,7 +154,7 @@ void call_answer(struct call *call, int status, json_t *body)
                 text ? strlen(text) : 2);
 }
 
-void call_refuse(struct call *call, enum outcome outcome, const char *format, ...)
+void api_refuse(struct api_call *call, enum outcome outcome, const char *format, ...)
 {
     char message[512];
     va_list arguments;
@@ -162,20 +162,20 @@ void call_refuse(struct call *call, enum outcome outcome, const char *format, ..
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    call_answer(call, outcomes[outcome].status,
-                json_pack("{s:{s:s, s:s}}", "error", "code", outcomes[outcome].code, "message",
-                          message));
+    api_answer(call, outcomes[outcome].status,
+               json_pack("{s:{s:s, s:s}}", "error", "code", outcomes[outcome].code, "message",
+                         message));
 }
 
-void call_fail(struct call *call, enum outcome outcome)
+void api_fail(struct api_call *call, enum outcome outcome)
 {
-    call_refuse(call, outcome, "%s", outcomes[outcome].text);
+    api_refuse(call, outcome, "%s", outcomes[outcome].text);
 }
 
 // ---- secrets in answers ----
 
-void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
-                        const char *secret)
+void api_answer_secret(struct api_call *call, int status, json_t *body, const char *name,
+                       const char *secret)
 {
     SCOPED_FREE char *sealed = NULL;
     char member[64];
@@ -183,7 +183,7 @@ void call_answer_secret(struct call *call, int status, json_t *body, const char 
 
     if (call->who.local) {
         json_object_set_new(body, name, json_string(secret));
-        call_answer(call, status, body);
+        api_answer(call, status, body);
         return;
     }
     snprintf(member, sizeof(member), "sealed_%s", name);
@@ -191,18 +191,18 @@ void call_answer_secret(struct call *call, int status, json_t *body, const char 
     if (!error && json_object_set_new(body, member, json_string(sealed)))
         error = OUTCOME_NO_MEMORY;
     if (!error) {
-        call_answer(call, status, body);
+        api_answer(call, status, body);
         return;
     }
     json_decref(body);
-    call_fail(call, error);
+    api_fail(call, error);
 }
 
 // ---- waiting ----
 
 static void retry_waiting(struct server *server)
 {
-    struct call *call, *next;
+    struct api_call *call, *next;
 
     for (call = TAILQ_FIRST(&server->calls); call; call = next) {
         next = TAILQ_NEXT(call, waiting);
@@ -217,7 +217,7 @@ static void give_orders(struct server *server)
     struct pool_box *box;
 
     while ((box = TAILQ_FIRST(&pool->orders))) {
-        struct call *call = box_line(&server->lines, box->name)->call;
+        struct api_call *call = box_line(&server->lines, box->name)->call;
         TAILQ_REMOVE(&pool->orders, box, orders);
         box->has_orders = false;
         if (call)
@@ -234,7 +234,7 @@ void server_changed(struct server *server)
 
 static void on_deadline(evutil_socket_t fd, short events, void *context)
 {
-    struct call *call = context;
+    struct api_call *call = context;
     struct server *server = call->server;
 
     (void)fd;
@@ -244,7 +244,7 @@ static void on_deadline(evutil_socket_t fd, short events, void *context)
     server_changed(server);
 }
 
-void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call))
+void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct api_call *call))
 {
     struct timeval limit = {.tv_sec = (time_t)seconds,
                             .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
@@ -253,7 +253,7 @@ void call_wait(struct call *call, double seconds, bool (*ready)(const struct cal
         return;
     call->timer = evtimer_new(call->server->base, on_deadline, call);
     if (!call->timer || event_add(call->timer, &limit) < 0) {
-        call_fail(call, OUTCOME_NO_MEMORY);
+        api_fail(call, OUTCOME_NO_MEMORY);
         return;
     }
     call->ready = ready;
@@ -263,19 +263,19 @@ void call_wait(struct call *call, double seconds, bool (*ready)(const struct cal
         box_line(&call->server->lines, call->arguments[0])->call = call;
 }
 
-bool call_expired(const struct call *call)
+bool api_expired(const struct api_call *call)
 {
     return call->expired;
 }
 
-const char *call_query(const struct call *call, const char *name)
+const char *api_query(const struct api_call *call, const char *name)
 {
     return evhttp_find_header(&call->query, name);
 }
 
-int64_t call_query_number(const struct call *call, const char *name, int64_t standard)
+int64_t api_query_number(const struct api_call *call, const char *name, int64_t standard)
 {
-    const char *text = call_query(call, name);
+    const char *text = api_query(call, name);
     char *end;
     long long number;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call: one request on its way to an answer. Its handler either answers, or leaves it waiting, and is
+// An API call: one request on its way to an answer. Its handler either answers, or leaves it waiting, and is
 // run again after a change until it answers.
 #ifndef RGPU_BROKER_CALL_H
 #define RGPU_BROKER_CALL_H
@@ -21,8 +21,9 @@
 
 struct server;
 
-struct call {
-    TAILQ_ENTRY(call) waiting; // in server->calls, where `ready` is set, else in server->box_calls
+struct api_call {
+    TAILQ_ENTRY(api_call)
+    waiting; // in server->calls, where `ready` is set, else in server->box_calls
     struct server *server;
     struct connection *connection;
     const struct http_head *head;
@@ -35,9 +36,9 @@ struct call {
     const char *arguments[CALL_ARGUMENTS]; // decoded path segments that stand for `*`
     char *segments;
     struct evkeyvalq query;
-    json_t *body;                           // NULL without one
-    bool (*ready)(const struct call *call); // while it waits: cheap, asked after every change
-    int64_t mark;                           // for `ready`
+    json_t *body;                               // NULL without one
+    bool (*ready)(const struct api_call *call); // while it waits: cheap, asked after every change
+    int64_t mark;                               // for `ready`
     struct event *timer;
     bool waits, expired;
     bool is_acquire;          // its time goes into the histogram
@@ -46,7 +47,7 @@ struct call {
     struct held_answer *held; // then it is in server->held by `waiting`
 };
 
-TAILQ_HEAD(call_list, call);
+TAILQ_HEAD(call_list, api_call);
 
 // Who may call: bits by role.
 enum permission {
@@ -62,16 +63,16 @@ struct route {
     enum evhttp_cmd_type method;
     const char *pattern; // `*` stands for one segment
     unsigned allow;
-    void (*handle)(struct call *call);
+    void (*handle)(struct api_call *call);
 };
 
 struct server {
     struct event_base *base;
     struct broker *broker;
-    const struct settings *settings;
+    const struct broker_settings *settings;
     struct auth *auth;
     struct connections *connections;
-    struct listeners *listeners;
+    struct http_listeners *listeners;
     struct event *tick;
     struct call_list calls, box_calls; // that wait
     struct call_list held;             // with answers to be given once a commit is durable
@@ -87,36 +88,36 @@ struct server {
 
 // ---- answering; each ends the call ----
 
-void call_answer(struct call *call, int status, json_t *body);
+void api_answer(struct api_call *call, int status, json_t *body);
 // With a secret in it: as `name` over the unix socket; over TCP as "sealed_`name`", which only who
 // signed the request can open. Takes over `body`.
-void call_answer_secret(struct call *call, int status, json_t *body, const char *name,
-                        const char *secret);
-void call_answer_text(struct call *call, const char *type, const char *text, size_t size);
+void api_answer_secret(struct api_call *call, int status, json_t *body, const char *name,
+                       const char *secret);
+void api_answer_text(struct api_call *call, const char *type, const char *text, size_t size);
 // Says no, with the status and code of the outcome, and this text.
-__attribute__((format(printf, 3, 4))) void call_refuse(struct call *call, enum outcome outcome,
-                                                       const char *format, ...);
+__attribute__((format(printf, 3, 4))) void api_refuse(struct api_call *call, enum outcome outcome,
+                                                      const char *format, ...);
 // The same with the outcome's own text.
-void call_fail(struct call *call, enum outcome outcome);
+void api_fail(struct api_call *call, enum outcome outcome);
 
 // Leaves the call waiting for at most `seconds`; its handler runs again once `ready` holds (NULL: a
-// box's, which runs again when the box has orders), or when the time is up: then `call_expired`
+// box's, which runs again when the box has orders), or when the time is up: then `api_expired`
 // holds, and the handler must answer.
-void call_wait(struct call *call, double seconds, bool (*ready)(const struct call *call));
-bool call_expired(const struct call *call);
+void api_wait(struct api_call *call, double seconds, bool (*ready)(const struct api_call *call));
+bool api_expired(const struct api_call *call);
 
 // ---- of the server ----
 
 // Nobody waits for the answer any more.
-void call_end(struct call *call);
+void api_end(struct api_call *call);
 // Gives the answers whose commits have become durable.
 void give_held(struct server *server);
 
 // ---- reading ----
 
-const char *call_query(const struct call *call, const char *name);
+const char *api_query(const struct api_call *call, const char *name);
 // A number from the query, or `standard`.
-int64_t call_query_number(const struct call *call, const char *name, int64_t standard);
+int64_t api_query_number(const struct api_call *call, const char *name, int64_t standard);
 
 // After a change: serves the queue and all that wait.
 void server_changed(struct server *server);

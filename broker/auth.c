@@ -82,7 +82,8 @@ static bool has_user(const struct user_list *list, uid_t uid)
 }
 
 // Once at start the broker waits for munged, to say at once where it is not there.
-static int start_munge(const struct settings *settings, struct event_base *base, struct auth *auth)
+static int start_munge(const struct broker_settings *settings, struct event_base *base,
+                       struct auth *auth)
 {
     char *credential = NULL;
     munge_ctx_t context;
@@ -107,7 +108,7 @@ static int start_munge(const struct settings *settings, struct event_base *base,
     return settings->munge == MUNGE_YES ? -ENOTCONN : 0;
 }
 
-int auth_new(const struct settings *settings, struct event_base *base, struct auth **out)
+int auth_new(const struct broker_settings *settings, struct event_base *base, struct auth **out)
 {
     struct auth *auth = calloc(1, sizeof(*auth));
     int error;

@@ -44,7 +44,7 @@ struct identity {
 
 struct auth;
 
-int auth_new(const struct settings *settings, struct event_base *base, struct auth **auth)
+int auth_new(const struct broker_settings *settings, struct event_base *base, struct auth **auth)
     __attribute__((warn_unused_result));
 // Questions that munge has not answered yet are dropped.
 void auth_free(struct auth **auth);

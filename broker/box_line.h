@@ -9,9 +9,9 @@
 
 struct box_line {
     char name[POOL_NAME_MAX];
-    struct call *call; // with which the box waits for orders, or NULL
-    int64_t look;      // the last question for sessions that its report came after
-    int64_t look_told; // and the last that had been asked when it was answered
+    struct api_call *call; // with which the box waits for orders, or NULL
+    int64_t look;          // the last question for sessions that its report came after
+    int64_t look_told;     // and the last that had been asked when it was answered
 };
 
 // By name; the root is NULL where there are none. Makes one that is not there yet.

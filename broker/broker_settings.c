@@ -10,7 +10,7 @@ static const char *const protection_words[] = {"authenticate", "privacy", NULL};
 static const char *const munge_words[] = {"auto", "yes", "no", NULL};
 static const char *const synchronous_words[] = {"full", "normal", NULL};
 
-#define S struct settings
+#define S struct broker_settings
 
 const struct config_option settings_table[] = {
     CONFIG_LIST("broker", "listen", S, listen, "127.0.0.1:7310",
@@ -71,7 +71,7 @@ static int refuse(const char *why)
     return -EINVAL;
 }
 
-int settings_check(const struct settings *settings)
+int settings_check(const struct broker_settings *settings)
 {
     if (settings->away_after / 2 < settings->heartbeat)
         return refuse(

@@ -7,7 +7,7 @@
 
 enum munge_use { MUNGE_AUTO, MUNGE_YES, MUNGE_NO };
 
-struct settings {
+struct broker_settings {
     char **listen;
     char *socket, *state_dir, *cluster_key, *log_level;
     bool standby;
@@ -26,6 +26,6 @@ struct settings {
 extern const struct config_option settings_table[];
 
 // What no single setting can tell: -EINVAL, and the reason in the log, where they contradict.
-int settings_check(const struct settings *settings) __attribute__((warn_unused_result));
+int settings_check(const struct broker_settings *settings) __attribute__((warn_unused_result));
 
 #endif

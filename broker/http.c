@@ -20,7 +20,7 @@ static struct log_limit refused = LOG_LIMIT(5, 60);
 // ---- routing ----
 
 // Splits the path in place and compares; fills the call's arguments.
-static bool route_matches(const char *pattern, struct call *call)
+static bool route_matches(const char *pattern, struct api_call *call)
 {
     size_t count = 0;
     char *at;
@@ -46,7 +46,7 @@ static bool route_matches(const char *pattern, struct call *call)
 }
 
 // Ends each argument where its segment ends, and undoes %XX.
-static void cut_arguments(struct call *call)
+static void cut_arguments(struct api_call *call)
 {
     for (int i = 0; i < CALL_ARGUMENTS; i++) {
         char *argument = (char *)call->arguments[i], *decoded;
@@ -61,7 +61,7 @@ static void cut_arguments(struct call *call)
     }
 }
 
-static const struct route *find_route(struct call *call)
+static const struct route *find_route(struct api_call *call)
 {
     const struct route *const tables[] = {lease_routes, box_routes, watch_routes};
 
@@ -78,7 +78,7 @@ static const struct route *find_route(struct call *call)
     return NULL;
 }
 
-static bool is_allowed(const struct call *call)
+static bool is_allowed(const struct api_call *call)
 {
     unsigned allow = call->route->allow;
     const struct identity *who = &call->who;
@@ -94,7 +94,7 @@ static bool is_allowed(const struct call *call)
 static void identified(void *context, enum outcome error, const struct identity *who,
                        const char *why)
 {
-    struct call *call = context;
+    struct api_call *call = context;
     struct server *server = call->server;
 
     call->who = *who;
@@ -104,15 +104,14 @@ static void identified(void *context, enum outcome error, const struct identity 
         server->unauthorized++;
         log_limited(&refused, LOG_LEVEL_INFO, "request refused: peer=%s target=%s reason=\"%s\"",
                     connection_peer(call->connection), call->head->target, why);
-        call_refuse(call, error, "%s", why);
+        api_refuse(call, error, "%s", why);
     } else if (error) {
-        call_fail(call, error);
+        api_fail(call, error);
     } else if (!call->route) {
-        call_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
+        api_fail(call, call->path_known ? OUTCOME_NO_METHOD : OUTCOME_NO_PATH);
     } else if (!is_allowed(call)) {
-        call_refuse(call, who->known ? OUTCOME_FORBIDDEN : OUTCOME_UNAUTHORIZED,
-                    who->known ? "this is not for %s" : "this needs authentication (%s)",
-                    who->name);
+        api_refuse(call, who->known ? OUTCOME_FORBIDDEN : OUTCOME_UNAUTHORIZED,
+                   who->known ? "this is not for %s" : "this needs authentication (%s)", who->name);
     } else {
         connection_read_body(call->connection);
     }
@@ -122,7 +121,7 @@ static void identified(void *context, enum outcome error, const struct identity 
 static void on_head(void *context, struct connection *connection, const struct http_head *head)
 {
     struct server *server = context;
-    struct call *call = calloc(1, sizeof(*call));
+    struct api_call *call = calloc(1, sizeof(*call));
     const char *query = strchr(head->target, '?');
     struct auth_request asked = {.method = head->method_name,
                                  .target = head->target,
@@ -150,7 +149,7 @@ static void on_head(void *context, struct connection *connection, const struct h
 }
 
 // The signature was over the digest that the head gave: the body must be the one.
-static bool is_signed_body(const struct call *call, const char *text, size_t size)
+static bool is_signed_body(const struct api_call *call, const char *text, size_t size)
 {
     char digest[API_DIGEST_TEXT];
 
@@ -162,18 +161,18 @@ static bool is_signed_body(const struct call *call, const char *text, size_t siz
 
 static void on_body(void *request, const char *text, size_t size)
 {
-    struct call *call = request;
+    struct api_call *call = request;
     struct server *server = call->server;
 
     if (!is_signed_body(call, text, size)) {
         server->unauthorized++;
-        call_refuse(call, OUTCOME_UNAUTHORIZED, "the body is not the one that was signed");
+        api_refuse(call, OUTCOME_UNAUTHORIZED, "the body is not the one that was signed");
         return;
     }
     if (size > 0) {
         call->body = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
         if (!json_is_object(call->body)) {
-            call_fail(call, OUTCOME_BAD_JSON);
+            api_fail(call, OUTCOME_BAD_JSON);
             return;
         }
     }
@@ -184,7 +183,7 @@ static void on_body(void *request, const char *text, size_t size)
 // The other side hung up on a call: there is nobody to answer.
 static void on_gone(void *request)
 {
-    struct call *call = request;
+    struct api_call *call = request;
     struct pool_box *box = NULL;
 
     if (call->waits && !call->ready &&
@@ -192,15 +191,15 @@ static void on_gone(void *request)
         box = pool_find_box(call->server->broker->pool, call->arguments[0]);
     if (box)
         box->hung_up = true;
-    call_end(call);
+    api_end(call);
 }
 
 static void on_late(void *request)
 {
-    struct call *call = request;
+    struct api_call *call = request;
 
     auth_cancel(&call->job);
-    call_fail(call, OUTCOME_MUNGE_SILENT);
+    api_fail(call, OUTCOME_MUNGE_SILENT);
 }
 
 // ---- the server ----
@@ -256,22 +255,23 @@ int server_start(struct server *server)
         if (!server->durable || event_add(server->durable, NULL) < 0)
             return -ENOMEM;
     }
-    return listeners_open(server->base, server->connections, server->settings, &server->listeners);
+    return http_listeners_open(server->base, server->connections, server->settings,
+                               &server->listeners);
 }
 
 void server_stop(struct server *server)
 {
-    struct call *call;
+    struct api_call *call;
 
     while ((call = TAILQ_FIRST(&server->calls)) || (call = TAILQ_FIRST(&server->box_calls)))
-        call_fail(call, OUTCOME_STOPPING);
+        api_fail(call, OUTCOME_STOPPING);
     if (server->tick)
         event_free(server->tick);
     store_await_durable(server->broker->store);
     give_held(server);
     if (server->durable)
         event_free(server->durable);
-    listeners_close(&server->listeners);
+    http_listeners_close(&server->listeners);
     connections_free(&server->connections);
     overview_free(&server->overview);
     json_decref(server->sessions);

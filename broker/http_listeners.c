@@ -18,7 +18,7 @@
 
 enum { LISTENERS_MAX = 16, BACKLOG = 1024, REST_MS = 500 };
 
-struct listeners {
+struct http_listeners {
     struct event_base *base;
     struct connections *connections;
     struct evconnlistener *all[LISTENERS_MAX];
@@ -32,7 +32,7 @@ struct listeners {
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
                       int size, void *context)
 {
-    struct listeners *self = context;
+    struct http_listeners *self = context;
 
     (void)listener;
     (void)size;
@@ -43,7 +43,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 static void on_error(struct evconnlistener *listener, void *context)
 {
     const struct timeval rest = {.tv_usec = REST_MS * 1000};
-    struct listeners *self = context;
+    struct http_listeners *self = context;
     int error = errno;
 
     (void)listener;
@@ -56,7 +56,7 @@ static void on_error(struct evconnlistener *listener, void *context)
 
 static void on_wake(evutil_socket_t fd, short events, void *context)
 {
-    struct listeners *self = context;
+    struct http_listeners *self = context;
 
     (void)fd;
     (void)events;
@@ -65,7 +65,7 @@ static void on_wake(evutil_socket_t fd, short events, void *context)
 }
 
 // Takes over a listening socket.
-static int add_listener(struct listeners *self, int fd)
+static int add_listener(struct http_listeners *self, int fd)
 {
     struct evconnlistener *listener = NULL;
 
@@ -81,7 +81,7 @@ static int add_listener(struct listeners *self, int fd)
     return 0;
 }
 
-static int listen_on(struct listeners *self, const struct endpoint *endpoint)
+static int listen_on(struct http_listeners *self, const struct endpoint *endpoint)
 {
     uint16_t port;
     int fd = endpoint_listen(endpoint, BACKLOG, &port);
@@ -128,7 +128,7 @@ static int clear_path(const struct sockaddr_un *address)
     return unlink(path) < 0 ? -errno : 0;
 }
 
-static int listen_unix(struct listeners *self, const char *path)
+static int listen_unix(struct http_listeners *self, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct endpoint endpoint = {.is_unix = true};
@@ -153,7 +153,7 @@ static int listen_unix(struct listeners *self, const char *path)
     return 0;
 }
 
-static void remove_path(const struct listeners *self)
+static void remove_path(const struct http_listeners *self)
 {
     struct stat found;
 
@@ -178,7 +178,7 @@ static void say_address(const struct evconnlistener *listener)
     printf(strchr(host, ':') ? "listening on [%s]:%s\n" : "listening on %s:%s\n", host, port);
 }
 
-static int listen_tcp(struct listeners *self, const char *text)
+static int listen_tcp(struct http_listeners *self, const char *text)
 {
     struct endpoint endpoint;
     int error = endpoint_parse(text, 0, &endpoint);
@@ -193,10 +193,10 @@ static int listen_tcp(struct listeners *self, const char *text)
     return 0;
 }
 
-int listeners_open(struct event_base *base, struct connections *connections,
-                   const struct settings *settings, struct listeners **out)
+int http_listeners_open(struct event_base *base, struct connections *connections,
+                        const struct broker_settings *settings, struct http_listeners **out)
 {
-    struct listeners *self = calloc(1, sizeof(*self));
+    struct http_listeners *self = calloc(1, sizeof(*self));
     int error = 0;
 
     if (!self)
@@ -212,15 +212,15 @@ int listeners_open(struct event_base *base, struct connections *connections,
     for (char **text = settings->listen; !error && *text; text++)
         error = listen_tcp(self, *text);
     if (error)
-        listeners_close(&self);
+        http_listeners_close(&self);
     else
         *out = self;
     return error;
 }
 
-void listeners_close(struct listeners **pointer)
+void http_listeners_close(struct http_listeners **pointer)
 {
-    struct listeners *self = *pointer;
+    struct http_listeners *self = *pointer;
 
     if (!self)
         return;

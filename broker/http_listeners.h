@@ -7,13 +7,13 @@
 #include "broker/connection.h"
 #include "broker/broker_settings.h"
 
-struct listeners;
+struct http_listeners;
 
 // Prints each address. What is in the way is in the log.
-int listeners_open(struct event_base *base, struct connections *connections,
-                   const struct settings *settings, struct listeners **listeners)
+int http_listeners_open(struct event_base *base, struct connections *connections,
+                        const struct broker_settings *settings, struct http_listeners **listeners)
     __attribute__((warn_unused_result));
 // The unix socket's path goes too, if it is still ours.
-void listeners_close(struct listeners **listeners);
+void http_listeners_close(struct http_listeners **listeners);
 
 #endif

@@ -28,7 +28,7 @@ static void tell_manager(const char *state)
     sd_notify(0, state);
 }
 
-static int load_keys(const struct settings *settings, struct broker *broker)
+static int load_keys(const struct broker_settings *settings, struct broker *broker)
 {
     int error;
 
@@ -49,7 +49,7 @@ static int load_keys(const struct settings *settings, struct broker *broker)
     return error;
 }
 
-static struct broker_limits limits_of(const struct settings *settings)
+static struct broker_limits limits_of(const struct broker_settings *settings)
 {
     return (struct broker_limits){
         .away_seconds = (double)settings->away_after * 1e-6,
@@ -130,7 +130,7 @@ static int serve(struct server *server)
 
 // A connection per box and per waiting client: as many files as the system lets us have, and fewer
 // connections where those are too few, since the database needs some too.
-static int fit_connections(struct settings *settings)
+static int fit_connections(struct broker_settings *settings)
 {
     struct rlimit limit;
 
@@ -171,7 +171,7 @@ static struct event_base *new_base(void)
 }
 
 // What is wrong is in the log.
-static int run(struct settings *settings)
+static int run(struct broker_settings *settings)
 {
     struct broker broker = {.limits = limits_of(settings)};
     struct server server = {.broker = &broker, .settings = settings};
@@ -252,7 +252,7 @@ static const struct program_about about = {
     .settings_are_options = true,
 };
 
-static int configure(int *argc, char **argv, struct settings *settings)
+static int configure(int *argc, char **argv, struct broker_settings *settings)
 {
     const char *file = program_take_value(argc, argv, "--config");
     enum log_level level;
@@ -279,12 +279,12 @@ static int configure(int *argc, char **argv, struct settings *settings)
 }
 
 // What is done with the database instead of serving it.
-struct task {
+struct offline_task {
     const char *backup, *database;
     bool check;
 };
 
-static int run_task(const struct task *task, const struct settings *settings)
+static int run_task(const struct offline_task *task, const struct broker_settings *settings)
 {
     char path[4096];
     int error;
@@ -303,8 +303,8 @@ static int run_task(const struct task *task, const struct settings *settings)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {0};
-    struct task task = {0};
+    struct broker_settings settings = {0};
+    struct offline_task task = {0};
     const char *key_path;
     int error;
 

@@ -10,7 +10,7 @@
 #include "broker/near.h"
 
 // One attempt. `ideal` asks what would be possible in an empty pool with everything in service.
-struct attempt {
+struct placement {
     struct pool *pool;
     const struct request *request;
     uint64_t sequence;
@@ -46,7 +46,7 @@ int request_check(const struct request *request, const char **why)
     return *why ? -EINVAL : 0;
 }
 
-static bool gpu_matches(struct attempt *attempt, const struct pool_gpu *gpu)
+static bool gpu_matches(struct placement *attempt, const struct pool_gpu *gpu)
 {
     if (attempt->model_seen != gpu->model) {
         attempt->model_seen = gpu->model;
@@ -55,7 +55,7 @@ static bool gpu_matches(struct attempt *attempt, const struct pool_gpu *gpu)
     return gpu_is_kind(attempt->request, gpu, attempt->model_match);
 }
 
-static bool already_planned(const struct attempt *attempt, const struct pool_gpu *gpu)
+static bool already_planned(const struct placement *attempt, const struct pool_gpu *gpu)
 {
     if (gpu->box->scratch_planned == 0)
         return false;
@@ -65,7 +65,7 @@ static bool already_planned(const struct attempt *attempt, const struct pool_gpu
     return false;
 }
 
-static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
+static bool has_room(const struct placement *attempt, const struct pool_gpu *gpu,
                      const struct request_part *part)
 {
     uint64_t taken = gpu->reserved + (attempt->ideal ? 0 : gpu->used);
@@ -79,7 +79,7 @@ static bool has_room(const struct attempt *attempt, const struct pool_gpu *gpu,
     return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
 }
 
-static bool fits(struct attempt *attempt, struct pool_gpu *gpu, const struct request_part *part)
+static bool fits(struct placement *attempt, struct pool_gpu *gpu, const struct request_part *part)
 {
     // Cheap checks that mostly fail come first.
     return has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
@@ -88,7 +88,7 @@ static bool fits(struct attempt *attempt, struct pool_gpu *gpu, const struct req
 }
 
 // Whether it is worth looking at the GPUs of a box.
-static bool may_have_room(const struct attempt *attempt, struct pool_box *box)
+static bool may_have_room(const struct placement *attempt, struct pool_box *box)
 {
     if (attempt->ideal)
         return true;
@@ -102,7 +102,7 @@ static bool may_have_room(const struct attempt *attempt, struct pool_box *box)
 }
 
 // Counts per box the GPUs that fit some part, once per attempt.
-static void survey(struct attempt *attempt)
+static void survey(struct placement *attempt)
 {
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct pool_box *box = attempt->pool->boxes[i];
@@ -145,7 +145,7 @@ static bool opens(const struct pool_gpu *gpu, const struct request_part *part)
     return part->mode == GPU_SHARED && gpu->automatic && gpu->holders == 0;
 }
 
-static struct score score_gpu(const struct attempt *attempt, const struct pool_gpu *gpu,
+static struct score score_gpu(const struct placement *attempt, const struct pool_gpu *gpu,
                               const struct request_part *part)
 {
     const struct pool_box *box = gpu->box;
@@ -164,7 +164,7 @@ static struct score score_gpu(const struct attempt *attempt, const struct pool_g
     return (struct score){0, 0, 0, false, 0};
 }
 
-static struct pool_gpu *best_in_box(struct attempt *attempt, struct pool_box *box,
+static struct pool_gpu *best_in_box(struct placement *attempt, struct pool_box *box,
                                     const struct request_part *part, struct score *best)
 {
     struct pool_gpu *chosen = NULL;
@@ -186,20 +186,20 @@ static struct pool_gpu *best_in_box(struct attempt *attempt, struct pool_box *bo
     return chosen;
 }
 
-static void add_slot(struct attempt *attempt, struct pool_gpu *gpu, uint32_t part)
+static void add_slot(struct placement *attempt, struct pool_gpu *gpu, uint32_t part)
 {
     attempt->slots[attempt->count++] = (struct plan_slot){.gpu = gpu, .part = part};
     gpu->box->scratch_planned++;
 }
 
-static void forget_slots(struct attempt *attempt)
+static void forget_slots(struct placement *attempt)
 {
     for (size_t i = 0; i < attempt->count; i++)
         attempt->slots[i].gpu->box->scratch_planned = 0;
     attempt->count = 0;
 }
 
-static bool place_in_box(struct attempt *attempt, struct pool_box *box)
+static bool place_in_box(struct placement *attempt, struct pool_box *box)
 {
     for (uint32_t i = 0; i < attempt->request->part_count; i++) {
         const struct request_part *part = &attempt->request->parts[attempt->order[i]];
@@ -223,7 +223,7 @@ static uint32_t total_count(const struct request *request)
     return total;
 }
 
-static uint32_t count_opened(const struct attempt *attempt)
+static uint32_t count_opened(const struct placement *attempt)
 {
     uint32_t count = 0;
 
@@ -243,7 +243,7 @@ static bool is_worse(const struct request *request, const struct pool_box *box,
 }
 
 // Among boxes that can take all of it: one whose GPUs for exclusive leases stay, of those the best.
-static bool place_on_one_box(struct attempt *attempt)
+static bool place_on_one_box(struct placement *attempt)
 {
     uint32_t total = total_count(attempt->request), best_opened = 0;
     struct pool_box *best = NULL;
@@ -269,7 +269,7 @@ static bool place_on_one_box(struct attempt *attempt)
     return best && place_in_box(attempt, best);
 }
 
-static bool place_one(struct attempt *attempt, uint32_t number)
+static bool place_one(struct placement *attempt, uint32_t number)
 {
     const struct request_part *part = &attempt->request->parts[number];
     struct pool_gpu *chosen = NULL;
@@ -288,7 +288,7 @@ static bool place_one(struct attempt *attempt, uint32_t number)
     return chosen != NULL;
 }
 
-static bool place_anywhere(struct attempt *attempt)
+static bool place_anywhere(struct placement *attempt)
 {
     for (uint32_t i = 0; i < attempt->request->part_count; i++)
         for (uint32_t n = 0; n < attempt->request->parts[attempt->order[i]].count; n++)
@@ -298,7 +298,7 @@ static bool place_anywhere(struct attempt *attempt)
 }
 
 // The largest budgets first: what takes them takes the smaller ones too, so none is blocked.
-static void order_parts(struct attempt *attempt)
+static void order_parts(struct placement *attempt)
 {
     for (uint32_t i = 0; i < attempt->request->part_count; i++) {
         uint32_t at = i;
@@ -311,7 +311,7 @@ static void order_parts(struct attempt *attempt)
     }
 }
 
-static bool attempt_place(struct attempt *attempt)
+static bool attempt_place(struct placement *attempt)
 {
     survey(attempt);
     if (attempt->request->same_box)
@@ -337,7 +337,7 @@ static int compare_slots(const void *a, const void *b)
 enum outcome plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
                       struct plan *plan)
 {
-    struct attempt attempt = {.pool = pool, .request = request, .sequence = sequence};
+    struct placement attempt = {.pool = pool, .request = request, .sequence = sequence};
 
     attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));
     if (!attempt.slots)
@@ -363,7 +363,7 @@ static uint64_t count_surveyed(const struct pool *pool)
 
 bool plan_is_possible(struct pool *pool, const struct request *request)
 {
-    struct attempt attempt = {.pool = pool, .request = request, .ideal = true};
+    struct placement attempt = {.pool = pool, .request = request, .ideal = true};
     bool possible;
 
     // Where one kind of GPU anywhere is asked for, counting is enough.

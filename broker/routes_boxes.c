@@ -12,17 +12,17 @@
 
 enum { CLOCK_SKEW_MAX = 86400 };
 
-static struct pool_box *named_box(struct call *call)
+static struct pool_box *named_box(struct api_call *call)
 {
     struct pool_box *box = pool_find_box(call->server->broker->pool, call->arguments[0]);
 
     if (!box)
-        call_refuse(call, OUTCOME_NOT_FOUND, "no box %s", call->arguments[0]);
+        api_refuse(call, OUTCOME_NOT_FOUND, "no box %s", call->arguments[0]);
     return box;
 }
 
 // A GPU by its UUID, or as BOX:INDEX.
-static struct pool_gpu *named_gpu(struct call *call)
+static struct pool_gpu *named_gpu(struct api_call *call)
 {
     const char *name = call->arguments[0], *colon = strrchr(name, ':');
     struct pool_gpu *gpu = pool_find_gpu(call->server->broker->pool, name);
@@ -38,20 +38,20 @@ static struct pool_gpu *named_gpu(struct call *call)
         if (box->gpus[i]->index == (uint32_t)atoi(colon + 1))
             gpu = box->gpus[i];
     if (!gpu)
-        call_refuse(call, OUTCOME_NOT_FOUND, "no GPU %s; name it by UUID or as BOX:INDEX", name);
+        api_refuse(call, OUTCOME_NOT_FOUND, "no GPU %s; name it by UUID or as BOX:INDEX", name);
     return gpu;
 }
 
 // ---- looking ----
 
-static void list_boxes(struct call *call)
+static void list_boxes(struct api_call *call)
 {
     const struct pool *pool = call->server->broker->pool;
     json_t *list = json_array();
 
     for (size_t i = 0; i < pool->box_count; i++)
         json_array_append_new(list, view_box(pool->boxes[i]));
-    call_answer(call, 200, json_pack("{s:o}", "boxes", list));
+    api_answer(call, 200, json_pack("{s:o}", "boxes", list));
 }
 
 static void add_gpus(json_t *list, const struct pool_box *box)
@@ -60,17 +60,17 @@ static void add_gpus(json_t *list, const struct pool_box *box)
         json_array_append_new(list, view_gpu(box->gpus[i]));
 }
 
-static void list_gpus(struct call *call)
+static void list_gpus(struct api_call *call)
 {
     const struct pool *pool = call->server->broker->pool;
     json_t *list = json_array();
 
     for (size_t i = 0; i < pool->box_count; i++)
         add_gpus(list, pool->boxes[i]);
-    call_answer(call, 200, json_pack("{s:o}", "gpus", list));
+    api_answer(call, 200, json_pack("{s:o}", "gpus", list));
 }
 
-static void get_box(struct call *call)
+static void get_box(struct api_call *call)
 {
     struct pool_box *box = named_box(call);
     json_t *object, *gpus = json_array();
@@ -81,15 +81,15 @@ static void get_box(struct call *call)
     }
     add_gpus(gpus, box);
     object = json_pack("{s:o, s:o}", "box", view_box(box), "gpus", gpus);
-    call_answer(call, 200, object);
+    api_answer(call, 200, object);
 }
 
-static void get_gpu(struct call *call)
+static void get_gpu(struct api_call *call)
 {
     const struct pool_gpu *gpu = named_gpu(call);
 
     if (gpu)
-        call_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
+        api_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
 }
 
 // ---- sessions ----
@@ -98,7 +98,7 @@ static void get_gpu(struct call *call)
 // report, by an answer to the report that waits here. Those that do not for so long are stale.
 enum { LOOK_SECONDS = 5 };
 
-static bool all_have_looked(const struct call *call)
+static bool all_have_looked(const struct api_call *call)
 {
     const struct pool *pool = call->server->broker->pool;
 
@@ -109,19 +109,19 @@ static bool all_have_looked(const struct call *call)
     return true;
 }
 
-static void ask_boxes(struct call *call)
+static void ask_boxes(struct api_call *call)
 {
     const struct pool *pool = call->server->broker->pool;
 
     call->mark = ++call->server->look;
     for (size_t i = 0; i < pool->box_count; i++) {
-        struct call *report = box_line(&call->server->lines, pool->boxes[i]->name)->call;
+        struct api_call *report = box_line(&call->server->lines, pool->boxes[i]->name)->call;
         if (report)
             report->route->handle(report);
     }
 }
 
-static void add_sessions(const struct call *call, const char *name, const json_t *sessions,
+static void add_sessions(const struct api_call *call, const char *name, const json_t *sessions,
                          json_t *list)
 {
     const struct pool_box *box = pool_find_box(call->server->broker->pool, name);
@@ -137,46 +137,46 @@ static void add_sessions(const struct call *call, const char *name, const json_t
     }
 }
 
-static void list_sessions(struct call *call)
+static void list_sessions(struct api_call *call)
 {
     json_t *list, *sessions;
     const char *box;
 
     if (!call->mark)
         ask_boxes(call);
-    if (!call_expired(call) && !all_have_looked(call)) {
-        call_wait(call, LOOK_SECONDS, all_have_looked);
+    if (!api_expired(call) && !all_have_looked(call)) {
+        api_wait(call, LOOK_SECONDS, all_have_looked);
         return;
     }
     list = json_array();
     json_object_foreach(call->server->sessions, box, sessions)
         add_sessions(call, box, sessions, list);
-    call_answer(call, 200, json_pack("{s:o}", "sessions", list));
+    api_answer(call, 200, json_pack("{s:o}", "sessions", list));
 }
 
 // ---- what boxes say ----
 
 // A box is who has its key, wherever it is; the administrator on this host may stand in for it.
-static bool speaks_for(struct call *call)
+static bool speaks_for(struct api_call *call)
 {
     const struct identity *who = &call->who;
 
     if (who->box ? !strcmp(who->box_name, call->arguments[0]) : who->admin && who->local)
         return true;
-    call_refuse(call, OUTCOME_FORBIDDEN, "%s may not speak for box %s", call->who.name,
-                call->arguments[0]);
+    api_refuse(call, OUTCOME_FORBIDDEN, "%s may not speak for box %s", call->who.name,
+               call->arguments[0]);
     return false;
 }
 
 // Until when the oldest ticket was valid that the box may still accept by its own clock.
-static int64_t oldest_ticket(const struct call *call)
+static int64_t oldest_ticket(const struct api_call *call)
 {
     json_int_t skew = json_integer_value(json_object_get(call->body, "clock_skew"));
 
     return broker_wall() - 2 * (skew > 0 && skew < CLOCK_SKEW_MAX ? skew : CLOCK_SKEW_MAX);
 }
 
-static void answer_registration(struct call *call, const struct pool_box *box)
+static void answer_registration(struct api_call *call, const struct pool_box *box)
 {
     struct broker *broker = call->server->broker;
     json_t *revoked = store_revocations(broker->store, box->name, oldest_ticket(call),
@@ -188,10 +188,10 @@ static void answer_registration(struct call *call, const struct pool_box *box)
                                history_live_leases(broker, box));
 
     history_put_point(broker, answer);
-    call_answer(call, 200, answer);
+    api_answer(call, 200, answer);
 }
 
-static void register_box(struct call *call)
+static void register_box(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
     const char *why = NULL;
@@ -201,9 +201,9 @@ static void register_box(struct call *call)
         return;
     error = broker_register(broker, call->arguments[0], call->body, call->actor, &why);
     if (why)
-        call_refuse(call, error, "%s", why);
+        api_refuse(call, error, "%s", why);
     else if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
         answer_registration(call, pool_find_box(broker->pool, call->arguments[0]));
 }
@@ -226,7 +226,7 @@ static json_t *running_leases(const json_t *sessions)
 }
 
 // The report counts when it arrives.
-static enum outcome take_report(struct call *call, struct pool_box *box, const json_t *running,
+static enum outcome take_report(struct api_call *call, struct pool_box *box, const json_t *running,
                                 json_t **restored)
 {
     struct server *server = call->server;
@@ -250,7 +250,7 @@ static enum outcome take_report(struct call *call, struct pool_box *box, const j
 }
 
 // The answer waits for a command or for the next heartbeat.
-static void sync_box(struct call *call)
+static void sync_box(struct api_call *call)
 {
     struct server *server = call->server;
     struct pool_box *box;
@@ -270,9 +270,9 @@ static void sync_box(struct call *call)
     else
         box->heard = broker_steady();
     if (error == OUTCOME_UNREGISTERED)
-        call_refuse(call, OUTCOME_UNREGISTERED, "box %s must register first", box->name);
+        api_refuse(call, OUTCOME_UNREGISTERED, "box %s must register first", box->name);
     else if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     if (error) {
         json_decref(running);
         json_decref(restored);
@@ -280,44 +280,44 @@ static void sync_box(struct call *call)
     }
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
-    if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !call_expired(call) &&
+    if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !api_expired(call) &&
         line->look == server->look) {
         json_decref(revoke);
         json_decref(restored);
-        call_wait(call, (double)server->settings->heartbeat * 1e-6, NULL);
+        api_wait(call, (double)server->settings->heartbeat * 1e-6, NULL);
         return;
     }
     line->look_told = server->look;
     answer = json_pack("{s:o, s:o, s:b}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained);
     history_put_point(server->broker, answer);
-    call_answer(call, 200, answer);
+    api_answer(call, 200, answer);
 }
 
 // ---- what administrators steer ----
 
-static bool forced(const struct call *call)
+static bool forced(const struct api_call *call)
 {
     return json_is_true(json_object_get(call->body, "force"));
 }
 
-static void answer_box(struct call *call, const struct pool_box *box, enum outcome error)
+static void answer_box(struct api_call *call, const struct pool_box *box, enum outcome error)
 {
     if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
-        call_answer(call, 200, json_pack("{s:o}", "box", view_box(box)));
+        api_answer(call, 200, json_pack("{s:o}", "box", view_box(box)));
 }
 
-static void answer_gpu(struct call *call, const struct pool_gpu *gpu, enum outcome error)
+static void answer_gpu(struct api_call *call, const struct pool_gpu *gpu, enum outcome error)
 {
     if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
-        call_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
+        api_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
 }
 
-static void drain_box(struct call *call)
+static void drain_box(struct api_call *call)
 {
     struct pool_box *box = named_box(call);
 
@@ -326,7 +326,7 @@ static void drain_box(struct call *call)
                    broker_drain_box(call->server->broker, box, true, forced(call), call->actor));
 }
 
-static void undrain_box(struct call *call)
+static void undrain_box(struct api_call *call)
 {
     struct pool_box *box = named_box(call);
 
@@ -335,7 +335,7 @@ static void undrain_box(struct call *call)
                    broker_drain_box(call->server->broker, box, false, false, call->actor));
 }
 
-static void drain_gpu(struct call *call)
+static void drain_gpu(struct api_call *call)
 {
     struct pool_gpu *gpu = named_gpu(call);
 
@@ -344,7 +344,7 @@ static void drain_gpu(struct call *call)
                    broker_drain_gpu(call->server->broker, gpu, true, forced(call), call->actor));
 }
 
-static void undrain_gpu(struct call *call)
+static void undrain_gpu(struct api_call *call)
 {
     struct pool_gpu *gpu = named_gpu(call);
 
@@ -353,7 +353,7 @@ static void undrain_gpu(struct call *call)
                    broker_drain_gpu(call->server->broker, gpu, false, false, call->actor));
 }
 
-static void set_mode(struct call *call)
+static void set_mode(struct api_call *call)
 {
     struct pool_gpu *gpu = named_gpu(call);
     enum gpu_mode mode;
@@ -363,13 +363,13 @@ static void set_mode(struct call *call)
         return;
     if (gpu_parse_mode(json_string_value(json_object_get(call->body, "mode")), &mode, &automatic) <
         0)
-        call_refuse(call, OUTCOME_BAD_REQUEST, "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
+        api_refuse(call, OUTCOME_BAD_REQUEST, "\"mode\" is \"exclusive\", \"shared\" or \"auto\"");
     else
         answer_gpu(call, gpu,
                    broker_set_mode(call->server->broker, gpu, mode, automatic, call->actor));
 }
 
-static void box_gone(struct call *call)
+static void box_gone(struct api_call *call)
 {
     struct pool_box *box = named_box(call);
 
@@ -377,7 +377,7 @@ static void box_gone(struct call *call)
         answer_box(call, box, broker_box_gone(call->server->broker, box, call->actor));
 }
 
-static void remove_box(struct call *call)
+static void remove_box(struct api_call *call)
 {
     struct pool_box *box = named_box(call);
     enum outcome error;
@@ -386,20 +386,20 @@ static void remove_box(struct call *call)
         return;
     error = broker_remove_box(call->server->broker, box, call->actor);
     if (error == OUTCOME_IN_USE) {
-        call_refuse(call, OUTCOME_IN_USE, "leases hold GPUs of the box; say first that it is gone");
+        api_refuse(call, OUTCOME_IN_USE, "leases hold GPUs of the box; say first that it is gone");
         return;
     }
     if (error) {
-        call_fail(call, error);
+        api_fail(call, error);
         return;
     }
     json_object_del(call->server->sessions, call->arguments[0]);
     box_line_remove(&call->server->lines, call->arguments[0]);
-    call_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
+    api_answer(call, 200, json_pack("{s:s}", "removed", call->arguments[0]));
 }
 
 // Whoever reads this may sign tickets for the box.
-static void box_key(struct call *call)
+static void box_key(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
     struct ticket_keyring ring;
@@ -407,15 +407,15 @@ static void box_key(struct call *call)
     int size;
 
     if (broker->keys.count == 0) {
-        call_fail(call, OUTCOME_NO_KEY);
+        api_fail(call, OUTCOME_NO_KEY);
         return;
     }
     ticket_keyring_derive(&broker->keys, call->arguments[0], &ring);
     size = ticket_keyring_print(&ring, text, sizeof(text));
     if (size < 0)
-        call_fail(call, outcome_of(size));
+        api_fail(call, outcome_of(size));
     else
-        call_answer_secret(call, 200, json_object(), "keys", text);
+        api_answer_secret(call, 200, json_object(), "keys", text);
     explicit_bzero(&ring, sizeof(ring));
     explicit_bzero(text, sizeof(text));
 }

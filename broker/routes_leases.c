@@ -14,7 +14,7 @@
 
 enum { ENDED_MAX = 1000 }; // in one answer
 
-static bool may_steer(const struct call *call, const struct pool_lease *lease)
+static bool may_steer(const struct api_call *call, const struct pool_lease *lease)
 {
     const struct identity *who = &call->who;
 
@@ -38,7 +38,7 @@ static bool sees_key(const struct identity *who, int64_t key_owner, int64_t owne
 }
 
 // The lease of a key: a scheduler's for the caller comes before one that he took himself.
-static struct pool_lease *find_key(const struct call *call, const char *key)
+static struct pool_lease *find_key(const struct api_call *call, const char *key)
 {
     const struct pool *pool = call->server->broker->pool;
     struct pool_lease *lease = pool_find_key(pool, KEYS_OF_SCHEDULERS, key), *own;
@@ -49,7 +49,7 @@ static struct pool_lease *find_key(const struct call *call, const char *key)
     return own ? own : lease;
 }
 
-static json_t *show(const struct call *call, const struct pool_lease *lease)
+static json_t *show(const struct api_call *call, const struct pool_lease *lease)
 {
     return json_pack("{s:o}", "lease",
                      view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
@@ -57,7 +57,7 @@ static json_t *show(const struct call *call, const struct pool_lease *lease)
 
 // ---- acquire ----
 
-static bool read_acquire(struct call *call, struct acquire *acquire)
+static bool read_acquire(struct api_call *call, struct acquire *acquire)
 {
     const json_t *owner = json_object_get(call->body, "owner");
     const struct identity *who = &call->who;
@@ -72,26 +72,26 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
     acquire->with_ticket = json_is_true(json_object_get(call->body, "ticket"));
     acquire->lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
     if (owner ? !json_is_integer(owner) : !who->has_uid) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "\"owner\" must be a user's number");
+        api_refuse(call, OUTCOME_BAD_REQUEST, "\"owner\" must be a user's number");
         return false;
     }
     acquire->owner = owner ? (uid_t)json_integer_value(owner) : who->uid;
     if (!who->admin && !who->scheduler &&
         (!call->server->settings->user_leases || acquire->owner != who->uid)) {
-        call_refuse(call, OUTCOME_FORBIDDEN,
-                    "leases are taken by the scheduler here: submit a job, or ask the "
-                    "administrator to set user_leases = yes");
+        api_refuse(call, OUTCOME_FORBIDDEN,
+                   "leases are taken by the scheduler here: submit a job, or ask the "
+                   "administrator to set user_leases = yes");
         return false;
     }
     if ((acquire->key && strlen(acquire->key) > 200) || acquire->lifetime < 0 ||
         acquire->lifetime > LIFETIME_MAX) {
-        call_refuse(call, OUTCOME_BAD_REQUEST,
-                    "\"key\" is too long, or \"lifetime\" "
-                    "is negative or beyond a hundred years");
+        api_refuse(call, OUTCOME_BAD_REQUEST,
+                   "\"key\" is too long, or \"lifetime\" "
+                   "is negative or beyond a hundred years");
         return false;
     }
     if (request_from_json(json_object_get(call->body, "request"), &acquire->request, &why) < 0) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "request: %s", why);
+        api_refuse(call, OUTCOME_BAD_REQUEST, "request: %s", why);
         return false;
     }
     if (call->server->broker->limits.max_lifetime > 0 &&
@@ -101,15 +101,15 @@ static bool read_acquire(struct call *call, struct acquire *acquire)
 }
 
 // Ends the call with `body` and a ticket, which is not left in memory.
-static void answer_ticket(struct call *call, json_t *body, char *bundle)
+static void answer_ticket(struct api_call *call, json_t *body, char *bundle)
 {
-    call_answer_secret(call, 200, body, "ticket", bundle);
+    api_answer_secret(call, 200, body, "ticket", bundle);
     explicit_bzero(bundle, strlen(bundle));
     free(bundle);
 }
 
 // Answers with the lease, and with its ticket when one was asked for and it has GPUs.
-static void answer_acquire(struct call *call, struct pool_lease *lease, bool with_ticket)
+static void answer_acquire(struct api_call *call, struct pool_lease *lease, bool with_ticket)
 {
     struct broker *broker = call->server->broker;
     json_t *body = show(call, lease);
@@ -124,16 +124,16 @@ static void answer_acquire(struct call *call, struct pool_lease *lease, bool wit
             error = broker_issue_ticket(broker, lease, NULL, 0, call->actor, &bundle);
         if (error) {
             json_decref(body);
-            call_fail(call, error);
+            api_fail(call, error);
             return;
         }
         answer_ticket(call, body, bundle);
         return;
     }
-    call_answer(call, lease->state == LEASE_QUEUED ? 202 : 200, body);
+    api_answer(call, lease->state == LEASE_QUEUED ? 202 : 200, body);
 }
 
-static void acquire_lease(struct call *call)
+static void acquire_lease(struct api_call *call)
 {
     struct acquire acquire;
     struct pool_lease *lease;
@@ -143,28 +143,29 @@ static void acquire_lease(struct call *call)
     if (!read_acquire(call, &acquire))
         return;
     if (acquire.with_ticket && call->server->broker->keys.count == 0) {
-        call_fail(call, OUTCOME_NO_KEY);
+        api_fail(call, OUTCOME_NO_KEY);
         return;
     }
     error = broker_acquire(call->server->broker, &acquire, &lease);
     if (error == OUTCOME_BAD_REQUEST)
-        call_refuse(call, error, "\"job\" or another text is none, or too long");
+        api_refuse(call, error, "\"job\" or another text is none, or too long");
     else if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
         answer_acquire(call, lease, acquire.with_ticket);
 }
 
 // ---- looking ----
 
-static bool key_begins(const struct call *call, const struct pool_lease *lease, const char *prefix)
+static bool key_begins(const struct api_call *call, const struct pool_lease *lease,
+                       const char *prefix)
 {
     return lease->key && sees_key(&call->who, lease->key_owner, lease->owner) &&
            !strncmp(lease->key, prefix, strlen(prefix));
 }
 
 // An ended lease as this caller may see it.
-static json_t *show_ended(const struct call *call, json_t *lease)
+static json_t *show_ended(const struct api_call *call, json_t *lease)
 {
     int64_t key_owner = json_integer_value(json_object_get(lease, "key_owner"));
     int64_t owner = json_integer_value(json_object_get(lease, "owner"));
@@ -175,9 +176,9 @@ static json_t *show_ended(const struct call *call, json_t *lease)
     return lease;
 }
 
-static json_t *list_ended(const struct call *call, int64_t owner)
+static json_t *list_ended(const struct api_call *call, int64_t owner)
 {
-    int64_t limit = call_query_number(call, "limit", 100);
+    int64_t limit = api_query_number(call, "limit", 100);
     json_t *list = store_ended_leases(call->server->broker->store, owner,
                                       limit > 0 && limit < ENDED_MAX ? (size_t)limit : ENDED_MAX);
     json_t *lease;
@@ -190,7 +191,8 @@ static json_t *list_ended(const struct call *call, int64_t owner)
 
 // Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose.
 // The first of those who wait are told why; that looks at every GPU.
-static json_t *list_lease(const struct call *call, const struct pool_lease *lease, int *explained)
+static json_t *list_lease(const struct api_call *call, const struct pool_lease *lease,
+                          int *explained)
 {
     enum { EXPLAINED_MAX = 25 };
     json_t *row = view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner));
@@ -203,17 +205,17 @@ static json_t *list_lease(const struct call *call, const struct pool_lease *leas
     return row;
 }
 
-static void list_leases(struct call *call)
+static void list_leases(struct api_call *call)
 {
     int explained = 0;
-    const char *state = call_query(call, "state");
-    const char *prefix = call_query(call, "key_prefix");
-    int64_t owner = call_query_number(call, "owner", -1);
+    const char *state = api_query(call, "state");
+    const char *prefix = api_query(call, "key_prefix");
+    int64_t owner = api_query_number(call, "owner", -1);
     const struct pool_lease *lease;
     json_t *list;
 
     if (state && !strcmp(state, "ended")) {
-        call_answer(call, 200, json_pack("{s:o}", "leases", list_ended(call, owner)));
+        api_answer(call, 200, json_pack("{s:o}", "leases", list_ended(call, owner)));
         return;
     }
     list = json_array();
@@ -222,10 +224,10 @@ static void list_leases(struct call *call)
             (!state || !strcmp(state, lease_state_names[lease->state])) &&
             (!prefix || key_begins(call, lease, prefix)))
             json_array_append_new(list, list_lease(call, lease, &explained));
-    call_answer(call, 200, json_pack("{s:o}", "leases", list));
+    api_answer(call, 200, json_pack("{s:o}", "leases", list));
 }
 
-static bool no_longer_queued(const struct call *call)
+static bool no_longer_queued(const struct api_call *call)
 {
     const struct pool_lease *lease =
         pool_find_lease(call->server->broker->pool, call->arguments[0]);
@@ -234,63 +236,63 @@ static bool no_longer_queued(const struct call *call)
 }
 
 // With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up.
-static void get_lease(struct call *call)
+static void get_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
     struct pool_lease *lease = pool_find_lease(broker->pool, call->arguments[0]);
-    int64_t wait = call_query_number(call, "wait", 0);
+    int64_t wait = api_query_number(call, "wait", 0);
     json_t *ended;
 
-    if (lease && lease->state == LEASE_QUEUED && wait > 0 && !call_expired(call)) {
-        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), no_longer_queued);
+    if (lease && lease->state == LEASE_QUEUED && wait > 0 && !api_expired(call)) {
+        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), no_longer_queued);
         return;
     }
     if (lease) {
-        call_answer(call, 200, show(call, lease));
+        api_answer(call, 200, show(call, lease));
         return;
     }
     ended = store_ended_lease(broker->store, call->arguments[0]);
     if (ended)
-        call_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
+        api_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
-        call_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", call->arguments[0]);
+        api_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", call->arguments[0]);
 }
 
 // ---- ending ----
 
-static void end_lease(struct call *call, struct pool_lease *lease, const char *reason)
+static void end_lease(struct api_call *call, struct pool_lease *lease, const char *reason)
 {
     char id[POOL_NAME_MAX];
     enum outcome error;
 
     if (!may_steer(call, lease)) {
-        call_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
+        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
         return;
     }
     strcpy(id, lease->id);
     error = broker_end_lease(call->server->broker, &lease, reason, call->actor);
     if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
-        call_answer(call, 200,
-                    json_pack("{s:{s:s, s:s}}", "lease", "id", id, "state",
-                              lease ? "ending" : "ended"));
+        api_answer(call, 200,
+                   json_pack("{s:{s:s, s:s}}", "lease", "id", id, "state",
+                             lease ? "ending" : "ended"));
 }
 
 // Releasing twice is no error: who repeats a request that may have got through hears success.
-static void answer_if_ended(struct call *call, const char *id, const char *key)
+static void answer_if_ended(struct api_call *call, const char *id, const char *key)
 {
     struct store *store = call->server->broker->store;
     json_t *ended = id ? store_ended_lease(store, id)
                        : store_ended_key(store, keys_of(&call->who), key);
 
     if (ended)
-        call_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
+        api_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else
-        call_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", id ? id : key);
+        api_refuse(call, OUTCOME_NOT_FOUND, "no lease %s", id ? id : key);
 }
 
-static void delete_lease(struct call *call)
+static void delete_lease(struct api_call *call)
 {
     struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
 
@@ -300,7 +302,7 @@ static void delete_lease(struct call *call)
         answer_if_ended(call, call->arguments[0], NULL);
 }
 
-static void revoke_lease(struct call *call)
+static void revoke_lease(struct api_call *call)
 {
     struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
 
@@ -313,7 +315,7 @@ static void revoke_lease(struct call *call)
 }
 
 // By the caller's key, and also before the acquire has come: then that one will get nothing.
-static void release_key(struct call *call)
+static void release_key(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
     const char *key = json_string_value(json_object_get(call->body, "key"));
@@ -321,7 +323,7 @@ static void release_key(struct call *call)
     enum outcome error;
 
     if (!key || !*key || strlen(key) > 200) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" must be a text of at most 200 characters");
+        api_refuse(call, OUTCOME_BAD_REQUEST, "\"key\" must be a text of at most 200 characters");
         return;
     }
     lease = pool_find_key(broker->pool, keys_of(&call->who), key);
@@ -331,12 +333,12 @@ static void release_key(struct call *call)
     }
     error = broker_release_unknown(broker, keys_of(&call->who), key, call->who.uid, call->actor);
     if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
         answer_if_ended(call, NULL, key);
 }
 
-static void renew_lease(struct call *call)
+static void renew_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
     struct pool_lease *lease = pool_find_lease(broker->pool, call->arguments[0]);
@@ -344,16 +346,16 @@ static void renew_lease(struct call *call)
     enum outcome error;
 
     if (!lease) {
-        call_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
+        api_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
         return;
     }
     if (!may_steer(call, lease)) {
-        call_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
+        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
         return;
     }
     if (lifetime < 0 || lifetime > LIFETIME_MAX) {
-        call_refuse(call, OUTCOME_BAD_REQUEST,
-                    "\"lifetime\" is a number of seconds, at most a hundred years");
+        api_refuse(call, OUTCOME_BAD_REQUEST,
+                   "\"lifetime\" is a number of seconds, at most a hundred years");
         return;
     }
     if (broker->limits.max_lifetime > 0 &&
@@ -361,15 +363,15 @@ static void renew_lease(struct call *call)
         lifetime = broker->limits.max_lifetime;
     error = broker_renew(broker, lease, lifetime, call->actor);
     if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     else
-        call_answer(call, 200, show(call, lease));
+        api_answer(call, 200, show(call, lease));
 }
 
 // ---- tickets ----
 
 // "gpus": places in the lease, for a ticket that opens some of its GPUs only.
-static bool read_places(struct call *call, const struct pool_lease *lease, bool *chosen)
+static bool read_places(struct api_call *call, const struct pool_lease *lease, bool *chosen)
 {
     const json_t *list = json_object_get(call->body, "gpus"), *place;
     size_t i;
@@ -384,12 +386,12 @@ static bool read_places(struct call *call, const struct pool_lease *lease, bool 
     }
     if (json_array_size(list) > 0 && i == json_array_size(list))
         return true;
-    call_refuse(call, OUTCOME_BAD_REQUEST, "\"gpus\" are places from 0 in the lease's %zu GPUs",
-                lease->hold_count);
+    api_refuse(call, OUTCOME_BAD_REQUEST, "\"gpus\" are places from 0 in the lease's %zu GPUs",
+               lease->hold_count);
     return false;
 }
 
-static void issue_ticket(struct call *call)
+static void issue_ticket(struct api_call *call)
 {
     bool chosen[REQUEST_GPUS_MAX] = {false};
     struct broker *broker = call->server->broker;
@@ -404,16 +406,16 @@ static void issue_ticket(struct call *call)
     enum outcome error;
 
     if (!lease) {
-        call_refuse(call, id || key ? OUTCOME_ENDED : OUTCOME_BAD_REQUEST,
-                    id || key ? "no such lease lives" : "\"lease\" or \"key\" must name a lease");
+        api_refuse(call, id || key ? OUTCOME_ENDED : OUTCOME_BAD_REQUEST,
+                   id || key ? "no such lease lives" : "\"lease\" or \"key\" must name a lease");
         return;
     }
     if (!may_steer(call, lease)) {
-        call_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
+        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
         return;
     }
     if (lease->state == LEASE_QUEUED) {
-        call_refuse(call, OUTCOME_QUEUED, "lease %s still waits for GPUs", lease->id);
+        api_refuse(call, OUTCOME_QUEUED, "lease %s still waits for GPUs", lease->id);
         return;
     }
     if (!read_places(call, lease, chosen))
@@ -421,11 +423,11 @@ static void issue_ticket(struct call *call)
     error = broker_issue_ticket(broker, lease, json_object_get(call->body, "gpus") ? chosen : NULL,
                                 seconds, call->actor, &bundle);
     if (error == OUTCOME_TOO_LONG)
-        call_refuse(call, error,
-                    "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
-                    (long long)broker->limits.max_ticket_seconds);
+        api_refuse(call, error,
+                   "\"lifetime\" of a ticket is from 1 to %lld seconds here (max_ticket_lifetime)",
+                   (long long)broker->limits.max_ticket_seconds);
     else if (error)
-        call_fail(call, error);
+        api_fail(call, error);
     if (error)
         return;
     body = json_pack("{s:s, s:I}", "lease", lease->id, "until", (json_int_t)lease->ticket_until);

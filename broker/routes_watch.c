@@ -13,18 +13,18 @@
 
 enum { EVENTS_MAX = 200 }; // in one answer, which others wait for
 
-static bool has_news(const struct call *call)
+static bool has_news(const struct api_call *call)
 {
     return call->server->broker->last_event > call->mark;
 }
 
 // ?after=SEQUENCE (default: only what is to come), &wait=SECONDS, &limit=N.
-static void get_events(struct call *call)
+static void get_events(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
-    int64_t after = call_query_number(call, "after", -1);
-    int64_t wait = call_query_number(call, "wait", 0);
-    int64_t limit = call_query_number(call, "limit", EVENTS_MAX);
+    int64_t after = api_query_number(call, "after", -1);
+    int64_t wait = api_query_number(call, "wait", 0);
+    int64_t limit = api_query_number(call, "limit", EVENTS_MAX);
     json_t *events;
 
     if (after < 0) // -N: the last N-1, and what comes
@@ -32,52 +32,53 @@ static void get_events(struct call *call)
     if (call->waits)
         after = call->mark;
     call->mark = after;
-    if (after >= broker->last_event && wait > 0 && !call_expired(call)) {
-        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
+    if (after >= broker->last_event && wait > 0 && !api_expired(call)) {
+        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
         return;
     }
     events = store_events(broker->store, after,
                           (size_t)(limit > 0 && limit < EVENTS_MAX ? limit : EVENTS_MAX), -1);
-    call_answer(call, 200,
-                json_pack("{s:o, s:I}", "events", events, "last", (json_int_t)broker->last_event));
+    api_answer(call, 200,
+               json_pack("{s:o, s:I}", "events", events, "last", (json_int_t)broker->last_event));
 }
 
 // ?from=TIME&to=TIME&owner=UID: everybody's for administrators and schedulers, else one's own.
-static void get_usage(struct call *call)
+static void get_usage(struct api_call *call)
 {
     const struct identity *who = &call->who;
-    int64_t now = broker_wall(), owner = call_query_number(call, "owner", -1);
-    int64_t from = call_query_number(call, "from", now - 604800);
-    int64_t to = call_query_number(call, "to", now + 1); // this second, too
+    int64_t now = broker_wall(), owner = api_query_number(call, "owner", -1);
+    int64_t from = api_query_number(call, "from", now - 604800);
+    int64_t to = api_query_number(call, "to", now + 1); // this second, too
 
     if (!who->admin && !who->scheduler && owner >= 0 && owner != (int64_t)who->uid) {
-        call_refuse(call, OUTCOME_FORBIDDEN, "what others have had is for administrators");
+        api_refuse(call, OUTCOME_FORBIDDEN, "what others have had is for administrators");
         return;
     }
     if (!who->admin && !who->scheduler)
         owner = (int64_t)who->uid;
     if (from >= to || from < 0) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "\"from\" must be before \"to\"");
+        api_refuse(call, OUTCOME_BAD_REQUEST, "\"from\" must be before \"to\"");
         return;
     }
-    call_answer(call, 200,
-                json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to", (json_int_t)to,
-                          "users", store_usage(call->server->broker->store, from, to, now, owner)));
+    api_answer(call, 200,
+               json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to", (json_int_t)to, "users",
+                         store_usage(call->server->broker->store, from, to, now, owner)));
 }
 
-static size_t first_row(const struct call *call, const char *name, int64_t standard, int64_t most)
+static size_t first_row(const struct api_call *call, const char *name, int64_t standard,
+                        int64_t most)
 {
-    int64_t number = call_query_number(call, name, standard);
+    int64_t number = api_query_number(call, name, standard);
 
     return (size_t)(number < 0 ? 0 : number > most ? most : number);
 }
 
 // ?find=TEXT&limit=ROWS&boxes=FIRST&leases=FIRST..., and &after=EVENT&wait=SECONDS for what is new.
-static void get_overview(struct call *call)
+static void get_overview(struct api_call *call)
 {
     enum { ROWS = 25, ROWS_MAX = 100, FIRST_MAX = 1000000 };
-    const char *find = call_query(call, "find");
-    int64_t wait = call_query_number(call, "wait", 0);
+    const char *find = api_query(call, "find");
+    int64_t wait = api_query_number(call, "wait", 0);
     struct overview_query query = {
         .find = find ? find : "",
         .limit = first_row(call, "limit", ROWS, ROWS_MAX),
@@ -87,18 +88,18 @@ static void get_overview(struct call *call)
         .sessions = first_row(call, "sessions", 0, FIRST_MAX),
     };
 
-    call->mark = call_query_number(call, "after", -1);
-    if (wait > 0 && !has_news(call) && !call_expired(call)) {
-        call_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
+    call->mark = api_query_number(call, "after", -1);
+    if (wait > 0 && !has_news(call) && !api_expired(call)) {
+        api_wait(call, (double)(wait < CALL_WAIT_MAX ? wait : CALL_WAIT_MAX), has_news);
         return;
     }
-    call_answer(call, 200,
-                overview_answer(call->server->overview, call->server->broker,
-                                call->server->sessions, &query));
+    api_answer(call, 200,
+               overview_answer(call->server->overview, call->server->broker, call->server->sessions,
+                               &query));
 }
 
 // For schedulers: keys of leases are shown, and requests are tried.
-static void post_capacity(struct call *call)
+static void post_capacity(struct api_call *call)
 {
     enum { COUNT_MAX = 64, REQUESTS_MAX = 256 };
     struct broker *broker = call->server->broker;
@@ -122,14 +123,14 @@ static void post_capacity(struct call *call)
     else if (prefix && (!requests || json_is_array(requests)))
         view = capacity_view(broker->pool, &query, &why);
     if (!view) {
-        call_refuse(call, OUTCOME_BAD_REQUEST, "%s", why);
+        api_refuse(call, OUTCOME_BAD_REQUEST, "%s", why);
         return;
     }
     json_object_set_new(view, "last", json_integer((json_int_t)broker->last_event));
-    call_answer(call, 200, view);
+    api_answer(call, 200, view);
 }
 
-static void get_health(struct call *call)
+static void get_health(struct api_call *call)
 {
     const struct broker *broker = call->server->broker;
     enum outcome storage = storage_state(&broker->storage);
@@ -146,34 +147,34 @@ static void get_health(struct call *call)
     if (storage)
         json_object_set_new(answer, "error",
                             json_pack("{s:s, s:s}", "code", state->code, "message", state->text));
-    call_answer(call, state->status, answer);
+    api_answer(call, state->status, answer);
 }
 
-static void get_whoami(struct call *call)
+static void get_whoami(struct api_call *call)
 {
     const struct identity *who = &call->who;
 
-    call_answer(call, 200,
-                json_pack("{s:s, s:b, s:b, s:b, s:I}", "name", who->name, "admin", who->admin,
-                          "scheduler", who->scheduler, "box", who->box, "uid",
-                          (json_int_t)(who->has_uid ? (int64_t)who->uid : -1)));
+    api_answer(call, 200,
+               json_pack("{s:s, s:b, s:b, s:b, s:I}", "name", who->name, "admin", who->admin,
+                         "scheduler", who->scheduler, "box", who->box, "uid",
+                         (json_int_t)(who->has_uid ? (int64_t)who->uid : -1)));
 }
 
-static void get_metrics(struct call *call)
+static void get_metrics(struct api_call *call)
 {
     size_t size;
     SCOPED_FREE char *text = metrics_text(call->server, &size);
 
-    call_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text ? text : "",
-                     text ? size : 0);
+    api_answer_text(call, "text/plain; version=0.0.4; charset=utf-8", text ? text : "",
+                    text ? size : 0);
 }
 
-static void get_page(struct call *call)
+static void get_page(struct api_call *call)
 {
     call->headers = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
                     "script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "
                     "frame-ancestors 'none'\r\n";
-    call_answer_text(call, "text/html; charset=utf-8", status_page, status_page_size);
+    api_answer_text(call, "text/html; charset=utf-8", status_page, status_page_size);
 }
 
 const struct route watch_routes[] = {

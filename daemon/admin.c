@@ -139,7 +139,7 @@ static void undrain(struct box *box, struct evbuffer *out)
     put_health(box, out);
 }
 
-static const struct command {
+static const struct admin_command {
     const char *name;
     void (*answer)(struct box *box, struct evbuffer *out);
 } commands[] = {

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 
-int admission_load_keys(struct box *box, const struct settings *settings)
+int admission_load_keys(struct box *box, const struct box_settings *settings)
 {
     struct ticket_keyring ring = {0};
 

@@ -16,7 +16,7 @@ int admission_check_use(const struct box *box, const struct ticket *ticket)
 int admission_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
                       char *text, size_t size) __attribute__((warn_unused_result));
 // Reads the keys anew where tickets are asked for. -errno after logging.
-int admission_load_keys(struct box *box, const struct settings *settings)
+int admission_load_keys(struct box *box, const struct box_settings *settings)
     __attribute__((warn_unused_result));
 
 #endif

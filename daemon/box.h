@@ -35,7 +35,7 @@ TAILQ_HEAD(account_list, account);
 struct box {
     struct event_base *base;
     struct event *changed; // box_changed()
-    struct settings settings;
+    struct box_settings settings;
     bool standalone;
     enum box_state state;
     char name[128];

@@ -15,114 +15,116 @@ const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
 
 const struct config_option settings_table[] = {
-    CONFIG_STRING("box", "name", struct settings, name, "",
+    CONFIG_STRING("box", "name", struct box_settings, name, "",
                   "name of this box in tickets and messages; empty: the host name"),
-    CONFIG_LIST("box", "listen", struct settings, listen, "127.0.0.1:7300",
+    CONFIG_LIST("box", "listen", struct box_settings, listen, "127.0.0.1:7300",
                 "addresses that clients connect to: host:port, [ipv6]:port or unix:/path"),
-    CONFIG_STRING("box", "devices", struct settings, devices, "cuda:all",
+    CONFIG_STRING("box", "devices", struct box_settings, devices, "cuda:all",
                   "GPUs to offer: cuda:all, cuda:0,1 or sim:COUNT for software GPUs"),
-    CONFIG_STRING("box", "driver", struct settings, driver, "",
+    CONFIG_STRING("box", "driver", struct box_settings, driver, "",
                   "driver library that workers load; empty: libcuda.so.1, or the software GPU's"),
-    CONFIG_STRING("box", "admin_socket", struct settings, admin_socket, "/run/rgpu/rgpud.sock",
+    CONFIG_STRING("box", "admin_socket", struct box_settings, admin_socket, "/run/rgpu/rgpud.sock",
                   "unix socket that rgpuctl asks; empty: none"),
-    CONFIG_STRING("box", "metrics_listen", struct settings, metrics_listen, "",
+    CONFIG_STRING("box", "metrics_listen", struct box_settings, metrics_listen, "",
                   "host:port of figures for Prometheus, without authentication; empty: none"),
-    CONFIG_LIST("box", "transports", struct settings, transports, "all",
+    CONFIG_LIST("box", "transports", struct box_settings, transports, "all",
                 "transports that sessions may use; all: all that rgpu-transports(7) names",
                 .reloadable = true),
-    CONFIG_LIST("box", "rdma_addresses", struct settings, rdma_addresses, "",
+    CONFIG_LIST("box", "rdma_addresses", struct box_settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
-    CONFIG_LIST("box", "rdma_devices", struct settings, rdma_devices, "",
+    CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",
                 "the same by name and port, such as mlx5_0:1, mlx5_1"),
-    CONFIG_STRING("box", "rdma_ports", struct settings, rdma_ports, "",
+    CONFIG_STRING("box", "rdma_ports", struct box_settings, rdma_ports, "",
                   "port or range such as 7400-7499 that workers listen on over RDMA; empty: any"),
-    CONTROL_RDMA_SETTINGS_ROWS(struct settings, rdma),
-    CONFIG_ENUM("box", "log_level", struct settings, log_level, "info", log_levels,
+    CONTROL_RDMA_SETTINGS_ROWS(struct box_settings, rdma),
+    CONFIG_ENUM("box", "log_level", struct box_settings, log_level, "info", log_levels,
                 "least important log lines that are written", .reloadable = true),
 
-    CONFIG_STRING("workers", "worker_program", struct settings, worker_program, "",
+    CONFIG_STRING("workers", "worker_program", struct box_settings, worker_program, "",
                   "program of the workers; empty: rgpu-worker beside rgpud or in ../libexec/rgpu"),
-    CONFIG_STRING("workers", "worker_uids", struct settings, worker_uids, "2000000000-2000000999",
+    CONFIG_STRING("workers", "worker_uids", struct box_settings, worker_uids,
+                  "2000000000-2000000999",
                   "users that workers become, each another one, where rgpud may do that; or none"),
-    CONTROL_WORKER_SETTINGS_ROWS(struct settings, worker),
+    CONTROL_WORKER_SETTINGS_ROWS(struct box_settings, worker),
     CONFIG_DURATION(
-        "workers", "memory_check", struct settings, memory_check, "10s",
+        "workers", "memory_check", struct box_settings, memory_check, "10s",
         "how often the accounts of memory are compared with the driver's figures; 0: never",
         .zero = true),
-    CONFIG_SIZE("workers", "memory_tolerance", struct settings, memory_tolerance, "512M",
+    CONFIG_SIZE("workers", "memory_tolerance", struct box_settings, memory_tolerance, "512M",
                 "difference that is not told: code of kernels, which accounts leave out",
                 .reloadable = true),
     CONFIG_STRING(
-        "workers", "management_library", struct settings, management_library, "",
+        "workers", "management_library", struct box_settings, management_library, "",
         "library that has these figures; empty: libnvidia-ml.so.1, or the software GPU's"),
-    CONFIG_INT("workers", "warm_workers", struct settings, warm_workers, "1", 0, 64,
+    CONFIG_INT("workers", "warm_workers", struct box_settings, warm_workers, "1", 0, 64,
                "workers kept ready per GPU, each with a context that takes GPU memory",
                .reloadable = true),
-    CONFIG_INT("workers", "parallel_starts", struct settings, parallel_starts, "4", 1, 64,
+    CONFIG_INT("workers", "parallel_starts", struct box_settings, parallel_starts, "4", 1, 64,
                "workers of one GPU that start at once when many clients wait", .reloadable = true),
-    CONFIG_DURATION("workers", "worker_start_timeout", struct settings, worker_start_timeout, "60s",
-                    "a worker that is not ready after this time is ended", .reloadable = true),
-    CONFIG_DURATION("workers", "worker_stop_grace", struct settings, worker_stop_grace, "2s",
+    CONFIG_DURATION("workers", "worker_start_timeout", struct box_settings, worker_start_timeout,
+                    "60s", "a worker that is not ready after this time is ended",
+                    .reloadable = true),
+    CONFIG_DURATION("workers", "worker_stop_grace", struct box_settings, worker_stop_grace, "2s",
                     "time between asking a worker to end and killing it", .reloadable = true,
                     .zero = true),
-    CONFIG_DURATION("workers", "worker_backoff_max", struct settings, worker_backoff_max, "30s",
+    CONFIG_DURATION("workers", "worker_backoff_max", struct box_settings, worker_backoff_max, "30s",
                     "longest pause between starts of workers that keep failing",
                     .reloadable = true),
 
-    CONFIG_DURATION("clients", "handshake_timeout", struct settings, handshake_timeout, "5s",
+    CONFIG_DURATION("clients", "handshake_timeout", struct box_settings, handshake_timeout, "5s",
                     "a client that is not authenticated after this time is refused",
                     .reloadable = true),
-    CONFIG_INT("clients", "max_handshakes", struct settings, max_handshakes, "256", 1, 65536,
+    CONFIG_INT("clients", "max_handshakes", struct box_settings, max_handshakes, "256", 1, 65536,
                "connections in the handshake at once; one more, and the oldest is closed",
                .reloadable = true),
-    CONFIG_INT("clients", "max_handshakes_per_address", struct settings, max_handshakes_per_address,
-               "64", 1, 65536,
+    CONFIG_INT("clients", "max_handshakes_per_address", struct box_settings,
+               max_handshakes_per_address, "64", 1, 65536,
                "those of one address (of one user over a unix socket, of one /64 over IPv6)",
                .reloadable = true),
-    CONFIG_INT("clients", "max_queued", struct settings, max_queued, "1024", 1, 65536,
+    CONFIG_INT("clients", "max_queued", struct box_settings, max_queued, "1024", 1, 65536,
                "clients that may wait for a worker at once", .reloadable = true),
-    CONFIG_INT("clients", "max_sessions", struct settings, max_sessions, "0", 0, 65536,
+    CONFIG_INT("clients", "max_sessions", struct box_settings, max_sessions, "0", 0, 65536,
                "sessions at once, 0 for no limit; further clients wait", .reloadable = true),
-    CONFIG_INT("clients", "max_sessions_per_gpu", struct settings, max_sessions_per_gpu, "256", 0,
-               65536, "those that use one GPU, 0 for no limit; further clients wait",
+    CONFIG_INT("clients", "max_sessions_per_gpu", struct box_settings, max_sessions_per_gpu, "256",
+               0, 65536, "those that use one GPU, 0 for no limit; further clients wait",
                .reloadable = true),
-    CONFIG_INT("clients", "max_sessions_per_lease", struct settings, max_sessions_per_lease, "256",
-               0, 65536, "those of one lease, 0 for no limit; further clients are refused",
+    CONFIG_INT("clients", "max_sessions_per_lease", struct box_settings, max_sessions_per_lease,
+               "256", 0, 65536, "those of one lease, 0 for no limit; further clients are refused",
                .reloadable = true),
 
-    CONFIG_SIZE("clients", "max_images_per_lease", struct settings, max_images_per_lease, "16G",
+    CONFIG_SIZE("clients", "max_images_per_lease", struct box_settings, max_images_per_lease, "16G",
                 "code that the sessions of one lease have loading at once; more is out of memory",
                 .min = 64 << 20, .reloadable = true),
-    CONFIG_ENUM("auth", "auth", struct settings, auth, "ticket", auth_methods,
+    CONFIG_ENUM("auth", "auth", struct box_settings, auth, "ticket", auth_methods,
                 "what a client must show", .reloadable = true),
-    CONFIG_ENUM("auth", "protection", struct settings, protection, "authenticate", protections,
+    CONFIG_ENUM("auth", "protection", struct box_settings, protection, "authenticate", protections,
                 "the least that sessions with a ticket get; privacy: TCP data are encrypted too",
                 .reloadable = true),
-    CONFIG_STRING("auth", "key_file", struct settings, key_file, "/etc/rgpu/box.key",
+    CONFIG_STRING("auth", "key_file", struct box_settings, key_file, "/etc/rgpu/box.key",
                   "keys of this box, for tickets and towards the broker; private to rgpud's user",
                   .reloadable = true),
-    CONFIG_DURATION("auth", "clock_skew", struct settings, clock_skew, "60s",
+    CONFIG_DURATION("auth", "clock_skew", struct box_settings, clock_skew, "60s",
                     "tolerated difference between this clock and the broker's", .reloadable = true,
                     .zero = true),
-    CONFIG_DURATION("auth", "max_ticket_lifetime", struct settings, max_ticket_lifetime, "8784h",
-                    "tickets that are valid for longer are refused", .reloadable = true),
+    CONFIG_DURATION("auth", "max_ticket_lifetime", struct box_settings, max_ticket_lifetime,
+                    "8784h", "tickets that are valid for longer are refused", .reloadable = true),
 
     CONFIG_LIST(
-        "broker", "broker", struct settings, broker, "",
+        "broker", "broker", struct box_settings, broker, "",
         "host:port of the broker whose pool this box belongs to, and of its standby; empty: none"),
-    CONFIG_LIST("broker", "announce", struct settings, announce, "",
+    CONFIG_LIST("broker", "announce", struct box_settings, announce, "",
                 "addresses that clients are told to use; empty: those of listen"),
     CONFIG_STRING(
-        "broker", "locality", struct settings, locality, "",
+        "broker", "locality", struct box_settings, locality, "",
         "where the box is, which requests may ask for: a rack or a switch, or hall3.rack1"),
-    CONFIG_ENUM("broker", "gpu_mode", struct settings, gpu_mode, "exclusive", gpu_mode_words,
+    CONFIG_ENUM("broker", "gpu_mode", struct box_settings, gpu_mode, "exclusive", gpu_mode_words,
                 "mode of a GPU when the broker first hears of it; rgpuctl mode changes it"),
-    CONFIG_STRING("broker", "state_dir", struct settings, state_dir, "/var/lib/rgpu",
+    CONFIG_STRING("broker", "state_dir", struct box_settings, state_dir, "/var/lib/rgpu",
                   "directory of the list of leases that have ended"),
     CONFIG_END,
 };
 
-static int set_standalone(struct settings *settings)
+static int set_standalone(struct box_settings *settings)
 {
     int err = config_set(settings_table, "auth", "auth", "none", "--standalone", settings);
 
@@ -131,7 +133,7 @@ static int set_standalone(struct settings *settings)
     return err;
 }
 
-static int read_command_line(int argc, char *const *argv, struct settings *settings)
+static int read_command_line(int argc, char *const *argv, struct box_settings *settings)
 {
     char *copy[256];
 
@@ -149,7 +151,7 @@ static int read_command_line(int argc, char *const *argv, struct settings *setti
 }
 
 // A byte stream needs at least one block of the protocol's size in each direction.
-static int check_blocks(const struct settings *settings)
+static int check_blocks(const struct box_settings *settings)
 {
     const struct control_worker_settings *worker = &settings->worker;
     uint64_t size = worker->block_size ? worker->block_size : WIRE_BLOCK_SIZE;
@@ -162,7 +164,7 @@ static int check_blocks(const struct settings *settings)
     return -EINVAL;
 }
 
-static int check_protection(const struct settings *settings)
+static int check_protection(const struct box_settings *settings)
 {
     if (!settings->protection || settings->auth == AUTH_TICKET)
         return 0;
@@ -172,7 +174,7 @@ static int check_protection(const struct settings *settings)
 }
 
 int settings_read(int argc, char *const *argv, const char *path, bool standalone,
-                  struct settings *settings)
+                  struct box_settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
     int err = config_defaults(settings_table, settings);

@@ -11,7 +11,7 @@
 
 enum auth_method { AUTH_NONE, AUTH_TICKET }; // every client that reaches the port; who has a ticket
 
-struct settings {
+struct box_settings {
     char *name;
     char **listen;
     char *devices;
@@ -62,6 +62,6 @@ extern const struct config_option settings_table[];
 // of the command line is an error. STANDALONE changes two defaults: no authentication and no
 // admin socket. ARGV is not changed. -EINVAL after logging.
 int settings_read(int argc, char *const *argv, const char *path, bool standalone,
-                  struct settings *settings) __attribute__((warn_unused_result));
+                  struct box_settings *settings) __attribute__((warn_unused_result));
 
 #endif

@@ -31,7 +31,7 @@
 #include "daemon/worker_life.h"
 #include "daemon/worker_setup.h"
 
-struct options {
+struct start_options {
     const char *config;
     bool standalone;
     int argc; // what the settings table is to read
@@ -39,7 +39,7 @@ struct options {
 };
 
 struct program {
-    struct options options;
+    struct start_options options;
     struct box box;
     struct event *signals[4];
 };
@@ -62,7 +62,7 @@ static const struct program_about about = {
 };
 
 // Takes our own options out and leaves those of the settings table.
-static int take_options(int argc, char **argv, struct options *options)
+static int take_options(int argc, char **argv, struct start_options *options)
 {
     options->config = program_take_value(&argc, argv, "--config");
     options->standalone = program_take_flag(&argc, argv, "--standalone");
@@ -81,7 +81,7 @@ static void choose_paths(struct box *box)
     static const char *const workers[] = {"rgpu-worker", "../libexec/rgpu/rgpu-worker", NULL};
     static const char *const simulators[] = {"../lib/rgpu/libcuda-sim.so", "../lib/libcuda-sim.so",
                                              NULL};
-    const struct settings *settings = &box->settings;
+    const struct box_settings *settings = &box->settings;
 
     if (settings->worker_program)
         snprintf(box->worker_path, sizeof(box->worker_path), "%s", settings->worker_program);
@@ -100,7 +100,7 @@ static void choose_gauge(const struct box *box, char *program, char *library, si
     static const char *const programs[] = {"rgpu-gauge", "../libexec/rgpu/rgpu-gauge", NULL};
     static const char *const simulators[] = {"../lib/rgpu/libnvidia-ml-sim.so",
                                              "../lib/libnvidia-ml-sim.so", NULL};
-    const struct settings *settings = &box->settings;
+    const struct box_settings *settings = &box->settings;
 
     program_path_find(programs, program, size);
     if (settings->management_library)
@@ -191,13 +191,13 @@ static void asked_to_stop(evutil_socket_t signal, short events, void *opaque)
     box_changed(box);
 }
 
-static void apply_log_level(const struct settings *settings)
+static void apply_log_level(const struct box_settings *settings)
 {
     log_set_level((enum log_level)settings->log_level);
     log_level_from_environment();
 }
 
-static void take_over(struct settings *current, struct settings *fresh)
+static void take_over(struct box_settings *current, struct box_settings *fresh)
 {
     config_report_restart_needed(settings_table, current, fresh);
     config_take_reloadable(settings_table, current, fresh);
@@ -208,7 +208,7 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *opaque)
 {
     struct program *program = opaque;
     struct box *box = &program->box;
-    struct settings fresh;
+    struct box_settings fresh;
 
     notify_reloading();
     if (settings_read(program->options.argc, program->options.argv, program->options.config,
@@ -274,7 +274,7 @@ static int make_loop(struct box *box)
 static int set_up(struct program *program)
 {
     struct box *box = &program->box;
-    const struct settings *settings = &box->settings;
+    const struct box_settings *settings = &box->settings;
     int err;
 
     TAILQ_INIT(&box->workers);

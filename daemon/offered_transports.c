@@ -13,7 +13,7 @@ static const char *const known[] = {CONTROL_TRANSPORTS(NAME)};
 enum { KNOWN = sizeof(known) / sizeof(*known) };
 _Static_assert((int)KNOWN <= (int)TRANSPORTS_MAX, "a message has room for all transports");
 
-static bool is_allowed(const struct settings *settings, const char *transport)
+static bool is_allowed(const struct box_settings *settings, const char *transport)
 {
     for (char **name = settings->transports; *name; name++)
         if (!strcmp(*name, transport) || !strcmp(*name, "all"))
@@ -21,7 +21,7 @@ static bool is_allowed(const struct settings *settings, const char *transport)
     return false;
 }
 
-uint32_t transports_allowed(const struct settings *settings,
+uint32_t transports_allowed(const struct box_settings *settings,
                             struct control_transport_name out[TRANSPORTS_MAX])
 {
     uint32_t count = 0;
@@ -40,7 +40,7 @@ static bool is_known(const char *name)
     return !strcmp(name, "all");
 }
 
-int transports_check(const struct settings *settings)
+int transports_check(const struct box_settings *settings)
 {
     for (char **name = settings->transports; *name; name++) {
         if (!is_known(*name)) {

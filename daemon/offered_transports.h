@@ -12,9 +12,9 @@ enum {
 };
 
 // Those that the setting allows, best first; their number. Unknown names are left out.
-uint32_t transports_allowed(const struct settings *settings,
+uint32_t transports_allowed(const struct box_settings *settings,
                             struct control_transport_name out[TRANSPORTS_MAX]);
 // -EINVAL: the setting names one that there is not, which is said.
-int transports_check(const struct settings *settings) __attribute__((warn_unused_result));
+int transports_check(const struct box_settings *settings) __attribute__((warn_unused_result));
 
 #endif

@@ -14,8 +14,8 @@
 
 #include "daemon/state_file.h"
 
-struct job {
-    TAILQ_ENTRY(job) link;
+struct save_job {
+    TAILQ_ENTRY(save_job) link;
     const char *name, *point;
     char *text;
     size_t size;
@@ -23,7 +23,7 @@ struct job {
     int err;
 };
 
-TAILQ_HEAD(job_list, job);
+TAILQ_HEAD(job_list, save_job);
 
 struct state_saver {
     char *directory;
@@ -38,7 +38,7 @@ struct state_saver {
     bool closing;
 };
 
-static void job_free(struct job *job)
+static void job_free(struct save_job *job)
 {
     free(job->text);
     free(job);
@@ -46,9 +46,9 @@ static void job_free(struct job *job)
 
 // ---- the thread ----
 
-static struct job *next_job(struct state_saver *saver)
+static struct save_job *next_job(struct state_saver *saver)
 {
-    struct job *job;
+    struct save_job *job;
 
     pthread_mutex_lock(&saver->lock);
     while (TAILQ_EMPTY(&saver->waiting) && !saver->closing)
@@ -64,7 +64,7 @@ static void *write_jobs(void *opaque)
 {
     struct state_saver *saver = opaque;
     const uint64_t one = 1;
-    struct job *job;
+    struct save_job *job;
 
     while ((job = next_job(saver))) {
         job->err =
@@ -81,10 +81,10 @@ static void *write_jobs(void *opaque)
 
 // ---- the event loop's side ----
 
-static struct job *next_written(struct state_saver *saver)
+static struct save_job *next_written(struct state_saver *saver)
 {
     pthread_mutex_lock(&saver->lock);
-    struct job *job = TAILQ_FIRST(&saver->written);
+    struct save_job *job = TAILQ_FIRST(&saver->written);
     if (job)
         TAILQ_REMOVE(&saver->written, job, link);
     pthread_mutex_unlock(&saver->lock);
@@ -95,7 +95,7 @@ static void tell_written(evutil_socket_t fd, short events, void *opaque)
 {
     struct state_saver *saver = opaque;
     uint64_t count;
-    struct job *job;
+    struct save_job *job;
 
     ssize_t ignored = read(saver->wake, &count, sizeof(count));
     (void)ignored;
@@ -108,13 +108,14 @@ static void tell_written(evutil_socket_t fd, short events, void *opaque)
 int state_saver_write(struct state_saver *saver, const char *name, const char *point, char *text,
                       size_t size, uint64_t number)
 {
-    struct job *job = malloc(sizeof(*job)), *other;
+    struct save_job *job = malloc(sizeof(*job)), *other;
 
     if (!job) {
         free(text);
         return -ENOMEM;
     }
-    *job = (struct job){.name = name, .point = point, .text = text, .size = size, .number = number};
+    *job = (struct save_job){
+        .name = name, .point = point, .text = text, .size = size, .number = number};
     pthread_mutex_lock(&saver->lock);
     TAILQ_FOREACH(other, &saver->waiting, link)
         if (!strcmp(other->name, name))
@@ -189,7 +190,7 @@ void state_saver_close(struct state_saver **pointer)
     pthread_cond_signal(&saver->work);
     pthread_mutex_unlock(&saver->lock);
     pthread_join(saver->thread, NULL);
-    for (struct job *job; (job = next_written(saver));)
+    for (struct save_job *job; (job = next_written(saver));)
         job_free(job);
     release(saver);
 }

@@ -205,7 +205,7 @@ static bool has_gpus_for_itself(struct client *client)
 
 static bool is_full(const struct box *box, const struct session_grant *grant)
 {
-    const struct settings *settings = &box->settings;
+    const struct box_settings *settings = &box->settings;
 
     if (settings->max_sessions && box->session_count >= (unsigned)settings->max_sessions)
         return true;

@@ -43,14 +43,14 @@ static bool append_list(char *out, size_t room, char *const *list)
     return true;
 }
 
-static bool join_devices(const struct settings *settings, char *out, size_t room)
+static bool join_devices(const struct box_settings *settings, char *out, size_t room)
 {
     *out = '\0';
     return append_list(out, room, settings->rdma_addresses) &&
            append_list(out, room, settings->rdma_devices);
 }
 
-int worker_setup_check(const struct settings *settings)
+int worker_setup_check(const struct box_settings *settings)
 {
     struct control_setup room;
 
@@ -67,7 +67,7 @@ int worker_setup_check(const struct settings *settings)
     return 0;
 }
 
-static void fill_transports(const struct settings *settings, struct control_setup *out)
+static void fill_transports(const struct box_settings *settings, struct control_setup *out)
 {
     static uint32_t turn;
 

@@ -17,6 +17,6 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
                        struct control_setup *out);
 
 // The settings for workers that the types of the configuration do not check. -EINVAL after logging.
-int worker_setup_check(const struct settings *settings) __attribute__((warn_unused_result));
+int worker_setup_check(const struct box_settings *settings) __attribute__((warn_unused_result));
 
 #endif

@@ -19,17 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proto/nvml_abi.h"
+
 enum { OK = 0, PROCESSES_MAX = 4096 };
-
-struct memory {
-    unsigned long long total, free, used;
-};
-
-struct process {
-    unsigned pid;
-    unsigned long long used; // all bits set: not told
-    unsigned gpu_instance, compute_instance;
-};
 
 static struct {
     int (*init)(void);
@@ -37,8 +29,9 @@ static struct {
     int (*count)(unsigned *count);
     int (*device)(unsigned index, void **device);
     int (*uuid)(void *device, char *text, unsigned size);
-    int (*memory)(void *device, struct memory *memory);
-    int (*processes)(void *device, unsigned *count, struct process *list); // NULL: older than that
+    int (*memory)(void *device, struct nvml_memory *memory);
+    int (*processes)(void *device, unsigned *count,
+                     struct nvml_process *list); // NULL: older than that
 } library;
 
 static int none(const char *reason)
@@ -78,7 +71,7 @@ static const char *load(const char *path)
 
 static void tell_processes(void *device)
 {
-    static struct process list[PROCESSES_MAX];
+    static struct nvml_process list[PROCESSES_MAX];
     unsigned count = PROCESSES_MAX;
     bool hidden = !library.processes || library.processes(device, &count, list) != OK;
 
@@ -98,7 +91,7 @@ static void tell_round(void)
     if (library.count(&count) != OK)
         count = 0;
     for (unsigned i = 0; i < count; i++) {
-        struct memory memory;
+        struct nvml_memory memory;
         char uuid[96];
         void *device;
         if (library.device(i, &device) != OK || library.uuid(device, uuid, sizeof(uuid)) != OK ||

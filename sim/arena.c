@@ -24,7 +24,7 @@ struct span {
     uint64_t end;
 };
 
-struct arena {
+struct address_arena {
     pthread_mutex_t lock;
     struct span *spans; // free ones, by address
     size_t count;
@@ -58,9 +58,9 @@ static void *reserve(size_t size)
     return reserve_at(NULL, size, 0);
 }
 
-struct arena *arena_create(size_t size)
+struct address_arena *arena_create(size_t size)
 {
-    struct arena *arena = calloc(1, sizeof(*arena));
+    struct address_arena *arena = calloc(1, sizeof(*arena));
     if (!arena)
         return NULL;
     size_t span = 0;
@@ -92,7 +92,7 @@ static uint64_t round_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-static int insert_span(struct arena *arena, size_t at, uint64_t start, uint64_t end)
+static int insert_span(struct address_arena *arena, size_t at, uint64_t start, uint64_t end)
 {
     if (arena->count == arena->capacity) {
         struct span *spans = realloc(arena->spans, 2 * arena->capacity * sizeof(struct span));
@@ -108,14 +108,14 @@ static int insert_span(struct arena *arena, size_t at, uint64_t start, uint64_t 
     return 0;
 }
 
-static void remove_span(struct arena *arena, size_t at)
+static void remove_span(struct address_arena *arena, size_t at)
 {
     arena->count--;
     memmove(&arena->spans[at], &arena->spans[at + 1], (arena->count - at) * sizeof(struct span));
 }
 
 // Cuts [address, address + size) out of a free span.
-static int cut(struct arena *arena, size_t at, uint64_t address, size_t size)
+static int cut(struct address_arena *arena, size_t at, uint64_t address, size_t size)
 {
     struct span span = arena->spans[at];
     if (address > span.start && address + size < span.end) {
@@ -133,7 +133,7 @@ static int cut(struct arena *arena, size_t at, uint64_t address, size_t size)
 }
 
 // The first span in [from, to) that has room; its piece in *address.
-static size_t search(const struct arena *arena, uint64_t from, uint64_t to, size_t size,
+static size_t search(const struct address_arena *arena, uint64_t from, uint64_t to, size_t size,
                      size_t alignment, uint64_t *address)
 {
     for (size_t i = 0; i < arena->count; i++) {
@@ -151,7 +151,7 @@ static size_t search(const struct arena *arena, uint64_t from, uint64_t to, size
     return SIZE_MAX;
 }
 
-int arena_take(struct arena *arena, size_t size, size_t alignment, uint64_t *address)
+int arena_take(struct address_arena *arena, size_t size, size_t alignment, uint64_t *address)
 {
     pthread_mutex_lock(&arena->lock);
     size_t at = search(arena, arena->cursor, UINT64_MAX, size, alignment, address);
@@ -164,7 +164,7 @@ int arena_take(struct arena *arena, size_t size, size_t alignment, uint64_t *add
     return result;
 }
 
-void arena_give(struct arena *arena, uint64_t address, size_t size)
+void arena_give(struct address_arena *arena, uint64_t address, size_t size)
 {
     uint64_t first = round_up(address, PAGE), last = (address + size) & ~(PAGE - 1);
     if (last > first)

@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
+struct address_arena;
 
 // Reserves room for `size` bytes of allocations: NULL when the process has not the addresses.
-struct arena *arena_create(size_t size);
+struct address_arena *arena_create(size_t size);
 
 // A piece at a multiple of `alignment` (a power of two): -ENOMEM. Any thread may call.
-int arena_take(struct arena *arena, size_t size, size_t alignment, uint64_t *address);
+int arena_take(struct address_arena *arena, size_t size, size_t alignment, uint64_t *address);
 
 // Gives a piece back; whole pages return to the system at once.
-void arena_give(struct arena *arena, uint64_t address, size_t size);
+void arena_give(struct address_arena *arena, uint64_t address, size_t size);
 
 #endif

@@ -23,15 +23,15 @@ static CUresult run_free(struct operation *operation, struct stream *stream)
 }
 
 // When memory is short, frees that wait in the stream may be what is missing.
-static CUresult allocate_from(struct pool *pool, struct stream *stream, size_t size,
+static CUresult allocate_from(struct memory_pool *pool, struct stream *stream, size_t size,
                               CUdeviceptr *out)
 {
     uint64_t address;
     struct context *context = stream->context;
-    SIM_TRY(memory_prepare(pool_device(pool)));
+    SIM_TRY(arena_prepare(pool_device(pool)));
     CUresult result = memory_allocate(context, size, MEMORY_POOL, pool, &address);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        SIM_TRY(context_synchronize(context));
+        SIM_TRY(context_finish_work(context));
         result = memory_allocate(context, size, MEMORY_POOL, pool, &address);
     }
     if (!result)
@@ -42,9 +42,9 @@ static CUresult allocate_from(struct pool *pool, struct stream *stream, size_t s
 static CUresult allocate_async(CUdeviceptr *out, size_t size, CUstream handle)
 {
     struct stream *stream;
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = out && size ? pool_current(stream->context->device, &pool)
+    CUresult result = out && size ? device_current_pool(stream->context->device, &pool)
                                   : CUDA_ERROR_INVALID_VALUE;
     if (!result)
         result = allocate_from(pool, stream, size, out);
@@ -60,10 +60,10 @@ static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool h
 {
     struct stream *stream;
     SIM_TRY(stream_get(stream_handle, &stream));
-    struct object *pool = handle_get(OBJECT_POOL, handle);
+    struct sim_object *pool = handle_get(OBJECT_POOL, handle);
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (pool && out && size)
-        result = allocate_from((struct pool *)pool, stream, size, out);
+        result = allocate_from((struct memory_pool *)pool, stream, size, out);
     if (pool)
         object_put(pool);
     object_put(&stream->object);

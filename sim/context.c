@@ -29,7 +29,7 @@ static void set_default_limits(struct context *context)
 // Charges the device and starts the default stream.
 static CUresult start_life(struct context *context, unsigned flags)
 {
-    SIM_TRY(memory_prepare(context->device));
+    SIM_TRY(arena_prepare(context->device));
     SIM_TRY(device_charge(context->device, device_config()->context_cost));
     CUresult result = stream_create(context, CU_STREAM_DEFAULT, 0, &context->legacy);
     if (result) {
@@ -48,7 +48,7 @@ static CUresult start_life(struct context *context, unsigned flags)
     return CUDA_SUCCESS;
 }
 
-static void destroy_object(struct object *object)
+static void destroy_object(struct sim_object *object)
 {
     struct context *context = (struct context *)object;
     pthread_mutex_destroy(&context->lock);
@@ -58,7 +58,7 @@ static void destroy_object(struct object *object)
     free(context);
 }
 
-CUresult context_create(struct device *device, unsigned flags, bool primary, struct context **out)
+CUresult context_start(struct device *device, unsigned flags, bool primary, struct context **out)
 {
     struct context *context = calloc(1, sizeof(*context));
     SIM_RETURN_IF(!context, CUDA_ERROR_OUT_OF_MEMORY);
@@ -102,7 +102,7 @@ void context_fail(struct context *context, CUresult fault)
         log_info("context lost, device=%d error=%d", context->device->index, (int)fault);
 }
 
-void context_adopt(struct context *context, struct object *object)
+void context_adopt(struct context *context, struct sim_object *object)
 {
     pthread_mutex_lock(&context->lock);
     object->previous = NULL;
@@ -113,7 +113,7 @@ void context_adopt(struct context *context, struct object *object)
     pthread_mutex_unlock(&context->lock);
 }
 
-void context_disown(struct context *context, struct object *object)
+void context_disown(struct context *context, struct sim_object *object)
 {
     pthread_mutex_lock(&context->lock);
     if (object->previous)
@@ -159,7 +159,7 @@ static CUresult drain_streams(struct context *context, bool close)
     return CUDA_SUCCESS;
 }
 
-CUresult context_synchronize(struct context *context)
+CUresult context_finish_work(struct context *context)
 {
     SIM_TRY(drain_streams(context, false));
     context_flush_print(context);
@@ -169,7 +169,7 @@ CUresult context_synchronize(struct context *context)
 CUresult context_quiesce(struct context *context)
 {
     pthread_mutex_lock(&context->quiet);
-    CUresult result = context_synchronize(context);
+    CUresult result = context_finish_work(context);
     pthread_mutex_unlock(&context->quiet);
     return result;
 }
@@ -186,7 +186,7 @@ static void release_objects(struct context *context)
 {
     for (;;) {
         pthread_mutex_lock(&context->lock);
-        struct object *object = context->objects;
+        struct sim_object *object = context->objects;
         if (object)
             object_hold(object);
         pthread_mutex_unlock(&context->lock);

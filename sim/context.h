@@ -13,7 +13,7 @@
 struct stream;
 
 struct context {
-    struct object object;
+    struct sim_object object;
     struct device *device;
     bool primary;
     atomic_uint flags;
@@ -25,9 +25,9 @@ struct context {
     atomic_uint peers;       // bit per device: peer access enabled
     atomic_bool cancel;      // gives up waits for values
 
-    pthread_mutex_t lock;   // guards what follows
-    struct object *objects; // published objects that go with the context
-    struct stream *streams; // all live ones, default streams included
+    pthread_mutex_t lock;       // guards what follows
+    struct sim_object *objects; // published objects that go with the context
+    struct stream *streams;     // all live ones, default streams included
     struct stream *legacy;
     size_t limits[CU_LIMIT_MAX];
     CUfunc_cache cache_config;
@@ -55,14 +55,14 @@ CUresult context_status(const struct context *context);
 void context_fail(struct context *context, CUresult fault);
 
 // Creates a live context (not current): OUT_OF_MEMORY when the device has not its cost free.
-CUresult context_create(struct device *device, unsigned flags, bool primary, struct context **out);
+CUresult context_start(struct device *device, unsigned flags, bool primary, struct context **out);
 // Gives a primary context that was torn down a new life.
 CUresult context_revive(struct context *context, unsigned flags);
 // Ends everything in the context; the object lives on until it is put. Only the first call acts.
 void context_teardown(struct context *context);
 
 // Waits for all work in the context and shows what kernels printed; its fault, if any.
-CUresult context_synchronize(struct context *context);
+CUresult context_finish_work(struct context *context);
 // The same, and nobody may queue work meanwhile. This is how a GPU's driver frees memory and loads
 // code: what would let a held stream go on cannot be queued until the wait is over.
 CUresult context_quiesce(struct context *context);
@@ -70,8 +70,8 @@ CUresult context_quiesce(struct context *context);
 size_t context_limit(struct context *context, CUlimit limit);
 
 // The context's list of objects; used by handle.c.
-void context_adopt(struct context *context, struct object *object);
-void context_disown(struct context *context, struct object *object);
+void context_adopt(struct context *context, struct sim_object *object);
+void context_disown(struct context *context, struct sim_object *object);
 
 // Text from a kernel's printf, kept until the next synchronization.
 void context_print(void *context, const char *text, size_t size);

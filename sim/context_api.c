@@ -20,7 +20,7 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice index)
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out || !context_flags_valid(flags), CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(device_get(index, &device));
-    SIM_TRY(context_create(device, flags, false, &context));
+    SIM_TRY(context_start(device, flags, false, &context));
     CUresult result = context_stack_push(context);
     if (result) {
         handle_revoke(&context->object);
@@ -210,7 +210,7 @@ static CUresult synchronize(CUcontext handle)
 {
     struct context *context;
     SIM_TRY(context_get(handle, &context));
-    CUresult result = context_synchronize(context);
+    CUresult result = context_finish_work(context);
     object_put(&context->object);
     return result;
 }

@@ -13,7 +13,7 @@
 // Up to this size a copy is quicker done than handed to the stream's thread.
 #define BRIEF_BYTES ((size_t)64 << 10)
 
-enum place {
+enum copy_place {
     PLACE_DEVICE,
     PLACE_PINNED,
     PLACE_PAGEABLE,
@@ -41,7 +41,7 @@ static bool side_span(const struct copy_side *side, const struct copy_box *box, 
 }
 
 static CUresult classify(const struct copy_side *side, const struct copy_box *box,
-                         enum place *place, bool *sync)
+                         enum copy_place *place, bool *sync)
 {
     size_t span;
     struct memory_range range;
@@ -113,7 +113,7 @@ static bool stage(struct copy_operation *copy)
 }
 
 // Whether the caller has to wait for the end of the copy.
-static bool must_wait(enum copy_manner manner, enum place destination, enum place source)
+static bool must_wait(enum copy_manner manner, enum copy_place destination, enum copy_place source)
 {
     switch (manner) {
     case COPY_SYNCHRONOUS: return destination != PLACE_DEVICE || source != PLACE_DEVICE;
@@ -125,7 +125,7 @@ static bool must_wait(enum copy_manner manner, enum place destination, enum plac
 
 static CUresult submit(struct stream *stream, const struct copy_box *box, enum copy_manner manner)
 {
-    enum place destination, source;
+    enum copy_place destination, source;
     bool sync = stream->context->flags & CU_CTX_SYNC_MEMOPS;
     SIM_TRY(classify(&box->destination, box, &destination, &sync));
     SIM_TRY(classify(&box->source, box, &source, &sync));

@@ -64,7 +64,7 @@ CUresult copy_check_peers(CUcontext destination, CUcontext source)
 
 CUresult copy_settle_peers(CUcontext destination, CUcontext source)
 {
-    return with_both(destination, source, context_synchronize);
+    return with_both(destination, source, context_finish_work);
 }
 
 static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,

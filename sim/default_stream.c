@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-struct thread_stream {
-    struct thread_stream *next;
+struct per_thread_stream {
+    struct per_thread_stream *next;
     uint64_t context_id;
     struct stream *stream;
 };
 
-static _Thread_local struct thread_stream *thread_streams;
+static _Thread_local struct per_thread_stream *thread_streams;
 static pthread_key_t thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 
@@ -77,7 +77,7 @@ void default_stream_drain(struct stream *stream)
         stream_wait(stream, sequence);
 }
 
-static void drop_entry(struct thread_stream *entry)
+static void drop_entry(struct per_thread_stream *entry)
 {
     stream_close(entry->stream);
     object_put(&entry->stream->object);
@@ -87,7 +87,7 @@ static void drop_entry(struct thread_stream *entry)
 static void release_thread_streams(void *unused)
 {
     while (thread_streams) {
-        struct thread_stream *entry = thread_streams;
+        struct per_thread_stream *entry = thread_streams;
         thread_streams = entry->next;
         drop_entry(entry);
     }
@@ -101,9 +101,9 @@ static void make_key(void)
 // Forgets this thread's streams of contexts that are gone.
 static void drop_dead_entries(void)
 {
-    struct thread_stream **link = &thread_streams;
+    struct per_thread_stream **link = &thread_streams;
     while (*link) {
-        struct thread_stream *entry = *link;
+        struct per_thread_stream *entry = *link;
         if (entry->context_id == atomic_load(&entry->stream->context->id) &&
             !atomic_load(&entry->stream->context->destroyed)) {
             link = &entry->next;
@@ -117,14 +117,14 @@ static void drop_dead_entries(void)
 CUresult default_stream_of_thread(struct context *context, struct stream **out)
 {
     uint64_t id = atomic_load(&context->id);
-    for (struct thread_stream *e = thread_streams; e; e = e->next) {
+    for (struct per_thread_stream *e = thread_streams; e; e = e->next) {
         if (e->context_id == id) {
             *out = e->stream;
             return CUDA_SUCCESS;
         }
     }
     drop_dead_entries();
-    struct thread_stream *entry = calloc(1, sizeof(*entry));
+    struct per_thread_stream *entry = calloc(1, sizeof(*entry));
     SIM_RETURN_IF(!entry, CUDA_ERROR_OUT_OF_MEMORY);
     CUresult result = stream_create(context, CU_STREAM_DEFAULT, 0, &entry->stream);
     if (result) {

@@ -9,21 +9,21 @@
 #include "sim/sim.h"
 
 struct context;
-struct arena;
-struct pool;
+struct address_arena;
+struct memory_pool;
 
 struct device {
     int index;   // CUdevice
     int ordinal; // of the simulated devices of this machine
     size_t total_memory;
-    struct arena *arena; // created with the first context
+    struct address_arena *arena; // created with the first context
 
     pthread_mutex_t lock;    // guards what follows
     struct context *primary; // NULL until first retained; then kept
     unsigned primary_count;
     unsigned primary_flags;
-    struct pool *default_pool; // made when asked for
-    struct pool *current_pool; // NULL: the default
+    struct memory_pool *default_pool; // made when asked for
+    struct memory_pool *current_pool; // NULL: the default
 };
 
 #define DEVICE_MULTIPROCESSORS 16

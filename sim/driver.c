@@ -62,7 +62,7 @@ static CUresult start(void)
 {
     struct sim_config config;
     log_level_from_environment();
-    if (config_load(&config))
+    if (sim_config_load(&config))
         return CUDA_ERROR_INVALID_VALUE;
     if (!config.device_count)
         return CUDA_ERROR_NO_DEVICE;

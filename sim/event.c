@@ -13,7 +13,7 @@ struct record {
 };
 
 struct event {
-    struct object object;
+    struct sim_object object;
     unsigned flags;
     pthread_mutex_t lock;
     struct record *record; // the last one; NULL: never recorded
@@ -117,7 +117,7 @@ CUresult event_record(struct event *event, struct stream *stream)
     return result;
 }
 
-static void event_destroy(struct object *object)
+static void event_destroy(struct sim_object *object)
 {
     struct event *event = (struct event *)object;
     record_put(event->record);

@@ -14,22 +14,22 @@
 #define GENERATION_MASK ((UINT64_C(1) << 28) - 1)
 #define KIND_SHIFT 56
 
-struct slot {
-    struct object *object; // NULL: free
+struct handle_slot {
+    struct sim_object *object; // NULL: free
     uint32_t generation;
     uint32_t next_free; // index + 1
 };
 
 static struct {
     pthread_mutex_t lock;
-    struct slot *slots;
+    struct handle_slot *slots;
     uint32_t count;
     uint32_t capacity;
     uint32_t first_free; // index + 1; 0: none
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void object_init(struct object *object, enum object_kind kind, struct context *context,
-                 void (*destroy)(struct object *))
+void object_init(struct sim_object *object, enum object_kind kind, struct context *context,
+                 void (*destroy)(struct sim_object *))
 {
     object->kind = kind;
     atomic_init(&object->references, 1);
@@ -41,12 +41,12 @@ void object_init(struct object *object, enum object_kind kind, struct context *c
         object_hold(&context->object);
 }
 
-void object_hold(struct object *object)
+void object_hold(struct sim_object *object)
 {
     atomic_fetch_add(&object->references, 1);
 }
 
-void object_put(struct object *object)
+void object_put(struct sim_object *object)
 {
     if (atomic_fetch_sub(&object->references, 1) != 1)
         return;
@@ -68,7 +68,7 @@ static uint32_t take_slot(void)
         uint32_t capacity = table.capacity ? 2 * table.capacity : 256;
         if (capacity > 1u << INDEX_BITS)
             return UINT32_MAX;
-        struct slot *slots = realloc(table.slots, capacity * sizeof(*slots));
+        struct handle_slot *slots = realloc(table.slots, capacity * sizeof(*slots));
         if (!slots)
             return UINT32_MAX;
         table.slots = slots;
@@ -78,12 +78,12 @@ static uint32_t take_slot(void)
     return table.count++;
 }
 
-CUresult handle_publish(struct object *object)
+CUresult handle_publish(struct sim_object *object)
 {
     pthread_mutex_lock(&table.lock);
     uint32_t index = take_slot();
     if (index != UINT32_MAX) {
-        struct slot *slot = &table.slots[index];
+        struct handle_slot *slot = &table.slots[index];
         slot->object = object;
         object->handle = (uint64_t)object->kind << KIND_SHIFT |
                          (uint64_t)slot->generation << GENERATION_SHIFT |
@@ -98,19 +98,19 @@ CUresult handle_publish(struct object *object)
 }
 
 // Under the table's lock.
-static struct slot *find_slot(uint64_t handle)
+static struct handle_slot *find_slot(uint64_t handle)
 {
     uint64_t index = (handle >> INDEX_SHIFT) & ((UINT64_C(1) << INDEX_BITS) - 1);
     if (index >= table.count)
         return NULL;
-    struct slot *slot = &table.slots[index];
+    struct handle_slot *slot = &table.slots[index];
     return slot->object && slot->object->handle == handle ? slot : NULL;
 }
 
-bool handle_revoke(struct object *object)
+bool handle_revoke(struct sim_object *object)
 {
     pthread_mutex_lock(&table.lock);
-    struct slot *slot = object->handle ? find_slot(object->handle) : NULL;
+    struct handle_slot *slot = object->handle ? find_slot(object->handle) : NULL;
     bool found = slot && slot->object == object;
     if (found) {
         slot->object = NULL;
@@ -126,12 +126,12 @@ bool handle_revoke(struct object *object)
 
 void *handle_get(enum object_kind kind, const void *handle)
 {
-    struct object *object = NULL;
+    struct sim_object *object = NULL;
     uint64_t value = (uintptr_t)handle;
     if (value >> KIND_SHIFT != (uint64_t)kind)
         return NULL;
     pthread_mutex_lock(&table.lock);
-    struct slot *slot = find_slot(value);
+    struct handle_slot *slot = find_slot(value);
     if (slot) {
         object = slot->object;
         object_hold(object);

@@ -21,32 +21,32 @@ enum object_kind {
 
 struct context;
 
-struct object {
+struct sim_object {
     enum object_kind kind;
     atomic_int references;
     uint64_t handle;         // 0: not published
     struct context *context; // owner, counted; NULL where none
-    struct object *next;     // in the owner's list, under the owner's lock
-    struct object *previous;
-    void (*destroy)(struct object *object); // frees; called once, without locks held
+    struct sim_object *next; // in the owner's list, under the owner's lock
+    struct sim_object *previous;
+    void (*destroy)(struct sim_object *object); // frees; called once, without locks held
 };
 
 // One reference, held by the creator. `context` may be NULL.
-void object_init(struct object *object, enum object_kind kind, struct context *context,
-                 void (*destroy)(struct object *));
-void object_hold(struct object *object);
-void object_put(struct object *object);
+void object_init(struct sim_object *object, enum object_kind kind, struct context *context,
+                 void (*destroy)(struct sim_object *));
+void object_hold(struct sim_object *object);
+void object_put(struct sim_object *object);
 
 // Gives the object a handle and a place in its context's list. CUDA_ERROR_OUT_OF_MEMORY.
-CUresult handle_publish(struct object *object);
+CUresult handle_publish(struct sim_object *object);
 
 // Takes the handle away: false when another thread did so first. Drops no reference.
-bool handle_revoke(struct object *object);
+bool handle_revoke(struct sim_object *object);
 
 // The object with one more reference, or NULL: no such handle of that kind.
 void *handle_get(enum object_kind kind, const void *handle);
 
-static inline void *object_handle(const struct object *object)
+static inline void *object_handle(const struct sim_object *object)
 {
     return (void *)(uintptr_t)object->handle;
 }

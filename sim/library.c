@@ -13,7 +13,7 @@ struct loaded {
 };
 
 struct library {
-    struct object object;
+    struct sim_object object;
     char *text;
     size_t size;
     struct ptx_module *code; // for names and attributes only; never launched
@@ -26,13 +26,13 @@ struct library {
 };
 
 struct kernel {
-    struct object object;
+    struct sim_object object;
     struct library *library; // counted
     size_t index;
     const struct ptx_function_info *info;
 };
 
-static void library_destroy(struct object *object)
+static void library_destroy(struct sim_object *object)
 {
     struct library *library = (struct library *)object;
     ptx_module_free(&library->code);
@@ -43,7 +43,7 @@ static void library_destroy(struct object *object)
     free(library);
 }
 
-static void kernel_destroy(struct object *object)
+static void kernel_destroy(struct sim_object *object)
 {
     struct kernel *kernel = (struct kernel *)object;
     object_put(&kernel->library->object);
@@ -88,7 +88,7 @@ static CUresult add_kernel(struct library *library, size_t index)
 static void revoke_kernels(struct library *library)
 {
     for (size_t i = 0; i < library->kernel_count; i++) {
-        struct object *kernel = handle_get(OBJECT_KERNEL, library->kernels[i]);
+        struct sim_object *kernel = handle_get(OBJECT_KERNEL, library->kernels[i]);
         if (!kernel)
             continue;
         if (handle_revoke(kernel))
@@ -179,7 +179,7 @@ SIM_API(cuLibraryUnload, CUlibrary handle)
         struct module *module = handle_get(OBJECT_MODULE, library->loaded[i].module);
         if (!module)
             continue;
-        module_unload(module);
+        module_remove(module);
         object_put(&module->object);
     }
     library->loaded_count = 0;
@@ -199,7 +199,7 @@ static CUresult load_into(struct library *library, struct context *context, stru
     SIM_RETURN_IF(!loaded, CUDA_ERROR_OUT_OF_MEMORY);
     library->loaded = loaded;
     SIM_TRY(jit_begin(&jit, 0, NULL, NULL));
-    CUresult result = module_load(context, &jit, library->text, library->size, &module);
+    CUresult result = module_place(context, &jit, library->text, library->size, &module);
     jit_finish(&jit, result);
     if (result)
         return result;

@@ -10,8 +10,8 @@
 
 #define ARCHITECTURE 90
 
-struct link {
-    struct object object;
+struct ptx_linker {
+    struct sim_object object;
     struct jit jit;
     pthread_mutex_t lock; // guards what follows
     char *image;          // the texts so far, with a NUL behind them
@@ -19,18 +19,18 @@ struct link {
     bool complete;
 };
 
-static void link_destroy(struct object *object)
+static void link_destroy(struct sim_object *object)
 {
-    struct link *link = (struct link *)object;
+    struct ptx_linker *link = (struct ptx_linker *)object;
     pthread_mutex_destroy(&link->lock);
     free(link->image);
     free(link);
 }
 
-static CUresult link_get(CUlinkState handle, struct link **out)
+static CUresult link_get(CUlinkState handle, struct ptx_linker **out)
 {
     SIM_TRY(sim_check_ready());
-    struct link *link = handle_get(OBJECT_LINK, handle);
+    struct ptx_linker *link = handle_get(OBJECT_LINK, handle);
     SIM_RETURN_IF(!link, CUDA_ERROR_INVALID_HANDLE);
     *out = link;
     return CUDA_SUCCESS;
@@ -41,7 +41,7 @@ static CUresult create(unsigned count, CUjit_option *options, void **values, CUl
     struct context *context;
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
-    struct link *link = calloc(1, sizeof(*link));
+    struct ptx_linker *link = calloc(1, sizeof(*link));
     SIM_RETURN_IF(!link, CUDA_ERROR_OUT_OF_MEMORY);
     object_init(&link->object, OBJECT_LINK, NULL, link_destroy);
     pthread_mutex_init(&link->lock, NULL);
@@ -66,7 +66,7 @@ SIM_API(cuLinkCreate_v2, unsigned int count, CUjit_option *options, void **value
 }
 
 // Under the lock.
-static CUresult append(struct link *link, const char *text, size_t size)
+static CUresult append(struct ptx_linker *link, const char *text, size_t size)
 {
     size_t gap = link->size ? strlen(JIT_PART_MARKER) : 0;
     char *image = realloc(link->image, link->size + gap + size + 1);
@@ -80,7 +80,7 @@ static CUresult append(struct link *link, const char *text, size_t size)
 }
 
 // Under the lock. A fat binary or an object counts with the PTX that it carries.
-static CUresult append_binary(struct link *link, const void *data, size_t size)
+static CUresult append_binary(struct ptx_linker *link, const void *data, size_t size)
 {
     struct image image;
     char *text;
@@ -100,7 +100,8 @@ static CUresult append_binary(struct link *link, const void *data, size_t size)
 }
 
 // Under the lock.
-static CUresult add_data(struct link *link, CUjitInputType type, const void *data, size_t size)
+static CUresult add_data(struct ptx_linker *link, CUjitInputType type, const void *data,
+                         size_t size)
 {
     SIM_RETURN_IF(link->complete || !data || !size, CUDA_ERROR_INVALID_VALUE);
     switch (type) {
@@ -119,7 +120,7 @@ static CUresult add_data(struct link *link, CUjitInputType type, const void *dat
 static CUresult add(CUlinkState handle, CUjitInputType type, const void *data, size_t size,
                     unsigned count, const CUjit_option *options, void **values)
 {
-    struct link *link;
+    struct ptx_linker *link;
     struct jit ignored;
     SIM_TRY(link_get(handle, &link));
     CUresult result = jit_begin(&ignored, count, options, values);
@@ -161,7 +162,7 @@ ADD_CALLS()
 ADD_CALLS(_v2)
 
 // Under the lock.
-static CUresult complete(struct link *link)
+static CUresult complete(struct ptx_linker *link)
 {
     struct ptx_module *module;
     SIM_RETURN_IF(!link->image, CUDA_ERROR_INVALID_VALUE);
@@ -178,7 +179,7 @@ static CUresult complete(struct link *link)
 // The image lives until the link state is destroyed; its NUL counts as part of it.
 SIM_API(cuLinkComplete, CUlinkState handle, void **image, size_t *size)
 {
-    struct link *link;
+    struct ptx_linker *link;
     SIM_TRY(link_get(handle, &link));
     pthread_mutex_lock(&link->lock);
     CUresult result = image ? complete(link) : CUDA_ERROR_INVALID_VALUE;
@@ -194,7 +195,7 @@ SIM_API(cuLinkComplete, CUlinkState handle, void **image, size_t *size)
 
 SIM_API(cuLinkDestroy, CUlinkState handle)
 {
-    struct link *link;
+    struct ptx_linker *link;
     SIM_TRY(link_get(handle, &link));
     bool first = handle_revoke(&link->object);
     if (first)

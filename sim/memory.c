@@ -38,7 +38,7 @@ static size_t arena_alignment(size_t size)
     return size >= HUGE ? HUGE : size >= LARGE ? 4096 : GRANULE;
 }
 
-CUresult memory_prepare(struct device *device)
+CUresult arena_prepare(struct device *device)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -138,7 +138,7 @@ static void uncharge(struct memory_range *range)
 }
 
 CUresult memory_allocate(struct context *context, size_t size, enum memory_kind kind,
-                         struct pool *pool, uint64_t *address)
+                         struct memory_pool *pool, uint64_t *address)
 {
     SIM_RETURN_IF(size > context->device->total_memory, CUDA_ERROR_OUT_OF_MEMORY);
     struct memory_range *range = new_range(context, kind, size);

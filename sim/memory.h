@@ -7,7 +7,7 @@
 
 #include "sim/context.h"
 
-struct pool;
+struct memory_pool;
 
 enum memory_kind {
     MEMORY_DEVICE,     // cuMemAlloc
@@ -26,10 +26,10 @@ struct memory_range {
     struct context *context; // owner; not counted, since the range goes with it
     uint64_t owner;          // handle of the owner, to reach it from a copy of this
     struct device *device;
-    struct pool *pool; // of MEMORY_POOL; not counted
-    size_t charged;    // bytes of the device's budget
-    uint64_t id;       // unique for the process
-    bool sync_copies;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+    struct memory_pool *pool; // of MEMORY_POOL; not counted
+    size_t charged;           // bytes of the device's budget
+    uint64_t id;              // unique for the process
+    bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 };
 
 static inline bool memory_is_host(const struct memory_range *range)
@@ -41,12 +41,12 @@ static inline bool memory_is_host(const struct memory_range *range)
 size_t memory_rounded(size_t size);
 
 // Reserves the device's addresses: before its first context. OUT_OF_MEMORY.
-CUresult memory_prepare(struct device *device);
+CUresult arena_prepare(struct device *device);
 
 // Allocates device memory for a context. `pool` is NULL unless the kind is MEMORY_POOL; then the
 // pool pays, otherwise the device is charged. OUT_OF_MEMORY.
 CUresult memory_allocate(struct context *context, size_t size, enum memory_kind kind,
-                         struct pool *pool, uint64_t *address);
+                         struct memory_pool *pool, uint64_t *address);
 
 // Forgets the range that starts at `base` if `accept` (may be NULL) says so, and frees device
 // memory. The old description in *old. INVALID_VALUE: none starts there.

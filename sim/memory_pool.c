@@ -7,12 +7,12 @@
 
 #include "sim/handle.h"
 
-struct pool {
-    struct object object;
+struct memory_pool {
+    struct sim_object object;
     struct device *device;
     bool is_default;
-    size_t max_size;   // 0: no limit
-    struct pool *next; // in all_pools
+    size_t max_size;          // 0: no limit
+    struct memory_pool *next; // in all_pools
 
     pthread_mutex_t lock; // guards what follows
     uint64_t threshold;
@@ -27,21 +27,21 @@ struct pool {
 
 static struct {
     pthread_mutex_t lock;
-    struct pool *first;
+    struct memory_pool *first;
 } all_pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-struct device *pool_device(const struct pool *pool)
+struct device *pool_device(const struct memory_pool *pool)
 {
     return pool->device;
 }
 
-CUmemoryPool pool_handle(const struct pool *pool)
+CUmemoryPool pool_handle(const struct memory_pool *pool)
 {
     return object_handle(&pool->object);
 }
 
 // Under the lock.
-static CUresult reserve(struct pool *pool, uint64_t wanted)
+static CUresult reserve(struct memory_pool *pool, uint64_t wanted)
 {
     if (wanted <= pool->reserved)
         return CUDA_SUCCESS;
@@ -55,7 +55,7 @@ static CUresult reserve(struct pool *pool, uint64_t wanted)
 }
 
 // Under the lock.
-static bool trim(struct pool *pool, uint64_t keep)
+static bool trim(struct memory_pool *pool, uint64_t keep)
 {
     uint64_t wanted = pool->used > keep ? pool->used : keep;
     if (wanted >= pool->reserved)
@@ -65,7 +65,7 @@ static bool trim(struct pool *pool, uint64_t keep)
     return true;
 }
 
-CUresult pool_charge(struct pool *pool, size_t bytes)
+CUresult pool_charge(struct memory_pool *pool, size_t bytes)
 {
     for (int attempt = 0;; attempt++) {
         pthread_mutex_lock(&pool->lock);
@@ -82,7 +82,7 @@ CUresult pool_charge(struct pool *pool, size_t bytes)
     }
 }
 
-void pool_uncharge(struct pool *pool, size_t bytes)
+void pool_uncharge(struct memory_pool *pool, size_t bytes)
 {
     pthread_mutex_lock(&pool->lock);
     pool->used -= bytes;
@@ -91,7 +91,7 @@ void pool_uncharge(struct pool *pool, size_t bytes)
     object_put(&pool->object);
 }
 
-bool pool_is_open_to(struct pool *pool, const struct device *device)
+bool pool_is_open_to(struct memory_pool *pool, const struct device *device)
 {
     pthread_mutex_lock(&pool->lock);
     bool open = pool->access[device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -103,7 +103,7 @@ bool pool_trim_device(struct device *device)
 {
     bool trimmed = false;
     pthread_mutex_lock(&all_pools.lock);
-    for (struct pool *pool = all_pools.first; pool; pool = pool->next) {
+    for (struct memory_pool *pool = all_pools.first; pool; pool = pool->next) {
         pthread_mutex_lock(&pool->lock);
         if (pool->device == device && trim(pool, 0))
             trimmed = true;
@@ -113,11 +113,11 @@ bool pool_trim_device(struct device *device)
     return trimmed;
 }
 
-static void pool_free(struct object *object)
+static void memory_pool_free(struct sim_object *object)
 {
-    struct pool *pool = (struct pool *)object;
+    struct memory_pool *pool = (struct memory_pool *)object;
     pthread_mutex_lock(&all_pools.lock);
-    struct pool **link = &all_pools.first;
+    struct memory_pool **link = &all_pools.first;
     while (*link != pool)
         link = &(*link)->next;
     *link = pool->next;
@@ -127,11 +127,12 @@ static void pool_free(struct object *object)
     free(pool);
 }
 
-static CUresult create(struct device *device, size_t max_size, bool is_default, struct pool **out)
+static CUresult create(struct device *device, size_t max_size, bool is_default,
+                       struct memory_pool **out)
 {
-    struct pool *pool = calloc(1, sizeof(*pool));
+    struct memory_pool *pool = calloc(1, sizeof(*pool));
     SIM_RETURN_IF(!pool, CUDA_ERROR_OUT_OF_MEMORY);
-    object_init(&pool->object, OBJECT_POOL, NULL, pool_free);
+    object_init(&pool->object, OBJECT_POOL, NULL, memory_pool_free);
     pool->device = device;
     pool->is_default = is_default;
     pool->max_size = max_size;
@@ -151,7 +152,7 @@ static CUresult create(struct device *device, size_t max_size, bool is_default, 
     return CUDA_SUCCESS;
 }
 
-static CUresult get_default(struct device *device, struct pool **out)
+static CUresult get_default(struct device *device, struct memory_pool **out)
 {
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&device->lock);
@@ -162,7 +163,7 @@ static CUresult get_default(struct device *device, struct pool **out)
     return result;
 }
 
-CUresult pool_current(struct device *device, struct pool **out)
+CUresult device_current_pool(struct device *device, struct memory_pool **out)
 {
     pthread_mutex_lock(&device->lock);
     *out = device->current_pool;
@@ -170,10 +171,10 @@ CUresult pool_current(struct device *device, struct pool **out)
     return *out ? CUDA_SUCCESS : get_default(device, out);
 }
 
-static CUresult pool_get(CUmemoryPool handle, struct pool **out)
+static CUresult pool_get(CUmemoryPool handle, struct memory_pool **out)
 {
     SIM_TRY(sim_check_ready());
-    struct pool *pool = handle_get(OBJECT_POOL, handle);
+    struct memory_pool *pool = handle_get(OBJECT_POOL, handle);
     SIM_RETURN_IF(!pool, CUDA_ERROR_INVALID_VALUE);
     *out = pool;
     return CUDA_SUCCESS;
@@ -182,7 +183,7 @@ static CUresult pool_get(CUmemoryPool handle, struct pool **out)
 SIM_API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice index)
 {
     struct device *device;
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(get_default(device, &pool));
@@ -193,10 +194,10 @@ SIM_API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice index)
 SIM_API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice index)
 {
     struct device *device;
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
-    SIM_TRY(pool_current(device, &pool));
+    SIM_TRY(device_current_pool(device, &pool));
     *out = pool_handle(pool);
     return CUDA_SUCCESS;
 }
@@ -204,7 +205,7 @@ SIM_API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice index)
 SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
 {
     struct device *device;
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(device_get(index, &device));
     SIM_TRY(pool_get(handle, &pool));
     bool fits = pool->device == device;
@@ -250,7 +251,7 @@ SIM_API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUme
 SIM_API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *properties)
 {
     struct device *device;
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out || !properties, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(check_location(&properties->location, properties->allocType, &device));
@@ -262,7 +263,7 @@ SIM_API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *properties)
 
 SIM_API(cuMemPoolDestroy, CUmemoryPool handle)
 {
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(pool_get(handle, &pool));
     if (pool->is_default || !handle_revoke(&pool->object)) {
         object_put(&pool->object);
@@ -283,7 +284,7 @@ SIM_API(cuMemPoolDestroy, CUmemoryPool handle)
 
 SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 {
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     trim(pool, keep);
@@ -293,7 +294,8 @@ SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 }
 
 // Under the lock. The high-water marks can only be reset to the present value, by writing 0.
-static CUresult set_attribute(struct pool *pool, CUmemPool_attribute attribute, const void *value)
+static CUresult set_attribute(struct memory_pool *pool, CUmemPool_attribute attribute,
+                              const void *value)
 {
     uint64_t number;
     switch (attribute) {
@@ -320,7 +322,8 @@ static CUresult set_attribute(struct pool *pool, CUmemPool_attribute attribute, 
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult get_attribute(const struct pool *pool, CUmemPool_attribute attribute, void *value)
+static CUresult get_attribute(const struct memory_pool *pool, CUmemPool_attribute attribute,
+                              void *value)
 {
     const uint64_t *number = NULL;
     switch (attribute) {
@@ -342,7 +345,7 @@ static CUresult get_attribute(const struct pool *pool, CUmemPool_attribute attri
 
 SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     CUresult result = value ? set_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
@@ -353,7 +356,7 @@ SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribut
 
 SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     CUresult result = value ? get_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
@@ -362,7 +365,7 @@ SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribut
     return result;
 }
 
-static CUresult set_access(struct pool *pool, const CUmemAccessDesc *access)
+static CUresult set_access(struct memory_pool *pool, const CUmemAccessDesc *access)
 {
     struct device *device;
     SIM_RETURN_IF(access->location.type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE);
@@ -381,7 +384,7 @@ static CUresult set_access(struct pool *pool, const CUmemAccessDesc *access)
 
 SIM_API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
-    struct pool *pool;
+    struct memory_pool *pool;
     SIM_TRY(pool_get(handle, &pool));
     CUresult result = map || !count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; !result && i < count; i++)
@@ -392,7 +395,7 @@ SIM_API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, siz
 
 SIM_API(cuMemPoolGetAccess, CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
 {
-    struct pool *pool;
+    struct memory_pool *pool;
     struct device *device;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE,

@@ -6,24 +6,24 @@
 
 #include "sim/device.h"
 
-struct pool;
+struct memory_pool;
 
-struct device *pool_device(const struct pool *pool);
+struct device *pool_device(const struct memory_pool *pool);
 
 // Takes bytes from the pool, which takes from the device what it has not: OUT_OF_MEMORY.
-CUresult pool_charge(struct pool *pool, size_t bytes);
-void pool_uncharge(struct pool *pool, size_t bytes);
+CUresult pool_charge(struct memory_pool *pool, size_t bytes);
+void pool_uncharge(struct memory_pool *pool, size_t bytes);
 
 // Whether kernels on a device may touch the pool's memory.
-bool pool_is_open_to(struct pool *pool, const struct device *device);
+bool pool_is_open_to(struct memory_pool *pool, const struct device *device);
 
 // Gives the device back what its pools keep unused; whether that was anything.
 bool pool_trim_device(struct device *device);
 
 // The pool that cuMemAllocAsync uses; borrowed.
-CUresult pool_current(struct device *device, struct pool **out);
+CUresult device_current_pool(struct device *device, struct memory_pool **out);
 
 // The handle under which programs know a pool.
-CUmemoryPool pool_handle(const struct pool *pool);
+CUmemoryPool pool_handle(const struct memory_pool *pool);
 
 #endif

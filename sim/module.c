@@ -7,14 +7,14 @@
 
 #include "sim/memory.h"
 
-static void function_destroy(struct object *object)
+static void function_destroy(struct sim_object *object)
 {
     struct function *function = (struct function *)object;
     object_put(&function->module->object);
     free(function);
 }
 
-static void module_destroy(struct object *object)
+static void module_destroy(struct sim_object *object)
 {
     struct module *module = (struct module *)object;
     ptx_module_free(&module->code);
@@ -46,7 +46,7 @@ static CUresult add_function(struct module *module, size_t index)
 static void revoke_functions(struct module *module)
 {
     for (size_t i = 0; i < module->function_count; i++) {
-        struct object *function = handle_get(OBJECT_FUNCTION, module->functions[i]);
+        struct sim_object *function = handle_get(OBJECT_FUNCTION, module->functions[i]);
         if (!function)
             continue;
         if (handle_revoke(function))
@@ -95,8 +95,8 @@ static CUresult add_variables(struct module *module)
     return CUDA_SUCCESS;
 }
 
-CUresult module_load(struct context *context, struct jit *jit, const char *text, size_t size,
-                     struct module **out)
+CUresult module_place(struct context *context, struct jit *jit, const char *text, size_t size,
+                      struct module **out)
 {
     struct module *module = calloc(1, sizeof(*module));
     SIM_RETURN_IF(!module, CUDA_ERROR_OUT_OF_MEMORY);
@@ -122,7 +122,7 @@ CUresult module_load(struct context *context, struct jit *jit, const char *text,
 }
 
 // Only the thread that takes the handle away goes on to free.
-CUresult module_unload(struct module *module)
+CUresult module_remove(struct module *module)
 {
     CUresult result = context_quiesce(module->context);
     if (!handle_revoke(&module->object))

@@ -8,7 +8,7 @@
 #include "sim/jit.h"
 
 struct module {
-    struct object object;
+    struct sim_object object;
     struct context *context;
     struct ptx_module *code;
     size_t function_count;
@@ -18,7 +18,7 @@ struct module {
 };
 
 struct function {
-    struct object object;
+    struct sim_object object;
     struct module *module; // counted
     struct ptx_function *code;
     const struct ptx_function_info *info;
@@ -29,11 +29,11 @@ struct function {
     atomic_int cluster_policy;
 };
 
-// Loads PTX text into the context and publishes module and functions; *out is borrowed.
-CUresult module_load(struct context *context, struct jit *jit, const char *text, size_t size,
-                     struct module **out);
+// Places PTX text in the context and publishes module and functions; *out is borrowed.
+CUresult module_place(struct context *context, struct jit *jit, const char *text, size_t size,
+                      struct module **out);
 // Ends a module that `handle_get` gave: its memory is freed once the context's work is done.
-CUresult module_unload(struct module *module);
+CUresult module_remove(struct module *module);
 
 // Address and size of a variable: NOT_FOUND. Either output may be NULL, not both.
 CUresult module_variable(const struct module *module, const char *name, CUdeviceptr *address,

@@ -26,7 +26,7 @@ static CUresult load_image(struct context *context, struct jit *jit, const void 
     size_t size;
     struct module *module;
     SIM_TRY(jit_extract(jit, image, length, &text, &size));
-    CUresult result = module_load(context, jit, text, size, &module);
+    CUresult result = module_place(context, jit, text, size, &module);
     free(text);
     if (!result)
         *out = object_handle(&module->object);
@@ -80,7 +80,7 @@ SIM_API(cuModuleUnload, CUmodule handle)
 {
     struct module *module;
     SIM_TRY(module_get(handle, &module));
-    CUresult result = module_unload(module);
+    CUresult result = module_remove(module);
     object_put(&module->object);
     return result;
 }

@@ -16,7 +16,7 @@ static CUresult make_live(struct device *device)
         return CUDA_SUCCESS;
     if (device->primary)
         return context_revive(device->primary, device->primary_flags);
-    return context_create(device, device->primary_flags, true, &device->primary);
+    return context_start(device, device->primary_flags, true, &device->primary);
 }
 
 CUresult primary_context_handle(struct device *device, CUcontext *out)

@@ -69,7 +69,7 @@ static int find_visible(const char *entry, size_t length, int count)
     if (length > 4 && !strncasecmp(entry, "GPU-", 4)) {
         for (int i = 0; i < count; i++) {
             char uuid[40];
-            device_uuid_text(i, uuid);
+            sim_uuid_text(i, uuid);
             if (length - 4 <= strlen(uuid) && !strncasecmp(uuid, entry + 4, length - 4))
                 return i;
         }
@@ -136,7 +136,7 @@ static int read_capability(unsigned *capability)
     return 0;
 }
 
-int config_load(struct sim_config *config)
+int sim_config_load(struct sim_config *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t count, threads;

@@ -19,6 +19,6 @@ struct sim_config {
 };
 
 // 0, or -EINVAL for a setting that cannot be understood (which is named on standard error).
-int config_load(struct sim_config *config);
+int sim_config_load(struct sim_config *config);
 
 #endif

@@ -241,7 +241,7 @@ CUresult stream_run(struct stream *stream, struct operation *operation)
     return context_status(stream->context);
 }
 
-static void stream_destroy(struct object *object)
+static void stream_destroy(struct sim_object *object)
 {
     struct stream *stream = (struct stream *)object;
     pthread_mutex_destroy(&stream->lock);

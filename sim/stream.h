@@ -17,7 +17,7 @@
 struct operation;
 
 struct stream {
-    struct object object;
+    struct sim_object object;
     struct context *context;
     unsigned flags; // CU_STREAM_NON_BLOCKING
     int priority;

@@ -29,7 +29,7 @@ void device_uuid(int ordinal, unsigned char out[16])
     out[15] = (unsigned char)(ordinal + 1);
 }
 
-void device_uuid_text(int ordinal, char out[40])
+void sim_uuid_text(int ordinal, char out[40])
 {
     unsigned char b[16];
     char *p = out;

@@ -4,6 +4,6 @@
 
 // The UUID of a simulated device, which is the same in every process; text without "GPU-".
 void device_uuid(int ordinal, unsigned char out[16]);
-void device_uuid_text(int ordinal, char out[40]);
+void sim_uuid_text(int ordinal, char out[40]);
 
 #endif

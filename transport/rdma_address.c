@@ -175,7 +175,7 @@ static int look_behind(struct rdma_event_channel *events, const char *address, i
 
 // ---- which to use ----
 
-struct search {
+struct place_search {
     struct rdma_event_channel *events;
     const struct rdma_options *options;
     struct own_address own[RDMA_PLACES_MAX];
@@ -187,7 +187,7 @@ struct search {
     size_t room;
 };
 
-static bool is_taken(const struct search *search, const struct rdma_place *place)
+static bool is_taken(const struct place_search *search, const struct rdma_place *place)
 {
     for (size_t i = 0; i < search->count; i++)
         if (!strcmp(search->out[i].device, place->device) && search->out[i].port == place->port)
@@ -195,7 +195,7 @@ static bool is_taken(const struct search *search, const struct rdma_place *place
     return false;
 }
 
-static void add(struct search *search, const struct rdma_place *place)
+static void add(struct place_search *search, const struct rdma_place *place)
 {
     if (search->count < RDMA_PLACES_MAX)
         search->out[search->count++] = *place;
@@ -203,7 +203,7 @@ static void add(struct search *search, const struct rdma_place *place)
 
 // The own addresses on networks that the peer is on (or the others), of DEVICE unless that is NULL;
 // PORT 0 is any. Whether there was one.
-static bool add_own(struct search *search, bool near, const char *device, unsigned port)
+static bool add_own(struct place_search *search, bool near, const char *device, unsigned port)
 {
     bool found = false;
 
@@ -231,7 +231,7 @@ static bool add_own(struct search *search, bool near, const char *device, unsign
     return found;
 }
 
-static void add_named(struct search *search, const char *name)
+static void add_named(struct place_search *search, const char *name)
 {
     struct rdma_address address;
     struct rdma_place place;
@@ -265,7 +265,7 @@ static void add_named(struct search *search, const char *name)
                  name);
 }
 
-static void add_list(struct search *search, const char *list)
+static void add_list(struct place_search *search, const char *list)
 {
     char *copy = strdup(list), *rest = copy, *name;
 
@@ -288,12 +288,12 @@ int rdma_places(struct rdma_event_channel *events, const struct rdma_options *op
                 const struct rdma_address *near, struct rdma_place out[RDMA_PLACES_MAX], char *text,
                 size_t room)
 {
-    struct search search = {.events = events,
-                            .options = options,
-                            .out = out,
-                            .text = text,
-                            .room = room,
-                            .error = -ENODEV};
+    struct place_search search = {.events = events,
+                                  .options = options,
+                                  .out = out,
+                                  .text = text,
+                                  .room = room,
+                                  .error = -ENODEV};
 
     *text = '\0';
     search.own_count = list_own(near, search.own, RDMA_PLACES_MAX);

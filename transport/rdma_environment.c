@@ -5,19 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct variable {
+struct fabric_variable {
     const char *name;
     long max;
     long unset;
 };
 enum { GID_INDEX, MTU, SERVICE_LEVEL, TRAFFIC_CLASS, DEAD_TIME, VARIABLES };
-static const struct variable variables[VARIABLES] = {
+static const struct fabric_variable variables[VARIABLES] = {
     [GID_INDEX] = {"RGPU_RDMA_GID_INDEX", 254, -1},  [MTU] = {"RGPU_RDMA_MTU", 4096, 0},
     [SERVICE_LEVEL] = {"RGPU_RDMA_SL", 15, -1},      [TRAFFIC_CLASS] = {"RGPU_RDMA_CLASS", 255, 0},
     [DEAD_TIME] = {"RGPU_RDMA_DEAD_MS", 3600000, 0},
 };
 
-static long value_of(const struct variable *variable)
+static long value_of(const struct fabric_variable *variable)
 {
     const char *text = getenv(variable->name);
     char *end;

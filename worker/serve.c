@@ -120,14 +120,14 @@ void serve_unbind(struct serve *serve, enum handle_kind kind, uint64_t handle)
         serve_forget_children(handle);
 }
 
-struct search {
+struct object_search {
     const void *object;
     uint64_t found;
 };
 
 static void compare(void *opaque, uint64_t handle, void *object)
 {
-    struct search *search = opaque;
+    struct object_search *search = opaque;
 
     if (object == search->object)
         search->found = handle;
@@ -135,7 +135,7 @@ static void compare(void *opaque, uint64_t handle, void *object)
 
 uint64_t serve_handle_of(enum handle_kind kind, const void *object)
 {
-    struct search search = {.object = object};
+    struct object_search search = {.object = object};
 
     handle_table_each(session.handles, kind, compare, &search);
     return search.found;

@@ -12,7 +12,7 @@
 #include "common/driver/image.h"
 #include "common/scope.h"
 
-struct options {
+struct library_options {
     CUjit_option *jit;
     void **jit_values;
     unsigned int jit_count;
@@ -21,14 +21,14 @@ struct options {
     unsigned int library_count;
 };
 
-static CUresult load(CUlibrary *library, const void *code, const struct options *options)
+static CUresult load(CUlibrary *library, const void *code, const struct library_options *options)
 {
     struct image image;
     if (!library || !code)
         return CUDA_ERROR_INVALID_VALUE;
     if (image_locate(code, &image) != 0)
         return CUDA_ERROR_INVALID_IMAGE;
-    SCOPED_FREE struct jit *jit = malloc(sizeof(*jit));
+    SCOPED_FREE struct jit_options *jit = malloc(sizeof(*jit));
     if (!jit)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = jit_read(jit, options->jit_count, options->jit, options->jit_values);
@@ -43,8 +43,8 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
                            unsigned int numLibraryOptions)
 {
-    struct options options = {jitOptions,     jitOptionsValues,    numJitOptions,
-                              libraryOptions, libraryOptionValues, numLibraryOptions};
+    struct library_options options = {jitOptions,     jitOptionsValues,    numJitOptions,
+                                      libraryOptions, libraryOptionValues, numLibraryOptions};
     return load(library, code, &options);
 }
 
@@ -53,8 +53,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                CUlibraryOption *libraryOptions, void **libraryOptionValues,
                                unsigned int numLibraryOptions)
 {
-    struct options options = {jitOptions,     jitOptionsValues,    numJitOptions,
-                              libraryOptions, libraryOptionValues, numLibraryOptions};
+    struct library_options options = {jitOptions,     jitOptionsValues,    numJitOptions,
+                                      libraryOptions, libraryOptionValues, numLibraryOptions};
     SCOPED_FREE void *data = NULL;
     size_t size;
     CUresult result = image_read_file(fileName, &data, &size);

@@ -21,7 +21,7 @@ static CUresult load(CUmodule *module, const void *image, unsigned int count, CU
         return result;
     if (!module || !image)
         return CUDA_ERROR_INVALID_VALUE;
-    SCOPED_FREE struct jit *jit = malloc(sizeof(*jit));
+    SCOPED_FREE struct jit_options *jit = malloc(sizeof(*jit));
     if (!jit)
         return CUDA_ERROR_OUT_OF_MEMORY;
     result = jit_read(jit, count, options, values);

@@ -7,13 +7,13 @@
 #include "client-lib/move/flags.h"
 #include "client_calls.h"
 
-struct block *block_take(struct box_session *session, bool try, CUresult *result)
+struct staging_block *block_take(struct box_session *session, bool try, CUresult *result)
 {
     *result = CUDA_SUCCESS;
     for (;;) {
-        struct block oldest = {0};
+        struct staging_block oldest = {0};
         int index;
-        struct block *block = block_find_free(session, &oldest, &index);
+        struct staging_block *block = block_find_free(session, &oldest, &index);
         if (block || try)
             return block;
         if (index < 0) {
@@ -27,7 +27,7 @@ struct block *block_take(struct box_session *session, bool try, CUresult *result
     }
 }
 
-CUresult block_signal(struct box_session *session, struct block *block, size_t size,
+CUresult block_signal(struct box_session *session, struct staging_block *block, size_t size,
                       CUstream stream)
 {
     block->use++;

@@ -9,9 +9,9 @@ enum { BLOCKS_IN_FLIGHT = 4 }; // of one thread's copy from the GPU
 
 // A block for the caller to use; NULL with *RESULT where its wait failed. With TRY, NULL also
 // where it would have to wait.
-struct block *block_take(struct box_session *session, bool try, CUresult *result);
+struct staging_block *block_take(struct box_session *session, bool try, CUresult *result);
 // Has the GPU raise the block's flag when the stream has come this far.
-CUresult block_signal(struct box_session *session, struct block *block, size_t size,
+CUresult block_signal(struct box_session *session, struct staging_block *block, size_t size,
                       CUstream stream);
 
 #endif

@@ -56,7 +56,7 @@ static void chunks_to_device(void *argument)
     size_t offset, size;
     while (next_chunk(copy, &offset, &size)) {
         CUresult result;
-        struct block *block = block_take(session, false, &result);
+        struct staging_block *block = block_take(session, false, &result);
         if (!block) {
             note(copy, result);
             return;
@@ -75,7 +75,7 @@ static void chunks_to_device(void *argument)
 }
 
 struct arrival {
-    struct block *block;
+    struct staging_block *block;
     size_t offset;
     size_t size;
 };

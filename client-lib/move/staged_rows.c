@@ -14,7 +14,7 @@ struct row_cursor {
 
 // A chunk is whole planes where they fit a block, else rows of one plane.
 struct row_chunk {
-    struct block *block;
+    struct staging_block *block;
     size_t plane, row, planes, count; // COUNT rows of each of PLANES planes
 };
 

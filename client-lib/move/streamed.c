@@ -55,10 +55,11 @@ CUresult streamed_from_device(struct box_session *session, void *dst, CUdevicept
                               CUstream stream, bool wait)
 {
     struct waiter waiter = {0};
-    struct pull *pull = calloc(1, sizeof(*pull));
+    struct pending_pull *pull = calloc(1, sizeof(*pull));
     if (!pull)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *pull = (struct pull){.destination = dst, .size = size, .waiter = wait ? &waiter : NULL};
+    *pull =
+        (struct pending_pull){.destination = dst, .size = size, .waiter = wait ? &waiter : NULL};
     session_add_pull(session, pull);
     if (!wait)
         session_expect(session, 1);

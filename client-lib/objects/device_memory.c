@@ -25,9 +25,9 @@ static int enter(CUdeviceptr base, uint64_t size, const struct object *context, 
 }
 
 // One way of allocating, with what it needs.
-struct request {
-    CUresult (*allocate)(struct request *request, CUdeviceptr *dptr);
-    CUresult (*release)(struct request *request, CUdeviceptr dptr);
+struct allocation_request {
+    CUresult (*allocate)(struct allocation_request *request, CUdeviceptr *dptr);
+    CUresult (*release)(struct allocation_request *request, CUdeviceptr dptr);
     size_t size; // in: bytes asked for; out: bytes that the allocation covers
     size_t width, height;
     unsigned int element;
@@ -38,7 +38,7 @@ struct request {
 
 // Allocates, and asks for other memory while the addresses that come are taken here. What is of
 // no use is held until the end, so that it does not come again.
-static CUresult allocate(struct request *request, CUdeviceptr *dptr)
+static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
 {
     struct object *context;
     CUdeviceptr clashing[CLASH_RETRIES];
@@ -75,23 +75,23 @@ static CUresult allocate(struct request *request, CUdeviceptr *dptr)
     return result;
 }
 
-static CUresult allocate_plain(struct request *request, CUdeviceptr *dptr)
+static CUresult allocate_plain(struct allocation_request *request, CUdeviceptr *dptr)
 {
     return remote_cuMemAlloc_v2(dptr, request->size);
 }
 
-static CUresult release_plain(struct request *request, CUdeviceptr dptr)
+static CUresult release_plain(struct allocation_request *request, CUdeviceptr dptr)
 {
     return remote_cuMemFree_v2(dptr);
 }
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
 {
-    struct request request = {allocate_plain, release_plain, .size = size};
+    struct allocation_request request = {allocate_plain, release_plain, .size = size};
     return allocate(&request, dptr);
 }
 
-static CUresult allocate_pitched(struct request *request, CUdeviceptr *dptr)
+static CUresult allocate_pitched(struct allocation_request *request, CUdeviceptr *dptr)
 {
     CUresult result = remote_cuMemAllocPitch_v2(dptr, &request->pitch, request->width,
                                                 request->height, request->element);
@@ -102,22 +102,22 @@ static CUresult allocate_pitched(struct request *request, CUdeviceptr *dptr)
 CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
                                      unsigned int element)
 {
-    struct request request = {allocate_pitched, release_plain, .width = width, .height = height,
-                              .element = element};
+    struct allocation_request request = {allocate_pitched, release_plain, .width = width,
+                                         .height = height, .element = element};
     CUresult result = allocate(&request, dptr);
     if (result == CUDA_SUCCESS)
         *pitch = request.pitch;
     return result;
 }
 
-static CUresult allocate_async(struct request *request, CUdeviceptr *dptr)
+static CUresult allocate_async(struct allocation_request *request, CUdeviceptr *dptr)
 {
     if (request->pool)
         return remote_cuMemAllocFromPoolAsync(dptr, request->size, request->pool, request->stream);
     return remote_cuMemAllocAsync(dptr, request->size, request->stream);
 }
 
-static CUresult release_async(struct request *request, CUdeviceptr dptr)
+static CUresult release_async(struct allocation_request *request, CUdeviceptr dptr)
 {
     return remote_cuMemFreeAsync(dptr, request->stream);
 }
@@ -125,8 +125,8 @@ static CUresult release_async(struct request *request, CUdeviceptr dptr)
 CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
                                       CUstream stream)
 {
-    struct request request = {allocate_async, release_async, .size = size, .pool = pool,
-                              .stream = stream};
+    struct allocation_request request = {allocate_async, release_async, .size = size, .pool = pool,
+                                         .stream = stream};
     return allocate(&request, dptr);
 }
 

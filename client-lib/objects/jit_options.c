@@ -15,7 +15,7 @@ static void log_answer(struct jit_log *log, const uint8_t *text, size_t size)
         *log->used = (void *)(uintptr_t)(fits ? fits + 1 : 0);
 }
 
-void jit_answer(struct jit *jit)
+void jit_answer(struct jit_options *jit)
 {
     struct wire_jit_outputs head;
     if (jit->outputs_size < sizeof(head))
@@ -33,7 +33,7 @@ void jit_answer(struct jit *jit)
         memcpy(jit->threads_per_block, &head.threads_per_block, sizeof(head.threads_per_block));
 }
 
-static CUresult add(struct jit *jit, uint32_t option, uint32_t group, uint64_t value)
+static CUresult add(struct jit_options *jit, uint32_t option, uint32_t group, uint64_t value)
 {
     if (jit->count == JIT_OPTIONS_MAX)
         return CUDA_ERROR_INVALID_VALUE;
@@ -42,7 +42,7 @@ static CUresult add(struct jit *jit, uint32_t option, uint32_t group, uint64_t v
 }
 
 // The box has buffers of its own, of the same sizes.
-static CUresult add_logs(struct jit *jit)
+static CUresult add_logs(struct jit_options *jit)
 {
     CUresult result = CUDA_SUCCESS;
     if (jit->info.buffer && jit->info.size)
@@ -52,7 +52,7 @@ static CUresult add_logs(struct jit *jit)
     return result;
 }
 
-CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *options,
+CUresult jit_read(struct jit_options *jit, unsigned int count, const CUjit_option *options,
                   void *const *values)
 {
     jit->count = 0;
@@ -94,7 +94,7 @@ CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *optio
     return add_logs(jit);
 }
 
-CUresult jit_add_library_options(struct jit *jit, unsigned int count,
+CUresult jit_add_library_options(struct jit_options *jit, unsigned int count,
                                  const CUlibraryOption *options, void *const *values)
 {
     if (count && !options)

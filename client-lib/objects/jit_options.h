@@ -17,7 +17,7 @@ struct jit_log {
     void **used; // where the program reads how much was written
 };
 
-struct jit {
+struct jit_options {
     struct wire_option options[JIT_OPTIONS_MAX];
     uint32_t count;
     struct jit_log info, error;
@@ -29,15 +29,15 @@ struct jit {
 
 // Reads the program's two arrays. CUDA_ERROR_NOT_SUPPORTED for options that hold pointers other than
 // log buffers.
-CUresult jit_read(struct jit *jit, unsigned int count, const CUjit_option *options,
+CUresult jit_read(struct jit_options *jit, unsigned int count, const CUjit_option *options,
                   void *const *values);
-CUresult jit_add_library_options(struct jit *jit, unsigned int count,
+CUresult jit_add_library_options(struct jit_options *jit, unsigned int count,
                                  const CUlibraryOption *options, void *const *values);
-static inline size_t jit_options_size(const struct jit *jit)
+static inline size_t jit_options_size(const struct jit_options *jit)
 {
     return jit->count * sizeof(jit->options[0]);
 }
 // Gives the program what the box answered in jit->outputs (outputs_size bytes).
-void jit_answer(struct jit *jit);
+void jit_answer(struct jit_options *jit);
 
 #endif

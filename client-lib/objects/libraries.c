@@ -25,7 +25,7 @@ struct kept_image {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // lists of kernels, functions and twins
 
-static struct kept_image *keep_image(const struct image *image, const struct jit *jit)
+static struct kept_image *keep_image(const struct image *image, const struct jit_options *jit)
 {
     struct kept_image *kept = malloc(sizeof(*kept));
     size_t size = image->size + (image->kind == IMAGE_PTX);
@@ -44,11 +44,11 @@ static struct kept_image *keep_image(const struct image *image, const struct jit
 }
 
 // A library may be loaded before any context is current; it then goes to the first box.
-struct visit {
+struct library_visit {
     bool pushed;
 };
 
-static CUresult visit_session(struct box_session *session, struct visit *visit)
+static CUresult visit_session(struct box_session *session, struct library_visit *visit)
 {
     struct object *current;
     visit->pushed = false;
@@ -65,7 +65,7 @@ static CUresult visit_session(struct box_session *session, struct visit *visit)
     return result;
 }
 
-static void leave_session(struct visit *visit)
+static void leave_session(struct library_visit *visit)
 {
     struct object *context;
     if (visit->pushed && thread_context_object(&context) == CUDA_SUCCESS) {
@@ -75,7 +75,7 @@ static void leave_session(struct visit *visit)
     }
 }
 
-static CUresult load(CUlibrary *library, const void *data, size_t size, struct jit *jit)
+static CUresult load(CUlibrary *library, const void *data, size_t size, struct jit_options *jit)
 {
     uint32_t number;
     CUresult result = image_send(data, size, &number);
@@ -87,9 +87,9 @@ static CUresult load(CUlibrary *library, const void *data, size_t size, struct j
     return result;
 }
 
-CUresult library_load(const struct image *image, struct jit *jit, CUlibrary *library)
+CUresult library_load(const struct image *image, struct jit_options *jit, CUlibrary *library)
 {
-    struct visit visit;
+    struct library_visit visit;
     CUresult result = visit_session(NULL, &visit);
     if (result != CUDA_SUCCESS)
         return result;
@@ -200,7 +200,7 @@ CUresult library_kernel(CUlibrary library, const char *name, CUkernel *kernel)
     struct object *owner = object_find(HANDLE_LIBRARY, library);
     if (kernel && owner && name && know_kernel(owner, name, kernel))
         return CUDA_SUCCESS;
-    struct visit visit = {0};
+    struct library_visit visit = {0};
     CUkernel made;
     CUresult result = owner ? visit_session(owner->session, &visit) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
@@ -244,7 +244,7 @@ static struct object *twin_library(struct object *library, struct box_session *s
     if (twin)
         return twin;
     struct kept_image *image = image_of(library);
-    struct jit *jit = image ? malloc(sizeof(*jit)) : NULL;
+    struct jit_options *jit = image ? malloc(sizeof(*jit)) : NULL;
     if (!jit) {
         *result = CUDA_ERROR_OUT_OF_MEMORY;
         return NULL;

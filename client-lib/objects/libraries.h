@@ -6,10 +6,10 @@
 #include "client-lib/objects/object.h"
 
 struct image;
-struct jit;
+struct jit_options;
 
 // Loads it into the session of the current context, or of the first box; jit has the box's answer.
-CUresult library_load(const struct image *image, struct jit *jit, CUlibrary *library);
+CUresult library_load(const struct image *image, struct jit_options *jit, CUlibrary *library);
 CUresult library_unload(CUlibrary library);
 CUresult library_kernel(CUlibrary library, const char *name, CUkernel *kernel);
 // The kernel's function in a context.

@@ -15,7 +15,7 @@
 // The logs are filled at every step, so the options of the creation are kept with the state.
 struct kept_jit {
     uint64_t state;
-    struct jit jit;
+    struct jit_options jit;
     struct kept_jit *next;
 };
 
@@ -70,7 +70,7 @@ CUresult linker_add(CUlinkState state, CUjitInputType type, const void *data, si
     struct kept_jit *link = kept(state);
     if (!link || !data || !size)
         return link ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    SCOPED_FREE struct jit *step = malloc(sizeof(*step));
+    SCOPED_FREE struct jit_options *step = malloc(sizeof(*step));
     uint32_t image = 0;
     CUresult result = step ? jit_read(step, count, options, values) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)

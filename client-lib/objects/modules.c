@@ -15,7 +15,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // lists of functions
 
-CUresult module_load(const void *image, struct jit *jit, CUmodule *module)
+CUresult module_load(const void *image, struct jit_options *jit, CUmodule *module)
 {
     uint32_t number = 0;
     CUresult result = image_send_program(image, &number);

@@ -7,10 +7,10 @@
 
 #include "proto/cuda_abi.h"
 
-struct jit;
+struct jit_options;
 
 // Loads what the program passes as an image; jit has the box's answer.
-CUresult module_load(const void *image, struct jit *jit, CUmodule *module);
+CUresult module_load(const void *image, struct jit_options *jit, CUmodule *module);
 CUresult module_unload(CUmodule module);
 CUresult module_function(CUmodule module, const char *name, CUfunction *function);
 // Enters a global variable of a module or library into the address book.

@@ -38,12 +38,12 @@ struct waiter {
 };
 
 // A copy from the GPU whose data comes as events.
-struct pull {
+struct pending_pull {
     uint32_t job;
     uint8_t *destination;
     uint64_t size;
     struct waiter *waiter; // NULL: nobody waits for its end
-    struct pull *next;
+    struct pending_pull *next;
 };
 
 struct box_session {
@@ -78,7 +78,7 @@ struct box_session {
     // the GPU could use up all credits. Not under `lock`.
     pthread_mutex_t pushing;
     uint32_t next_job;
-    struct pull *pulls;
+    struct pending_pull *pulls;
     _Atomic unsigned int expecting; // events that may come while nobody waits; read without lock
     bool service_started;
     pthread_cond_t service_needed;

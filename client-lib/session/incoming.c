@@ -9,7 +9,7 @@
 
 #include "common/scope.h"
 
-static void malformed(struct box_session *session, const char *what)
+static void malformed_event(struct box_session *session, const char *what)
 {
     session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, what);
 }
@@ -43,13 +43,13 @@ static void handle_reply(struct box_session *session, const struct wire_event *e
                          const uint8_t *body, uint32_t size)
 {
     if (!take_reply(session, event, body, size))
-        malformed(session, "a reply that answers no call, or of the wrong size");
+        malformed_event(session, "a reply that answers no call, or of the wrong size");
 }
 
-static struct pull *find_pull(struct box_session *session, uint32_t job)
+static struct pending_pull *find_pull(struct box_session *session, uint32_t job)
 {
     SCOPED_LOCK(&session->lock);
-    struct pull *pull = session->pulls;
+    struct pending_pull *pull = session->pulls;
     while (pull && pull->job != job)
         pull = pull->next;
     return pull;
@@ -57,24 +57,24 @@ static struct pull *find_pull(struct box_session *session, uint32_t job)
 
 static void handle_data(struct box_session *session, const struct wire_data *data)
 {
-    struct pull *pull = find_pull(session, data->job);
+    struct pending_pull *pull = find_pull(session, data->job);
     if (!pull || data->offset > pull->size || data->size > pull->size - data->offset) {
-        malformed(session, "data that was not asked for");
+        malformed_event(session, "data that was not asked for");
         return;
     }
     if (link_receive_bulk(session->link, pull->destination + data->offset, data->size) < 0)
-        malformed(session, link_error(session->link));
+        malformed_event(session, link_error(session->link));
 }
 
 // The pull that has ended, unless somebody waits for it, who has it from now on. False: there is none.
 static bool end_pull(struct box_session *session, const struct wire_job_end *end,
-                     struct pull **ours)
+                     struct pending_pull **ours)
 {
     SCOPED_LOCK(&session->lock);
-    struct pull **at = &session->pulls;
+    struct pending_pull **at = &session->pulls;
     while (*at && (*at)->job != end->job)
         at = &(*at)->next;
-    struct pull *pull = *at;
+    struct pending_pull *pull = *at;
     if (!pull)
         return false;
     *at = pull->next;
@@ -91,9 +91,9 @@ static bool end_pull(struct box_session *session, const struct wire_job_end *end
 
 static void handle_pulled(struct box_session *session, const struct wire_job_end *end)
 {
-    SCOPED_FREE struct pull *pull = NULL;
+    SCOPED_FREE struct pending_pull *pull = NULL;
     if (!end_pull(session, end, &pull))
-        malformed(session, "the end of a copy that was not asked for");
+        malformed_event(session, "the end of a copy that was not asked for");
 }
 
 static void handle_credit(struct box_session *session, const struct wire_credit *credit)
@@ -109,7 +109,7 @@ void incoming_handle(struct box_session *session, uint32_t size)
     const struct wire_event *event = (const void *)session->record;
     const uint8_t *body = session->record + sizeof(*event);
     if (size < sizeof(*event)) {
-        malformed(session, "an event shorter than its header");
+        malformed_event(session, "an event shorter than its header");
         return;
     }
     size -= (uint32_t)sizeof(*event);
@@ -174,5 +174,5 @@ void incoming_handle(struct box_session *session, uint32_t size)
         }
         break;
     }
-    malformed(session, "an event that makes no sense");
+    malformed_event(session, "an event that makes no sense");
 }

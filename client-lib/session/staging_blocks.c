@@ -65,19 +65,19 @@ int staging_start(struct box_session *session, struct session_error *error)
     return 0;
 }
 
-uint32_t block_index(const struct staging *staging, const struct block *block)
+uint32_t block_index(const struct staging *staging, const struct staging_block *block)
 {
     return (uint32_t)(block - staging->blocks);
 }
 
-void *block_memory(const struct box_session *session, const struct block *block)
+void *block_memory(const struct box_session *session, const struct staging_block *block)
 {
     const struct link_staging *shared = session->staging;
     return (uint8_t *)shared->base + shared->blocks_offset +
            (uint64_t)block_index(session->blocks, block) * shared->block_size;
 }
 
-uint64_t block_name(const struct box_session *session, const struct block *block)
+uint64_t block_name(const struct box_session *session, const struct staging_block *block)
 {
     const struct link_staging *shared = session->staging;
     return WIRE_HOST(WIRE_REGION_STAGING,
@@ -92,18 +92,19 @@ bool flag_reached(const struct box_session *session, uint32_t index, uint32_t va
     return (int32_t)(now - value) >= 0;
 }
 
-static bool block_done(const struct box_session *session, const struct block *block)
+static bool block_done(const struct box_session *session, const struct staging_block *block)
 {
     return flag_reached(session, block_index(session->blocks, block), block->use);
 }
 
-struct block *block_find_free(struct box_session *session, struct block *oldest, int *index)
+struct staging_block *block_find_free(struct box_session *session, struct staging_block *oldest,
+                                      int *index)
 {
     struct staging *staging = session->blocks;
     *index = -1;
     SCOPED_LOCK(&staging->lock);
     for (uint32_t i = 0; i < staging->count; i++) {
-        struct block *block = &staging->blocks[(staging->next + i) % staging->count];
+        struct staging_block *block = &staging->blocks[(staging->next + i) % staging->count];
         if (block->state == BLOCK_SENT && block_done(session, block))
             block->state = BLOCK_FREE;
         if (block->state == BLOCK_FREE) {
@@ -119,19 +120,19 @@ struct block *block_find_free(struct box_session *session, struct block *oldest,
     return NULL;
 }
 
-void block_set(struct box_session *session, struct block *block, int state)
+void block_set(struct box_session *session, struct staging_block *block, int state)
 {
     SCOPED_LOCK(&session->blocks->lock);
     block->state = state;
 }
 
-void block_abandon(struct box_session *session, struct block *block)
+void block_abandon(struct box_session *session, struct staging_block *block)
 {
     session->staging->flags[block_index(session->blocks, block)] = block->use;
     block_set(session, block, BLOCK_FREE);
 }
 
-void block_owe(struct box_session *session, struct block *block, void *to)
+void block_owe(struct box_session *session, struct staging_block *block, void *to)
 {
     struct staging *staging = session->blocks;
     SCOPED_LOCK(&staging->lock);
@@ -144,7 +145,7 @@ void block_owe(struct box_session *session, struct block *block, void *to)
 }
 
 // Moves the data of an owed block to where it belongs. The staging lock is held.
-static void settle(struct box_session *session, struct block *block)
+static void settle(struct box_session *session, struct staging_block *block)
 {
     memcpy(block->owed_to, block_memory(session, block), block->size);
     block->state = BLOCK_FREE;
@@ -162,9 +163,9 @@ void staging_deliver(struct box_session *session)
     if (!staging_owed(session))
         return;
     SCOPED_LOCK(&staging->lock);
-    struct block **at = &staging->owed;
+    struct staging_block **at = &staging->owed;
     while (*at) {
-        struct block *block = *at;
+        struct staging_block *block = *at;
         if (block_done(session, block)) {
             *at = block->next;
             staging->owed_count--;

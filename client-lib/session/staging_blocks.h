@@ -13,13 +13,13 @@
 
 enum { FENCE_FLAGS = 512 }; // flags of no block, by which threads learn how far a stream has come
 
-struct block {
+struct staging_block {
     enum { BLOCK_FREE, BLOCK_FILLING, BLOCK_SENT, BLOCK_OWED } state;
     uint32_t use;    // value that its flag takes when the GPU is done with it
     CUstream stream; // of its present use
     void *owed_to;   // BLOCK_OWED: where its data is to go once it has arrived
     uint32_t size;
-    struct block *next; // in staging.owed, oldest first
+    struct staging_block *next; // in staging.owed, oldest first
 };
 
 struct staging {
@@ -28,30 +28,31 @@ struct staging {
     uint32_t size;
     uint32_t next;
     _Atomic uint32_t us_per_mib; // how long a waiter for a flag waits, where that is long
-    struct block *owed, **owed_end;
+    struct staging_block *owed, **owed_end;
     _Atomic unsigned int owed_count; // read without lock
     _Atomic uint32_t fences[FENCE_FLAGS];
-    struct block blocks[];
+    struct staging_block blocks[];
 };
 
 // Prepares a new session for copies. 0, or -1 with *error.
 int staging_start(struct box_session *session, struct session_error *error);
 
-uint32_t block_index(const struct staging *staging, const struct block *block);
-void *block_memory(const struct box_session *session, const struct block *block);
+uint32_t block_index(const struct staging *staging, const struct staging_block *block);
+void *block_memory(const struct box_session *session, const struct staging_block *block);
 // The name under which the box knows the block's memory.
-uint64_t block_name(const struct box_session *session, const struct block *block);
+uint64_t block_name(const struct box_session *session, const struct staging_block *block);
 // Whether the flag has come to VALUE, or beyond.
 bool flag_reached(const struct box_session *session, uint32_t index, uint32_t value);
 
 // A free block, which is the caller's until it sets another state; NULL where there is none. Then *OLDEST is
 // a copy of one to wait for and *INDEX its number, or -1: other threads are filling all of them.
-struct block *block_find_free(struct box_session *session, struct block *oldest, int *index);
-void block_set(struct box_session *session, struct block *block, int state);
+struct staging_block *block_find_free(struct box_session *session, struct staging_block *oldest,
+                                      int *index);
+void block_set(struct box_session *session, struct staging_block *block, int state);
 // A request that failed leaves the block unused: its flag is set by hand.
-void block_abandon(struct box_session *session, struct block *block);
+void block_abandon(struct box_session *session, struct staging_block *block);
 // The block's data goes to TO once it has arrived.
-void block_owe(struct box_session *session, struct block *block, void *to);
+void block_owe(struct box_session *session, struct staging_block *block, void *to);
 
 // Moves what has arrived. Called whenever a call has learnt that work of the GPU is complete.
 void staging_deliver(struct box_session *session);

@@ -113,7 +113,7 @@ bool session_take_credit(struct box_session *session)
     return taken;
 }
 
-void session_add_pull(struct box_session *session, struct pull *pull)
+void session_add_pull(struct box_session *session, struct pending_pull *pull)
 {
     SCOPED_LOCK(&session->lock);
     pull->job = ++session->next_job;
@@ -137,10 +137,10 @@ bool session_expecting(struct box_session *session)
     return atomic_load_explicit(&session->expecting, memory_order_relaxed) != 0;
 }
 
-void session_drop_pull(struct box_session *session, struct pull *pull)
+void session_drop_pull(struct box_session *session, struct pending_pull *pull)
 {
     SCOPED_LOCK(&session->lock);
-    for (struct pull **at = &session->pulls; *at; at = &(*at)->next) {
+    for (struct pending_pull **at = &session->pulls; *at; at = &(*at)->next) {
         if (*at == pull) {
             *at = pull->next;
             break;

@@ -12,9 +12,9 @@ void session_wait(struct box_session *session, struct waiter *waiter);
 // One credit, waiting for it. False: the session is lost.
 bool session_take_credit(struct box_session *session);
 // Pulls: announce before the request goes out; end when data is complete or the request failed.
-void session_add_pull(struct box_session *session, struct pull *pull);
+void session_add_pull(struct box_session *session, struct pending_pull *pull);
 uint32_t session_new_job(struct box_session *session);
-void session_drop_pull(struct box_session *session, struct pull *pull);
+void session_drop_pull(struct box_session *session, struct pending_pull *pull);
 // Says that events will come which no caller waits for (+1), or have come (-1).
 void session_expect(struct box_session *session, int change);
 // Whether work is under way that may write to this process's memory on its own account.

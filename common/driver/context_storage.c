@@ -9,8 +9,8 @@
 
 #include "common/scope.h"
 
-struct entry {
-    struct entry *next;
+struct stored_value {
+    struct stored_value *next;
     CUcontext context;
     void *key;
     void *value;
@@ -18,7 +18,7 @@ struct entry {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct entry *entries;
+static struct stored_value *entries;
 
 CUresult cuCtxGetCurrent(CUcontext *context);
 
@@ -33,9 +33,9 @@ static CUresult resolve(CUcontext *context)
 }
 
 // The link that points at the entry, or at NULL at the end of the list. The lock is held.
-static struct entry **find(CUcontext context, const void *key)
+static struct stored_value **find(CUcontext context, const void *key)
 {
-    struct entry **link = &entries;
+    struct stored_value **link = &entries;
     while (*link && ((*link)->context != context || (*link)->key != key))
         link = &(*link)->next;
     return link;
@@ -47,13 +47,13 @@ CUresult context_storage_put(CUcontext context, void *key, void *value,
     CUresult result = resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    SCOPED_FREE struct entry *entry = malloc(sizeof *entry);
+    SCOPED_FREE struct stored_value *entry = malloc(sizeof *entry);
     if (!entry)
         return CUDA_ERROR_OUT_OF_MEMORY;
     SCOPED_LOCK(&lock);
     if (*find(context, key))
         return CUDA_ERROR_INVALID_HANDLE;
-    *entry = (struct entry){entries, context, key, value, destructor};
+    *entry = (struct stored_value){entries, context, key, value, destructor};
     entries = scoped_take(&entry);
     return CUDA_SUCCESS;
 }
@@ -63,9 +63,9 @@ CUresult context_storage_delete(CUcontext context, void *key)
     CUresult result = resolve(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    SCOPED_FREE struct entry *entry = NULL;
+    SCOPED_FREE struct stored_value *entry = NULL;
     SCOPED_LOCK(&lock);
-    struct entry **link = find(context, key);
+    struct stored_value **link = find(context, key);
     if (!*link)
         return CUDA_ERROR_INVALID_HANDLE;
     entry = *link;
@@ -81,7 +81,7 @@ CUresult context_storage_get(void **value, CUcontext context, void *key)
     if (result != CUDA_SUCCESS)
         return result;
     SCOPED_LOCK(&lock);
-    const struct entry *entry = *find(context, key);
+    const struct stored_value *entry = *find(context, key);
     if (entry)
         *value = entry->value;
     return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -89,10 +89,10 @@ CUresult context_storage_get(void **value, CUcontext context, void *key)
 
 void context_storage_drop(CUcontext context)
 {
-    struct entry *gone = NULL, **gone_end = &gone;
+    struct stored_value *gone = NULL, **gone_end = &gone;
     pthread_mutex_lock(&lock);
-    for (struct entry **link = &entries; *link;) {
-        struct entry *entry = *link;
+    for (struct stored_value **link = &entries; *link;) {
+        struct stored_value *entry = *link;
         if (entry->context != context) {
             link = &entry->next;
             continue;
@@ -104,7 +104,7 @@ void context_storage_drop(CUcontext context)
     }
     pthread_mutex_unlock(&lock);
     while (gone) {
-        struct entry *entry = gone;
+        struct stored_value *entry = gone;
         gone = entry->next;
         if (entry->destructor)
             entry->destructor(entry->context, entry->key, entry->value);

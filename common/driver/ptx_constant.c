@@ -63,7 +63,7 @@ static struct value fail(struct evaluation *e)
 
 static bool take(struct evaluation *e, const char *text)
 {
-    bool found = token_is(&e->scanner->token, text);
+    bool found = ptx_token_is(&e->scanner->token, text);
     if (found)
         scanner_advance(e->scanner);
     return found;
@@ -118,8 +118,8 @@ static struct value operand(struct evaluation *e);
 
 static struct value in_parentheses(struct evaluation *e)
 {
-    if (token_is(&e->scanner->token, ".s64") || token_is(&e->scanner->token, ".u64")) {
-        bool is_unsigned = token_is(&e->scanner->token, ".u64");
+    if (ptx_token_is(&e->scanner->token, ".s64") || ptx_token_is(&e->scanner->token, ".u64")) {
+        bool is_unsigned = ptx_token_is(&e->scanner->token, ".u64");
         scanner_advance(e->scanner);
         if (!take(e, ")"))
             return fail(e);
@@ -131,24 +131,24 @@ static struct value in_parentheses(struct evaluation *e)
 
 static struct value operand(struct evaluation *e)
 {
-    const struct token token = e->scanner->token;
+    const struct ptx_token token = e->scanner->token;
     struct value value = {0};
     if (e->failed || ++e->depth > DEPTH_MAX || !token.length)
         return fail(e);
     scanner_advance(e->scanner);
-    if (token_is(&token, "(")) {
+    if (ptx_token_is(&token, "(")) {
         value = in_parentheses(e);
-    } else if (token_is(&token, "-")) {
+    } else if (ptx_token_is(&token, "-")) {
         value = operand(e);
         value.bits = -value.bits;
-    } else if (token_is(&token, "+")) {
+    } else if (ptx_token_is(&token, "+")) {
         value = operand(e);
-    } else if (token_is(&token, "~")) {
+    } else if (ptx_token_is(&token, "~")) {
         value = operand(e);
         value.bits = ~value.bits;
-    } else if (token_is(&token, "!")) {
+    } else if (ptx_token_is(&token, "!")) {
         value = (struct value){!operand(e).bits, false};
-    } else if (token_is(&token, "WARP_SZ")) {
+    } else if (ptx_token_is(&token, "WARP_SZ")) {
         value.bits = 32;
     } else {
         value = literal(e, token.text, token.length);
@@ -247,7 +247,7 @@ static struct value joined(struct evaluation *e, int precedence)
 static struct value conditional(struct evaluation *e)
 {
     struct value condition = joined(e, 0);
-    if (!token_is(&e->scanner->token, "?"))
+    if (!ptx_token_is(&e->scanner->token, "?"))
         return condition;
     scanner_advance(e->scanner);
     if (++e->depth > DEPTH_MAX)

@@ -49,7 +49,7 @@ void scanner_advance(struct scanner *scanner)
     scanner->at = at;
 }
 
-bool token_is(const struct token *token, const char *text)
+bool ptx_token_is(const struct ptx_token *token, const char *text)
 {
     return token->length == strlen(text) && !memcmp(token->text, text, token->length);
 }

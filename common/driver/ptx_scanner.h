@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct token {
+struct ptx_token {
     const char *text;
     size_t length; // 0: the end
 };
 
 struct scanner {
     const char *at, *end;
-    struct token token; // the current one
-    bool unreadable;    // something was found that cannot be understood
+    struct ptx_token token; // the current one
+    bool unreadable;        // something was found that cannot be understood
 };
 
 // Goes on to the next token: a word with its dots, a string, or a single character.
 void scanner_advance(struct scanner *scanner);
-bool token_is(const struct token *token, const char *text);
+bool ptx_token_is(const struct ptx_token *token, const char *text);
 
 // The value of the constant expression that begins at the current token, which is the one behind it
 // then. False: it is none, or negative, or cannot be understood.

@@ -31,14 +31,14 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 // ---- text ----
 
 // Bytes of a fundamental type (".f32", ".b64"); 0 where the word is none.
-static unsigned type_size(const struct token *token)
+static unsigned type_size(const struct ptx_token *token)
 {
     static const char handles[][12] = {".texref", ".samplerref", ".surfref"};
     unsigned bits = 0;
     if (token->length < 3 || token->text[0] != '.')
         return 0;
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
-        if (token_is(token, handles[i]))
+        if (ptx_token_is(token, handles[i]))
             return 8;
     size_t i = token->text[1] == 'b' && token->text[2] == 'f' ? 3 : 2;
     if (!strchr("bsuf", token->text[1]))
@@ -56,15 +56,15 @@ static uint64_t count_values(struct scanner *scanner)
     unsigned depth = 0;
     bool value = false;
     for (; scanner->token.length; scanner_advance(scanner)) {
-        if (token_is(&scanner->token, "{")) {
+        if (ptx_token_is(&scanner->token, "{")) {
             depth++;
-        } else if (token_is(&scanner->token, "}") || token_is(&scanner->token, ",")) {
+        } else if (ptx_token_is(&scanner->token, "}") || ptx_token_is(&scanner->token, ",")) {
             if (!depth)
                 break;
             values += value;
             value = false;
-            depth -= token_is(&scanner->token, "}");
-        } else if (!depth && token_is(&scanner->token, ";")) {
+            depth -= ptx_token_is(&scanner->token, "}");
+        } else if (!depth && ptx_token_is(&scanner->token, ";")) {
             break;
         } else {
             value = true;
@@ -78,7 +78,7 @@ static uint64_t read_extent(struct scanner *scanner)
 {
     uint64_t extent;
     scanner_advance(scanner);
-    if (!scanner_constant(scanner, &extent) || !token_is(&scanner->token, "]")) {
+    if (!scanner_constant(scanner, &extent) || !ptx_token_is(&scanner->token, "]")) {
         scanner->unreadable = true;
         return 0;
     }
@@ -108,12 +108,12 @@ static uint64_t read_declarator(struct scanner *scanner)
     uint64_t elements = 1;
     bool unsized = false;
     scanner_advance(scanner); // the name
-    if (token_is(&scanner->token, "<"))
+    if (ptx_token_is(&scanner->token, "<"))
         elements = read_repetition(scanner);
-    while (token_is(&scanner->token, "[")) {
+    while (ptx_token_is(&scanner->token, "[")) {
         struct scanner inside = *scanner;
         scanner_advance(&inside);
-        if (token_is(&inside.token, "]")) {
+        if (ptx_token_is(&inside.token, "]")) {
             unsized = true;
             *scanner = inside;
             scanner_advance(scanner);
@@ -121,7 +121,7 @@ static uint64_t read_declarator(struct scanner *scanner)
             elements = multiply(elements, read_extent(scanner));
         }
     }
-    if (!token_is(&scanner->token, "="))
+    if (!ptx_token_is(&scanner->token, "="))
         return unsized ? 0 : elements;
     scanner_advance(scanner);
     uint64_t values = count_values(scanner);
@@ -134,11 +134,11 @@ static uint64_t read_declaration(struct scanner *scanner)
     unsigned size = 0, lanes = 1;
     uint64_t bytes = 0;
     for (; scanner->token.length && !size; scanner_advance(scanner)) {
-        if (token_is(&scanner->token, ".v2"))
+        if (ptx_token_is(&scanner->token, ".v2"))
             lanes = 2;
-        else if (token_is(&scanner->token, ".v4"))
+        else if (ptx_token_is(&scanner->token, ".v4"))
             lanes = 4;
-        else if (token_is(&scanner->token, ";"))
+        else if (ptx_token_is(&scanner->token, ";"))
             break;
         else
             size = type_size(&scanner->token);
@@ -146,7 +146,7 @@ static uint64_t read_declaration(struct scanner *scanner)
     scanner->unreadable |= !size;
     while (size && scanner->token.length && !scanner->unreadable) {
         bytes = add(bytes, multiply(read_declarator(scanner), (uint64_t)size * lanes));
-        if (!token_is(&scanner->token, ","))
+        if (!ptx_token_is(&scanner->token, ","))
             break;
         scanner_advance(scanner);
     }
@@ -159,11 +159,11 @@ static int text_bytes(const char *text, size_t size, uint64_t *out)
     bool elsewhere = false, parameter = false;
     uint64_t bytes = 0;
     for (scanner_advance(&scanner); scanner.token.length && !scanner.unreadable;) {
-        bool declares = token_is(&scanner.token, ".global") && !parameter;
-        parameter = token_is(&scanner.token, ".ptr"); // whose space is said, not a variable's
-        if (token_is(&scanner.token, ".extern"))
+        bool declares = ptx_token_is(&scanner.token, ".global") && !parameter;
+        parameter = ptx_token_is(&scanner.token, ".ptr"); // whose space is said, not a variable's
+        if (ptx_token_is(&scanner.token, ".extern"))
             elsewhere = true;
-        else if (token_is(&scanner.token, ";"))
+        else if (ptx_token_is(&scanner.token, ";"))
             elsewhere = false;
         scanner_advance(&scanner);
         if (!declares)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/nvml_abi.h"
 #include "sim/sim_config.h"
 #include "sim/shared_state.h"
 #include "sim/uuid.h"
@@ -17,16 +18,6 @@
 enum { OK = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, TOO_SMALL = 7, UNKNOWN = 999 };
 enum { LISTED_MAX = 1024 };
 
-struct memory {
-    unsigned long long total, free, used;
-};
-
-struct process {
-    unsigned pid;
-    unsigned long long used;
-    unsigned gpu_instance, compute_instance;
-};
-
 static struct sim_config config;
 static int indices[SIM_MAX_DEVICES]; // a device is the address of its index
 
@@ -34,7 +25,7 @@ NVML_API(nvmlInit_v2, void)
 {
     for (int i = 0; i < SIM_MAX_DEVICES; i++)
         indices[i] = i;
-    return config_load(&config) ? UNKNOWN : OK;
+    return sim_config_load(&config) ? UNKNOWN : OK;
 }
 
 __attribute__((visibility("default"))) const char *nvmlErrorString(int result);
@@ -62,7 +53,7 @@ NVML_API(nvmlDeviceGetUUID, void *device, char *text, unsigned size)
 {
     char uuid[40];
 
-    device_uuid_text(config.ordinals[*(int *)device], uuid);
+    sim_uuid_text(config.ordinals[*(int *)device], uuid);
     return (unsigned)snprintf(text, size, "GPU-%s", uuid) < size ? OK : TOO_SMALL;
 }
 
@@ -74,12 +65,12 @@ static size_t look(void *device, struct shared_use *list)
     return count < LISTED_MAX ? count : LISTED_MAX;
 }
 
-NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct memory *memory)
+NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct nvml_memory *memory)
 {
     static struct shared_use list[LISTED_MAX];
     size_t count = look(device, list);
 
-    *memory = (struct memory){.total = config.memory};
+    *memory = (struct nvml_memory){.total = config.memory};
     for (size_t i = 0; i < count; i++)
         memory->used += list[i].bytes;
     memory->free = memory->total - memory->used;
@@ -95,7 +86,7 @@ static int hides_processes(void)
 }
 
 NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count,
-         struct process *out)
+         struct nvml_process *out)
 {
     static struct shared_use list[LISTED_MAX];
     size_t found = look(device, list);
@@ -107,6 +98,6 @@ NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count,
     if (found > room)
         return TOO_SMALL;
     for (size_t i = 0; i < found; i++)
-        out[i] = (struct process){.pid = list[i].pid, .used = list[i].bytes};
+        out[i] = (struct nvml_process){.pid = list[i].pid, .used = list[i].bytes};
     return OK;
 }

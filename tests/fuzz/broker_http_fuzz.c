@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { RUNS_PER_DATABASE = 2000, TURNS = 64 };
 
 static char directory[64];
-static struct settings settings;
+static struct broker_settings settings;
 static struct broker broker;
 static struct server server;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};

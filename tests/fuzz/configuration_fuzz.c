@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int file = -1;
-    struct settings settings = {0};
+    struct box_settings settings = {0};
     char path[64];
 
     if (file < 0) {
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (config_defaults(settings_table, &settings))
         abort();
     if (config_load(settings_table, path, &settings) == 0) {
-        struct settings fresh = {0};
+        struct box_settings fresh = {0};
         if (config_defaults(settings_table, &fresh))
             abort();
         config_take_reloadable(settings_table, &fresh, &settings);

@@ -1,20 +1,51 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# No two files of different folders share a name: who reads or writes of `memory.c` means one file. A source and its
-# header are one file, and each program has its main.c.
+# No two files, types or exported functions share a name: who reads or writes of `memory.c` or `struct pool` means one
+# thing. A source and its header are one file, each program has its main.c, functions of one folder may be entry
+# points of several plugins, libraries export what CUDA names, and export_table_* is what common/driver asks of each
+# library that links it.
 . "$(dirname "$0")/../lib.sh"
+requires nm
 
-# files TREE: the sources below it that share their name, a line a name.
-files() {
+sources() {
     find "$1" \( -path "$1/build" -o -path "$1/tests" -o -path "$1/bench" -o -path "$1/docs" -o -path "$1/examples" \
-        -o -path "$1/proto/generate" -o -name .git \) -prune -o -name '*.[ch]' -printf '%P\n' |
-        sed 's/\.[ch]$//' | sort -u |
-        awk -F/ '$NF != "main" { count[$NF]++; all[$NF] = all[$NF] " " $0 }
-                 END { for (name in count) if (count[name] > 1) print name ":" all[name] }' | sort
+        -o -path "$1/proto/generate" -o -name .git \) -prune -o -name '*.[ch]' -printf '%P\n'
 }
-is "$(files "$TOP")" "" "no two files have one name"
 
-mkdir -p "$TMP/top/worker" "$TMP/top/sim"
-touch "$TMP/top/worker/"{main,module,same}.c "$TMP/top/worker/same.h" "$TMP/top/sim/"{main,module}.c
-is "$(files "$TMP/top")" "module: sim/module worker/module" "a name that is used twice is seen"
+# Lines "NAME PLACE" to a line for each name that has several places.
+several() {
+    sort -u | awk '{ count[$1]++; all[$1] = all[$1] " " $2 }
+                   END { for (name in count) if (count[name] > 1) print name ":" all[name] }' | sort
+}
+
+files() { sources "$1" | sed 's/\.[ch]$//' | awk -F/ '$NF != "main" { print $NF, $0 }' | several; }
+
+types() {
+    (cd "$1" && sources . | xargs grep -HoE '^(typedef |static |const )*(struct|union|enum) [a-z_0-9]+( =)? *\{') |
+        sed -E 's/^([^:]*):.*(struct|union|enum) ([a-z_0-9]+).*/\3 \1/' | several
+}
+
+# functions TREE OBJECTS
+functions() {
+    sources "$1" | sed -n 's/\.c$//p' | while read -r file; do
+        [ ! -e "$2/$file.o" ] || nm "$2/$file.o" |
+            awk -v folder="$(dirname "$file")" '$2 == "T" && $3 !~ /^(main$|cu[A-Z]|export_table_)/ { print $3, folder }'
+    done | several
+}
+
+is "$(files "$TOP")" "" "no two files have one name"
+is "$(types "$TOP")" "" "no two types have one name"
+ok "there are objects to look at" [ -e "$BUILD/obj/broker/main.o" ]
+is "$(functions "$TOP" "$BUILD/obj")" "" "no two folders export functions of one name"
+
+mkdir -p "$TMP/top/worker" "$TMP/top/sim" "$TMP/obj"
+touch "$TMP/top/worker/"{main,same}.c "$TMP/top/worker/same.h" "$TMP/top/sim/main.c"
+for folder in worker sim; do
+    printf 'struct pool {\n    int x;\n};\nint taken(void);\nint taken(void)\n{\n    return 0;\n}\n' >"$TMP/top/$folder/module.c"
+    mkdir -p "$TMP/obj/$folder"
+    ${CC:-cc} -c -o "$TMP/obj/$folder/module.o" "$TMP/top/$folder/module.c"
+done
+is "$(files "$TMP/top")" "module: sim/module worker/module" "a file's name that is used twice is seen"
+is "$(types "$TMP/top")" "pool: sim/module.c worker/module.c" "a type's is"
+is "$(functions "$TMP/top" "$TMP/obj")" "taken: sim worker" "and a function's"
 done_testing

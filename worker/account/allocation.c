@@ -15,7 +15,7 @@
 #include "worker/gpus.h"
 #include "worker_driver.h"
 
-struct allocation {
+struct counted_allocation {
     uint64_t start, size;
     CUcontext context; // it dies with it; NULL: with nothing but itself
     int device;
@@ -24,7 +24,7 @@ struct allocation {
 };
 
 // Sorted by start, without overlaps.
-static struct allocation *list;
+static struct counted_allocation *list;
 static size_t count, room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -82,14 +82,14 @@ static void drop(size_t i)
     take_out(i);
 }
 
-static int insert(const struct allocation *allocation)
+static int insert(const struct counted_allocation *allocation)
 {
     int err = 0;
 
     SCOPED_LOCK(&lock);
     if (count == room) {
         size_t more = room ? room * 2 : 256;
-        struct allocation *grown = realloc(list, more * sizeof(*list));
+        struct counted_allocation *grown = realloc(list, more * sizeof(*list));
         if (grown) {
             list = grown;
             room = more;
@@ -109,13 +109,14 @@ static int insert(const struct allocation *allocation)
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind)
 {
-    return insert(&(struct allocation){address, size, context, device, kind, NULL});
+    return insert(&(struct counted_allocation){address, size, context, device, kind, NULL});
 }
 
 int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
                           struct pool_account *account)
 {
-    return insert(&(struct allocation){address, size, context, device, ALLOCATION_POOL, account});
+    return insert(
+        &(struct counted_allocation){address, size, context, device, ALLOCATION_POOL, account});
 }
 
 bool allocation_remove(uint64_t address)
@@ -153,7 +154,7 @@ void allocation_remove_context(CUcontext context)
 }
 
 // Under lock; NULL: none.
-static const struct allocation *find(uint64_t address)
+static const struct counted_allocation *find(uint64_t address)
 {
     size_t at = below(address);
 
@@ -163,7 +164,7 @@ static const struct allocation *find(uint64_t address)
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
 {
     SCOPED_LOCK(&lock);
-    const struct allocation *found = find(address);
+    const struct counted_allocation *found = find(address);
     if (found) {
         *start = found->start;
         *end = found->start + found->size;
@@ -174,7 +175,7 @@ bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
 bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context)
 {
     SCOPED_LOCK(&lock);
-    const struct allocation *found = find(address);
+    const struct counted_allocation *found = find(address);
     bool plain = found && found->kind == ALLOCATION_DEVICE;
     if (plain) {
         *start = found->start;

@@ -8,14 +8,14 @@
 #include "worker/execute/serve_image.h"
 #include "worker/serve.h"
 
-static void add(struct jit *jit, CUjit_option name, uint64_t value)
+static void add(struct jit_request *jit, CUjit_option name, uint64_t value)
 {
     jit->names[jit->count] = name;
     jit->values[jit->count++] = (void *)(uintptr_t)value;
 }
 
-static bool add_log(struct serve *serve, struct jit *jit, CUjit_option buffer, CUjit_option size,
-                    uint64_t wanted, char **text, uint32_t *room)
+static bool add_log(struct serve *serve, struct jit_request *jit, CUjit_option buffer,
+                    CUjit_option size, uint64_t wanted, char **text, uint32_t *room)
 {
     if (*text || !wanted)
         return true;
@@ -30,7 +30,8 @@ static bool add_log(struct serve *serve, struct jit *jit, CUjit_option buffer, C
     return true;
 }
 
-static bool parse_one(struct serve *serve, const struct wire_option *option, struct jit *jit)
+static bool parse_one(struct serve *serve, const struct wire_option *option,
+                      struct jit_request *jit)
 {
     switch ((CUjit_option)option->option) {
     case CU_JIT_INFO_LOG_BUFFER:
@@ -60,7 +61,7 @@ static bool parse_one(struct serve *serve, const struct wire_option *option, str
     }
 }
 
-bool jit_parse(struct serve *serve, const void *options, uint32_t bytes, struct jit *out)
+bool jit_parse(struct serve *serve, const void *options, uint32_t bytes, struct jit_request *out)
 {
     const struct wire_option *list = options;
     uint32_t count = bytes / (uint32_t)sizeof(*list);
@@ -84,7 +85,7 @@ bool jit_parse(struct serve *serve, const void *options, uint32_t bytes, struct 
     return true;
 }
 
-static const void *value_of(const struct jit *jit, CUjit_option name)
+static const void *value_of(const struct jit_request *jit, CUjit_option name)
 {
     for (unsigned i = 0; i < jit->count; i++)
         if (jit->names[i] == name)
@@ -99,7 +100,7 @@ static uint32_t log_length(const char *text, uint32_t size, uint32_t room)
     return length < room ? length : room;
 }
 
-void jit_reply(struct serve *serve, const struct jit *jit, uint32_t room)
+void jit_reply(struct serve *serve, const struct jit_request *jit, uint32_t room)
 {
     struct wire_jit_outputs *outputs = (void *)serve->bytes;
     const void *wall = value_of(jit, CU_JIT_WALL_TIME);
@@ -125,7 +126,7 @@ void jit_reply(struct serve *serve, const struct jit *jit, uint32_t room)
     serve_reply_bytes(serve, outputs, sizeof(*outputs) + outputs->info_size + outputs->error_size);
 }
 
-void jit_free(struct jit *jit)
+void jit_free(struct jit_request *jit)
 {
     free(jit->info);
     free(jit->error);

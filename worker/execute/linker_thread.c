@@ -10,17 +10,17 @@
 
 #include "worker_driver.h"
 
-struct job {
+struct linker_job {
     void (*run)(void *argument);
     void *argument;
     CUcontext context;
     bool waited, done; // not waited for: freed by the thread
-    struct job *next;
+    struct linker_job *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct job *first, **last = &first;
+static struct linker_job *first, **last = &first;
 static bool started;
 
 static void *linker_main(void *opaque)
@@ -29,7 +29,7 @@ static void *linker_main(void *opaque)
     for (;;) {
         while (!first)
             pthread_cond_wait(&changed, &lock);
-        struct job *job = first;
+        struct linker_job *job = first;
         first = job->next;
         if (!first)
             last = &first;
@@ -58,7 +58,7 @@ static bool start(void)
     return started;
 }
 
-static void append(struct job *job)
+static void append(struct linker_job *job)
 {
     *last = job;
     last = &job->next;
@@ -67,7 +67,7 @@ static void append(struct job *job)
 
 CUresult linker_run(CUcontext context, void (*run)(void *argument), void *argument)
 {
-    struct job job = {.run = run, .argument = argument, .context = context, .waited = true};
+    struct linker_job job = {.run = run, .argument = argument, .context = context, .waited = true};
 
     pthread_mutex_lock(&lock);
     if (!start()) {
@@ -83,11 +83,11 @@ CUresult linker_run(CUcontext context, void (*run)(void *argument), void *argume
 
 CUresult linker_post(CUcontext context, void (*run)(void *argument), void *argument)
 {
-    struct job *job = calloc(1, sizeof(*job));
+    struct linker_job *job = calloc(1, sizeof(*job));
 
     if (!job)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *job = (struct job){.run = run, .argument = argument, .context = context};
+    *job = (struct linker_job){.run = run, .argument = argument, .context = context};
     pthread_mutex_lock(&lock);
     bool runs = start();
     if (runs)

@@ -12,17 +12,17 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-struct call {
+struct host_call {
     uint64_t token;
     bool is_callback, done;
-    struct call *next;
+    struct host_call *next;
 };
 
-static struct call *calls; // under lock: those whose function the client is running
+static struct host_call *calls; // under lock: those whose function the client is running
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 
-static void run(struct call *call, CUresult status)
+static void run(struct host_call *call, CUresult status)
 {
     struct wire_host_function body = {.token = call->token,
                                       .status = (int32_t)status,
@@ -37,7 +37,7 @@ static void run(struct call *call, CUresult status)
     pthread_mutex_lock(&lock);
     while (!call->done) // the end of the session is the end of the process
         pthread_cond_wait(&done, &lock);
-    struct call **at = &calls;
+    struct host_call **at = &calls;
     while (*at != call)
         at = &(*at)->next;
     *at = call->next;
@@ -58,14 +58,14 @@ static void CUDA_CB stream_callback(CUstream stream, CUresult status, void *call
 void serve_host_function(struct serve *serve, const struct args_host_function *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
-    struct call *call = calloc(1, sizeof(*call));
+    struct host_call *call = calloc(1, sizeof(*call));
 
     if (!call)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     // Before the driver may call: the end must not be counted before the beginning.
     expected_add();
     if (!serve_failed(serve)) {
-        *call = (struct call){.token = args->token, .is_callback = args->is_callback};
+        *call = (struct host_call){.token = args->token, .is_callback = args->is_callback};
         if (args->is_callback)
             serve_fail(serve, driver.cuStreamAddCallback
                                   ? driver.cuStreamAddCallback(stream, stream_callback, call, 0)
@@ -86,7 +86,7 @@ void serve_host_function_done(struct serve *serve, const struct args_host_functi
     bool found = false;
 
     SCOPED_LOCK(&lock);
-    for (struct call *call = calls; call; call = call->next)
+    for (struct host_call *call = calls; call; call = call->next)
         if (call->token == args->token && !call->done) {
             call->done = found = true;
             break;

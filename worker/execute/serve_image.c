@@ -17,22 +17,22 @@
 enum { IMAGES_MAX = 256, TAIL = 64 };
 static const uint64_t TOTAL_MAX = UINT64_C(4) << 30;
 
-static struct image *images;
+static struct uploaded_image *images;
 static unsigned image_count;
 static uint64_t total;
 static uint32_t refused; // the last one for which there was no room
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct image **place_of(uint32_t number)
+static struct uploaded_image **place_of(uint32_t number)
 {
-    struct image **at = &images;
+    struct uploaded_image **at = &images;
 
     while (*at && (*at)->number != number)
         at = &(*at)->next;
     return at;
 }
 
-static void put_locked(struct image *image)
+static void put_locked(struct uploaded_image *image)
 {
     if (--image->users)
         return;
@@ -44,16 +44,16 @@ static void put_locked(struct image *image)
     free(image);
 }
 
-void image_put(struct image *image)
+void image_put(struct uploaded_image *image)
 {
     SCOPED_LOCK(&lock);
     put_locked(image);
 }
 
-struct image *image_take(struct serve *serve, uint32_t number)
+struct uploaded_image *image_take(struct serve *serve, uint32_t number)
 {
     SCOPED_LOCK(&lock);
-    struct image *image = *place_of(number);
+    struct uploaded_image *image = *place_of(number);
     if (image && image->received == image->size)
         image->users++;
     else
@@ -63,9 +63,9 @@ struct image *image_take(struct serve *serve, uint32_t number)
     return image;
 }
 
-static struct image *image_new(uint32_t number, uint64_t size)
+static struct uploaded_image *image_new(uint32_t number, uint64_t size)
 {
-    struct image *image = calloc(1, sizeof(*image));
+    struct uploaded_image *image = calloc(1, sizeof(*image));
 
     if (!image)
         return NULL;
@@ -83,11 +83,11 @@ static struct image *image_new(uint32_t number, uint64_t size)
 }
 
 // Within what the lease has left for all its sessions.
-static struct image *image_for_lease(uint32_t number, uint64_t size)
+static struct uploaded_image *image_for_lease(uint32_t number, uint64_t size)
 {
     if (session.account && !ledger_take_images(session.account, session.account_line, size))
         return NULL;
-    struct image *image = image_new(number, size);
+    struct uploaded_image *image = image_new(number, size);
     if (!image && session.account)
         ledger_give_images(session.account, session.account_line, size);
     return image;
@@ -102,7 +102,7 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
         refused = args->image;
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     } else {
-        struct image *image = image_for_lease(args->image, args->size);
+        struct uploaded_image *image = image_for_lease(args->image, args->size);
         if (image) {
             image->next = images;
             images = image;
@@ -121,7 +121,7 @@ void serve_image_begin(struct serve *serve, const struct args_image_begin *args)
 void serve_image_data(struct serve *serve, const struct args_image_data *args)
 {
     SCOPED_LOCK(&lock);
-    struct image *image = *place_of(args->image);
+    struct uploaded_image *image = *place_of(args->image);
     // In order, so that "all received" can be told from a count.
     if (image && args->offset == image->received && args->bytes <= image->size - args->offset) {
         memcpy(image->data + args->offset, args + 1, args->bytes);
@@ -134,7 +134,7 @@ void serve_image_data(struct serve *serve, const struct args_image_data *args)
 void serve_image_free(struct serve *serve, const struct args_image_free *args)
 {
     SCOPED_LOCK(&lock);
-    struct image **at = place_of(args->image), *image = *at;
+    struct uploaded_image **at = place_of(args->image), *image = *at;
     if (image) {
         *at = image->next;
         put_locked(image);
@@ -144,7 +144,7 @@ void serve_image_free(struct serve *serve, const struct args_image_free *args)
 }
 
 // Names of functions are readable in PTX and in binaries; compressed images keep their secret.
-bool image_prints(const struct image *image)
+bool image_prints(const struct uploaded_image *image)
 {
     static const uint8_t fatbin_magic[] = {0x50, 0xed, 0x55, 0xba};
 

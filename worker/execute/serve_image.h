@@ -10,24 +10,24 @@
 #include "proto/wire.h"
 #include "worker/serve.h"
 
-struct image {
+struct uploaded_image {
     uint32_t number;
     uint64_t size, received;
     unsigned users; // loads that read it now, and one while the client has not freed it
     uint8_t *data;  // SIZE bytes, then zeros, so that text ends
-    struct image *next;
+    struct uploaded_image *next;
 };
 
 // A complete image, kept until image_put; NULL with INVALID_VALUE noted.
-struct image *image_take(struct serve *serve, uint32_t number);
-void image_put(struct image *image);
+struct uploaded_image *image_take(struct serve *serve, uint32_t number);
+void image_put(struct uploaded_image *image);
 // Whether kernels of it may print, as far as can be seen from outside.
-bool image_prints(const struct image *image);
+bool image_prints(const struct uploaded_image *image);
 
 enum { JIT_OPTIONS_MAX = 64, JIT_LOG_MAX = (WIRE_INLINE_MAX - 64) / 2 };
 
 // Options as the driver takes them. The log buffers are heap, jit_free's.
-struct jit {
+struct jit_request {
     CUjit_option names[JIT_OPTIONS_MAX + 4];
     void *values[JIT_OPTIONS_MAX + 4];
     unsigned count;
@@ -39,9 +39,9 @@ struct jit {
 };
 
 // Options of a request's inline bytes; false: noted.
-bool jit_parse(struct serve *serve, const void *options, uint32_t bytes, struct jit *out);
+bool jit_parse(struct serve *serve, const void *options, uint32_t bytes, struct jit_request *out);
 // The outputs of the load as the request's reply bytes.
-void jit_reply(struct serve *serve, const struct jit *jit, uint32_t room);
-void jit_free(struct jit *jit);
+void jit_reply(struct serve *serve, const struct jit_request *jit, uint32_t room);
+void jit_free(struct jit_request *jit);
 
 #endif

@@ -19,7 +19,7 @@
 
 struct link_state {
     CUlinkState state;
-    struct jit jit;
+    struct jit_request jit;
     const uint8_t *image; // the driver's, once linking is complete
     size_t size;
     struct link_state *next;
@@ -29,17 +29,17 @@ static struct link_state *states;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // One step in the linker's thread.
-struct step {
+struct link_step {
     struct link_state *link;
-    struct jit *jit;
-    const struct image *input;
+    struct jit_request *jit;
+    const struct uploaded_image *input;
     CUjitInputType type;
     void *image;
     size_t size;
     CUresult result;
 };
 
-static CUresult take_step(struct serve *serve, void (*run)(void *step), struct step *step)
+static CUresult take_step(struct serve *serve, void (*run)(void *step), struct link_step *step)
 {
     // The thread may be in the middle of another client thread's step.
     serve_let_others_read(serve);
@@ -49,7 +49,7 @@ static CUresult take_step(struct serve *serve, void (*run)(void *step), struct s
 
 static void create(void *argument)
 {
-    struct step *step = argument;
+    struct link_step *step = argument;
 
     step->result = driver.cuLinkCreate_v2(step->jit->count, step->jit->names, step->jit->values,
                                           &step->link->state);
@@ -57,8 +57,8 @@ static void create(void *argument)
 
 static void add(void *argument)
 {
-    struct step *step = argument;
-    const struct image *input = step->input;
+    struct link_step *step = argument;
+    const struct uploaded_image *input = step->input;
     // Text is counted with its NUL, which stands behind every image.
     size_t size = input->size +
                   (step->type == CU_JIT_INPUT_PTX && input->data[input->size - 1] != '\0');
@@ -70,7 +70,7 @@ static void add(void *argument)
 
 static void complete(void *argument)
 {
-    struct step *step = argument;
+    struct link_step *step = argument;
 
     step->result = driver.cuLinkComplete(step->link->state, &step->image, &step->size);
 }
@@ -144,8 +144,8 @@ void serve_link_create(struct serve *serve, const struct args_link_create *args)
         return;
     }
     if (jit_parse(serve, args + 1, args->bytes, &fresh->jit))
-        serve_fail(serve,
-                   take_step(serve, create, &(struct step){.link = fresh, .jit = &fresh->jit}));
+        serve_fail(serve, take_step(serve, create,
+                                    &(struct link_step){.link = fresh, .jit = &fresh->jit}));
     if (!serve_failed(serve)) {
         serve_bind(serve, HANDLE_LINK, args->state, fresh->state, serve_context(serve));
         if (serve_failed(serve))
@@ -163,19 +163,19 @@ void serve_link_create(struct serve *serve, const struct args_link_create *args)
 void serve_link_add(struct serve *serve, const struct args_link_add *args)
 {
     struct link_state *link = find(serve, args->state);
-    struct jit jit;
+    struct jit_request jit;
 
     if (!link || !serve_require(serve, driver.cuLinkAddData_v2))
         return;
-    struct image *image = image_take(serve, args->image);
+    struct uploaded_image *image = image_take(serve, args->image);
     if (!image)
         return;
     if (jit_parse(serve, args + 1, args->bytes, &jit)) {
         serve_fail(serve, take_step(serve, add,
-                                    &(struct step){.link = link,
-                                                   .jit = &jit,
-                                                   .input = image,
-                                                   .type = (CUjitInputType)args->type}));
+                                    &(struct link_step){.link = link,
+                                                        .jit = &jit,
+                                                        .input = image,
+                                                        .type = (CUjitInputType)args->type}));
         jit_reply(serve, &link->jit, args->reply_room);
     }
     jit_free(&jit);
@@ -188,7 +188,7 @@ void serve_link_complete(struct serve *serve, const struct args_link_complete *a
                          struct reply_link_complete *reply)
 {
     struct link_state *link = find(serve, args->state);
-    struct step step = {.link = link};
+    struct link_step step = {.link = link};
 
     if (!link || !serve_require(serve, driver.cuLinkComplete))
         return;

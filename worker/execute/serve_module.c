@@ -11,14 +11,14 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-static void note_prints(const struct image *image)
+static void note_prints(const struct uploaded_image *image)
 {
     if (!atomic_load(&session.prints) && image_prints(image))
         print_expect();
 }
 
 static void load_module(struct serve *serve, const struct args_module_load *args,
-                        const struct image *image, struct jit *jit)
+                        const struct uploaded_image *image, struct jit_request *jit)
 {
     CUmodule module = NULL;
     CUdevice device = 0;
@@ -43,11 +43,11 @@ static void load_module(struct serve *serve, const struct args_module_load *args
 
 void serve_module_load(struct serve *serve, const struct args_module_load *args)
 {
-    struct jit jit;
+    struct jit_request jit;
 
     if (!serve_require(serve, driver.cuModuleLoadDataEx))
         return;
-    struct image *image = image_take(serve, args->image);
+    struct uploaded_image *image = image_take(serve, args->image);
     if (!image)
         return;
     if (jit_parse(serve, args + 1, args->bytes, &jit))
@@ -68,7 +68,8 @@ void serve_cuModuleUnload(struct serve *serve, const struct args_cuModuleUnload 
 }
 
 // A library has variables in every context that comes to use it.
-static void charge_library(struct serve *serve, const struct image *image, const void *owner)
+static void charge_library(struct serve *serve, const struct uploaded_image *image,
+                           const void *owner)
 {
     for (unsigned i = 0; i < session.device_count; i++)
         serve_fail(serve,
@@ -76,7 +77,7 @@ static void charge_library(struct serve *serve, const struct image *image, const
 }
 
 static void load_library(struct serve *serve, const struct args_library_load *args,
-                         const struct image *image, struct jit *jit)
+                         const struct uploaded_image *image, struct jit_request *jit)
 {
     CUlibrary library = NULL;
 
@@ -97,11 +98,11 @@ static void load_library(struct serve *serve, const struct args_library_load *ar
 
 void serve_library_load(struct serve *serve, const struct args_library_load *args)
 {
-    struct jit jit;
+    struct jit_request jit;
 
     if (!serve_require(serve, driver.cuLibraryLoadData))
         return;
-    struct image *image = image_take(serve, args->image);
+    struct uploaded_image *image = image_take(serve, args->image);
     if (!image)
         return;
     if (jit_parse(serve, args + 1, args->bytes, &jit))

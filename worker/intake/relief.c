@@ -48,8 +48,8 @@ static uint64_t executions; // of that thread
 static _Atomic bool lingered, watching;
 static _Atomic int caution;
 
-struct entry {
-    struct entry *next;
+struct kept_record {
+    struct kept_record *next;
     uint32_t size;
     uint8_t *payload; // of a push block; NULL: it is another request
     uint8_t record[];
@@ -58,7 +58,7 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t needed = PTHREAD_COND_INITIALIZER;  // more is expected, or the backlog shrank
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; // the backlog grew, or reading stopped
-static struct entry *first, **last = &first;
+static struct kept_record *first, **last = &first;
 static size_t backlog_bytes;
 static unsigned kept_blocks;
 static bool reading, stop_wanted;
@@ -118,9 +118,9 @@ static uint32_t job_of(const void *record)
 }
 
 // What is to be served next: blocks whose push has begun before all else.
-static struct entry **find_next(void)
+static struct kept_record **find_next(void)
 {
-    struct entry **at = &first;
+    struct kept_record **at = &first;
 
     if (!kept_blocks)
         return at;
@@ -131,7 +131,7 @@ static struct entry **find_next(void)
 
 static uint32_t take_next(struct serve *serve)
 {
-    struct entry **at = find_next(), *entry = *at;
+    struct kept_record **at = find_next(), *entry = *at;
     uint32_t size = entry->size;
 
     *at = entry->next;
@@ -172,11 +172,11 @@ uint32_t relief_take(struct serve *serve)
 // False: it is a block whose push has begun meanwhile.
 static bool keep(const struct serve *serve, uint32_t size, uint8_t *payload)
 {
-    struct entry *entry = malloc(sizeof(*entry) + size);
+    struct kept_record *entry = malloc(sizeof(*entry) + size);
 
     if (!entry)
         session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
-    *entry = (struct entry){.size = size, .payload = payload};
+    *entry = (struct kept_record){.size = size, .payload = payload};
     memcpy(entry->record, serve->record, size);
     SCOPED_LOCK(&lock);
     // More than this is a client that does not wait for anything; what is kept must have an end.

@@ -50,7 +50,7 @@ void serve_signal(struct serve *serve, const struct args_signal *args)
 
 // ---- boxes ----
 
-struct side {
+struct side_fields {
     CUmemorytype *type;
     uint64_t x, y, z;
     const void **host;
@@ -59,7 +59,7 @@ struct side {
 };
 
 // The bytes from the start of an operand to the end of what the copy touches.
-static bool extent(const struct side *side, const CUDA_MEMCPY3D *copy, uint64_t *out)
+static bool extent(const struct side_fields *side, const CUDA_MEMCPY3D *copy, uint64_t *out)
 {
     uint64_t lines, bytes;
 
@@ -78,7 +78,8 @@ static bool extent(const struct side *side, const CUDA_MEMCPY3D *copy, uint64_t 
 
 // Turns an operand into what the driver is to see, after checking all that it can reach. Pitch and
 // height that the client left out are filled in, so that the driver reckons as we did.
-static void resolve_side(struct serve *serve, const struct side *side, const CUDA_MEMCPY3D *copy)
+static void resolve_side(struct serve *serve, const struct side_fields *side,
+                         const CUDA_MEMCPY3D *copy)
 {
     uint64_t bytes = 0;
 
@@ -104,22 +105,22 @@ static void resolve_side(struct serve *serve, const struct side *side, const CUD
 
 static void resolve(struct serve *serve, CUDA_MEMCPY3D *copy)
 {
-    struct side src = {.type = &copy->srcMemoryType,
-                       .x = copy->srcXInBytes,
-                       .y = copy->srcY,
-                       .z = copy->srcZ,
-                       .host = &copy->srcHost,
-                       .device = &copy->srcDevice,
-                       .pitch = &copy->srcPitch,
-                       .height = &copy->srcHeight};
-    struct side dst = {.type = &copy->dstMemoryType,
-                       .x = copy->dstXInBytes,
-                       .y = copy->dstY,
-                       .z = copy->dstZ,
-                       .host = (const void **)&copy->dstHost,
-                       .device = &copy->dstDevice,
-                       .pitch = &copy->dstPitch,
-                       .height = &copy->dstHeight};
+    struct side_fields src = {.type = &copy->srcMemoryType,
+                              .x = copy->srcXInBytes,
+                              .y = copy->srcY,
+                              .z = copy->srcZ,
+                              .host = &copy->srcHost,
+                              .device = &copy->srcDevice,
+                              .pitch = &copy->srcPitch,
+                              .height = &copy->srcHeight};
+    struct side_fields dst = {.type = &copy->dstMemoryType,
+                              .x = copy->dstXInBytes,
+                              .y = copy->dstY,
+                              .z = copy->dstZ,
+                              .host = (const void **)&copy->dstHost,
+                              .device = &copy->dstDevice,
+                              .pitch = &copy->dstPitch,
+                              .height = &copy->dstHeight};
 
     if (copy->srcLOD || copy->dstLOD)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);

@@ -17,7 +17,7 @@
 enum { SMALL_SHARE = 16 };
 
 // The memory that serves one use, cut into blocks of one size.
-struct pool {
+struct block_pool {
     uint8_t *data;
     size_t size;
     uint32_t block_size;
@@ -26,7 +26,7 @@ struct pool {
     struct block blocks[STAGING_POOL_MAX];
 };
 
-static struct pool pools[STAGING_USES]; // under lock
+static struct block_pool pools[STAGING_USES]; // under lock
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t given = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER; // of all blocks
@@ -34,7 +34,7 @@ static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER; // of all blocks
 // Blocks that were there before keep their events.
 static void carve(enum staging_use use, uint32_t block_size)
 {
-    struct pool *pool = &pools[use];
+    struct block_pool *pool = &pools[use];
     size_t count = pool->size / block_size;
 
     if (count > STAGING_POOL_MAX)
@@ -133,7 +133,7 @@ bool staging_carve(enum staging_use use, uint32_t block_size)
     return unused;
 }
 
-static struct block *take(struct pool *pool)
+static struct block *take(struct block_pool *pool)
 {
     struct block *block = pool->idle;
 
@@ -155,7 +155,7 @@ struct block *staging_take(enum staging_use use, bool wait)
 
 struct block *staging_take_spare(enum staging_use use, unsigned keep)
 {
-    struct pool *pool = &pools[use];
+    struct block_pool *pool = &pools[use];
 
     SCOPED_LOCK(&lock);
     struct block *block = pool->count - pool->used > keep ? take(pool) : NULL;
@@ -164,7 +164,7 @@ struct block *staging_take_spare(enum staging_use use, unsigned keep)
 
 void staging_give(struct block *block)
 {
-    struct pool *pool = &pools[block->use];
+    struct block_pool *pool = &pools[block->use];
 
     SCOPED_LOCK(&lock);
     block->next = pool->idle;

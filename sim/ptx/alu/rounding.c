@@ -55,19 +55,19 @@ static void round_f64(void *dv, const void *av, const void *bv, const void *cv, 
 }
 
 // A value on its way from one type to another: exact as an integer or as a double.
-struct value {
+struct exact_value {
     bool is_float;
     bool is_negative; // of an integer
     uint64_t magnitude;
     double real;
 };
 
-static struct value load_value(const void *slots, int lane, enum type t)
+static struct exact_value load_value(const void *slots, int lane, enum type t)
 {
     uint64_t bits = type_size(t) > 4 ? ((const uint64_t *)slots)[lane]
                                      : ((const uint32_t *)slots)[lane];
     unsigned width = 8 * type_size(t);
-    struct value v = {.is_float = type_kind(t) == 'f'};
+    struct exact_value v = {.is_float = type_kind(t) == 'f'};
 
     if (t == TY_F16)
         v.real = half_float((uint16_t)bits);
@@ -118,7 +118,7 @@ static uint64_t real_integer(double x, enum type from, enum type to, enum roundi
     return x <= 0 ? 0 : (uint64_t)x;
 }
 
-static uint64_t integer_integer(struct value v, enum type to, bool saturate)
+static uint64_t integer_integer(struct exact_value v, enum type to, bool saturate)
 {
     unsigned width = 8 * type_size(to);
     bool is_signed = type_kind(to) == 's';
@@ -135,7 +135,7 @@ static uint64_t integer_integer(struct value v, enum type to, bool saturate)
     return v.is_negative ? 0 - v.magnitude : v.magnitude;
 }
 
-static float to_float(struct value v)
+static float to_float(struct exact_value v)
 {
     volatile float f; // rounded here, in the mode that is set
 
@@ -146,7 +146,7 @@ static float to_float(struct value v)
     return f;
 }
 
-static double to_double(struct value v)
+static double to_double(struct exact_value v)
 {
     volatile double f;
 
@@ -157,7 +157,7 @@ static double to_double(struct value v)
     return f;
 }
 
-static uint64_t to_real(struct value v, enum type from, enum type to, enum rounding mode,
+static uint64_t to_real(struct exact_value v, enum type from, enum type to, enum rounding mode,
                         unsigned flags)
 {
     if (v.is_float && flags & CONVERT_INTEGRAL)
@@ -197,7 +197,7 @@ static void convert(void *dv, const void *av, const void *bv, const void *cv, ui
     unsigned flags = imm >> 24;
 
     for (int i = 0; i < LANES; i++) {
-        struct value v = load_value(av, i, from);
+        struct exact_value v = load_value(av, i, from);
         uint64_t bits;
 
         if (flags & CONVERT_FTZ && from == TY_F32 && fabs(v.real) < 0x1p-126)

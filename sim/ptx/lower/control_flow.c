@@ -314,7 +314,7 @@ static void lower_nanosleep(struct compiler *c)
 
 static void lower_nothing(struct compiler *c)
 {
-    struct statement *s = c->statement;
+    struct ptx_statement *s = c->statement;
 
     if (!strcmp(s->opcode, "griddepcontrol") && !mod(c, "wait") && !mod(c, "launch_dependents"))
         refuse(c, "");

@@ -9,7 +9,7 @@
 // Cache and ordering hints that change nothing here.
 static void skip_hints(struct compiler *c)
 {
-    struct statement *s = c->statement;
+    struct ptx_statement *s = c->statement;
     static const char *const hints[] = {"ca", "cg",   "cs",  "cv",      "lu",  "wb",  "wt",
                                         "nc", "weak", "cta", "cluster", "gpu", "sys", "unified"};
 
@@ -39,7 +39,7 @@ enum space mod_space(struct compiler *c)
 
 static const char *statement_text(struct compiler *c)
 {
-    struct statement *s = c->statement;
+    struct ptx_statement *s = c->statement;
     char text[96];
     size_t used = (size_t)snprintf(text, sizeof(text), "%s", s->opcode);
 

@@ -33,25 +33,25 @@ void insn_visit(struct insn *in, ref_visitor *visit, void *opaque)
         visit(opaque, &in->d2, true);
 }
 
-struct block {
+struct basic_block {
     uint32_t start, end; // instructions
     uint32_t next[2];    // blocks, or UINT32_MAX
     struct branch_table *table;
 };
 
-struct range {
+struct live_range {
     uint32_t first, last;
     uint32_t reg;
 };
 
 struct allocator {
     struct compiler *c;
-    struct block *blocks;
+    struct basic_block *blocks;
     uint32_t block_count;
     uint32_t *block_of; // of an instruction that starts one
     size_t words;       // of one set of registers
     uint64_t *in, *out, *use, *def;
-    struct range *ranges; // by register; first > last: never seen
+    struct live_range *ranges; // by register; first > last: never seen
     uint32_t *places;
     uint32_t at;      // the instruction that is being visited
     uint32_t current; // its block
@@ -111,7 +111,7 @@ static void find_blocks(struct allocator *a)
 static void link_blocks(struct allocator *a)
 {
     for (uint32_t b = 0; b < a->block_count; b++) {
-        struct block *block = &a->blocks[b];
+        struct basic_block *block = &a->blocks[b];
         const struct insn *last = &a->c->code[block->end - 1];
         bool falls = true;
 
@@ -170,7 +170,7 @@ static void flow(struct allocator *a)
     while (changed) {
         changed = false;
         for (uint32_t b = a->block_count; b-- > 0;) {
-            struct block *block = &a->blocks[b];
+            struct basic_block *block = &a->blocks[b];
             uint64_t *out = set_of(a, a->out, b), *in = set_of(a, a->in, b);
             const uint64_t *use = set_of(a, a->use, b), *def = set_of(a, a->def, b);
 
@@ -190,7 +190,7 @@ static void flow(struct allocator *a)
 
 static void extend(struct allocator *a, uint32_t reg, uint32_t at)
 {
-    struct range *r = &a->ranges[reg];
+    struct live_range *r = &a->ranges[reg];
 
     if (at < r->first)
         r->first = at;
@@ -214,9 +214,9 @@ static void find_ranges(struct allocator *a)
     struct compiler *c = a->c;
 
     for (uint32_t i = 0; i < c->reg_count; i++)
-        a->ranges[i] = (struct range){UINT32_MAX, 0, i};
+        a->ranges[i] = (struct live_range){UINT32_MAX, 0, i};
     for (uint32_t b = 0; b < a->block_count; b++) {
-        struct block *block = &a->blocks[b];
+        struct basic_block *block = &a->blocks[b];
 
         for (a->at = block->start; a->at < block->end; a->at++)
             insn_visit(&c->code[a->at], note_range, a);
@@ -231,7 +231,7 @@ static void find_ranges(struct allocator *a)
 
 static int by_start(const void *x, const void *y)
 {
-    const struct range *a = x, *b = y;
+    const struct live_range *a = x, *b = y;
 
     if (a->first != b->first)
         return a->first < b->first ? -1 : 1;
@@ -240,12 +240,13 @@ static int by_start(const void *x, const void *y)
 
 // Places of one class that are free again after a position; a heap would be overkill for the
 // handful that is ever in use at once.
-struct pool {
+struct register_pool {
     uint32_t *busy_until;
     uint32_t count, capacity;
 };
 
-static uint32_t take_place(struct compiler *c, struct pool *pool, const struct range *r, bool flat)
+static uint32_t take_place(struct compiler *c, struct register_pool *pool,
+                           const struct live_range *r, bool flat)
 {
     for (uint32_t i = 0; !flat && i < pool->count; i++) {
         if (pool->busy_until[i] < r->first) {
@@ -271,8 +272,8 @@ static void assign(struct allocator *a, struct ptx_function *f)
 {
     static const uint32_t sizes[] = {LANES * 4, LANES * 8, 4};
     struct compiler *c = a->c;
-    struct pool pools[3] = {0};
-    struct range *sorted = compile_scratch(c, (c->reg_count + 1) * sizeof(*sorted));
+    struct register_pool pools[3] = {0};
+    struct live_range *sorted = compile_scratch(c, (c->reg_count + 1) * sizeof(*sorted));
     uint32_t n = 0, starts[3];
 
     for (uint32_t i = 0; i < c->reg_count; i++)
@@ -313,7 +314,7 @@ void allocate_registers(struct compiler *c, struct ptx_function *f)
     if ((uint64_t)c->reg_count * a.block_count > MAX_LIVENESS_BITS) {
         a.flat = true;
         for (uint32_t i = 0; i < c->reg_count; i++)
-            a.ranges[i] = (struct range){0, 2 * c->code_count + 2, i};
+            a.ranges[i] = (struct live_range){0, 2 * c->code_count + 2, i};
     } else {
         size_t bytes = a.words * a.block_count * sizeof(uint64_t);
 

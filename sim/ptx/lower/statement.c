@@ -12,7 +12,7 @@
 void refuse(struct compiler *c, const char *why)
 {
     char text[160] = "";
-    struct statement *s = c->statement;
+    struct ptx_statement *s = c->statement;
     size_t used = (size_t)snprintf(text, sizeof(text), "%s", s->opcode);
 
     for (unsigned i = 0; i < s->mod_count && used < sizeof(text); i++)
@@ -30,7 +30,7 @@ void malformed(struct compiler *c, const char *why)
 
 bool mod(struct compiler *c, const char *name)
 {
-    struct statement *s = c->statement;
+    struct ptx_statement *s = c->statement;
 
     for (unsigned i = 0; i < s->mod_count; i++) {
         if (!s->mods[i].used && strlen(name) == s->mods[i].len &&
@@ -44,7 +44,7 @@ bool mod(struct compiler *c, const char *name)
 
 enum type mod_type_optional(struct compiler *c)
 {
-    struct statement *s = c->statement;
+    struct ptx_statement *s = c->statement;
 
     for (unsigned i = 0; i < s->mod_count; i++) {
         enum type t;
@@ -382,7 +382,7 @@ static const struct lowering *find_lowering(const char *name)
     return NULL;
 }
 
-static void lower_statement(struct compiler *c, struct statement *s)
+static void lower_statement(struct compiler *c, struct ptx_statement *s)
 {
     const struct lowering *l = find_lowering(s->opcode);
 

@@ -169,15 +169,15 @@ struct constant parse_constant(struct compiler *c)
     return parse_level(c, 0);
 }
 
-uint64_t parse_integer(struct compiler *c)
+uint64_t parse_constant_integer(struct compiler *c)
 {
     return need_integer(c, parse_constant(c));
 }
 
-uint64_t parse_size(struct compiler *c, uint64_t limit, const char *what)
+uint64_t parse_constant_size(struct compiler *c, uint64_t limit, const char *what)
 {
     unsigned line = c->token.line;
-    uint64_t value = parse_integer(c);
+    uint64_t value = parse_constant_integer(c);
 
     if (value > limit)
         compile_fail(c, -EINVAL, line, "%s of %llu is above %llu", what, (unsigned long long)value,

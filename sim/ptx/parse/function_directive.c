@@ -54,7 +54,7 @@ static void parse_triple(struct compiler *c, unsigned triple[3])
 {
     triple[0] = triple[1] = triple[2] = 1;
     for (int i = 0; i < 3; i++) {
-        triple[i] = (unsigned)parse_size(c, 1u << 20, "dimension");
+        triple[i] = (unsigned)parse_constant_size(c, 1u << 20, "dimension");
         if (i == 2 || !token_accept(c, ','))
             break;
     }
@@ -76,7 +76,7 @@ static void parse_tuning(struct compiler *c, struct ptx_function *f)
                    token_accept_dot(c, "maxnreg") || token_accept_dot(c, "maxclusterrank") ||
                    token_accept_dot(c, "abi_preserve") ||
                    token_accept_dot(c, "abi_preserve_control")) {
-            parse_integer(c);
+            parse_constant_integer(c);
         } else if (token_word(c, TOK_DOT, "reqnctapercluster")) {
             lex_next(c);
             parse_triple(c, triple);
@@ -89,13 +89,13 @@ static void parse_tuning(struct compiler *c, struct ptx_function *f)
     }
 }
 
-static void parse_guard(struct compiler *c, struct statement *s)
+static void parse_guard(struct compiler *c, struct ptx_statement *s)
 {
     s->pred_negated = token_accept(c, '!');
     s->guard = parse_operand(c);
 }
 
-static void parse_instruction(struct compiler *c, const struct token *name, struct statement *s)
+static void parse_instruction(struct compiler *c, const struct token *name, struct ptx_statement *s)
 {
     s->name = *name;
     s->line = name->line;
@@ -135,7 +135,7 @@ static void parse_body(struct compiler *c)
 
     token_expect(c, '{');
     while (braces) {
-        struct statement statement = {.pred = NO_PRED};
+        struct ptx_statement statement = {.pred = NO_PRED};
         struct token name;
 
         if (token_accept(c, '{')) {

@@ -70,7 +70,7 @@ static void parse_prototype(struct compiler *c, struct symbol *s)
            token_word(c, TOK_DOT, "abi_preserve_control")) {
         if (c->token.kind == TOK_DOT) {
             lex_next(c);
-            parse_integer(c);
+            parse_constant_integer(c);
         }
     }
     token_expect(c, ';');

@@ -191,9 +191,9 @@ static void vector_register(struct compiler *c, struct operand *o, struct symbol
 static void parse_symbol_offset(struct compiler *c, struct operand *o)
 {
     if (token_accept(c, '+'))
-        o->offset = (int64_t)parse_integer(c);
+        o->offset = (int64_t)parse_constant_integer(c);
     else if (token_is(c, '-'))
-        o->offset = (int64_t)parse_integer(c);
+        o->offset = (int64_t)parse_constant_integer(c);
 }
 
 static void parse_name(struct compiler *c, struct operand *o)
@@ -250,10 +250,10 @@ static void parse_address(struct compiler *c, struct operand *o)
         o->offset = o->base->offset;
         if (o->base->kind == OPD_REG && (token_is(c, '+') || token_is(c, '-'))) {
             token_accept(c, '+');
-            o->offset = (int64_t)parse_integer(c);
+            o->offset = (int64_t)parse_constant_integer(c);
         }
     } else {
-        o->offset = (int64_t)parse_integer(c);
+        o->offset = (int64_t)parse_constant_integer(c);
     }
     token_expect(c, ']');
 }

@@ -115,7 +115,7 @@ struct modifier {
 };
 
 // One instruction as parsed: name.mod.mod operands;
-struct statement {
+struct ptx_statement {
     struct token name;
     char opcode[24];
     struct modifier mods[MAX_MODS];
@@ -150,7 +150,7 @@ struct compiler;
 
 // What becomes of a function's statements, one by one, and of the function at its end.
 struct lowering_steps {
-    void (*statement)(struct compiler *c, struct statement *s);
+    void (*statement)(struct compiler *c, struct ptx_statement *s);
     void (*end)(struct compiler *c, struct ptx_function *f);
 };
 
@@ -193,7 +193,7 @@ struct compiler {
     uint64_t frame_bytes;
     uint32_t frame_align; // largest of all functions, at least 16
     uint32_t callee_capacity;
-    struct statement *statement;
+    struct ptx_statement *statement;
 };
 
 // compiler.c
@@ -238,8 +238,8 @@ struct constant {
     double value;
 };
 struct constant parse_constant(struct compiler *c);
-uint64_t parse_integer(struct compiler *c);
-uint64_t parse_size(struct compiler *c, uint64_t limit, const char *what);
+uint64_t parse_constant_integer(struct compiler *c);
+uint64_t parse_constant_size(struct compiler *c, uint64_t limit, const char *what);
 
 // variable.c: declarations of state space
 void parse_variable(struct compiler *c, bool external, bool visible, bool weak, bool common);

@@ -149,7 +149,7 @@ void parse_source(struct compiler *c)
         } else if (token_accept_dot(c, "target")) {
             parse_target(c);
         } else if (token_accept_dot(c, "address_size")) {
-            if (parse_integer(c) != 64)
+            if (parse_constant_integer(c) != 64)
                 compile_fail(c, -ENOTSUP, c->token.line, "only 64-bit addresses are supported");
         } else if (token_accept_dot(c, "alias")) {
             parse_alias(c);

@@ -11,7 +11,7 @@
 
 static uint64_t parse_align(struct compiler *c)
 {
-    uint64_t align = parse_size(c, 1u << 20, "alignment");
+    uint64_t align = parse_constant_size(c, 1u << 20, "alignment");
 
     if (!align || align & (align - 1))
         compile_fail(c, -EINVAL, c->token.line, "alignment is not a power of two");
@@ -117,9 +117,9 @@ static void fill_address(struct filler *f, unsigned shift, unsigned size)
                       .shift = shift,
                       .size = size};
     if (token_accept(c, '+'))
-        r.addend = (int64_t)parse_integer(c);
+        r.addend = (int64_t)parse_constant_integer(c);
     else if (token_is(c, '-'))
-        r.addend = (int64_t)parse_integer(c);
+        r.addend = (int64_t)parse_constant_integer(c);
     filler_room(f, size);
     c->module->relocs =
         compile_grow(c, c->module->relocs, c->module->reloc_count, &c->reloc_capacity, sizeof(r));
@@ -265,7 +265,7 @@ static unsigned parse_dims(struct compiler *c, uint64_t dims[8], bool *open)
                 token_unexpected(c, "a size");
             *open = true;
         } else {
-            dims[count] = parse_size(c, MAX_VARIABLE, "size");
+            dims[count] = parse_constant_size(c, MAX_VARIABLE, "size");
         }
         count++;
         token_expect(c, ']');

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static uint32_t threads_arrived(const struct block *b, const struct barrier *bar)
+static uint32_t threads_arrived(const struct thread_block *b, const struct barrier *bar)
 {
     uint32_t n = 0;
 
@@ -20,7 +20,7 @@ static uint32_t threads_arrived(const struct block *b, const struct barrier *bar
     return n;
 }
 
-static bool complete(const struct block *b, const struct barrier *bar)
+static bool complete(const struct thread_block *b, const struct barrier *bar)
 {
     if (bar->expected)
         return threads_arrived(b, bar) >= bar->expected;
@@ -49,7 +49,7 @@ static void give_result(struct warp *w, struct split *s, const struct barrier *b
     w->bases[REF_REG] = running ? running->regs : NULL;
 }
 
-static void release(struct block *b, uint32_t id)
+static void release(struct thread_block *b, uint32_t id)
 {
     struct barrier *bar = &b->barriers[id];
 
@@ -70,7 +70,7 @@ static void release(struct block *b, uint32_t id)
     memset(bar, 0, sizeof(*bar));
 }
 
-void barrier_recheck(struct block *b)
+void barrier_recheck(struct thread_block *b)
 {
     for (uint32_t id = 0; id < BARRIERS; id++)
         if (b->barriers[id].in_use && complete(b, &b->barriers[id]))
@@ -82,7 +82,7 @@ bool barrier_arrive(struct warp *w, const struct insn *in, uint32_t mask)
     uint32_t lane = first_lane(mask);
     uint32_t id = ((const uint32_t *)ref_at(w, in->a))[lane];
     uint32_t expected = ((const uint32_t *)ref_at(w, in->b))[lane];
-    struct block *b = w->block;
+    struct thread_block *b = w->block;
     struct barrier *bar;
 
     if (id >= BARRIERS || expected % LANES)

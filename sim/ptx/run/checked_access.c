@@ -41,7 +41,7 @@ static bool in_range(uint64_t address, uint64_t size, uint64_t base, uint64_t en
 // Generic addresses: the windows of shared, local and parameter memory, else global.
 static bool generic_ok(struct warp *w, unsigned lane, uint64_t address, uint64_t size)
 {
-    struct block *b = w->block;
+    struct thread_block *b = w->block;
     uint64_t base = (uintptr_t)b->shared, end;
 
     if (in_range(address, size, base, base + b->shared_size))
@@ -163,7 +163,7 @@ bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_o
                     uint32_t mask, struct address_scan *s)
 {
     uint64_t bytes = (uint64_t)m->size * m->count;
-    struct block *b = w->block;
+    struct thread_block *b = w->block;
 
     scan_addresses(w, m, ref, mask, s);
     if (s->any & (bytes - 1) && !misaligned(w, in, m, s->address, mask, bytes))
@@ -189,7 +189,7 @@ bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_o
 
 char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size)
 {
-    struct block *b = w->block;
+    struct thread_block *b = w->block;
     uint64_t base = (uintptr_t)b->shared, end = base + b->shared_size;
 
     if (!in_range(address, 1, base, end)) {
@@ -383,7 +383,7 @@ bool exec_cp_async(struct warp *w, const struct insn *in, uint32_t mask)
 void exec_isspacep(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const uint64_t *a = (const uint64_t *)ref_at(w, in->a);
-    struct block *b = w->block;
+    struct thread_block *b = w->block;
     uint32_t result = 0;
 
     FOR_LANES(mask)

@@ -79,7 +79,7 @@ static void put(struct printer *p, const char *text, size_t n)
     p->used += n;
 }
 
-struct conversion {
+struct format_spec {
     char spec[32]; // the host's conversion, without length and letter
     size_t length;
     unsigned size; // of an integer argument
@@ -87,7 +87,7 @@ struct conversion {
 };
 
 // Reads a conversion behind its '%'; widths may be arguments.
-static const char *parse_conversion(struct printer *p, const char *f, struct conversion *c)
+static const char *parse_conversion(struct printer *p, const char *f, struct format_spec *c)
 {
     size_t n = 0;
 
@@ -118,7 +118,7 @@ static const char *parse_conversion(struct printer *p, const char *f, struct con
 }
 
 // A width that asks for more than the output could hold is no width.
-static void limit_width(struct conversion *c)
+static void limit_width(struct format_spec *c)
 {
     char limited[32];
     size_t n = 0, digits = 0;
@@ -132,14 +132,14 @@ static void limit_width(struct conversion *c)
     c->length = n;
 }
 
-static void finish_spec(struct conversion *c, const char *modifier)
+static void finish_spec(struct format_spec *c, const char *modifier)
 {
     snprintf(c->spec + c->length, sizeof(c->spec) - c->length, "%s%c", modifier, c->letter);
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void convert(struct printer *p, struct conversion *c)
+static void convert(struct printer *p, struct format_spec *c)
 {
     char text[2048], string[MAX_STRING];
     int n = 0;
@@ -214,7 +214,7 @@ static void format(struct printer *p, const char *f)
 {
     while (*f && !p->bad) {
         size_t plain = strcspn(f, "%");
-        struct conversion c;
+        struct format_spec c;
 
         put(p, f, plain);
         f += plain;

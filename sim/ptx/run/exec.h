@@ -49,7 +49,7 @@ struct split {
 };
 
 struct warp {
-    struct block *block;
+    struct thread_block *block;
     uint32_t index;
     uint32_t live;  // lanes that have not exited
     uint32_t lanes; // lanes that exist
@@ -78,7 +78,7 @@ struct range_cache {
 };
 #define CACHED_RANGES 8
 
-struct block {
+struct thread_block {
     struct worker *worker;
     struct grid *grid;
     uint32_t id[3];
@@ -90,7 +90,7 @@ struct block {
     uint64_t shared_size;
     char *local;
     char *launch_special; // LAUNCH_BYTES
-    struct block *next;
+    struct thread_block *next;
 };
 
 // What one host thread needs to run blocks; kept from launch to launch.
@@ -101,7 +101,7 @@ struct worker {
     struct range_cache ranges[CACHED_RANGES];
     unsigned range_at;
     struct frame *free_frames[SIZE_CLASSES];
-    struct block *blocks;             // idle contexts
+    struct thread_block *blocks;      // idle contexts
     size_t block_shared, block_local; // bytes that each of them has
     uint32_t block_warps;
 };
@@ -154,7 +154,7 @@ void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask);
 // barrier.c
 // True if the lanes may go on.
 bool barrier_arrive(struct warp *w, const struct insn *in, uint32_t mask);
-void barrier_recheck(struct block *block);
+void barrier_recheck(struct thread_block *block);
 
 // checked_access.c, atomic.c
 bool exec_load(struct warp *w, const struct insn *in, uint32_t mask);

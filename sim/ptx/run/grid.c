@@ -23,7 +23,7 @@ static void broadcast64(char *at, uint64_t value)
         ((uint64_t *)at)[i] = value;
 }
 
-static void init_launch_special(struct block *b, uint32_t sm)
+static void init_launch_special(struct thread_block *b, uint32_t sm)
 {
     const struct ptx_launch *l = b->grid->launch;
     struct grid *g = b->grid;
@@ -70,7 +70,7 @@ static void init_warp_special(struct warp *w)
     }
 }
 
-static void block_free(struct block *b)
+static void block_free(struct thread_block *b)
 {
     if (!b)
         return;
@@ -88,9 +88,9 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-static struct block *block_new(struct worker *worker)
+static struct thread_block *block_new(struct worker *worker)
 {
-    struct block *b = calloc(1, sizeof(*b));
+    struct thread_block *b = calloc(1, sizeof(*b));
 
     if (!b)
         return NULL;
@@ -126,7 +126,7 @@ static void worker_fit(struct worker *worker, struct grid *g)
         worker->block_local >= local && worker->block_local <= 64 * (local + (1u << 20)))
         return;
     while (worker->blocks) {
-        struct block *b = worker->blocks;
+        struct thread_block *b = worker->blocks;
 
         worker->blocks = b->next;
         b->warp_count = worker->block_warps;
@@ -138,10 +138,10 @@ static void worker_fit(struct worker *worker, struct grid *g)
 }
 
 // A context for blocks of this launch, all but the block's own numbers set.
-static struct block *block_take(struct worker *worker)
+static struct thread_block *thread_block_take(struct worker *worker)
 {
     struct grid *g = worker->grid;
-    struct block *b = worker->blocks;
+    struct thread_block *b = worker->blocks;
     static _Atomic uint32_t next_sm;
 
     if (b)
@@ -168,7 +168,7 @@ static struct block *block_take(struct worker *worker)
     return b;
 }
 
-static void block_give(struct block *b)
+static void block_give(struct thread_block *b)
 {
     struct worker *worker = b->worker;
 
@@ -177,7 +177,7 @@ static void block_give(struct block *b)
     worker->blocks = b;
 }
 
-static bool block_start(struct block *b, uint64_t number)
+static bool block_start(struct thread_block *b, uint64_t number)
 {
     struct grid *g = b->grid;
     const unsigned *dims = g->launch->grid;
@@ -202,7 +202,7 @@ static bool block_start(struct block *b, uint64_t number)
     return true;
 }
 
-static void break_deadlock(struct block *b)
+static void break_deadlock(struct thread_block *b)
 {
     bool any = false;
 
@@ -229,7 +229,7 @@ static void break_deadlock(struct block *b)
 }
 
 // Gives every warp that can run one turn. False when the launch is to stop.
-static bool block_turn(struct block *b)
+static bool block_turn(struct thread_block *b)
 {
     struct grid *g = b->grid;
     bool ran = false;
@@ -257,7 +257,7 @@ static bool block_turn(struct block *b)
 }
 
 // What a stopped launch leaves behind is put back on the free lists.
-static void block_abandon(struct block *b)
+static void thread_block_abandon(struct thread_block *b)
 {
     for (uint32_t i = 0; i < b->grid->warps; i++) {
         struct warp *w = &b->warps[i];
@@ -290,7 +290,7 @@ static void out_of_memory(struct grid *g)
 
 static void run_blocks(struct worker *worker, struct grid *g)
 {
-    struct block *b = block_take(worker);
+    struct thread_block *b = thread_block_take(worker);
 
     if (!b) {
         out_of_memory(g);
@@ -302,14 +302,14 @@ static void run_blocks(struct worker *worker, struct grid *g)
         if (number >= g->block_total || atomic_load(&g->stop))
             break;
         if (!block_start(b, number)) {
-            block_abandon(b);
+            thread_block_abandon(b);
             out_of_memory(g);
             break;
         }
         while (b->running && block_turn(b) && !atomic_load(&g->stop))
             continue;
         if (b->running) {
-            block_abandon(b);
+            thread_block_abandon(b);
             break;
         }
     }
@@ -320,7 +320,7 @@ static void run_blocks(struct worker *worker, struct grid *g)
 // round while there are any, so that all come to run and may wait for each other.
 static void run_cooperative(struct worker *worker, struct grid *g)
 {
-    struct block *taken = NULL;
+    struct thread_block *taken = NULL;
     uint64_t left = 0;
     bool more = true;
 
@@ -329,7 +329,7 @@ static void run_cooperative(struct worker *worker, struct grid *g)
 
         more = more && number < g->block_total;
         if (more) {
-            struct block *b = block_take(worker);
+            struct thread_block *b = thread_block_take(worker);
 
             if (!b) {
                 out_of_memory(g);
@@ -343,7 +343,7 @@ static void run_cooperative(struct worker *worker, struct grid *g)
                 break;
             }
         }
-        for (struct block *b = taken; b && !atomic_load(&g->stop); b = b->next) {
+        for (struct thread_block *b = taken; b && !atomic_load(&g->stop); b = b->next) {
             if (!b->running)
                 continue;
             if (!block_turn(b))
@@ -352,11 +352,11 @@ static void run_cooperative(struct worker *worker, struct grid *g)
         }
     }
     while (taken) {
-        struct block *b = taken;
+        struct thread_block *b = taken;
 
         taken = b->next;
         if (b->running)
-            block_abandon(b);
+            thread_block_abandon(b);
         block_give(b);
     }
 }

@@ -137,7 +137,7 @@ static char *range_at(struct warp *w, const struct memory_op *m, uint32_t ref, u
     char *p;
 
     if (m->space == SP_SHARED) {
-        struct block *b = w->block;
+        struct thread_block *b = w->block;
 
         return address > b->shared_size || size > b->shared_size - address ? NULL
                                                                            : b->shared + address;

@@ -179,7 +179,7 @@ static void masked_alu(const struct insn *in, void *d, const void *a, const void
 }
 
 // What one instruction did to the split that runs.
-enum step {
+enum warp_step {
     STEP_NEXT,
     STEP_JUMP,  // pc is set
     STEP_LEAVE, // the split is gone or waits; choose again
@@ -212,7 +212,7 @@ static void drop_split(struct run *r)
     *r->s = w->splits[--w->split_count];
 }
 
-static enum step branch(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step branch(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     struct frame *frame = r->s->frame;
@@ -229,7 +229,7 @@ static enum step branch(struct run *r, const struct insn *in, uint32_t active)
     return STEP_LEAVE;
 }
 
-static enum step branch_indexed(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step branch_indexed(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     struct frame *frame = r->s->frame;
@@ -258,7 +258,7 @@ static enum step branch_indexed(struct run *r, const struct insn *in, uint32_t a
     return STEP_LEAVE;
 }
 
-static enum step call(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step call(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     struct frame *frame = r->s->frame;
@@ -280,7 +280,7 @@ static enum step call(struct run *r, const struct insn *in, uint32_t active)
     return STEP_LEAVE;
 }
 
-static enum step leave(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step leave(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     struct frame *frame = r->s->frame;
@@ -296,7 +296,7 @@ static enum step leave(struct run *r, const struct insn *in, uint32_t active)
     return STEP_LEAVE;
 }
 
-static enum step barrier(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step barrier(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
 
@@ -315,7 +315,7 @@ static enum step barrier(struct run *r, const struct insn *in, uint32_t active)
 }
 
 // Instructions of the whole warp wait until all lanes that they name are there.
-static enum step warp_wide(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step warp_wide(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
 
@@ -330,14 +330,14 @@ static enum step warp_wide(struct run *r, const struct insn *in, uint32_t active
     return STEP_NEXT;
 }
 
-static enum step trap(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step trap(struct run *r, const struct insn *in, uint32_t active)
 {
     fault_raise(r->w, in, PTX_FAULT_TRAP, first_lane(active), 0, "%s",
                 in->op == OP_TRAP ? "trap" : "breakpoint");
     return STEP_STOP;
 }
 
-static enum step step(struct run *r, const struct insn *in, uint32_t active)
+static enum warp_step step(struct run *r, const struct insn *in, uint32_t active)
 {
     struct warp *w = r->w;
     bool good = true;

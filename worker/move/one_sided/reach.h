@@ -15,7 +15,7 @@
 enum move_kind { MOVE_TO_DEVICE, MOVE_FROM_DEVICE };
 
 // The rows of a rectangle or box; packed one behind the other in a block.
-struct box {
+struct rect {
     uint64_t width;                      // bytes of a row; 0: the move is of one piece
     uint64_t height;                     // rows of a plane
     uint64_t remote_pitch, remote_slice; // bytes from row to row, from plane to plane
@@ -29,7 +29,7 @@ struct move {
     uint32_t key;
     uint32_t region;
     uint64_t size; // of all rows together
-    struct box box;
+    struct rect box;
     uint64_t issued;   // bytes whose flights have begun
     uint64_t copied;   // to the device: bytes whose copies have been queued
     uint64_t stored;   // from the device: bytes whose writes have been posted

@@ -12,19 +12,19 @@ static uint64_t row_of(const struct flight *flight)
     return flight->offset / flight->move->box.width;
 }
 
-static uint64_t remote_of(const struct box *box, uint64_t row)
+static uint64_t remote_of(const struct rect *box, uint64_t row)
 {
     return row / box->height * box->remote_slice + row % box->height * box->remote_pitch;
 }
 
-static uint64_t device_of(const struct box *box, uint64_t row)
+static uint64_t device_of(const struct rect *box, uint64_t row)
 {
     return row / box->height * box->device_slice + row % box->height * box->device_pitch;
 }
 
 uint32_t box_flight_size(const struct move *move, uint64_t offset, uint32_t size)
 {
-    const struct box *box = &move->box;
+    const struct rect *box = &move->box;
     uint64_t rows = size / box->width, left = box->height - offset / box->width % box->height;
 
     return (uint32_t)((rows < left ? rows : left) * box->width);
@@ -32,7 +32,7 @@ uint32_t box_flight_size(const struct move *move, uint64_t offset, uint32_t size
 
 uint32_t box_parts(const struct flight *flight)
 {
-    const struct box *box = &flight->move->box;
+    const struct rect *box = &flight->move->box;
 
     return !box->width || box->remote_pitch == box->width ? 1
                                                           : (uint32_t)(flight->size / box->width);
@@ -64,7 +64,7 @@ void box_part(const struct flight *flight, uint32_t part, struct link_transfer *
 CUresult box_copy(const struct flight *flight, CUstream stream)
 {
     const struct move *move = flight->move;
-    const struct box *box = &move->box;
+    const struct rect *box = &move->box;
     bool in = move->kind == MOVE_TO_DEVICE;
     CUdeviceptr device = move->device + device_of(box, row_of(flight));
     CUDA_MEMCPY2D copy = {

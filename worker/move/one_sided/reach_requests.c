@@ -152,7 +152,7 @@ bool reach_has(uint64_t host, uint64_t size)
 
 // Both ranges have been checked.
 static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
-                     uint64_t size, const struct box *box, CUstream stream)
+                     uint64_t size, const struct rect *box, CUstream stream)
 {
     uint32_t region = WIRE_HOST_REGION(host);
     GATE_PASS(pass);
@@ -205,7 +205,7 @@ void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_
     if (!size || !reach_has(host, size))
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (!serve_failed(serve) && serve_device_range(serve, device, size))
-        add_move(serve, to_device, device, host, size, &(struct box){0}, stream);
+        add_move(serve, to_device, device, host, size, &(struct rect){0}, stream);
 }
 
 void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream)
@@ -213,7 +213,7 @@ void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream str
     bool in = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
     uint64_t host = (uintptr_t)(in ? copy->srcHost : copy->dstHost);
     CUdeviceptr device = in ? copy->dstDevice : copy->srcDevice;
-    struct box box = {
+    struct rect box = {
         .width = copy->WidthInBytes,
         .height = copy->Height,
         .remote_pitch = in ? copy->srcPitch : copy->dstPitch,

@@ -39,7 +39,7 @@ struct pull {
     struct pull *next;
 };
 
-struct flight {
+struct pull_flight {
     struct pull *job;
     struct block *block;
     uint64_t offset;
@@ -51,7 +51,7 @@ static bool make_progress(void);
 static struct mover mover = MOVER(.has_work = any_job, .advance = make_progress);
 static struct pull *jobs; // under the mover's lock, oldest first; only it takes them out
 static _Atomic unsigned job_count;
-static struct flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
+static struct pull_flight flights[STAGING_BLOCKS_MAX]; // the mover's: a ring
 static unsigned flight_head, flight_count;
 
 // ---- the mover ----
@@ -72,7 +72,7 @@ static CUresult issue_one(struct pull *job, CUstream stream, struct block *block
     if (result != CUDA_SUCCESS)
         return result;
     flights[(flight_head + flight_count++) % STAGING_BLOCKS_MAX] =
-        (struct flight){.job = job, .block = block, .offset = job->issued, .size = size};
+        (struct pull_flight){.job = job, .block = block, .offset = job->issued, .size = size};
     job->issued += size;
     job->flying++;
     return CUDA_SUCCESS;
@@ -114,7 +114,7 @@ static bool issue(struct pull *job)
     return any || result != CUDA_SUCCESS;
 }
 
-static void send_block(const struct flight *flight)
+static void send_block(const struct pull_flight *flight)
 {
     struct {
         struct wire_event event;
@@ -136,7 +136,7 @@ static bool send_next(void)
 
     if (!flight_count)
         return false;
-    struct flight flight = flights[flight_head];
+    struct pull_flight flight = flights[flight_head];
     if (mover_enter(&mover, flight.job->context) == CUDA_SUCCESS &&
         !staging_done(flight.block, &result))
         return false;

@@ -44,7 +44,7 @@ struct push {
 };
 
 // A block on its way to the GPU, and what ends with it.
-struct flight {
+struct push_flight {
     struct block *block;
     struct lane *lane; // not NULL with the last block: free from then on
     int gate;          // likewise, -1: none
@@ -53,7 +53,7 @@ struct flight {
 
 static struct push jobs[JOBS_MAX];   // under jobs_lock
 static struct lane lanes[LANES_MAX]; // under the mover's lock
-static struct flight
+static struct push_flight
     flights[STAGING_BLOCKS_MAX]; // under the mover's lock; a block is in at most one
 static unsigned flight_count;
 static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER; // before the mover's
@@ -116,7 +116,7 @@ static void forget_context(CUcontext context)
 
 // ---- the thread that sees blocks off ----
 
-static void finish(const struct flight *flight)
+static void finish(const struct push_flight *flight)
 {
     struct wire_credit credit = {.blocks = 1};
 
@@ -143,7 +143,7 @@ static bool see_off(void)
             i++;
             continue;
         }
-        struct flight over = flights[i];
+        struct push_flight over = flights[i];
         memmove(&flights[i], &flights[i + 1], (--flight_count - i) * sizeof(flights[0]));
         if (over.lane)
             over.lane->busy = false;
@@ -171,7 +171,7 @@ int push_start(void)
     return err;
 }
 
-static void add_flight(struct flight flight)
+static void add_flight(struct push_flight flight)
 {
     SCOPED_LOCK(&mover.lock);
     flights[flight_count++] = flight;
@@ -180,7 +180,7 @@ static void add_flight(struct flight flight)
 
 void push_see_off(struct block *block)
 {
-    add_flight((struct flight){.block = block, .gate = -1});
+    add_flight((struct push_flight){.block = block, .gate = -1});
 }
 
 // ---- requests ----
@@ -306,7 +306,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 
 static void drop_block(struct block *block)
 {
-    const struct flight nothing_else = {.block = block, .gate = -1, .credit = true};
+    const struct push_flight nothing_else = {.block = block, .gate = -1, .credit = true};
 
     finish(&nothing_else);
 }
@@ -333,10 +333,10 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
         result = staging_mark(block, context, job->lane->stream);
     if (result != CUDA_SUCCESS)
         return result;
-    add_flight((struct flight){.block = block,
-                               .lane = last ? job->lane : NULL,
-                               .gate = last ? job->gate : -1,
-                               .credit = true});
+    add_flight((struct push_flight){.block = block,
+                                    .lane = last ? job->lane : NULL,
+                                    .gate = last ? job->gate : -1,
+                                    .credit = true});
     return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What of the management library's ABI (NVML) rgpu-gauge asks for and the software GPUs answer.
+#ifndef RGPU_NVML_ABI_H
+#define RGPU_NVML_ABI_H
+
+struct nvml_memory { // bytes
+    unsigned long long total, free, used;
+};
+
+struct nvml_process {
+    unsigned pid;
+    unsigned long long used; // bytes; all bits set: not told
+    unsigned gpu_instance, compute_instance;
+};
+
+#endif

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "admin-cli/table_wish.h"
 
@@ -122,6 +124,45 @@ void pool_name_owners(json_t *rows)
 
         snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(owner));
         json_object_set_new(row, "user", json_string(entry ? entry->pw_name : number));
+    }
+}
+
+// "admin uid=0" is root to people, and "key admin" stays so.
+static const char *name_actor(const char *actor)
+{
+    const char *uid = strstr(actor, "uid=");
+    const struct passwd *entry = uid ? getpwuid((uid_t)strtoul(uid + 4, NULL, 10)) : NULL;
+
+    return entry ? entry->pw_name : actor;
+}
+
+void pool_tell_drain(const json_t *drain, char *text, size_t size)
+{
+    const char *reason = json_string_value(json_object_get(drain, "reason"));
+    const char *by = json_string_value(json_object_get(drain, "by"));
+    time_t since = (time_t)json_integer_value(json_object_get(drain, "since"));
+    char stamp[32] = "at an unknown time";
+    struct tm parts;
+
+    if (since && localtime_r(&since, &parts))
+        strftime(stamp, sizeof(stamp), "%F %H:%M", &parts);
+    snprintf(text, size, "%s (%s, %s)", reason && *reason ? reason : "-",
+             by && *by ? name_actor(by) : "nobody known", stamp);
+}
+
+void pool_tell_drains(json_t *rows)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row) {
+        const json_t *drain = json_object_get(row, "drain");
+        char text[512];
+
+        if (!drain)
+            continue;
+        pool_tell_drain(drain, text, sizeof(text));
+        json_object_set_new(row, "why", json_string(text));
     }
 }
 

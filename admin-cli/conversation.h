@@ -45,6 +45,11 @@ int pool_print(const struct conversation *pool, const json_t *answer, const char
 // Adds "user", the name of "owner", to each row.
 void pool_name_owners(json_t *rows);
 
+// Adds "why" to each row with a "drain": "fan 3 rattles (root, 2026-11-22 07:40)".
+void pool_tell_drains(json_t *rows);
+// The same of one, into TEXT.
+void pool_tell_drain(const json_t *drain, char *text, size_t size);
+
 // Commands that are the box's or the pool's: the pool's where a name is given, or, where WITHOUT_NAME
 // allows, a broker is known; never with --socket.
 bool pool_is_meant(const struct command *command, int argc, char **argv, bool without_name);

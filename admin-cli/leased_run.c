@@ -112,7 +112,8 @@ static int await_grant(struct broker_client *client, struct broker_lease *lease)
 
     clock_gettime(CLOCK_MONOTONIC, &next);
     next.tv_sec += RENEW_EVERY;
-    fprintf(stderr, "rgpuctl run: lease %s waits for GPUs\n", lease->id);
+    fprintf(stderr, "rgpuctl run: lease %s waits for GPUs%s%s\n", lease->id,
+            *lease->pending ? ": " : "", lease->pending);
     while (!error && !strcmp(lease->state, "queued")) {
         char id[sizeof(lease->id)];
         if (was_interrupted())

@@ -12,25 +12,26 @@
 #include "common/scope.h"
 
 static const struct table_column box_columns[] = {
-    {"BOX", "name", TABLE_TEXT},          {"STATE", "state", TABLE_TEXT},
-    {"GPUS", "gpus", TABLE_TEXT},         {"USED", "gpus_used", TABLE_TEXT},
-    {"LEASES", "holds", TABLE_TEXT},      {"ADDRESSES", "addresses", TABLE_TEXT},
-    {"LOCALITY", "locality", TABLE_TEXT}, {"TRANSPORTS", "transports", TABLE_TEXT},
-    {"VERSION", "version", TABLE_TEXT},   {0},
+    {"BOX", "name", TABLE_TEXT},
+    {"STATE", "state", TABLE_TEXT},
+    {"GPUS", "gpus", TABLE_TEXT},
+    {"USED", "gpus_used", TABLE_TEXT},
+    {"LEASES", "holds", TABLE_TEXT},
+    {"ADDRESSES", "addresses", TABLE_TEXT},
+    {"LOCALITY", "locality", TABLE_TEXT},
+    {"TRANSPORTS", "transports", TABLE_TEXT},
+    {"VERSION", "version", TABLE_TEXT},
+    {"REASON", "why", TABLE_TEXT},
+    {0},
 };
 
 static const struct table_column gpu_columns[] = {
-    {"BOX", "box", TABLE_TEXT},
-    {"GPU", "index", TABLE_TEXT},
-    {"MODEL", "model", TABLE_TEXT},
-    {"STATE", "state", TABLE_TEXT},
-    {"MODE", "mode", TABLE_TEXT},
-    {"MEMORY", "memory", TABLE_BYTES},
-    {"FREE", "free", TABLE_BYTES},
-    {"LEASES", "leases", TABLE_TEXT},
-    {"UUID", "uuid", TABLE_TEXT},
-    {"AUTO", "auto", TABLE_TEXT},
-    {0},
+    {"BOX", "box", TABLE_TEXT},     {"GPU", "index", TABLE_TEXT},
+    {"MODEL", "model", TABLE_TEXT}, {"STATE", "state", TABLE_TEXT},
+    {"MODE", "mode", TABLE_TEXT},   {"MEMORY", "memory", TABLE_BYTES},
+    {"FREE", "free", TABLE_BYTES},  {"LEASES", "leases", TABLE_TEXT},
+    {"UUID", "uuid", TABLE_TEXT},   {"AUTO", "auto", TABLE_TEXT},
+    {"REASON", "why", TABLE_TEXT},  {0},
 };
 
 static const struct table_column lease_columns[] = {
@@ -74,6 +75,7 @@ static int list(const struct command *command, int argc, char **argv, const char
         return status;
     status = pool_call(&pool, "GET", path, NULL, &answer);
     if (!status) {
+        pool_tell_drains(json_object_get(answer, member));
         status = pool_print(&pool, answer, member, columns);
         json_decref(answer);
     }
@@ -248,6 +250,8 @@ static int print_screen(struct conversation *pool, bool clear)
     for (size_t i = 0; !status && i < 4; i++)
         status = pool_call(pool, "GET", parts[i].path, NULL, &answers[i]);
     if (!status) {
+        pool_tell_drains(json_object_get(answers[0], "boxes"));
+        pool_tell_drains(json_object_get(answers[1], "gpus"));
         add_summaries(json_object_get(answers[2], "leases"));
         if (clear)
             fputs("\033[H\033[J", stdout);

@@ -31,6 +31,16 @@ static int post(struct conversation *pool, const char *path, const char *verb, j
     return status;
 }
 
+static json_t *drain_order(const struct conversation *pool, bool drain)
+{
+    const char *reason = drain ? pool_option(pool, "reason") : NULL;
+    json_t *order = json_pack("{s:b}", "force", drain && pool_option(pool, "force") != NULL);
+
+    if (reason)
+        json_object_set_new(order, "reason", json_string(reason));
+    return order;
+}
+
 // How many leases hold the box or GPU; negative: the exit status is -1 - it.
 static int64_t count_holds(struct conversation *pool, const char *path, bool is_gpu)
 {
@@ -72,8 +82,7 @@ int pool_drain(const struct command *command, int argc, char **argv)
         return status;
     status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     if (!status)
-        status = post(&pool, path, command->name,
-                      json_pack("{s:b}", "force", drain && pool_option(&pool, "force") != NULL));
+        status = post(&pool, path, command->name, drain_order(&pool, drain));
     if (!status && drain && pool_option(&pool, "wait"))
         status = await_idle(&pool, path, is_gpu);
     pool_close(&pool);
@@ -95,6 +104,7 @@ static bool is_drained(const json_t *answer)
 // Drains the GPU for the change, and puts it back into service if it was before.
 static int set_mode_when_idle(struct conversation *pool, const char *path, const char *mode)
 {
+    char reason[64];
     json_t *before;
     bool was_drained;
     int after, status = pool_call(pool, "GET", path, NULL, &before);
@@ -103,7 +113,9 @@ static int set_mode_when_idle(struct conversation *pool, const char *path, const
         return status;
     was_drained = is_drained(before);
     json_decref(before);
-    status = post(pool, path, "drain", json_object());
+    snprintf(reason, sizeof(reason), "waits to become %s", mode);
+    status = post(pool, path, "drain",
+                  was_drained ? json_object() : json_pack("{s:s}", "reason", reason));
     if (!status)
         status = await_idle(pool, path, true);
     if (!status)

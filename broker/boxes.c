@@ -489,62 +489,6 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
 
 // ---- the administrator ----
 
-static enum outcome end_leases_on(struct broker *broker, const struct pool_box *box,
-                                  const struct pool_gpu *gpu, const char *reason, const char *actor)
-{
-    struct pool_lease *lease, *next;
-    enum outcome error = OUTCOME_DONE;
-
-    for (lease = TAILQ_FIRST(&broker->pool->leases); lease && !error; lease = next) {
-        next = TAILQ_NEXT(lease, all);
-        if (gpu ? lease_holds_gpu(lease, gpu) : lease_holds_on(lease, box)) {
-            error = broker_end_lease(broker, &lease, reason, actor);
-            broker->counters.revocations++;
-        }
-    }
-    return error;
-}
-
-enum outcome broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, bool force,
-                              const char *actor)
-{
-    struct change change = {.kind = drained ? "box.drained" : "box.undrained",
-                            .actor = actor,
-                            .box = box};
-    enum outcome error = broker_begin(broker, &change);
-
-    if (!error)
-        error = broker_commit(broker, store_set_box_drained(broker->store, box->name, drained),
-                              &change);
-    if (error)
-        return error;
-    fault_point("drain.committed");
-    box->drained = drained;
-    broker->queue_dirty = true;
-    return drained && force ? end_leases_on(broker, box, NULL, "drained by force", actor)
-                            : OUTCOME_DONE;
-}
-
-enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
-                              const char *actor)
-{
-    struct change change = {.kind = drained ? "gpu.drained" : "gpu.undrained",
-                            .actor = actor,
-                            .box = gpu->box,
-                            .gpu = gpu};
-    enum outcome error = broker_begin(broker, &change);
-
-    if (!error)
-        error = broker_commit(broker, store_set_gpu_drained(broker->store, gpu->uuid, drained),
-                              &change);
-    if (error)
-        return error;
-    gpu->drained = drained;
-    broker->queue_dirty = true;
-    return drained && force ? end_leases_on(broker, NULL, gpu, "drained by force", actor)
-                            : OUTCOME_DONE;
-}
-
 // Where the mode follows who asks, the one that it has now is as good as any.
 enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
                              bool automatic, const char *actor)

@@ -23,10 +23,6 @@ enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char
 // Leases that a box must end: [{"lease":, "until":}]. `running` as above.
 json_t *broker_revocations(struct broker *broker, struct pool_box *box, const json_t *running);
 
-enum outcome broker_drain_box(struct broker *broker, struct pool_box *box, bool drained, bool force,
-                              const char *actor) __attribute__((warn_unused_result));
-enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu, bool drained, bool force,
-                              const char *actor) __attribute__((warn_unused_result));
 // OUTCOME_IN_USE while somebody holds the GPU.
 enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
                              bool automatic, const char *actor) __attribute__((warn_unused_result));

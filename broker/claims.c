@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims of those who wait on GPUs, and why they wait.
+// Claims of those who wait on GPUs.
 #include "broker/claims.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -109,76 +108,4 @@ static uint64_t claim_on(const struct pool *pool, struct pool_gpu *gpu)
 bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence)
 {
     return claim_on(pool, gpu) < sequence;
-}
-
-// ---- why somebody waits ----
-
-struct census {
-    uint32_t fitting, in_service, roomy, left; // each within the one before
-};
-
-static bool has_room_for(const struct request *request, const struct pool_gpu *gpu)
-{
-    for (uint32_t i = 0; i < request->part_count; i++) {
-        const struct request_part *part = &request->parts[i];
-        if (part->mode == GPU_EXCLUSIVE ? gpu->holders == 0
-                                        : gpu_free_bytes(gpu) >= part->memory + gpu->context)
-            return true;
-    }
-    return false;
-}
-
-static void count_gpu(const struct pool *pool, const struct pool_lease *lease, struct pool_gpu *gpu,
-                      struct census *census)
-{
-    if (!request_wants(&lease->request, gpu))
-        return;
-    census->fitting++;
-    if (!gpu_usable(gpu))
-        return;
-    census->in_service++;
-    if (!has_room_for(&lease->request, gpu))
-        return;
-    census->roomy++;
-    census->left += !claims_bar(pool, gpu, lease->sequence);
-}
-
-static uint32_t wanted_gpus(const struct request *request)
-{
-    uint32_t total = 0;
-
-    for (uint32_t i = 0; i < request->part_count; i++)
-        total += request->parts[i].count;
-    return total;
-}
-
-void claims_explain(const struct pool *pool, const struct pool_lease *lease, char *text,
-                    size_t size)
-{
-    const struct queue_class *entry = lease->queue_class;
-    uint32_t wanted = wanted_gpus(&lease->request);
-    struct census census = {0};
-
-    *text = '\0';
-    if (!entry)
-        return;
-    for (size_t i = 0; i < pool->box_count; i++)
-        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
-            count_gpu(pool, lease, pool->boxes[i]->gpus[j], &census);
-    if (entry->impossible)
-        snprintf(text, size, "the pool has no longer what it asks for");
-    else if (TAILQ_FIRST(&entry->waiting) != lease)
-        snprintf(text, size, "others who want the same came before");
-    else if (census.in_service < wanted)
-        snprintf(text, size, "%u of %u GPUs of its kind are in service, it wants %u",
-                 census.in_service, census.fitting, wanted);
-    else if (census.roomy < wanted)
-        snprintf(text, size, "%u of %u GPUs of its kind are free, it wants %u", census.roomy,
-                 census.in_service, wanted);
-    else if (census.left < wanted)
-        snprintf(text, size, "%u GPUs are free, %u of them are left to those who came before",
-                 census.roomy, census.roomy - census.left);
-    else
-        snprintf(text, size, "%u GPUs are free, but not on the boxes that it wants them on",
-                 census.left);
 }

@@ -19,8 +19,4 @@ bool request_wants(const struct request *request, const struct pool_gpu *gpu);
 // Whether somebody of a lower sequence waits who could use this GPU.
 bool claims_bar(const struct pool *pool, struct pool_gpu *gpu, uint64_t sequence);
 
-// Why a lease waits, as a sentence for people. Looks at all GPUs.
-void claims_explain(const struct pool *pool, const struct pool_lease *lease, char *text,
-                    size_t size);
-
 #endif

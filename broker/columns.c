@@ -26,7 +26,15 @@ enum {
     ENDED = COLUMN_SHOWN_ENDED,
     OPTIONAL = COLUMN_OPTIONAL,
     ASKED = COLUMN_ASKED,
+    STEERED = COLUMN_STEERED,
 };
+
+#define DRAIN(type, of_member, of_kind) \
+    { \
+        .name = "drain_" #of_member, .kind = COLUMN_##of_kind, .roles = STEERED, \
+        MEMBER(type, drain.of_member) \
+    }
+#define DRAINS(type) DRAIN(type, reason, TEXT), DRAIN(type, by, TEXT), DRAIN(type, since, NUMBER)
 
 #define BOX(...) COLUMN(struct pool_box, __VA_ARGS__)
 const struct column box_columns[] = {
@@ -36,7 +44,8 @@ const struct column box_columns[] = {
     BOX(transports, CHARS, SAID | SHOWN),
     BOX(version, CHARS, SAID | SHOWN),
     BOX(instance, CHARS, SAID),
-    BOX(drained, FLAG, SHOWN),
+    BOX(drained, FLAG, SHOWN | STEERED),
+    DRAINS(struct pool_box),
     BOX(registered, NUMBER, SAID),
     BOX(seen, NUMBER, SAID | SHOWN),
     {0},
@@ -53,7 +62,8 @@ const struct column gpu_columns[] = {
     GPU(reserved, NUMBER, SAID | SHOWN),
     GPU(context, NUMBER, SAID | SHOWN),
     NAMED(struct pool_gpu, mode, gpu_mode_names, SHOWN),
-    GPU(drained, FLAG, SHOWN),
+    GPU(drained, FLAG, SHOWN | STEERED),
+    DRAINS(struct pool_gpu),
     GPU(present, FLAG, SAID),
     GPU(automatic, FLAG, 0),
     {0},

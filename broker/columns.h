@@ -31,6 +31,7 @@ enum column_role {
     COLUMN_OPTIONAL = 16,   // shown where it is not empty
     COLUMN_ASKED = 32,      // leases: a text that who acquires one may give, by this name
     COLUMN_OR_NULL = 64,    // NULL in the database where it is empty
+    COLUMN_STEERED = 128,   // boxes and GPUs: written when an administrator drains or undrains them
 };
 
 struct column {

@@ -121,6 +121,14 @@ static const char *const migrations[] = {
 
     // 6: what GPUs can compute.
     "ALTER TABLE gpus ADD COLUMN capability INTEGER NOT NULL DEFAULT 0;",
+
+    // 7: why boxes and GPUs are drained, by whom, since when.
+    "ALTER TABLE boxes ADD COLUMN drain_reason TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE boxes ADD COLUMN drain_by TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE boxes ADD COLUMN drain_since INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE gpus ADD COLUMN drain_reason TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE gpus ADD COLUMN drain_by TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE gpus ADD COLUMN drain_since INTEGER NOT NULL DEFAULT 0;",
 };
 
 #endif

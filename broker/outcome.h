@@ -20,7 +20,7 @@
     ROW(OUTCOME_FORBIDDEN, 403, "forbidden", "this is not for everybody") \
     ROW(OUTCOME_MUNGE_SILENT, 503, "munge-silent", "munged does not answer on the broker's host") \
     /* leases and tickets */ \
-    ROW(OUTCOME_BUSY, 409, "busy", "no GPUs are free for this now; ask to queue, or later") \
+    ROW(OUTCOME_BUSY, 409, "busy", "no GPUs are free for this now (ask to queue, or later)") \
     ROW(OUTCOME_IMPOSSIBLE, 422, "impossible", \
         "no set of GPUs in this pool could ever satisfy the request") \
     ROW(OUTCOME_KEY_REUSED, 409, "key-reused", "the key was used for another request") \

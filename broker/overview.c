@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/claims.h"
+#include "broker/explain.h"
 #include "broker/names.h"
 #include "broker/queue.h"
 #include "broker/time.h"
@@ -190,10 +190,11 @@ static bool has(const char *text, const char *find)
 static bool box_has(const struct pool_box *box, const char *find)
 {
     if (!*find || has(box->name, find) || has(box->addresses, find) || has(box->locality, find) ||
-        has(view_box_state(box), find))
+        has(view_box_state(box), find) || has(box->drain.reason, find))
         return true;
     for (uint32_t i = 0; i < box->gpu_count; i++)
-        if (has(box->gpus[i]->model, find) || has(box->gpus[i]->uuid, find))
+        if (has(box->gpus[i]->model, find) || has(box->gpus[i]->uuid, find) ||
+            has(box->gpus[i]->drain.reason, find))
             return true;
     return false;
 }
@@ -211,23 +212,37 @@ static bool lease_has(const struct overview *overview, const struct pool_lease *
     return false;
 }
 
-static json_t *show_box(const struct pool_box *box)
+// Who drained it, by name where the event log has his number.
+static json_t *with_name(const struct overview *overview, json_t *row)
 {
-    json_t *row = view_box(box), *gpus = json_array();
+    json_t *drain = json_object_get(row, "drain");
+    const char *by = json_string_value(json_object_get(drain, "by"));
+    const char *uid = by ? strstr(by, "uid=") : NULL;
+
+    if (uid)
+        json_object_set_new(drain, "user",
+                            json_string(names_of(overview->names, (uid_t)atol(uid + 4))));
+    return row;
+}
+
+static json_t *show_box(const struct overview *overview, const struct pool_box *box)
+{
+    json_t *row = with_name(overview, view_box(box)), *gpus = json_array();
 
     for (uint32_t i = 0; i < box->gpu_count; i++)
-        json_array_append_new(gpus, view_gpu(box->gpus[i]));
+        json_array_append_new(gpus, with_name(overview, view_gpu(box->gpus[i])));
     json_object_set_new(row, "gpu_list", gpus);
     return row;
 }
 
-static json_t *show_boxes(const struct pool *pool, const struct overview_query *query)
+static json_t *show_boxes(const struct overview *overview, const struct pool *pool,
+                          const struct overview_query *query)
 {
     struct window window = {query->boxes, query->limit, 0, json_array()};
 
     for (size_t i = 0; i < pool->box_count; i++)
         if (box_has(pool->boxes[i], query->find) && is_shown(&window))
-            json_array_append_new(window.rows, show_box(pool->boxes[i]));
+            json_array_append_new(window.rows, show_box(overview, pool->boxes[i]));
     return window_close(&window);
 }
 
@@ -237,7 +252,7 @@ static json_t *show_leases(const struct overview *overview, const struct pool *p
     struct window window = {waiting ? query->waiting : query->leases, query->limit, 0,
                             json_array()};
     const struct pool_lease *lease;
-    char pending[160];
+    char pending[EXPLAIN_MAX];
 
     TAILQ_FOREACH(lease, &pool->leases, all) {
         json_t *row;
@@ -247,8 +262,10 @@ static json_t *show_leases(const struct overview *overview, const struct pool *p
             continue;
         row = view_lease(lease, false);
         json_object_set_new(row, "user", json_string(names_of(overview->names, lease->owner)));
-        claims_explain(pool, lease, pending, sizeof(pending));
-        json_object_set_new(row, "pending", json_string(pending));
+        if (waiting) {
+            explain_lease(pool, lease, pending);
+            json_object_set_new(row, "pending", json_string(pending));
+        }
         json_array_append_new(window.rows, row);
     }
     return window_close(&window);
@@ -294,6 +311,7 @@ json_t *overview_answer(struct overview *overview, const struct broker *broker, 
                      "rows", overview->problems, "events", "count",
                      (json_int_t)json_array_size(overview->events), "rows", overview->events,
                      "waiting", show_leases(overview, pool, query, true), "boxes",
-                     show_boxes(pool, query), "leases", show_leases(overview, pool, query, false),
-                     "sessions", show_sessions(sessions, query));
+                     show_boxes(overview, pool, query), "leases",
+                     show_leases(overview, pool, query, false), "sessions",
+                     show_sessions(sessions, query));
 }

@@ -84,6 +84,39 @@ struct pool *pool_new(void)
     return pool;
 }
 
+static void forget_drain(struct drain *drain)
+{
+    free(drain->reason);
+    free(drain->by);
+    *drain = (struct drain){0};
+}
+
+void drain_set(struct drain *drain, struct drain *said)
+{
+    forget_drain(drain);
+    *drain = *said;
+    *said = (struct drain){0};
+}
+
+const struct drain *gpu_drain(const struct pool_gpu *gpu)
+{
+    return gpu->drained ? &gpu->drain : gpu->box && gpu->box->drained ? &gpu->box->drain : NULL;
+}
+
+static void free_gpu(void *node)
+{
+    struct pool_gpu *gpu = node;
+
+    forget_drain(&gpu->drain);
+    free(gpu);
+}
+
+static void free_box(struct pool_box *box)
+{
+    forget_drain(&box->drain);
+    free(box);
+}
+
 static void keep_nothing(void *node)
 {
     (void)node;
@@ -101,10 +134,10 @@ void pool_free(struct pool **pointer)
     tdestroy(pool->leases_by_id, keep_nothing);
     tdestroy(pool->leases_by_key, keep_nothing);
     tdestroy(pool->boxes_by_name, keep_nothing);
-    tdestroy(pool->gpus_by_uuid, free);
+    tdestroy(pool->gpus_by_uuid, free_gpu);
     tdestroy(pool->models, free);
     for (size_t i = 0; i < pool->box_count; i++)
-        free(pool->boxes[i]);
+        free_box(pool->boxes[i]);
     free(pool->boxes);
     queue_free(&pool->queue);
     free(pool);
@@ -239,7 +272,7 @@ void pool_remove_box(struct pool *pool, struct pool_box *box)
         leave_box(gpu);
         tdelete(gpu, &pool->gpus_by_uuid, compare_gpus);
         pool->gpu_count--;
-        free(gpu);
+        free_gpu(gpu);
     }
     tdelete(box, &pool->boxes_by_name, compare_boxes);
     if (box->has_orders)
@@ -251,7 +284,7 @@ void pool_remove_box(struct pool *pool, struct pool_box *box)
             break;
         }
     }
-    free(box);
+    free_box(box);
     pool->generation++;
 }
 

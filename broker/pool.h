@@ -62,6 +62,15 @@ struct gpu_claim {
     uint8_t modes;     // that the GPU took
 };
 
+// What an administrator said when he took a box or a GPU out of service. Texts are owned, and NULL where
+// nothing was said.
+struct drain {
+    char *reason, *by;
+    int64_t since; // seconds since 1970, 0: not drained, or by a broker that did not keep it
+};
+
+#define DRAIN_REASON_MAX 200
+
 // Placement looks at every GPU of the pool; what it reads of one fits into one cache line.
 struct pool_gpu {
     struct pool_box *box;
@@ -79,6 +88,7 @@ struct pool_gpu {
     bool ready; // the box has measured what a context takes: it may be granted
     char uuid[POOL_NAME_MAX];
     struct gpu_claim claim;
+    struct drain drain;
 } __attribute__((aligned(64)));
 
 struct pool_box {
@@ -90,6 +100,7 @@ struct pool_box {
     char version[32];
     char instance[POOL_NAME_MAX]; // changes with every start of rgpud
     bool drained;
+    struct drain drain;
     bool connected;  // registered with this broker process and heard of in time
     bool settled;    // runs no session of a lease that holds nothing there
     bool accepting;  // takes new sessions, as far as its own administrator is concerned
@@ -203,6 +214,11 @@ void pool_give_back(struct pool_hold *hold);
 
 // Counts what is free on a box, where something has changed; placement skips full boxes by it.
 void box_count_free(struct pool_box *box);
+
+// Takes over what is said, and forgets what was.
+void drain_set(struct drain *drain, struct drain *said);
+// Why the GPU is out of service by somebody's word: its own drain before its box's; NULL: it is not.
+const struct drain *gpu_drain(const struct pool_gpu *gpu);
 
 // Whether it may be granted at all just now.
 bool gpu_usable(const struct pool_gpu *gpu);

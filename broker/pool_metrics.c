@@ -135,6 +135,46 @@ static void put_gpu_series(FILE *out, const struct pool *pool, const char *name,
             put_gpu(out, name, pool->boxes[i]->gpus[j], value(pool->boxes[i]->gpus[j]));
 }
 
+static const char *reason_of(const struct drain *drain)
+{
+    return drain->reason ? drain->reason : "";
+}
+
+// Only what is drained has a series: a reason is a label that changes when an administrator says so.
+static void put_drained_boxes(FILE *out, const struct pool *pool)
+{
+    metrics_describe(out, "pool_box_drained", "gauge", "1 for each box that is drained, and why.");
+    for (size_t i = 0; i < pool->box_count && i < BOXES_MAX; i++) {
+        const struct pool_box *box = pool->boxes[i];
+        const char *const labels[][2] = {{"box", box->name}, {"reason", reason_of(&box->drain)}};
+        if (box->drained)
+            metrics_put_sample(out, "pool_box_drained", labels, 2, 1);
+    }
+}
+
+static void put_drained_gpu(FILE *out, const struct pool_gpu *gpu)
+{
+    char index[16];
+    const char *const labels[][2] = {{"box", gpu->box->name},
+                                     {"gpu", index},
+                                     {"reason", reason_of(&gpu->drain)}};
+
+    snprintf(index, sizeof(index), "%u", gpu->index);
+    metrics_put_sample(out, "pool_gpu_drained", labels, 3, 1);
+}
+
+static void put_drained_gpus(FILE *out, const struct pool *pool)
+{
+    size_t count = 0;
+
+    metrics_describe(out, "pool_gpu_drained", "gauge",
+                     "1 for each GPU that is drained beside its box, and why.");
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++)
+            if (pool->boxes[i]->gpus[j]->drained && count++ < GPUS_MAX)
+                put_drained_gpu(out, pool->boxes[i]->gpus[j]);
+}
+
 static double gpu_leases(const struct pool_gpu *gpu)
 {
     return gpu->holders;
@@ -178,6 +218,8 @@ static void put_series(FILE *out, const struct pool *pool)
     size_t leases;
 
     put_boxes(out, pool);
+    put_drained_boxes(out, pool);
+    put_drained_gpus(out, pool);
     put_gpu_series(out, pool, "pool_gpu_leases", "Leases that hold the GPU.", gpu_leases);
     put_gpu_series(out, pool, "pool_gpu_usable", "1 where the GPU may be granted.", gpu_is_usable);
     leases = put_lease_series(out, pool);

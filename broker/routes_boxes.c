@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/boxes.h"
+#include "broker/drain.h"
 #include "broker/history.h"
 #include "broker/time.h"
 #include "broker/routes.h"
@@ -296,11 +297,6 @@ static void sync_box(struct api_call *call)
 
 // ---- what administrators steer ----
 
-static bool forced(const struct api_call *call)
-{
-    return json_is_true(json_object_get(call->body, "force"));
-}
-
 static void answer_box(struct api_call *call, const struct pool_box *box, enum outcome error)
 {
     if (error)
@@ -317,40 +313,57 @@ static void answer_gpu(struct api_call *call, const struct pool_gpu *gpu, enum o
         api_answer(call, 200, json_pack("{s:o}", "gpu", view_gpu(gpu)));
 }
 
-static void drain_box(struct api_call *call)
+static bool read_drain(struct api_call *call, bool drained, struct drain_order *order)
+{
+    const json_t *reason = json_object_get(call->body, "reason");
+
+    *order = (struct drain_order){.drained = drained,
+                                  .force = json_is_true(json_object_get(call->body, "force")),
+                                  .reason = json_string_value(reason),
+                                  .actor = call->actor};
+    if (!reason || (order->reason && drain_reason_is_good(order->reason)))
+        return true;
+    api_refuse(call, OUTCOME_BAD_REQUEST, "\"reason\" is one line of at most %d bytes",
+               DRAIN_REASON_MAX);
+    return false;
+}
+
+static void steer_box(struct api_call *call, bool drained)
 {
     struct pool_box *box = named_box(call);
+    struct drain_order order;
 
-    if (box)
-        answer_box(call, box,
-                   broker_drain_box(call->server->broker, box, true, forced(call), call->actor));
+    if (box && read_drain(call, drained, &order))
+        answer_box(call, box, broker_drain_box(call->server->broker, box, &order));
+}
+
+static void steer_gpu(struct api_call *call, bool drained)
+{
+    struct pool_gpu *gpu = named_gpu(call);
+    struct drain_order order;
+
+    if (gpu && read_drain(call, drained, &order))
+        answer_gpu(call, gpu, broker_drain_gpu(call->server->broker, gpu, &order));
+}
+
+static void drain_box(struct api_call *call)
+{
+    steer_box(call, true);
 }
 
 static void undrain_box(struct api_call *call)
 {
-    struct pool_box *box = named_box(call);
-
-    if (box)
-        answer_box(call, box,
-                   broker_drain_box(call->server->broker, box, false, false, call->actor));
+    steer_box(call, false);
 }
 
 static void drain_gpu(struct api_call *call)
 {
-    struct pool_gpu *gpu = named_gpu(call);
-
-    if (gpu)
-        answer_gpu(call, gpu,
-                   broker_drain_gpu(call->server->broker, gpu, true, forced(call), call->actor));
+    steer_gpu(call, true);
 }
 
 static void undrain_gpu(struct api_call *call)
 {
-    struct pool_gpu *gpu = named_gpu(call);
-
-    if (gpu)
-        answer_gpu(call, gpu,
-                   broker_drain_gpu(call->server->broker, gpu, false, false, call->actor));
+    steer_gpu(call, false);
 }
 
 static void set_mode(struct api_call *call)

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/claims.h"
+#include "broker/explain.h"
 #include "broker/leases.h"
+#include "broker/queue.h"
 #include "broker/request.h"
 #include "broker/tickets.h"
 #include "broker/time.h"
@@ -53,6 +54,18 @@ static json_t *show(const struct api_call *call, const struct pool_lease *lease)
 {
     return json_pack("{s:o}", "lease",
                      view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
+}
+
+// And, of one that waits, why.
+static json_t *show_with_reason(const struct api_call *call, const struct pool_lease *lease)
+{
+    json_t *answer = show(call, lease);
+    char pending[EXPLAIN_MAX];
+
+    explain_lease(call->server->broker->pool, lease, pending);
+    if (*pending)
+        json_object_set_new(json_object_get(answer, "lease"), "pending", json_string(pending));
+    return answer;
 }
 
 // ---- acquire ----
@@ -112,7 +125,7 @@ static void answer_ticket(struct api_call *call, json_t *body, char *bundle)
 static void answer_acquire(struct api_call *call, struct pool_lease *lease, bool with_ticket)
 {
     struct broker *broker = call->server->broker;
-    json_t *body = show(call, lease);
+    json_t *body = show_with_reason(call, lease);
     char *bundle;
     enum outcome error = OUTCOME_DONE;
 
@@ -133,6 +146,15 @@ static void answer_acquire(struct api_call *call, struct pool_lease *lease, bool
     api_answer(call, lease->state == LEASE_QUEUED ? 202 : 200, body);
 }
 
+static void refuse_acquire(struct api_call *call, const struct request *request, enum outcome error)
+{
+    const struct broker *broker = call->server->broker;
+    char why[EXPLAIN_MAX];
+
+    explain_request(broker->pool, request, broker->last_sequence + 1, why);
+    api_refuse(call, error, "%s: %s", outcomes[error].text, why);
+}
+
 static void acquire_lease(struct api_call *call)
 {
     struct acquire acquire;
@@ -149,6 +171,8 @@ static void acquire_lease(struct api_call *call)
     error = broker_acquire(call->server->broker, &acquire, &lease);
     if (error == OUTCOME_BAD_REQUEST)
         api_refuse(call, error, "\"job\" or another text is none, or too long");
+    else if (error == OUTCOME_BUSY || error == OUTCOME_IMPOSSIBLE)
+        refuse_acquire(call, &acquire.request, error);
     else if (error)
         api_fail(call, error);
     else
@@ -190,16 +214,19 @@ static json_t *list_ended(const struct api_call *call, int64_t owner)
 }
 
 // Oldest first. ?state=, ?owner=, ?key_prefix= (of keys that the caller may see) choose.
-// The first of those who wait are told why; that looks at every GPU.
+// Those who wait are told why: that looks at every GPU for each kind of request, so in a large pool with
+// many kinds the rest has to ask for itself.
 static json_t *list_lease(const struct api_call *call, const struct pool_lease *lease,
-                          int *explained)
+                          size_t *looks)
 {
-    enum { EXPLAINED_MAX = 25 };
+    enum { LOOKS_MAX = 400000 }; // at GPUs in one answer
+    const struct pool *pool = call->server->broker->pool;
     json_t *row = view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner));
-    char pending[160];
+    char pending[EXPLAIN_MAX];
 
-    if (lease->state == LEASE_QUEUED && (*explained)++ < EXPLAINED_MAX) {
-        claims_explain(call->server->broker->pool, lease, pending, sizeof(pending));
+    if (lease->state == LEASE_QUEUED && *looks < LOOKS_MAX) {
+        *looks += TAILQ_FIRST(&lease->queue_class->waiting) == lease ? pool->gpu_count + 1 : 1;
+        explain_lease(pool, lease, pending);
         json_object_set_new(row, "pending", json_string(pending));
     }
     return row;
@@ -207,7 +234,7 @@ static json_t *list_lease(const struct api_call *call, const struct pool_lease *
 
 static void list_leases(struct api_call *call)
 {
-    int explained = 0;
+    size_t looks = 0;
     const char *state = api_query(call, "state");
     const char *prefix = api_query(call, "key_prefix");
     int64_t owner = api_query_number(call, "owner", -1);
@@ -223,7 +250,7 @@ static void list_leases(struct api_call *call)
         if ((owner < 0 || lease->owner == (uid_t)owner) &&
             (!state || !strcmp(state, lease_state_names[lease->state])) &&
             (!prefix || key_begins(call, lease, prefix)))
-            json_array_append_new(list, list_lease(call, lease, &explained));
+            json_array_append_new(list, list_lease(call, lease, &looks));
     api_answer(call, 200, json_pack("{s:o}", "leases", list));
 }
 
@@ -248,7 +275,7 @@ static void get_lease(struct api_call *call)
         return;
     }
     if (lease) {
-        api_answer(call, 200, show(call, lease));
+        api_answer(call, 200, show_with_reason(call, lease));
         return;
     }
     ended = store_ended_lease(broker->store, call->arguments[0]);

@@ -19,8 +19,8 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
                  " ON CONFLICT (uuid) DO UPDATE SET {said}",
                  gpu_columns},
     [DELETE_BOX] = {"DELETE FROM boxes WHERE name = ?", NULL},
-    [BOX_DRAINED] = {"UPDATE boxes SET drained = ?2 WHERE name = ?1", NULL},
-    [GPU_DRAINED] = {"UPDATE gpus SET drained = ?2 WHERE uuid = ?1", NULL},
+    [BOX_DRAINED] = {"UPDATE boxes SET {steered} WHERE name = :name", box_columns},
+    [GPU_DRAINED] = {"UPDATE gpus SET {steered} WHERE uuid = :uuid", gpu_columns},
     [GPU_MODE] = {"UPDATE gpus SET mode = ?2, automatic = ?3 WHERE uuid = ?1", NULL},
     [GPU_PRESENT] = {"UPDATE gpus SET present = ?2 WHERE uuid = ?1", NULL},
     [INSERT_LEASE] = {"INSERT INTO leases ({columns}) VALUES ({values})", lease_columns},
@@ -96,6 +96,7 @@ static const struct {
     {"{values}", PARAMETERS, 0},
     {"{said}", ASSIGNMENTS, COLUMN_SAID},
     {"{changes}", ASSIGNMENTS, COLUMN_CHANGES},
+    {"{steered}", ASSIGNMENTS, COLUMN_STEERED},
 };
 
 static void put_columns(FILE *out, const struct column *columns, enum part part, unsigned role)

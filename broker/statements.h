@@ -3,7 +3,7 @@
 //
 //     {columns}   stands for the names of its columns,
 //     {values}    for the parameters of the same names,
-//     {said}, {changes}   for `name = :name` of those with that role.
+//     {said}, {changes}, {steered}   for `name = :name` of those with that role.
 #ifndef RGPU_BROKER_STATEMENTS_H
 #define RGPU_BROKER_STATEMENTS_H
 

@@ -253,14 +253,14 @@ enum outcome store_delete_box(struct store *store, const char *name)
     return statement_run(store, DELETE_BOX, "t", name);
 }
 
-enum outcome store_set_box_drained(struct store *store, const char *box, bool drained)
+enum outcome store_set_box_drained(struct store *store, const struct pool_box *box)
 {
-    return statement_run(store, BOX_DRAINED, "tn", box, (int64_t)drained);
+    return statement_run_with(store, BOX_DRAINED, box, NULL);
 }
 
-enum outcome store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
+enum outcome store_set_gpu_drained(struct store *store, const struct pool_gpu *gpu)
 {
-    return statement_run(store, GPU_DRAINED, "tn", uuid, (int64_t)drained);
+    return statement_run_with(store, GPU_DRAINED, gpu, NULL);
 }
 
 enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode,

@@ -71,9 +71,10 @@ enum outcome store_put_gpu(struct store *store, const struct pool_gpu *gpu)
     __attribute__((warn_unused_result));
 enum outcome store_delete_box(struct store *store, const char *name)
     __attribute__((warn_unused_result));
-enum outcome store_set_box_drained(struct store *store, const char *box, bool drained)
+// Writes whether it is drained, and why.
+enum outcome store_set_box_drained(struct store *store, const struct pool_box *box)
     __attribute__((warn_unused_result));
-enum outcome store_set_gpu_drained(struct store *store, const char *uuid, bool drained)
+enum outcome store_set_gpu_drained(struct store *store, const struct pool_gpu *gpu)
     __attribute__((warn_unused_result));
 enum outcome store_set_gpu_mode(struct store *store, const char *uuid, enum gpu_mode mode,
                                 bool automatic) __attribute__((warn_unused_result));

@@ -20,6 +20,16 @@ const char *view_box_state(const struct pool_box *box)
     return box->settled ? "up" : "settling";
 }
 
+// Nothing where it is not drained.
+static void show_drain(json_t *object, const struct drain *drain)
+{
+    if (drain)
+        json_object_set_new(
+            object, "drain",
+            json_pack("{s:s, s:s, s:I}", "reason", drain->reason ? drain->reason : "", "by",
+                      drain->by ? drain->by : "", "since", (json_int_t)drain->since));
+}
+
 json_t *view_box(const struct pool_box *box)
 {
     uint32_t used = 0;
@@ -31,6 +41,7 @@ json_t *view_box(const struct pool_box *box)
                        box->connected, "gpus", (json_int_t)box->gpu_count, "gpus_used",
                        (json_int_t)used, "holds", (json_int_t)box->holders);
     columns_show(box_columns, COLUMN_SHOWN, box, object);
+    show_drain(object, box->drained ? &box->drain : NULL);
     return object;
 }
 
@@ -64,6 +75,7 @@ json_t *view_gpu(const struct pool_gpu *gpu)
                        view_gpu_state(gpu), "auto", gpu->automatic, "free", (json_int_t)free_bytes,
                        "leases", (json_int_t)gpu->holders);
     columns_show(gpu_columns, COLUMN_SHOWN, gpu, object);
+    show_drain(object, gpu_drain(gpu));
     return object;
 }
 

@@ -77,7 +77,8 @@ struct broker_acquire {
 struct broker_lease {
     char id[64];
     char state[16];
-    char *ticket; // the bundle, or NULL; freed by broker_lease_clear
+    char pending[512]; // why it waits, where the broker says so
+    char *ticket;      // the bundle, or NULL; freed by broker_lease_clear
 };
 
 // The "request" of an acquire, for the caller to decref. -EINVAL: the word of its constraint that was

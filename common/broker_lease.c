@@ -116,6 +116,7 @@ static int read_lease(struct broker_client *client, const json_t *answer,
     const json_t *object = json_object_get(answer, "lease");
     const char *id = json_string_value(json_object_get(object, "id"));
     const char *state = json_string_value(json_object_get(object, "state"));
+    const char *pending = json_string_value(json_object_get(object, "pending"));
     const char *ticket = json_string_value(json_object_get(answer, "ticket"));
 
     if (!id || !*id || strlen(id) >= sizeof(lease->id) || !state || !*state ||
@@ -124,6 +125,7 @@ static int read_lease(struct broker_client *client, const json_t *answer,
                                      broker_client_address(client));
     strcpy(lease->id, id);
     strcpy(lease->state, state);
+    snprintf(lease->pending, sizeof(lease->pending), "%s", pending ? pending : "");
     lease->ticket = ticket ? strdup(ticket) : NULL;
     return 0;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who waits is served in order; a large request is not starved by small ones that come later, and
 // those who want other GPUs do not wait for it.
+#include <stdlib.h>
+
+#include "broker/explain.h"
 #include "tests/broker/pool_sample.h"
 
 static uint64_t sequence;
@@ -152,26 +155,120 @@ static void test_reasons(void)
     struct request two = sample_request(2, GPU_EXCLUSIVE, 0), four = sample_request(4, 0, 0);
     struct pool_lease *first, *second, *third;
     struct pool_hold hold[4];
-    char text[160];
+    struct drain said;
+    char text[EXPLAIN_MAX];
 
     sample_box(pool, "a", 4, "H200", 100 * GB, GPU_EXCLUSIVE);
     is_int(sample_take(pool, &two, hold), 0, "two of four are taken");
     first = wait_for(pool, &four);
     second = wait_for(pool, &two);
     third = wait_for(pool, &two);
-    claims_explain(pool, first, text, sizeof(text));
+    explain_lease(pool, first, text);
     is_str(text, "2 of 4 GPUs of its kind are free, it wants 4", "too few are free");
-    claims_explain(pool, second, text, sizeof(text));
+    explain_lease(pool, second, text);
     is_str(text, "2 GPUs are free, 2 of them are left to those who came before",
            "they are not left");
-    claims_explain(pool, third, text, sizeof(text));
+    explain_lease(pool, third, text);
     is_str(text, "others who want the same came before", "or others are in front");
     pool->boxes[0]->drained = true;
-    claims_explain(pool, first, text, sizeof(text));
-    is_str(text, "0 of 4 GPUs of its kind are in service, it wants 4", "or the box is drained");
-    queue_set_possible(pool->queue, first->queue_class, false);
-    claims_explain(pool, first, text, sizeof(text));
-    is_str(text, "the pool has no longer what it asks for", "or it can never be");
+    explain_lease(pool, first, text);
+    is_str(text, "0 of 4 GPUs of its kind are in service, it wants 4; 4 are drained (a)",
+           "or the box is drained");
+    said = (struct drain){.reason = strdup("fan")};
+    drain_set(&pool->boxes[0]->drain, &said);
+    explain_lease(pool, first, text);
+    is_str(text, "0 of 4 GPUs of its kind are in service, it wants 4; 4 are drained (a: fan)",
+           "with what was said of it");
+    pool_free(&pool);
+}
+
+// What a pool of two boxes, one of whole H200s and one of A100s for shares, says to a request.
+static const struct {
+    const char *model, *box;
+    uint64_t least, share;
+    uint32_t count, capability;
+    bool same_box, different_boxes;
+    const char *why, *name;
+} shortages[] = {
+    {.model = "*H999*",
+     .count = 1,
+     .why = "the pool has no GPUs of model *H999*, it wants 1",
+     .name = "a model that is not there"},
+    {.model = "*H200*",
+     .count = 3,
+     .why = "the pool has 2 GPUs of model *H200*, it wants 3",
+     .name = "too few of a model"},
+    {.box = "c*",
+     .count = 1,
+     .why = "the pool has no GPUs in boxes c*, it wants 1",
+     .name = "no such box"},
+    {.least = 120 * GB,
+     .count = 1,
+     .why = "0 of 4 GPUs of its kind have 120.0 GiB of memory, it wants 1",
+     .name = "memory"},
+    {.capability = 90,
+     .count = 1,
+     .why = "0 of 4 GPUs of its kind have compute capability 9.0, it wants 1",
+     .name = "capability"},
+    {.share = 200 * GB,
+     .count = 1,
+     .why = "0 of 4 GPUs of its kind have the memory for a share of 200.0 GiB, it wants 1",
+     .name = "a budget beyond any GPU"},
+    {.model = "*H200*",
+     .share = GB,
+     .count = 1,
+     .why = "0 of 2 GPUs of its kind are given in shares, it wants 1",
+     .name = "mode"},
+    {.share = 70 * GB,
+     .count = 1,
+     .why = "0 of 2 GPUs of its kind have room for a share of 70.0 GiB (the most that is free is "
+            "60.0), it wants 1",
+     .name = "a budget beyond what is free"},
+    {.model = "*H200*",
+     .count = 2,
+     .same_box = true,
+     .why = "1 of 2 GPUs of its kind are in service, it wants 2; 1 is drained (h:1: fan)",
+     .name = "a drained GPU"},
+    {.model = "*H200*",
+     .count = 1,
+     .why = "0 of 1 GPUs of its kind are free, it wants 1; 1 is drained (h:1: fan)",
+     .name = "one that is held, where a drained one would do"},
+    {.share = GB,
+     .count = 2,
+     .different_boxes = true,
+     .why = "2 GPUs are free, but not in 2 boxes",
+     .name = "on different boxes"},
+};
+
+static void test_shortages(void)
+{
+    struct pool *pool = pool_new();
+    struct pool_box *h = sample_box(pool, "h", 2, "NVIDIA H200", 100 * GB, GPU_EXCLUSIVE);
+    struct pool_box *a = sample_box(pool, "a", 2, "NVIDIA A100", 100 * GB, GPU_SHARED);
+    struct drain said = {.reason = strdup("fan")};
+
+    for (int i = 0; i < 2; i++)
+        a->gpus[i]->used = 40 * GB;
+    h->gpus[0]->holders = 1;
+    h->gpus[1]->drained = true;
+    drain_set(&h->gpus[1]->drain, &said);
+    for (size_t i = 0; i < sizeof(shortages) / sizeof(shortages[0]); i++) {
+        uint64_t share = shortages[i].share;
+        struct request request =
+            sample_request(shortages[i].count, share ? GPU_SHARED : GPU_EXCLUSIVE, share);
+        char text[EXPLAIN_MAX];
+
+        if (shortages[i].model)
+            strcpy(request.model, shortages[i].model);
+        if (shortages[i].box)
+            strcpy(request.box, shortages[i].box);
+        request.min_memory = shortages[i].least;
+        request.min_capability = shortages[i].capability;
+        request.same_box = shortages[i].same_box;
+        request.different_boxes = shortages[i].different_boxes;
+        explain_request(pool, &request, 1, text);
+        is_str(text, shortages[i].why, shortages[i].name);
+    }
     pool_free(&pool);
 }
 
@@ -179,6 +276,7 @@ int main(void)
 {
     test_memory_of_claims();
     test_reasons();
+    test_shortages();
     test_order();
     test_fairness();
     return done();

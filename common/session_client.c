@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calls_version.h"
 #include "common/clock.h"
 #include "common/ticket.h"
 #include "common/units.h"
@@ -192,6 +193,7 @@ static int say_hello(struct opening *o)
         .protection = o->request->protection,
         .pid = (uint32_t)getpid(),
         .library = RGPU_VERSION,
+        .calls = CALLS_VERSION,
     };
 
     control_boot_id(hello.boot_id);
@@ -211,9 +213,10 @@ static int say_hello(struct opening *o)
         return fail_exchange(o, -EBADMSG, "the greeting");
     if (o->reply.version < CONTROL_VERSION_OLDEST || o->reply.version > CONTROL_VERSION)
         return fail_with(o->error, CONTROL_RESULT_MISMATCH,
-                         "box %s chose protocol version %u, this library speaks %u to %u: install "
-                         "the same release on both",
-                         o->where, o->reply.version, CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+                         "box %s chose protocol version %u, this library of rgpu %s speaks %u to "
+                         "%u: install neighbouring releases on both",
+                         o->where, o->reply.version, RGPU_VERSION, CONTROL_VERSION_OLDEST,
+                         CONTROL_VERSION);
     return check_name(o);
 }
 
@@ -300,6 +303,7 @@ static int converse(struct opening *o, struct session_welcome *out)
     out->version = o->reply.version;
     memcpy(out->boot_id, out->offer.boot_id, sizeof(out->boot_id));
     snprintf(out->box, sizeof(out->box), "%s", o->reply.box);
+    snprintf(out->release, sizeof(out->release), "%s", o->reply.release);
     out->frame = o->frame; // the offer's views point into it
     return 0;
 }

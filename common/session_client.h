@@ -29,6 +29,7 @@ struct session_welcome {
     uint64_t session;
     enum control_protection protection; // what the session has
     char box[128];
+    char release[64];                       // of rgpu there; empty: the first
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the box's kernel
     struct control_welcome offer;           // transports and snapshot (a view into frame)
     struct control_frame frame;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "calls_version.h"
 #include "common/log.h"
 #include "daemon/admission.h"
 #include "daemon/waiting_clients.h"
@@ -94,6 +95,45 @@ static void admit(struct client *client)
         waiting_join(client);
 }
 
+// Clients of the first release know one list of calls, and do not say so.
+static uint16_t calls_of(const struct control_hello *hello)
+{
+    enum { CALLS_OF_FIRST = 12 };
+
+    return hello->calls ? hello->calls : CALLS_OF_FIRST;
+}
+
+// Told to the client and in the log, so it names both ends and not "this" one.
+static void refuse_version(struct client *client, const char *what, unsigned theirs, unsigned ours)
+{
+    const struct control_hello *hello = &client->hello;
+    bool is_older = theirs < ours;
+
+    client_refuse(
+        client, CONTROL_REFUSAL_VERSION,
+        "the client library on %.64s is of rgpu %s and speaks %s version %u, box %.64s is of rgpu %s and "
+        "speaks version %u: upgrade %s%.64s",
+        hello->host, hello->library, what, theirs, client->box->name, RGPU_VERSION, ours,
+        is_older ? "rgpu-client on " : "rgpu-box on ", is_older ? hello->host : client->box->name);
+}
+
+static bool check_versions(struct client *client)
+{
+    const struct control_hello *hello = &client->hello;
+
+    client->version = hello->version_newest < CONTROL_VERSION ? hello->version_newest
+                                                              : CONTROL_VERSION;
+    if (client->version < CONTROL_VERSION_OLDEST)
+        refuse_version(client, "protocol", hello->version_newest, CONTROL_VERSION_OLDEST);
+    else if (client->version < hello->version_oldest)
+        refuse_version(client, "protocol", hello->version_oldest, CONTROL_VERSION);
+    else if (calls_of(hello) != CALLS_VERSION)
+        refuse_version(client, "calls", calls_of(hello), CALLS_VERSION);
+    else
+        return true;
+    return false;
+}
+
 static void take_hello(struct client *client)
 {
     struct box *box = client->box;
@@ -105,20 +145,12 @@ static void take_hello(struct client *client)
         client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed HELLO");
         return;
     }
-    client->version = hello->version_newest < CONTROL_VERSION ? hello->version_newest
-                                                              : CONTROL_VERSION;
-    if (client->version < hello->version_oldest || client->version < CONTROL_VERSION_OLDEST) {
-        client_refuse(
-            client, CONTROL_REFUSAL_VERSION,
-            "the client library %s speaks protocol versions %u to %u, this box (%s) %u to %u: "
-            "install the same release on both",
-            hello->library, hello->version_oldest, hello->version_newest, RGPU_VERSION,
-            CONTROL_VERSION_OLDEST, CONTROL_VERSION);
+    if (!check_versions(client))
         return;
-    }
     answer.version = client->version;
     memcpy(answer.boot_id, box->boot_id, sizeof(answer.boot_id));
     snprintf(answer.box, sizeof(answer.box), "%s", box->name);
+    snprintf(answer.release, sizeof(answer.release), "%s", RGPU_VERSION);
     if (client_reply(client, CONTROL_HELLO_REPLY, &answer))
         client_free(client);
     else

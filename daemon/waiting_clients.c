@@ -110,6 +110,7 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
     memset(grant, 0, sizeof(*grant));
     grant->session = session;
     grant->version = client->version;
+    grant->client_calls = client->hello.calls;
     grant->transports_count = transports_allowed(&client->box->settings, grant->transports);
     grant->protection = protection_of(client);
     memcpy(grant->client_boot_id, client->hello.boot_id, sizeof(grant->client_boot_id));

@@ -116,7 +116,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
                        struct control_setup *out)
 {
     *out = (struct control_setup){
-        .version = CONTROL_VERSION,
+        .list = CONTROL_DIGEST,
         .device = part->ordinal,
         .user = part->user,
         .refusals = 1,

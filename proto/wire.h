@@ -156,6 +156,20 @@ struct wire_peer {
     int32_t results[8];
 };
 
+// Behind these rows: sections, for clients that say in HELLO which calls they know. A section that a client does
+// not know it skips.
+struct wire_section {
+    uint32_t kind; // enum wire_section_kind
+    uint32_t size; // of what follows, in bytes; the next section is a multiple of eight further
+};
+enum wire_section_kind {
+    SECTION_CALLS = 1, // struct wire_known_call: the requests that the worker carries out
+};
+struct wire_known_call {
+    uint32_t op;
+    uint32_t form; // of its arguments and its reply: another one is another call
+};
+
 // Types of handles, the same on both sides (HANDLE_* of the generated code).
 enum handle_kind {
     HANDLE_CONTEXT = 1,

@@ -49,7 +49,7 @@ int setup_receive(void)
 
     if (!err)
         err = control_decode(&frame, CONTROL_SETUP, &setup);
-    if (!err && setup.version != CONTROL_VERSION)
+    if (!err && setup.list != CONTROL_DIGEST)
         err = -EPROTO;
     control_frame_free(&frame);
     if (!err && setup.worker.spin_us < 0)

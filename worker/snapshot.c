@@ -9,6 +9,7 @@
 
 #include "proto/wire.h"
 #include "worker/gpus.h"
+#include "calls_version.h"
 #include "cuda_ops.h"
 #include "worker_driver.h"
 
@@ -106,15 +107,27 @@ void snapshot_prepare(void)
     }
 }
 
-void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
+// Behind the rows: which requests are carried out here.
+static void describe_calls(uint8_t *at)
 {
-    size_t bytes = sizeof(struct wire_snapshot) + count * sizeof(struct wire_device) +
-                   (size_t)count * count * sizeof(struct wire_peer);
+    struct wire_section head = {.kind = SECTION_CALLS, .size = sizeof(cuda_requests)};
+
+    memcpy(at, &head, sizeof(head));
+    memcpy(at + sizeof(head), cuda_requests, sizeof(cuda_requests));
+}
+
+void *snapshot_make(const int *ordinals, unsigned count, bool with_sections, size_t *size)
+{
+    size_t row_bytes = sizeof(struct wire_snapshot) + count * sizeof(struct wire_device) +
+                       (size_t)count * count * sizeof(struct wire_peer);
+    size_t bytes = row_bytes;
+    if (with_sections)
+        bytes += sizeof(struct wire_section) + sizeof(cuda_requests);
     struct wire_snapshot *snapshot = rows && peers ? calloc(1, bytes) : NULL;
 
     if (!snapshot)
         return NULL;
-    *snapshot = (struct wire_snapshot){.version = CALL_PROTOCOL_VERSION,
+    *snapshot = (struct wire_snapshot){.version = CALLS_VERSION,
                                        .devices = count,
                                        .driver_version = gpus.driver_version};
     struct wire_device *device = (struct wire_device *)(snapshot + 1);
@@ -129,6 +142,8 @@ void *snapshot_make(const int *ordinals, unsigned count, size_t *size)
         for (unsigned j = 0; j < count; j++)
             peer[i * count + j] = peers[ordinals[i] * gpus.count + ordinals[j]];
     }
+    if (with_sections)
+        describe_calls((uint8_t *)snapshot + row_bytes);
     *size = bytes;
     return snapshot;
 }

@@ -76,7 +76,8 @@ static void make_offers(void)
 static int send_welcome(int64_t deadline)
 {
     size_t size = 0;
-    SCOPED_FREE void *snapshot = snapshot_make(session.ordinals, session.device_count, &size);
+    SCOPED_FREE void *snapshot =
+        snapshot_make(session.ordinals, session.device_count, side.grant->client_calls != 0, &size);
 
     if (!snapshot)
         return -ENOMEM;

@@ -20,6 +20,7 @@ struct staging;
 
 enum {
     SESSIONS_MAX = 64,
+    SESSION_OPS = 1024,   // requests have numbers below
     SESSION_CALLS = 1024, // requests of one session that wait for a reply at one time
 };
 
@@ -47,7 +48,8 @@ struct pending_pull {
 };
 
 struct box_session {
-    char box[160]; // name and address, for messages
+    char box[160];    // name and address, for messages
+    char release[64]; // of rgpu there
     uint64_t id;
     struct control_stream stream; // the connection; the link's own where the transport is tcp
     struct link *link;
@@ -57,7 +59,8 @@ struct box_session {
     const char *transport;              // its name
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;
-    CUdevice first_device; // program's number of devices[0]
+    uint64_t knows[SESSION_OPS / 64]; // a bit for each request that the box carries out
+    CUdevice first_device;            // program's number of devices[0]
     uint32_t device_count;
     int driver_version;
     bool budgeted; // the lease has a share of memory, and not whole GPUs
@@ -110,6 +113,12 @@ static inline CUresult session_lost(const struct box_session *session)
 {
     return (CUresult)atomic_load_explicit(&((struct box_session *)session)->lost,
                                           memory_order_relaxed);
+}
+
+// Whether the box carries out a request. One of another release may lack it, or know another form of it.
+static inline bool session_knows(const struct box_session *session, unsigned int op)
+{
+    return session->knows[op / 64] >> op % 64 & 1;
 }
 
 // Closes the link and forgets the session, which nobody else uses any more.

@@ -45,14 +45,16 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     char address[ENDPOINT_TEXT_MAX];
     endpoint_format(&wish->request.endpoint, address);
     snprintf(session->box, sizeof(session->box), "%.60s(%.90s)", welcome.box, address);
+    snprintf(session->release, sizeof(session->release), "%s",
+             *welcome.release ? welcome.release : "0.1");
     session->id = welcome.session;
     int err = snapshot_take(session, welcome.offer.snapshot, welcome.offer.snapshot_size);
     if (err) {
         error->result = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
         snprintf(error->text, sizeof(error->text),
-                 "box %s describes its devices in a form that this library does not know: "
-                 "install the same version of rgpu on both sides",
-                 session->box);
+                 "box %s of rgpu %s describes its devices in a form that this library of rgpu %s "
+                 "does not know: install neighbouring releases on both",
+                 session->box, session->release, RGPU_VERSION);
     } else {
         err = session_choose_link(session, &welcome, wish->transport, error);
     }

@@ -4,8 +4,26 @@
 
 #include <string.h>
 
+#include "client-lib/report/tell.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/waiting.h"
+#include "common/log.h"
+#include "cuda_ops.h"
+
+// What the box would take for a broken client is not sent.
+static CUresult refuse_unknown(const struct box_session *session, uint16_t op)
+{
+    static atomic_flag named[CUDA_OP_LIMIT];
+
+    tell_once(
+        "box %s is of rgpu %s, which does not know %s as this library (rgpu %s) sends it: the call was refused; "
+        "upgrade rgpu-box there; RGPU_LOG=warn names all such calls",
+        session->box, session->release, cuda_op_name(op), RGPU_VERSION);
+    if (!atomic_flag_test_and_set(&named[op]))
+        log_warn("call not known to the box name=%s box=%s release=%s", cuda_op_name(op),
+                 session->box, session->release);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
 
 struct wire_request *session_reserve(struct box_session *session, uint16_t op, uint64_t context,
                                      size_t size, CUresult *result)
@@ -16,6 +34,8 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
         return NULL;
     }
     *result = session_lost(session);
+    if (*result == CUDA_SUCCESS && __builtin_expect(!session_knows(session, op), 0))
+        *result = refuse_unknown(session, op);
     if (*result != CUDA_SUCCESS)
         return NULL;
     uint64_t began = watch_begin();

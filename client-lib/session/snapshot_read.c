@@ -6,33 +6,90 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls_version.h"
+#include "common/cursor.h"
 #include "cuda_ops.h"
 
-int snapshot_take(struct box_session *session, const void *bytes, size_t size)
+_Static_assert((int)CUDA_OP_LIMIT <= (int)SESSION_OPS, "a bit for each request");
+
+static void know(struct box_session *session, uint32_t op)
 {
-    struct wire_snapshot head; // a copy: in its message it lies where the message put it
-    if (size < sizeof(head))
-        return -EPROTO;
-    memcpy(&head, bytes, sizeof(head));
-    if (head.version != CALL_PROTOCOL_VERSION || !head.devices || head.devices > WIRE_DEVICE_MAX)
-        return -EPROTO;
-    size_t n = head.devices;
-    if (size != sizeof(head) + n * sizeof(struct wire_device) + n * n * sizeof(struct wire_peer))
-        return -EPROTO;
+    session->knows[op / 64] |= UINT64_C(1) << op % 64;
+}
+
+static bool is_ours(const struct wire_known_call *call)
+{
+    for (unsigned i = 0; i < CUDA_REQUESTS; i++)
+        if (cuda_requests[i].op == call->op)
+            return cuda_requests[i].form == call->form;
+    return false;
+}
+
+static void take_calls(struct box_session *session, struct cursor_reader *section)
+{
+    while (cursor_left(section) >= sizeof(struct wire_known_call)) {
+        struct wire_known_call call;
+        cursor_copy(section, &call, sizeof(call));
+        if (is_ours(&call))
+            know(session, call.op);
+    }
+}
+
+static int take_sections(struct box_session *session, struct cursor_reader *snapshot)
+{
+    while (cursor_left(snapshot)) {
+        struct wire_section head;
+        cursor_copy(snapshot, &head, sizeof(head));
+        const void *view = cursor_take(snapshot, head.size);
+        if (view && head.kind == SECTION_CALLS) {
+            struct cursor_reader section = cursor_reader_on(view, head.size);
+            take_calls(session, &section);
+        }
+        if (cursor_left(snapshot))
+            cursor_take(snapshot, -head.size & 7);
+    }
+    return snapshot->failed ? -EPROTO : 0;
+}
+
+// A box of the first release has no sections.
+static void know_first(struct box_session *session)
+{
+    for (unsigned i = 0; i < CUDA_REQUESTS; i++)
+        if (cuda_op_known_first(cuda_requests[i].op))
+            know(session, cuda_requests[i].op);
+}
+
+static int take_rows(struct box_session *session, struct cursor_reader *snapshot, size_t n)
+{
     session->devices = malloc(n * sizeof(*session->devices));
     session->peers = malloc(n * n * sizeof(*session->peers));
     if (!session->devices || !session->peers)
         return -ENOMEM;
-    memcpy(session->devices, (const uint8_t *)bytes + sizeof(head), n * sizeof(struct wire_device));
-    memcpy(session->peers, (const uint8_t *)bytes + sizeof(head) + n * sizeof(struct wire_device),
-           n * n * sizeof(struct wire_peer));
-    session->device_count = head.devices;
-    session->driver_version = head.driver_version;
-    session->budgeted = head.budgeted != 0;
+    cursor_copy(snapshot, session->devices, n * sizeof(struct wire_device));
+    cursor_copy(snapshot, session->peers, n * n * sizeof(struct wire_peer));
     for (size_t i = 0; i < n; i++) {
         struct wire_device *device = &session->devices[i];
         device->name[sizeof(device->name) - 1] = 0;
         device->pci_bus_id[sizeof(device->pci_bus_id) - 1] = 0;
     }
+    return snapshot->failed ? -EPROTO : 0;
+}
+
+int snapshot_take(struct box_session *session, const void *bytes, size_t size)
+{
+    struct cursor_reader snapshot = cursor_reader_on(bytes, size);
+    struct wire_snapshot head; // a copy: in its message it lies where the message put it
+    cursor_copy(&snapshot, &head, sizeof(head));
+    if (head.version != CALLS_VERSION || !head.devices || head.devices > WIRE_DEVICE_MAX)
+        return -EPROTO;
+    int err = take_rows(session, &snapshot, head.devices);
+    if (err)
+        return err;
+    session->device_count = head.devices;
+    session->driver_version = head.driver_version;
+    session->budgeted = head.budgeted != 0;
+    if (cursor_left(&snapshot))
+        return take_sections(session, &snapshot);
+    know_first(session);
     return 0;
 }

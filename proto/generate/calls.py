@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The model of cuda.spec: the calls, their parameters, and what either side makes of them."""
-import hashlib
-import os
 import re
+
+import lock
+import wire
 
 HANDLES = {
     'CUcontext': 'CONTEXT', 'CUstream': 'STREAM', 'CUevent': 'EVENT', 'CUmodule': 'MODULE',
@@ -45,7 +46,7 @@ class Param:
         self.bytes = bool(self.marks & {'bytes', 'reply_bytes'})
         if self.bytes:
             self.name, self.type, self.pointers, self.const = words, '', 0, False
-            self.array = None
+            self.array, self.fewer = None, 0
             return
         m = re.match(r'(const )?((?:unsigned |signed )?(?:long )*[\w]+(?: \w+(?=\s*\*))?)\s*(\**)\s*(const\s*\*)?\s*'
                      r'(\w+)(?:\[(?:(\w+)(?:-(\d+))?:(\d+))?\])?$', words)
@@ -256,21 +257,15 @@ class Call:
     def string(self):
         return next((p for p in self.params if p.is_string), None)
 
+    @property
+    def form(self):
+        """Tells forms of the request and its reply apart. How a side goes about the call does not count."""
+        fields = [(p.type, p.pointers, p.name, p.array, p.fewer, sorted(p.marks - {'free'})) for p in self.params]
+        return wire.short_hash(f'{self.symbol} {fields}')
+
 
 def split_params(text):
     return [p for p in re.split(r',\s*(?![^()]*\))', text) if p.strip()] if text else []
-
-
-def digest(path, lines):
-    """Of all that travels: the calls, and the structures of wire.h beside the list. Comments, layout and
-    how a side goes about a call do not count."""
-    text = [' '.join(line.words) for line in lines]
-    text = [re.sub(r'^(\d+ \w+)\S*', r'\1', line) for line in text]
-    text = [re.sub(r'new\(\w+\)', 'new', line) for line in text]
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'wire.h'),
-              encoding='ascii') as f:
-        wire = re.sub(r'/\*.*?\*/', '', re.sub(r'//[^\n]*', '', f.read()), flags=re.S)
-    return hashlib.sha256(('\n'.join(text) + '\n' + ' '.join(wire.split())).encode()).hexdigest()
 
 
 def parse(lines):
@@ -287,6 +282,8 @@ def parse(lines):
 
 def read(path, protocol, lines):
     calls = parse(lines)
-    return {'digest': digest(path, lines), 'calls': calls, 'traits': TRAITS,
-            'cuda': [c for c in calls if c.is_cuda], 'sent': [c for c in calls if c.is_sent],
+    sent = [c for c in calls if c.is_sent]
+    facts = {('call', c.symbol): f'{c.number}:{c.form}' for c in sent}
+    return {'facts': facts | wire.facts(), 'may_grow': set(), 'calls': calls, 'traits': TRAITS,
+            'cuda': [c for c in calls if c.is_cuda], 'sent': sent, 'known_first': lock.known_first('call'),
             'limit': max((c.number for c in calls), default=0) + 1}

@@ -9,12 +9,16 @@ INTEGERS = {'u8': ('uint8_t', 1), 'u16': ('uint16_t', 2), 'u32': ('uint32_t', 4)
 SETTINGS = {'bool': ('bool', 1, 'CONFIG_BOOL'), 'choice': ('int', 1, 'CONFIG_ENUM'),
             'int': ('int64_t', 8, 'CONFIG_INT'), 'size': ('uint64_t', 8, 'CONFIG_SIZE'),
             'duration': ('uint64_t', 8, 'CONFIG_DURATION')}
+FIRST_OF_WORKERS = 32  # number of a message between rgpud and its workers
 UNITS = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
 
 
 class Field:
+    is_later = False  # a peer of an older release leaves it out: zero, or empty
+
     def __init__(self, name, kind, argument, comment):
         self.name, self.kind, self.argument, self.comment = name, kind, argument, comment
+        self.text = ''  # as it stands in the list
 
     @property
     def is_integer(self):
@@ -58,11 +62,15 @@ class Group:
         self.name, self.comment, self.number, self.is_open = name, comment, number, is_open
         self.fields = []
 
+    @property
+    def text(self):
+        return ','.join(f.text for f in self.fields)
+
 
 class Spec:
     def __init__(self):
         self.consts, self.enums, self.structs, self.messages = [], {}, {}, []
-        self.settings, self.transports = {}, []
+        self.settings, self.transports, self.open_enums = {}, [], set()
 
     @property
     def transport_words(self):
@@ -114,6 +122,21 @@ def parse_field(spec, line):
     return line.fail(f'unknown type {" ".join(words[1:])}')
 
 
+def parse_field_of(group, spec, line):
+    """A field in its place: what came later is the end of a message that may be longer."""
+    words = list(line.words)
+    is_later = words[-1] == 'later'
+    line.words = words[:-1] if is_later else words
+    field = parse_field(spec, line)
+    line.words = words
+    field.is_later, field.text = is_later, '/'.join(''.join(word.split()) for word in words)
+    if is_later and (not group.is_open or field.kind in ('bytes', 'array', 'settings')):
+        line.fail('only an open message can have a later field, which is a number, a name or a text')
+    if not is_later and group.fields and group.fields[-1].is_later:
+        line.fail('a field behind a later one must be later, too')
+    return field
+
+
 def number_of(line, text):
     match = re.fullmatch(r'(-?\d+)([KMG]?)', text)
     return int(match.group(1)) * UNITS.get(match.group(2), 1) if match else line.fail(f'{text} is no number')
@@ -147,7 +170,8 @@ def parse_head(spec, line):
     words = line.words
     if words[0] == 'const' and len(words) == 3:
         spec.consts.append((words[1], words[2], line.comment))
-    elif words[0] == 'enum' and len(words) == 2:
+    elif words[0] == 'enum' and (len(words) == 2 or words[2:] == ['open']):
+        spec.open_enums.update(words[1:2] if len(words) == 3 else [])
         spec.enums[words[1]] = []
         return spec.enums[words[1]]
     elif words[0] == 'struct' and len(words) == 2:
@@ -179,7 +203,7 @@ def parse(lines):
             current.append((line.words[0], int(line.words[1]), line.comment))
         elif isinstance(current, Group):
             setting = current.section is not None
-            current.fields.append(parse_setting(line) if setting else parse_field(spec, line))
+            current.fields.append(parse_setting(line) if setting else parse_field_of(current, spec, line))
             # What a setting is by default, and may be, does not reach the wire.
             line.words = line.words[:2] if setting else line.words
         else:
@@ -193,9 +217,24 @@ def digest(protocol, lines):
     for line in lines:
         if line.indented or line.words[0] != 'transport':
             total.update((' '.join(line.words) + '\n').encode())
-    return total.hexdigest()
+    return total.hexdigest()[:16]
+
+
+def facts(spec):
+    """What client and box say to each other. Supervisor and worker are of one package, and compare digests."""
+    spoken = [m for m in spec.messages if m.number < FIRST_OF_WORKERS]
+    used = [f for m in spoken for f in m.fields]
+    structs = [spec.structs[f.argument[0]] for f in used if f.kind == 'array']
+    used += [f for s in structs for f in s.fields]
+    enums = sorted({f.argument for f in used if f.kind == 'enum'})
+    found = {('message', m.name.upper()): f'{m.number}:{m.text}' for m in spoken}
+    found.update({('struct', s.name): s.text for s in structs})
+    found.update({('enum', e): ','.join(f'{name}={value}' for name, value, _ in spec.enums[e]) for e in enums})
+    found.update({('open', m.name.upper()): 'yes' for m in spoken if m.is_open})
+    may_grow = {('message', m.name.upper()) for m in spoken if m.is_open} | {('enum', e) for e in spec.open_enums}
+    return {'facts': found, 'may_grow': may_grow}
 
 
 def read(path, protocol, lines):
     spec = parse(lines)
-    return {'digest': digest(protocol, lines), 'spec': spec}
+    return dict(facts(spec), digest=digest(protocol, lines), spec=spec)

@@ -30,8 +30,10 @@ like "$out" 'error result=802 .*does not speak the rgpu protocol.*check the port
 
 start_stub_box
 out=$("$BUILD/tests/hostile-client" "$BOX" future || true)
-like "$out" 'refused code=version result=803 .*versions 99 to 100, this box .* install the same release' \
-    "a client of another version is told both ranges"
+like "$out" 'refused code=version result=803 .*rgpu 0 and speaks protocol version 99, box [a-z0-9-]+ is of rgpu [^ ]+ and speaks version [0-9]+: upgrade rgpu-box on' \
+    "a client of another version is told both, and which end is to be upgraded"
+like "$(cat "$BOX_LOG")" 'client refused .*code=version reason="the client library on hostile is of rgpu 0 .* upgrade rgpu-box on' \
+    "and so is the box's log"
 out=$("$BUILD/tests/hostile-client" "$BOX" ancient-and-future || true)
 version=$(awk '/^protocol control/ { print $3 }' "$TOP/proto/control.spec")
 like "$out" "answered version=$version" "a newer client that still speaks ours is served in ours"

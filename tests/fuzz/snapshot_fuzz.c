@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: what a box says of its devices to a client's library. Whatever is taken has as many
-// devices as it says, and their texts end.
+// devices as it says, their texts end, and no request is known that this library does not send.
 #include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/session/snapshot_read.h"
+#include "cuda_ops.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_request(unsigned op)
+{
+    for (unsigned i = 0; i < CUDA_REQUESTS; i++)
+        if (cuda_requests[i].op == op)
+            return true;
+    return false;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     session.devices = NULL;
     session.peers = NULL;
+    memset(session.knows, 0, sizeof(session.knows));
     if (snapshot_take(&session, data, size) == 0)
         for (int i = 0; i < (int)session.device_count; i++) {
             const struct wire_device *device = &session.devices[i];
@@ -21,6 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 strlen(device->pci_bus_id) >= sizeof(device->pci_bus_id))
                 abort();
         }
+    for (unsigned op = 0; op < SESSION_OPS; op++)
+        if (session_knows(&session, op) && !is_request(op))
+            abort();
     free(session.devices);
     free(session.peers);
     return 0;

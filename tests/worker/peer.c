@@ -53,7 +53,7 @@ static const struct config_option settings_table[] = {
 // What rgpud says by default, for a worker that nobody confines further.
 static void send_setup(int control)
 {
-    static struct control_setup setup = {.version = CONTROL_VERSION, .measures_context = 1};
+    static struct control_setup setup = {.list = CONTROL_DIGEST, .measures_context = 1};
 
     if (config_defaults(settings_table, &setup))
         bail("no default settings");

@@ -120,7 +120,7 @@ static void supervisor_gone(void)
 
 static void largest(struct control_setup *setup)
 {
-    setup->version = CONTROL_VERSION;
+    setup->list = CONTROL_DIGEST;
     memset(setup->driver, 'd', sizeof(setup->driver) - 1);
     setup->driver[0] = '/';
     memset(setup->rdma_devices, 'r', sizeof(setup->rdma_devices) - 1);
@@ -139,10 +139,10 @@ static void messages(void)
     answer_to(CONTROL_END, &other, &failed);
     ok(strstr(failed.text, "must be of one version"), "what is no SETUP is of another version");
     largest(&setup);
-    setup.version++;
+    setup.list++;
     answer_to(CONTROL_SETUP, &setup, &failed);
     ok(strstr(failed.text, "must be of one version"), "so is a SETUP that says so");
-    setup.version--;
+    setup.list--;
     answer_to(CONTROL_SETUP, &setup, &failed);
     ok(strstr(failed.text, "dddd"), "the largest one there can be is read to its end");
 }

@@ -74,6 +74,7 @@ const char *control_${name}_name(enum control_${name} value)
     return "unknown";
 }
 
+%   if name not in spec.open_enums:
 static bool ${name}_valid(uint8_t value)
 {
     switch (value) {
@@ -85,6 +86,7 @@ static bool ${name}_valid(uint8_t value)
     return false;
 }
 
+%   end
 % end
 % for group in spec.groups:
 static void encode_${group.name}(const struct control_${group.name} *m,
@@ -121,6 +123,13 @@ static void decode_${group.name}(struct cursor_reader *body,
     struct control_${group.name} *m)
 {
 %   for f in group.fields:
+%       if f.is_later:
+    if (!cursor_left(body)) {
+        size_t known = offsetof(struct control_${group.name}, ${f.name});
+        memset((char *)m + known, 0, sizeof(*m) - known);
+        return;
+    }
+%       end
 %       if f.kind == 'i32':
     m->${f.name} = (int32_t)cursor_u32(body);
 %       elif f.is_integer:
@@ -135,6 +144,8 @@ static void decode_${group.name}(struct cursor_reader *body,
     m->${f.name} = take_below(body, 2);
 %       elif f.kind == 'choice':
     m->${f.name} = (int)take_below(body, ${len(f.argument)});
+%       elif f.kind == 'enum' and f.argument in spec.open_enums:
+    m->${f.name} = (enum control_${f.argument})cursor_u8(body);
 %       elif f.kind == 'enum':
     m->${f.name} = (enum control_${f.argument})take_enum(body, ${f.argument}_valid);
 %       elif f.kind == 'fixed':

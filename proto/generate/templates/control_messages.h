@@ -11,6 +11,8 @@
 
 #define CONTROL_VERSION ${protocol.version}
 #define CONTROL_VERSION_OLDEST ${protocol.oldest}
+// Of the whole list.
+#define CONTROL_DIGEST UINT64_C(0x${digest})
 
 % said = lambda comment: f' // {comment}' if comment else ''
 % for name, value, comment in spec.consts:

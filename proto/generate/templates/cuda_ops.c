@@ -16,6 +16,25 @@ static const bool waits_for_gpu[CUDA_OP_LIMIT] = {
 % end
 };
 
+const struct wire_known_call cuda_requests[CUDA_REQUESTS] = {
+% for c in sent:
+    {${c.number}, 0x${c.form}},
+% end
+};
+
+static const bool known_first[CUDA_OP_LIMIT] = {
+% for c in sent:
+%   if c.symbol in known_first:
+    [${c.number}] = true,
+%   end
+% end
+};
+
+bool cuda_op_known_first(unsigned int op)
+{
+    return op < CUDA_OP_LIMIT && known_first[op];
+}
+
 bool cuda_op_waits_for_gpu(unsigned int op)
 {
     return op < CUDA_OP_LIMIT && waits_for_gpu[op];

@@ -5,17 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "proto/cuda_abi.h"
+#include "proto/wire.h"
 
 enum cuda_op {
 % for c in calls:
     OP_${c.symbol} = ${c.number},
 % end
 };
-#define CALL_PROTOCOL_VERSION ${protocol.version}
 #define CUDA_OP_LIMIT ${limit}
 const char *cuda_op_name(unsigned int op);
 // Whether its answer may take as long as work of the GPU does.
 bool cuda_op_waits_for_gpu(unsigned int op);
+// The requests of this release, and whether boxes of the first one, which do not say, know one.
+#define CUDA_REQUESTS ${len(sent)}
+extern const struct wire_known_call cuda_requests[CUDA_REQUESTS];
+bool cuda_op_known_first(unsigned int op);
 
 % for c in sent:
 struct args_${c.symbol} {

@@ -5,12 +5,12 @@
 #include "client-lib/report/tell.h"
 #include "common/log.h"
 
-CUresult unsupported_call(const char *name, atomic_flag *named)
+CUresult unsupported_call(const char *name, const char *why, atomic_flag *named)
 {
     tell_once(
-        "%s is not supported on remote GPUs, and was refused; RGPU_LOG=warn names all such calls",
-        name);
+        "%s is not supported on remote GPUs, and was refused (%s); RGPU_LOG=warn names all such calls",
+        name, why);
     if (!atomic_flag_test_and_set(named))
-        log_warn("call not supported name=%s", name);
+        log_warn("call not supported name=%s why=\"%s\"", name, why);
     return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A driver call that this library does not carry: it refuses, and is named once in the log.
+// A driver call that this library does not carry: it refuses, and is named once in the log, with the reason that proto/cuda.spec
+// has for its group.
 #ifndef RGPU_CLIENT_UNSUPPORTED_H
 #define RGPU_CLIENT_UNSUPPORTED_H
 
@@ -7,14 +8,14 @@
 
 #include "proto/cuda_abi.h"
 
-CUresult unsupported_call(const char *name, atomic_flag *named);
+CUresult unsupported_call(const char *name, const char *why, atomic_flag *named);
 
-#define UNSUPPORTED(symbol) \
+#define UNSUPPORTED(symbol, why) \
     __attribute__((visibility("default"))) CUresult symbol(void); \
     CUresult symbol(void) \
     { \
         static atomic_flag named = ATOMIC_FLAG_INIT; \
-        return unsupported_call(#symbol, &named); \
+        return unsupported_call(#symbol, why, &named); \
     }
 
 #endif

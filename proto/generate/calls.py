@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The model of cuda.spec: the calls, their parameters, and what either side makes of them."""
+import fnmatch
 import re
 
 import lock
@@ -203,6 +204,11 @@ class Call:
                          for p in split_params(self.text))
 
     @property
+    def plain(self):
+        """The parameters as cuda.h declares them, whether the call is carried or not."""
+        return [PlainParam(p) for p in split_params(self.prototype) if p != 'void']
+
+    @property
     def waits_for_gpu(self):
         return self.cls == 'blocking' and 'brief' not in self.flags
 
@@ -264,14 +270,74 @@ class Call:
         return wire.short_hash(f'{self.symbol} {fields}')
 
 
+class PlainParam:
+    """A parameter of the C prototype: its type, the type that pointers lead to, its name."""
+    STRUCTURES = ('CUmemLocation', 'CUipcMemHandle', 'CUipcEventHandle')
+    FUNCTIONS = ('CUhostFn', 'CUstreamCallback', 'CUoccupancyB2DSize', 'CUasyncCallback', 'CUlogsCallback')
+    ADDRESSES = ('CUdeviceptr', 'CUdeviceptr_v1')
+    HANDLES = tuple(HANDLES) + (
+        'CUarray', 'CUmipmappedArray', 'CUtexref', 'CUsurfref', 'CUgraph', 'CUgraphNode', 'CUgraphExec',
+        'CUuserObject', 'CUgreenCtx', 'CUdevResourceDesc', 'CUgraphicsResource', 'CUexternalMemory',
+        'CUexternalSemaphore', 'CUasyncCallbackHandle', 'CUlogsCallbackHandle', 'CUtexObject',
+        'CUsurfObject', 'CUmemGenericAllocationHandle', 'CUgraphConditionalHandle')
+
+    def __init__(self, text):
+        m = re.match(r'(.*?)(\w+)$', text.strip(), re.S)
+        self.type, self.name = m.group(1).strip(), m.group(2)
+        self.base = self.type.replace('*', ' ').replace('const ', '').strip()
+        self.pointers = self.type.count('*')
+
+    @property
+    def kind(self):
+        for names, kind in ((self.HANDLES, 'HANDLE'), (self.ADDRESSES, 'ADDRESS'), (('CUdevice',), 'DEVICE'),
+                            (self.FUNCTIONS, 'FUNCTION'), (self.STRUCTURES, 'STRUCTURE'), (('float',), 'REAL'),
+                            (tuple(SCALARS) + ('unsigned',), 'NUMBER')):
+            if self.pointers:
+                return 'POINTER'
+            if self.base in names:
+                return kind
+        return 'ENUMERATION'
+
+    def passed(self, argument):
+        """The argument as it is handed over: a word, or where a structure or a float lies."""
+        if self.kind == 'STRUCTURE':
+            return f'*(const {self.type} *)(uintptr_t){argument}.word'
+        return f'{argument}.real' if self.kind == 'REAL' else f'({self.type})(uintptr_t){argument}.word'
+
+
+class Refusal:
+    """`refused PATTERN...: WHY` of a group of calls."""
+
+    def __init__(self, line):
+        patterns, colon, self.why = line.text.partition(':')
+        self.patterns, self.why = patterns.split()[1:], self.why.strip()
+        if not self.patterns or not self.why:
+            line.fail('a refusal is: refused PATTERN...: WHY')
+
+    def is_of(self, symbol):
+        return any(fnmatch.fnmatchcase(symbol, p) for p in self.patterns)
+
+
+def reason_of(call, reasons, line):
+    for reason in reasons:
+        if reason.is_of(call.symbol):
+            return reason.why
+    line.fail(f'{call.symbol} is unsupported, and no line says why')
+
+
 def split_params(text):
     return [p for p in re.split(r',\s*(?![^()]*\))', text) if p.strip()] if text else []
 
 
 def parse(lines):
-    calls, numbers, names = [], set(), set()
+    calls, numbers, names, reasons = [], set(), set(), []
     for line in lines:
+        if line.words[0] == 'refused':
+            reasons.append(Refusal(line))
+            continue
         call = Call(line)
+        if call.is_unsupported:
+            call.reason = reason_of(call, reasons, line)
         if call.number in numbers or call.symbol in names:
             line.fail(f'number or name used twice: {call.number} {call.symbol}')
         numbers.add(call.number)

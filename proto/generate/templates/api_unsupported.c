@@ -5,6 +5,6 @@
 /* Calls that the client library does not carry: refused, and named once in the log. */
 % for c in calls:
 %   for symbol, _, _ in c.symbols() if c.is_unsupported else ():
-UNSUPPORTED(${symbol})
+UNSUPPORTED(${symbol}, "${c.reason}")
 %   end
 % end

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What calls are made on: the library that is tried, one object of each type, one that is gone, and one
+// of another context. Everything belongs to the process that opened it.
+#ifndef RGPU_TESTS_ERRORS_FIXTURE_H
+#define RGPU_TESTS_ERRORS_FIXTURE_H
+
+#include <stdbool.h>
+
+#include "error_calls.h"
+#include "tests/errors/call_table.h"
+
+// Opens libcuda.so.1, or what RGPU_ERRORS_LIBRARY names.
+void fixture_library(void);
+// The library's function, or one that gives CUDA_ERROR_NOT_FOUND.
+void *fixture_function(const char *name);
+bool fixture_has(const char *name);
+
+#define DRIVER(name, ...) (((fn_##name *)fixture_function(#name))(__VA_ARGS__))
+
+// Initialises the driver, makes a context current and every object that there can be. False where there
+// is no context.
+bool fixture_make(void);
+// True while the context and its stream are as fixture_make left them.
+bool fixture_intact(void);
+
+enum which { GOOD, STALE, FOREIGN };
+// A handle of TYPE for CALL, 0 where none can be had.
+uint64_t fixture_handle(const char *type, const char *call, enum which which);
+CUdeviceptr fixture_memory(enum which which);
+void *fixture_pinned(void);
+// The text of a module.
+const char *fixture_image(void);
+
+#endif

@@ -26,12 +26,23 @@ static const struct table_column box_columns[] = {
 };
 
 static const struct table_column gpu_columns[] = {
-    {"BOX", "box", TABLE_TEXT},     {"GPU", "index", TABLE_TEXT},
-    {"MODEL", "model", TABLE_TEXT}, {"STATE", "state", TABLE_TEXT},
-    {"MODE", "mode", TABLE_TEXT},   {"MEMORY", "memory", TABLE_BYTES},
-    {"FREE", "free", TABLE_BYTES},  {"LEASES", "leases", TABLE_TEXT},
-    {"UUID", "uuid", TABLE_TEXT},   {"AUTO", "auto", TABLE_TEXT},
-    {"REASON", "why", TABLE_TEXT},  {0},
+    {"BOX", "box", TABLE_TEXT},
+    {"GPU", "index", TABLE_TEXT},
+    {"MODEL", "model", TABLE_TEXT},
+    {"STATE", "state", TABLE_TEXT},
+    {"MODE", "mode", TABLE_TEXT},
+    {"MEMORY", "memory", TABLE_BYTES},
+    {"FREE", "free", TABLE_BYTES},
+    {"LEASES", "leases", TABLE_TEXT},
+    {"UTIL%", "utilization", TABLE_NUMBER},
+    {"DRIVER", "driver_bytes", TABLE_BYTES},
+    {"PROCS", "processes", TABLE_NUMBER},
+    {"TEMP", "temperature", TABLE_NUMBER},
+    {"WATTS", "power", TABLE_DECIMAL},
+    {"UUID", "uuid", TABLE_TEXT},
+    {"AUTO", "auto", TABLE_TEXT},
+    {"REASON", "why", TABLE_TEXT},
+    {0},
 };
 
 static const struct table_column lease_columns[] = {
@@ -51,6 +62,8 @@ static const struct table_column session_columns[] = {
     {"PROTECTION", "protection", TABLE_TEXT},
     {"AGE", "age_seconds", TABLE_SECONDS},
     {"MEMORY", "memory", TABLE_BYTES},
+    {"DRIVER", "driver_bytes", TABLE_BYTES},
+    {"UTIL%", "utilization", TABLE_NUMBER},
     {"IN", "bytes_in", TABLE_BYTES},
     {"OUT", "bytes_out", TABLE_BYTES},
     {"CALLS", "calls", TABLE_TEXT},

@@ -61,7 +61,10 @@ void table_format_value(const json_t *value, enum table_format format, char *tex
     else if (json_is_array(value))
         format_list(value, text, size);
     else
-        snprintf(text, size, "%s", json_is_string(value) ? json_string_value(value) : "");
+        snprintf(text, size, "%s",
+                 json_is_string(value) ? json_string_value(value)
+                 : format              ? "-"
+                                       : "");
 }
 
 static int fill(struct libscols_table *table, const struct table_column *columns,

@@ -10,6 +10,7 @@ enum table_format {
     TABLE_BYTES,   // 1.5G
     TABLE_SECONDS, // 2h05m
     TABLE_DECIMAL, // 12.3
+    TABLE_NUMBER,  // 12; like those above "-" where it is not known
 };
 
 struct table_column {

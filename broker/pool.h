@@ -70,6 +70,7 @@ struct drain {
 };
 
 #define DRAIN_REASON_MAX 200
+enum { POOL_FIGURES = 5 }; // of what a GPU does at the moment, see pool_figures.h
 
 // Placement looks at every GPU of the pool; what it reads of one fits into one cache line.
 struct pool_gpu {
@@ -89,6 +90,8 @@ struct pool_gpu {
     char uuid[POOL_NAME_MAX];
     struct gpu_claim claim;
     struct drain drain;
+    unsigned figures_known; // a bit for each of the figures
+    double figures[POOL_FIGURES];
 } __attribute__((aligned(64)));
 
 struct pool_box {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/pool_figures.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "broker/time.h"
@@ -175,6 +176,18 @@ static void put_drained_gpus(FILE *out, const struct pool *pool)
                 put_drained_gpu(out, pool->boxes[i]->gpus[j]);
 }
 
+static void put_figure_series(FILE *out, const struct pool *pool, unsigned figure)
+{
+    size_t count = 0;
+    double value;
+
+    metrics_describe(out, figure_rows[figure].metric, "gauge", figure_rows[figure].help);
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count && count < GPUS_MAX; j++, count++)
+            if (pool_figures_get(pool->boxes[i]->gpus[j], figure, &value))
+                put_gpu(out, figure_rows[figure].metric, pool->boxes[i]->gpus[j], value);
+}
+
 static double gpu_leases(const struct pool_gpu *gpu)
 {
     return gpu->holders;
@@ -222,6 +235,8 @@ static void put_series(FILE *out, const struct pool *pool)
     put_drained_gpus(out, pool);
     put_gpu_series(out, pool, "pool_gpu_leases", "Leases that hold the GPU.", gpu_leases);
     put_gpu_series(out, pool, "pool_gpu_usable", "1 where the GPU may be granted.", gpu_is_usable);
+    for (unsigned i = 0; i < POOL_FIGURES; i++)
+        put_figure_series(out, pool, i);
     leases = put_lease_series(out, pool);
     metrics_describe(out, "series_left_out", "gauge",
                      "Boxes, GPUs and leases that are too many here.");

@@ -6,6 +6,7 @@
 
 #include "broker/boxes.h"
 #include "broker/drain.h"
+#include "broker/pool_figures.h"
 #include "broker/history.h"
 #include "broker/time.h"
 #include "broker/routes.h"
@@ -242,6 +243,10 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
         error = broker_hear(server->broker, box, instance ? instance : "", running,
                             json_object_get(call->body, "ended"),
                             !json_is_false(json_object_get(call->body, "accepting")), call->actor);
+    if (!error) {
+        pool_figures_bound(sessions);
+        pool_figures_take(box, json_object_get(call->body, "figures"));
+    }
     if (!error)
         json_object_set(server->sessions, box->name, sessions ? sessions : json_array());
     if (!error)

@@ -3,6 +3,7 @@
 #include "broker/view.h"
 
 #include "broker/columns.h"
+#include "broker/pool_figures.h"
 
 const char *view_box_state(const struct pool_box *box)
 {
@@ -76,6 +77,7 @@ json_t *view_gpu(const struct pool_gpu *gpu)
                        "leases", (json_int_t)gpu->holders);
     columns_show(gpu_columns, COLUMN_SHOWN, gpu, object);
     show_drain(object, gpu_drain(gpu));
+    pool_figures_show(gpu, object);
     return object;
 }
 

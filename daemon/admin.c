@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/accounts.h"
+#include "daemon/figures.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/waiting_clients.h"
@@ -68,18 +69,17 @@ static void put_sessions(struct box *box, struct evbuffer *out)
         const struct session_record *s = &worker->session;
         if (!s->id)
             continue;
-        put_line(
-            out,
-            json_pack("{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
-                      "session", (json_int_t)s->id, "pid", (int)worker->pid, "state",
-                      worker_state_name(worker->state), "client", text_value(s->client), "peer",
-                      s->peer, "lease", s->grant.lease, "devices", session_devices(s), "protection",
-                      control_protection_name(s->protection), "transport", s->stats.transport,
-                      "reason", text_value(s->stats.reason), "age_seconds",
-                      (double)(clock_ms() - s->since_ms) / 1000, "memory",
-                      (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
-                      "bytes_out", (json_int_t)s->stats.bytes_out, "calls",
-                      (json_int_t)s->stats.calls));
+        json_t *line = json_pack(
+            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
+            "session", (json_int_t)s->id, "pid", (int)worker->pid, "state",
+            worker_state_name(worker->state), "client", text_value(s->client), "peer", s->peer,
+            "lease", s->grant.lease, "devices", session_devices(s), "protection",
+            control_protection_name(s->protection), "transport", s->stats.transport, "reason",
+            text_value(s->stats.reason), "age_seconds", (double)(clock_ms() - s->since_ms) / 1000,
+            "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
+            "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls);
+        figures_show_session(worker, line);
+        put_line(out, line);
     }
 }
 
@@ -87,16 +87,17 @@ static void put_devices(struct box *box, struct evbuffer *out)
 {
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *d = &box->devices[i];
-        put_line(out, json_pack("{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s}",
-                                "ordinal", (int)d->ordinal, "uuid", d->uuid, "name",
-                                text_value(d->info.name), "pci", d->info.pci, "memory",
-                                (json_int_t)d->info.memory, "context_cost",
-                                (json_int_t)d->info.context_cost, "driver_bytes",
-                                (json_int_t)d->driver_bytes, "account_bytes",
-                                (json_int_t)accounts_sum(box, d->ordinal), "capability",
-                                (int)d->info.capability, "sessions", (int)d->sessions, "warm",
-                                (int)d->pool.warm, "starting", (int)d->pool.starting, "last_error",
-                                d->pool.failures ? d->pool.last_error : ""));
+        json_t *line = json_pack("{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s}",
+                                 "ordinal", (int)d->ordinal, "uuid", d->uuid, "name",
+                                 text_value(d->info.name), "pci", d->info.pci, "memory",
+                                 (json_int_t)d->info.memory, "context_cost",
+                                 (json_int_t)d->info.context_cost, "account_bytes",
+                                 (json_int_t)accounts_sum(box, d->ordinal), "capability",
+                                 (int)d->info.capability, "sessions", (int)d->sessions, "warm",
+                                 (int)d->pool.warm, "starting", (int)d->pool.starting, "last_error",
+                                 d->pool.failures ? d->pool.last_error : "");
+        figures_show_device(d, line);
+        put_line(out, line);
     }
 }
 

@@ -47,8 +47,8 @@ const struct config_option settings_table[] = {
                   "users that workers become, each another one, where rgpud may do that; or none"),
     CONTROL_WORKER_SETTINGS_ROWS(struct box_settings, worker),
     CONFIG_DURATION(
-        "workers", "memory_check", struct box_settings, memory_check, "10s",
-        "how often the accounts of memory are compared with the driver's figures; 0: never",
+        "workers", "memory_check", struct box_settings, memory_check, "2s",
+        "how often GPUs' figures are taken, and accounts of memory compared with them; 0: never",
         .zero = true),
     CONFIG_SIZE("workers", "memory_tolerance", struct box_settings, memory_tolerance, "512M",
                 "difference that is not told: code of kernels, which accounts leave out",

@@ -323,9 +323,9 @@ static void register_box(struct broker_agent *agent)
 static void report(struct broker_agent *agent)
 {
     const struct box *box = agent->box;
-    json_t *body = json_pack("{s:s, s:o, s:o, s:b}", "instance", agent->instance, "sessions",
-                             broker_report_sessions(box), "ended",
-                             broker_orders_endings(&agent->orders), "accepting",
+    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:b}", "instance", agent->instance, "sessions",
+                             broker_report_sessions(box), "figures", broker_report_figures(box),
+                             "ended", broker_orders_endings(&agent->orders), "accepting",
                              box->state == BOX_SERVING);
 
     if (agent->orders.refused)

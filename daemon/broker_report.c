@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/control.h"
+#include "daemon/figures.h"
 #include "daemon/listeners.h"
 #include "daemon/offered_transports.h"
 #include "daemon/worker_process.h"
@@ -79,23 +80,36 @@ json_t *broker_report_sessions(const struct box *box)
 
     TAILQ_FOREACH(worker, &box->workers, link) {
         const struct session_record *session = &worker->session;
-        json_t *client;
+        json_t *client, *entry;
         if (!session->id)
             continue;
         client = json_string(session->client);
-        json_array_append_new(
-            list, json_pack("{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
-                            "session", (json_int_t)session->id, "lease", session->grant.lease,
-                            "epoch", (json_int_t)session->grant.epoch, "client",
-                            client ? client : json_string("?"), "peer", session->peer, "gpu",
-                            session->grant.device_count ? session->grant.devices[0]->uuid : "",
-                            "protection", control_protection_name(session->protection), "transport",
-                            session->stats.transport, "age_seconds",
-                            (double)(clock_ms() - session->since_ms) / 1000, "memory",
-                            (json_int_t)session->stats.memory, "bytes_in",
-                            (json_int_t)session->stats.bytes_in, "bytes_out",
-                            (json_int_t)session->stats.bytes_out, "calls",
-                            (json_int_t)session->stats.calls));
+        entry = json_pack("{s:I, s:s, s:I, s:o, s:s, s:s, s:s, s:s, s:f, s:I, s:I, s:I, s:I}",
+                          "session", (json_int_t)session->id, "lease", session->grant.lease,
+                          "epoch", (json_int_t)session->grant.epoch, "client",
+                          client ? client : json_string("?"), "peer", session->peer, "gpu",
+                          session->grant.device_count ? session->grant.devices[0]->uuid : "",
+                          "protection", control_protection_name(session->protection), "transport",
+                          session->stats.transport, "age_seconds",
+                          (double)(clock_ms() - session->since_ms) / 1000, "memory",
+                          (json_int_t)session->stats.memory, "bytes_in",
+                          (json_int_t)session->stats.bytes_in, "bytes_out",
+                          (json_int_t)session->stats.bytes_out, "calls",
+                          (json_int_t)session->stats.calls);
+        figures_show_session(worker, entry);
+        json_array_append_new(list, entry);
+    }
+    return list;
+}
+
+json_t *broker_report_figures(const struct box *box)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        json_t *entry = json_pack("{s:s}", "uuid", box->devices[i].uuid);
+        figures_show_device(&box->devices[i], entry);
+        json_array_append_new(list, entry);
     }
     return list;
 }

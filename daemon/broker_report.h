@@ -10,5 +10,7 @@
 // INSTANCE names this start of the daemon.
 json_t *broker_report_box(const struct box *box, const char *instance);
 json_t *broker_report_sessions(const struct box *box);
+// What each GPU does at the moment.
+json_t *broker_report_figures(const struct box *box);
 
 #endif

@@ -168,7 +168,6 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
             tally.stranger = process->pid;
         }
     }
-    device->driver_bytes = gpu->used;
     compare_gpu(device, gpu, &tally);
 }
 

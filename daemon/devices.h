@@ -29,6 +29,12 @@ struct warm_pool {
     char last_error[512];    // why the last start failed
 };
 
+// What the management library says of something at the moment. Zeroed: it does not say.
+struct figure {
+    bool known;
+    int64_t value;
+};
+
 struct box;
 struct box_device {
     struct box *box;
@@ -39,8 +45,10 @@ struct box_device {
     bool measured;         // what a context takes is known
     unsigned sessions;     // that use it
     uint64_t driver_bytes; // taken by everybody, as the management library says; 0: not known
-    uint64_t taken_before; // that, before our first worker
-    uint64_t idle_bytes;   // the most that it says of a worker without a client
+    struct figure utilization, temperature, power,
+        processes;                             // percent, degrees Celsius, milliwatts
+    uint64_t taken_before;                     // that, before our first worker
+    uint64_t idle_bytes;                       // the most that it says of a worker without a client
     unsigned foreign_rounds, differing_rounds; // in a row in which it differs (comparison.c)
     struct warm_pool pool;
 };

@@ -7,6 +7,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "common/log.h"
 #include "common/metrics.h"
 #include "daemon/accounts.h"
+#include "daemon/figures.h"
 #include "daemon/waiting_clients.h"
 
 enum { DEFAULT_PORT = 7301, HEAD_MAX = 8192, TIMEOUT_SECONDS = 10, ASKERS_MAX = 16 };
@@ -77,6 +79,32 @@ static double accounted_of(struct box *box, const struct box_device *device)
     return (double)accounts_sum(box, device->ordinal);
 }
 
+// What is not known has no sample.
+static double known(struct figure figure)
+{
+    return figure.known ? (double)figure.value : NAN;
+}
+
+static double utilization_of(struct box *box, const struct box_device *device)
+{
+    return known(device->utilization);
+}
+
+static double processes_of(struct box *box, const struct box_device *device)
+{
+    return known(device->processes);
+}
+
+static double temperature_of(struct box *box, const struct box_device *device)
+{
+    return known(device->temperature);
+}
+
+static double power_of(struct box *box, const struct box_device *device)
+{
+    return known(device->power) / 1000;
+}
+
 static const struct device_figure device_figures[] = {
     {"box_gpu_sessions", "Sessions that use the GPU.", sessions_of},
     {"box_gpu_warm_workers", "Workers that are ready for clients.", warm_of},
@@ -85,6 +113,10 @@ static const struct device_figure device_figures[] = {
     {"box_gpu_driver_bytes", "Taken by everybody, as the management library says; 0: not known.",
      taken_of},
     {"box_gpu_account_bytes", "Taken by sessions with a budget, by their accounts.", accounted_of},
+    {"box_gpu_utilization_percent", "Part of the time in which kernels ran.", utilization_of},
+    {"box_gpu_processes", "Processes that have memory of the GPU.", processes_of},
+    {"box_gpu_temperature_celsius", "Temperature of the GPU.", temperature_of},
+    {"box_gpu_power_watts", "Power that the GPU takes.", power_of},
 };
 
 static void put_devices(FILE *out, struct box *box)
@@ -98,10 +130,62 @@ static void put_devices(FILE *out, struct box *box)
                                              {"uuid", device->uuid},
                                              {"model", device->info.name}};
 
+            double value = device_figures[f].value(box, device);
+
             snprintf(ordinal, sizeof(ordinal), "%u", device->ordinal);
-            metrics_put_sample(out, device_figures[f].name, labels, 3,
-                               device_figures[f].value(box, device));
+            if (!isnan(value))
+                metrics_put_sample(out, device_figures[f].name, labels, 3, value);
         }
+    }
+}
+
+// Series of sessions, of which the first so many are told.
+enum { SESSIONS_MAX = 256 };
+
+static double session_utilization(const struct worker_process *worker)
+{
+    return known(figures_session_utilization(worker));
+}
+
+static double session_taken(const struct worker_process *worker)
+{
+    uint64_t bytes = figures_session_bytes(worker);
+
+    return bytes ? (double)bytes : NAN;
+}
+
+static const struct session_figure {
+    const char *name, *help;
+    double (*value)(const struct worker_process *worker);
+} session_figures[] = {
+    {"box_session_utilization_percent", "Part of the time in which the session's kernels ran.",
+     session_utilization},
+    {"box_session_driver_bytes", "GPU memory of the session, as the management library says.",
+     session_taken},
+};
+
+static void put_session(FILE *out, const struct session_figure *figure,
+                        const struct worker_process *worker)
+{
+    char id[24];
+    const char *const labels[][2] = {{"session", id}, {"lease", worker->session.grant.lease}};
+    double value = figure->value(worker);
+
+    snprintf(id, sizeof(id), "%llu", (unsigned long long)worker->session.id);
+    if (!isnan(value))
+        metrics_put_sample(out, figure->name, labels, 2, value);
+}
+
+static void put_sessions(FILE *out, struct box *box)
+{
+    for (size_t f = 0; f < sizeof(session_figures) / sizeof(session_figures[0]); f++) {
+        const struct worker_process *worker;
+        unsigned count = 0;
+
+        metrics_describe(out, session_figures[f].name, "gauge", session_figures[f].help);
+        TAILQ_FOREACH(worker, &box->workers, link)
+            if (worker->session.id && count++ < SESSIONS_MAX)
+                put_session(out, &session_figures[f], worker);
     }
 }
 
@@ -114,6 +198,7 @@ static char *figures(struct box *box, size_t *size)
         return NULL;
     put_box(out, box);
     put_devices(out, box);
+    put_sessions(out, box);
     metrics_put_process(out, "rgpud");
     return fclose(out) == 0 ? text : NULL;
 }

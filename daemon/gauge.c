@@ -83,19 +83,46 @@ static void take_gpu(struct gauge_round *round, const char *line)
     gpu->used = used;
     gpu->total = total;
     gpu->hidden = false;
+    gpu->utilization = gpu->temperature = gpu->power = (struct figure){0};
     round->gpu_count++;
+}
+
+// What is no number is not known.
+static struct figure read_figure(const char *word)
+{
+    char *end;
+    long long value = strtoll(word, &end, 10);
+
+    return (struct figure){end != word && !*end, value};
+}
+
+static void take_figures(struct gauge_round *round, const char *line)
+{
+    char utilization[16], temperature[16], power[16];
+
+    if (!round->gpu_count ||
+        sscanf(line, "figures %15s %15s %15s", utilization, temperature, power) != 3)
+        return;
+    struct gauge_gpu *gpu = &round->gpus[round->gpu_count - 1];
+    gpu->utilization = read_figure(utilization);
+    gpu->temperature = read_figure(temperature);
+    gpu->power = read_figure(power);
 }
 
 static void take_process(struct gauge_round *round, const char *line)
 {
     struct gauge_process *process = &round->processes[round->process_count];
     unsigned long long used;
+    char utilization[16];
     int pid;
 
     if (!round->gpu_count || round->process_count == GAUGE_PROCESSES_MAX ||
-        sscanf(line, "process %d %llu", &pid, &used) != 2)
+        sscanf(line, "process %d %llu %15s", &pid, &used, utilization) != 3)
         return;
-    *process = (struct gauge_process){.gpu = round->gpu_count - 1, .pid = pid, .used = used};
+    *process = (struct gauge_process){.gpu = round->gpu_count - 1,
+                                      .pid = pid,
+                                      .used = used,
+                                      .utilization = read_figure(utilization)};
     round->process_count++;
 }
 
@@ -105,6 +132,8 @@ static void take_line(struct gauge *gauge, const char *line)
 
     if (!strncmp(line, "gpu ", 4)) {
         take_gpu(round, line);
+    } else if (!strncmp(line, "figures ", 8)) {
+        take_figures(round, line);
     } else if (!strncmp(line, "process ", 8)) {
         take_process(round, line);
     } else if (!strcmp(line, "hidden")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the GPUs' management library says of their memory, by way of rgpu-gauge, a process of its own.
+// What the GPUs' management library says of their memory and of how busy they are, by way of rgpu-gauge, a process of its own.
 #ifndef RGPU_DAEMON_GAUGE_H
 #define RGPU_DAEMON_GAUGE_H
 
@@ -8,18 +8,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/devices.h"
+
 enum { GAUGE_GPUS_MAX = 64, GAUGE_PROCESSES_MAX = 4096 };
 
 struct gauge_gpu {
     char uuid[48]; // "GPU-..."
     uint64_t used, total;
-    bool hidden; // it is not told by which processes
+    struct figure utilization, temperature, power; // percent, degrees Celsius, milliwatts
+    bool hidden;                                   // it is not told by which processes
 };
 
 struct gauge_process {
     unsigned gpu; // index of the GPU
     pid_t pid;
     uint64_t used;
+    struct figure utilization;
 };
 
 struct gauge_round {

@@ -23,6 +23,7 @@
 #include "daemon/comparison.h"
 #include "daemon/confinement.h"
 #include "daemon/exporter.h"
+#include "daemon/figures.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/notify.h"
@@ -137,6 +138,7 @@ static void took_figures(void *opaque, const struct gauge_round *round)
 {
     struct box *box = opaque;
 
+    figures_take(box, round);
     if (round)
         comparison_take(box, round);
     if (!box->awaits_gauge)

@@ -46,6 +46,9 @@ struct worker_process {
     bool asked_to_end;
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session_record session;
+    uint64_t
+        driver_bytes[BOX_DEVICES_MAX]; // as the management library says; 0: not known (figures.c)
+    struct figure utilization[BOX_DEVICES_MAX]; // percent
     unsigned differs[BOX_DEVICES_MAX]; // rounds in a row in which its account does (comparison.c)
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rgpu-gauge: tells rgpud every few seconds how much memory of each GPU is taken, and by which processes,
-// as the GPU's management library (NVML) knows it. It is a process of its own, since that library may hang
+// rgpu-gauge: tells rgpud every few seconds how much memory of each GPU is taken, and by which processes, how busy,
+// warm and hungry it is, as the GPU's management library (NVML) knows it. It is a process of its own, since that library may hang
 // together with its GPU, and rgpud waits for nobody and loads nothing of a driver. On standard output:
 //
 //     gpu UUID USED TOTAL      a GPU, bytes
-//     process PID BYTES        one that uses the GPU above
+//     figures UTILIZATION TEMPERATURE POWER    of the GPU above: percent, degrees Celsius, milliwatts; -: not told
+//     process PID BYTES UTILIZATION            one that uses it
 //     hidden                   the library does not tell who uses it
 //     round                    that was all for now
 //     none REASON              there will be nothing
@@ -21,7 +22,7 @@
 
 #include "proto/nvml_abi.h"
 
-enum { OK = 0, PROCESSES_MAX = 4096 };
+enum { OK = 0, NOT_FOUND = 6, PROCESSES_MAX = 4096, GPUS_MAX = 64, TEMPERATURE_OF_GPU = 0 };
 
 static struct {
     int (*init)(void);
@@ -30,8 +31,13 @@ static struct {
     int (*device)(unsigned index, void **device);
     int (*uuid)(void *device, char *text, unsigned size);
     int (*memory)(void *device, struct nvml_memory *memory);
-    int (*processes)(void *device, unsigned *count,
-                     struct nvml_process *list); // NULL: older than that
+    // NULL: the library has not got it
+    int (*processes)(void *device, unsigned *count, struct nvml_process *list);
+    int (*utilization)(void *device, struct nvml_utilization *utilization);
+    int (*temperature)(void *device, int sensor, unsigned *celsius);
+    int (*power)(void *device, unsigned *milliwatts);
+    int (*samples)(void *device, struct nvml_process_sample *list, unsigned *count,
+                   unsigned long long since);
 } library;
 
 static int none(const char *reason)
@@ -65,8 +71,77 @@ static const char *load(const char *path)
         return "the management library lacks a function that is needed";
     if (!find(handle, "nvmlDeviceGetComputeRunningProcesses_v3", &library.processes))
         find(handle, "nvmlDeviceGetComputeRunningProcesses_v2", &library.processes);
+    find(handle, "nvmlDeviceGetUtilizationRates", &library.utilization);
+    find(handle, "nvmlDeviceGetTemperature", &library.temperature);
+    find(handle, "nvmlDeviceGetPowerUsage", &library.power);
+    find(handle, "nvmlDeviceGetProcessUtilization", &library.samples);
     int result = library.init();
     return result ? library.error(result) : NULL;
+}
+
+// ---- how busy processes are ----
+
+static struct {
+    struct nvml_process_sample list[PROCESSES_MAX];
+    unsigned count;
+    bool told;
+    unsigned long long last[GPUS_MAX]; // the newest that has been seen
+} samples;
+
+static void take_samples(void *device, unsigned gpu)
+{
+    samples.count = PROCESSES_MAX;
+    int result = library.samples
+                     ? library.samples(device, samples.list, &samples.count, samples.last[gpu])
+                     : -1;
+    samples.told = result == OK || result == NOT_FOUND; // not found: nobody has done anything
+    if (result != OK)
+        samples.count = 0;
+    for (unsigned i = 0; i < samples.count; i++)
+        if (samples.list[i].time > samples.last[gpu])
+            samples.last[gpu] = samples.list[i].time;
+}
+
+// The mean of the time since the last round. A process of which there are no samples has done nothing.
+static void print_utilization(unsigned pid)
+{
+    unsigned long long sum = 0;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < samples.count; i++)
+        if (samples.list[i].pid == pid) {
+            sum += samples.list[i].sm;
+            count++;
+        }
+    if (samples.told)
+        printf(" %llu\n", count ? (sum + count / 2) / count : 0);
+    else
+        printf(" -\n");
+}
+
+static void print_figure(bool told, unsigned value)
+{
+    if (told)
+        printf(" %d", (int)value);
+    else
+        printf(" -");
+}
+
+static void tell_figures(void *device)
+{
+    struct nvml_utilization utilization = {0};
+    unsigned celsius = 0, milliwatts = 0;
+
+    bool busy = library.utilization && library.utilization(device, &utilization) == OK;
+    bool warm = library.temperature &&
+                library.temperature(device, TEMPERATURE_OF_GPU, &celsius) == OK;
+    bool hungry = library.power && library.power(device, &milliwatts) == OK;
+
+    printf("figures");
+    print_figure(busy, utilization.gpu);
+    print_figure(warm, celsius);
+    print_figure(hungry, milliwatts);
+    printf("\n");
 }
 
 static void tell_processes(void *device)
@@ -79,8 +154,10 @@ static void tell_processes(void *device)
         hidden = list[i].used == ~0ull;
     if (hidden)
         printf("hidden\n");
-    for (unsigned i = 0; !hidden && i < count; i++)
-        printf("process %u %llu\n", list[i].pid, list[i].used);
+    for (unsigned i = 0; !hidden && i < count; i++) {
+        printf("process %u %llu", list[i].pid, list[i].used);
+        print_utilization(list[i].pid);
+    }
 }
 
 // A GPU that fails is left out, and the others are told.
@@ -90,7 +167,7 @@ static void tell_round(void)
 
     if (library.count(&count) != OK)
         count = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count && i < GPUS_MAX; i++) {
         struct nvml_memory memory;
         char uuid[96];
         void *device;
@@ -98,6 +175,8 @@ static void tell_round(void)
             library.memory(device, &memory) != OK)
             continue;
         printf("gpu %s %llu %llu\n", uuid, memory.used, memory.total);
+        tell_figures(device);
+        take_samples(device, i);
         tell_processes(device);
     }
     printf("round\n");

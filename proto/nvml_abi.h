@@ -13,4 +13,14 @@ struct nvml_process {
     unsigned gpu_instance, compute_instance;
 };
 
+struct nvml_utilization { // percent
+    unsigned gpu, memory;
+};
+
+struct nvml_process_sample {
+    unsigned pid;
+    unsigned long long time; // microseconds since 1970
+    unsigned sm, memory, encoder, decoder;
+};
+
 #endif

@@ -9,6 +9,7 @@
 #include "sim/memory.h"
 #include "sim/module.h"
 #include "sim/occupancy.h"
+#include "sim/shared_state.h"
 #include "sim/stream.h"
 
 struct launch_request {
@@ -79,7 +80,11 @@ static CUresult run_launch(struct operation *operation, struct stream *stream)
         .stack_bytes = launch->stack_bytes,
         .cooperative = request->cooperative,
     };
-    switch (ptx_launch_run(&run, &fault)) {
+    int ordinal = stream->context->device->ordinal;
+    shared_state_kernel_begins(ordinal);
+    int err = ptx_launch_run(&run, &fault);
+    shared_state_kernel_ended(ordinal);
+    switch (err) {
     case 0: return CUDA_SUCCESS;
     case -EFAULT: return report_fault(launch->function, &fault);
     case -ENOMEM: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

@@ -8,23 +8,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "sim/sim_config.h"
 
-#define STATE_MAGIC UINT64_C(0x72677075736d3031)
+#define STATE_MAGIC UINT64_C(0x72677075736d3032)
 #define STATE_SLOTS 1024
 
 struct state_slot {
     uint32_t taken;
     uint32_t pid; // for people who look at the file
     uint64_t used[SIM_MAX_DEVICES];
+    // Written by the slot's process alone, and read by others without a lock.
+    _Atomic uint64_t busy[SIM_MAX_DEVICES];       // nanoseconds in which kernels have run
+    _Atomic uint64_t busy_since[SIM_MAX_DEVICES]; // when one began that runs now; 0: none does
 };
 
 struct state_file {
@@ -205,6 +211,41 @@ uint64_t shared_state_used(int ordinal)
     return used;
 }
 
+// ---- kernels ----
+
+static struct {
+    pthread_mutex_t lock;
+    unsigned running[SIM_MAX_DEVICES];
+} kernels = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+uint64_t shared_state_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void shared_state_kernel_begins(int ordinal)
+{
+    SCOPED_LOCK(&kernels.lock);
+
+    if (!kernels.running[ordinal]++)
+        atomic_store(&state.file->slots[state.slot].busy_since[ordinal], shared_state_now());
+}
+
+void shared_state_kernel_ended(int ordinal)
+{
+    SCOPED_LOCK(&kernels.lock);
+    struct state_slot *slot = &state.file->slots[state.slot];
+
+    if (--kernels.running[ordinal])
+        return;
+    atomic_fetch_add(&slot->busy[ordinal],
+                     shared_state_now() - atomic_load(&slot->busy_since[ordinal]));
+    atomic_store(&slot->busy_since[ordinal], 0);
+}
+
 void shared_state_close(void)
 {
     if (!state.file)
@@ -234,8 +275,18 @@ static bool map_to_look(const char *path)
     return state.file != NULL;
 }
 
+// A kernel that ends meanwhile may be counted twice here, which who looks again and again sees made good.
+static uint64_t busy_until(const struct state_slot *slot, int ordinal, uint64_t now)
+{
+    uint64_t since = atomic_load(&slot->busy_since[ordinal]);
+    uint64_t busy = atomic_load(&slot->busy[ordinal]);
+
+    return busy + (since && now > since ? now - since : 0);
+}
+
 size_t shared_state_look(const char *path, int ordinal, struct shared_use *list, size_t most)
 {
+    uint64_t now = shared_state_now();
     size_t count = 0;
 
     if (!map_to_look(path))
@@ -246,7 +297,7 @@ size_t shared_state_look(const char *path, int ordinal, struct shared_use *list,
         if (!slot->taken || !used || !slot_alive(i))
             continue;
         if (count < most)
-            list[count] = (struct shared_use){slot->pid, used};
+            list[count] = (struct shared_use){slot->pid, used, busy_until(slot, ordinal, now)};
         count++;
     }
     return count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory of each simulated device is taken, over all processes of the machine: a small
-// file in shared memory with one slot per process. A slot whose process is gone does not count.
+// How much memory of each simulated device is taken, and how long its kernels have run, over all processes of
+// the machine: a small file in shared memory with one slot per process. A slot whose process is gone does not count.
 #ifndef SIM_SHARED_STATE_H
 #define SIM_SHARED_STATE_H
 
@@ -21,11 +21,18 @@ uint64_t shared_state_used(int ordinal);
 struct shared_use {
     uint32_t pid;
     uint64_t bytes;
+    uint64_t busy; // nanoseconds in which it has run kernels
 };
 
 // For a process that only looks: uses nothing and takes no slot, however often it looks. The number of
 // processes that hold memory of the device, of which `most` are listed.
 size_t shared_state_look(const char *path, int ordinal, struct shared_use *list, size_t most);
+
+// Nanoseconds, by the clock of all processes.
+uint64_t shared_state_now(void);
+// Around each kernel, by any thread; several may run at once.
+void shared_state_kernel_begins(int ordinal);
+void shared_state_kernel_ended(int ordinal);
 
 // Gives the slot back; at exit.
 void shared_state_close(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The management library of the software GPUs, as far as rgpu-gauge asks it: how much memory of each
-// device is taken, and by whom. The figures are those by which the devices themselves refuse.
+// device is taken, and by whom, by the figures by which the devices themselves refuse; and for which part of the time
+// since the question before kernels have run. A software GPU has no temperature and takes no power of its own.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,5 +100,84 @@ NVML_API(nvmlDeviceGetComputeRunningProcesses_v3, void *device, unsigned *count,
         return TOO_SMALL;
     for (size_t i = 0; i < found; i++)
         out[i] = (struct nvml_process){.pid = list[i].pid, .used = list[i].bytes};
+    return OK;
+}
+
+// ---- how busy ----
+
+// What was seen of a device at the question before; one for each kind of question.
+struct busy_meter {
+    uint64_t at;
+    size_t count;
+    struct shared_use seen[LISTED_MAX];
+};
+
+enum meter_kind { METER_DEVICE, METER_PROCESSES, METER_KINDS };
+static struct busy_meter meters[METER_KINDS][SIM_MAX_DEVICES];
+
+static uint64_t busy_before(const struct busy_meter *meter, uint32_t pid)
+{
+    for (size_t i = 0; i < meter->count; i++)
+        if (meter->seen[i].pid == pid)
+            return meter->seen[i].busy;
+    return 0;
+}
+
+static unsigned percent(uint64_t busy, uint64_t elapsed)
+{
+    uint64_t value = elapsed ? (busy * 100 + elapsed / 2) / elapsed : 0;
+
+    return value < 100 ? (unsigned)value : 100;
+}
+
+// Turns `busy` of the list into what it is since the question before; the time since then, 0: it is the first one.
+static uint64_t measure(enum meter_kind kind, void *device, struct shared_use *list, size_t *count)
+{
+    static struct shared_use now[LISTED_MAX];
+    struct busy_meter *meter = &meters[kind][*(int *)device];
+    uint64_t at = shared_state_now(), elapsed = meter->at ? at - meter->at : 0;
+
+    *count = look(device, now);
+    for (size_t i = 0; i < *count; i++) {
+        uint64_t before = busy_before(meter, now[i].pid);
+        list[i] = now[i];
+        list[i].busy = now[i].busy > before ? now[i].busy - before : 0;
+    }
+    memcpy(meter->seen, now, *count * sizeof(now[0]));
+    meter->count = *count;
+    meter->at = at;
+    return elapsed;
+}
+
+NVML_API(nvmlDeviceGetUtilizationRates, void *device, struct nvml_utilization *out)
+{
+    static struct shared_use list[LISTED_MAX];
+    size_t count;
+    uint64_t busy = 0, elapsed = measure(METER_DEVICE, device, list, &count);
+
+    for (size_t i = 0; i < count; i++)
+        busy += list[i].busy;
+    *out = (struct nvml_utilization){.gpu = percent(busy, elapsed)};
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetProcessUtilization, void *device, struct nvml_process_sample *out,
+         unsigned *count, unsigned long long since)
+{
+    static struct shared_use list[LISTED_MAX];
+    size_t found;
+    unsigned room = *count;
+
+    if (hides_processes())
+        return NOT_SUPPORTED;
+    *count = LISTED_MAX;
+    if (!out || room < LISTED_MAX)
+        return TOO_SMALL;
+    uint64_t elapsed = measure(METER_PROCESSES, device, list, &found);
+    for (size_t i = 0; i < found; i++)
+        out[i] = (struct nvml_process_sample){.pid = list[i].pid,
+                                              .time = since + 1,
+                                              .sm = percent(list[i].busy, elapsed)};
+    *count = (unsigned)found;
     return OK;
 }

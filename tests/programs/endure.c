@@ -4,6 +4,8 @@
 //        endure [ROUNDS]    copies, computes and checks until it is told to end (or for ROUNDS
 //                           rounds), printing "round N" after each. At the first error it prints
 //                           "error NAME", then "sticky" if later calls fail too, and ends with 3.
+//        endure --busy      holds 16 MiB and runs kernels one after the other until it is told to end, printing
+//                           "round 0" after the first
 //        endure --free      prints how many MiB of the device are free
 //        endure --hold MIB  allocates, prints "holding", and waits to be killed
 #include <unistd.h>
@@ -69,6 +71,20 @@ static void one_way(bool to)
     }
 }
 
+static void busy(void)
+{
+    struct gpu gpu = open_gpu(0);
+    CUfunction delay = kernel(&gpu, "delay");
+    unsigned long long pause = 50000000; // nanoseconds
+    device_alloc(16 << 20);
+    for (unsigned kernels = 0;; kernels++) {
+        launch(delay, 1, 1, NULL, &pause);
+        TRY(cuCtxSynchronize());
+        if (!kernels)
+            printf("round 0\n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -89,6 +105,8 @@ int main(int argc, char **argv)
         for (;;)
             pause();
     }
+    if (argc > 1 && !strcmp(argv[1], "--busy"))
+        busy();
     if (argc > 1 && !strncmp(argv[1], "--", 2))
         one_way(!strcmp(argv[1], "--to"));
     rounds(argc > 1 ? (unsigned)atoi(argv[1]) : 0);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See figures.h.
+#include "daemon/figures.h"
+
+#include <string.h>
+
+// ---- taking ----
+
+static void forget(struct box *box)
+{
+    struct worker_process *worker;
+
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct box_device *device = &box->devices[i];
+        device->driver_bytes = 0;
+        device->utilization = device->temperature = (struct figure){0};
+        device->power = device->processes = (struct figure){0};
+    }
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        memset(worker->driver_bytes, 0, sizeof(worker->driver_bytes));
+        memset(worker->utilization, 0, sizeof(worker->utilization));
+    }
+}
+
+static void take_process(struct box_device *device, const struct gauge_process *process)
+{
+    struct worker_process *worker;
+    size_t index = (size_t)(device - device->box->devices);
+
+    device->processes.value++;
+    TAILQ_FOREACH(worker, &device->box->workers, link)
+        if (worker->pid == process->pid) {
+            worker->driver_bytes[index] = process->used;
+            worker->utilization[index] = process->utilization;
+        }
+}
+
+static void take_gpu(struct box_device *device, const struct gauge_round *round, unsigned index)
+{
+    const struct gauge_gpu *gpu = &round->gpus[index];
+
+    device->driver_bytes = gpu->used;
+    device->utilization = gpu->utilization;
+    device->temperature = gpu->temperature;
+    device->power = gpu->power;
+    if (gpu->hidden)
+        return;
+    device->processes = (struct figure){.known = true};
+    for (unsigned i = 0; i < round->process_count; i++)
+        if (round->processes[i].gpu == index)
+            take_process(device, &round->processes[i]);
+}
+
+void figures_take(struct box *box, const struct gauge_round *round)
+{
+    forget(box);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        for (unsigned j = 0; round && j < round->gpu_count; j++)
+            if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
+                take_gpu(&box->devices[i], round, j);
+}
+
+// ---- sessions ----
+
+uint64_t figures_session_bytes(const struct worker_process *worker)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < worker->box->device_count; i++)
+        sum += worker->driver_bytes[i];
+    return sum;
+}
+
+struct figure figures_session_utilization(const struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    int64_t sum = 0, known = 0;
+
+    for (uint32_t i = 0; i < grant->device_count; i++) {
+        struct figure one = worker->utilization[grant->devices[i] - worker->box->devices];
+        sum += one.value;
+        known += one.known;
+    }
+    return (struct figure){known > 0, known ? sum / known : 0};
+}
+
+// ---- showing ----
+
+static void show(json_t *object, const char *name, struct figure figure)
+{
+    if (figure.known)
+        json_object_set_new(object, name, json_integer(figure.value));
+}
+
+static void show_bytes(json_t *object, uint64_t bytes)
+{
+    if (bytes)
+        json_object_set_new(object, "driver_bytes", json_integer((json_int_t)bytes));
+}
+
+void figures_show_device(const struct box_device *device, json_t *object)
+{
+    show_bytes(object, device->driver_bytes);
+    show(object, "utilization", device->utilization);
+    show(object, "processes", device->processes);
+    show(object, "temperature", device->temperature);
+    if (device->power.known)
+        json_object_set_new(object, "power", json_real((double)device->power.value / 1000));
+}
+
+void figures_show_session(const struct worker_process *worker, json_t *object)
+{
+    show_bytes(object, figures_session_bytes(worker));
+    show(object, "utilization", figures_session_utilization(worker));
+}

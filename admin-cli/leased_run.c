@@ -94,24 +94,21 @@ static bool was_interrupted(void)
 // ---- waiting for the lease ----
 
 // In time for the lease to live, and no oftener: thousands may wait.
-static int renew_in_time(struct broker_client *client, const char *id, struct timespec *next)
+static int renew_in_time(struct broker_client *client, const char *id, double *next)
 {
-    struct timespec now;
+    double now = clock_seconds();
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec < next->tv_sec)
+    if (now < *next)
         return 0;
-    next->tv_sec = now.tv_sec + RENEW_EVERY;
+    *next = now + RENEW_EVERY;
     return broker_client_renew(client, id, LIFETIME);
 }
 
 static int await_grant(struct broker_client *client, struct broker_lease *lease)
 {
-    struct timespec next;
+    double next = clock_seconds() + RENEW_EVERY;
     int error = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    next.tv_sec += RENEW_EVERY;
     fprintf(stderr, "rgpuctl run: lease %s waits for GPUs%s%s\n", lease->id,
             *lease->pending ? ": " : "", lease->pending);
     while (!error && !strcmp(lease->state, "queued")) {

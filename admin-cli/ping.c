@@ -67,14 +67,6 @@ static int load(struct driver_calls *out)
     return 0;
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static CUresult measure(const struct driver_calls *library, char *bytes, double took[3])
 {
     CUcontext context;
@@ -89,18 +81,18 @@ static CUresult measure(const struct driver_calls *library, char *bytes, double 
         result = library->alloc(&memory, COPY_BYTES);
     if (!result) // the first time is slower
         result = library->to(memory, bytes, COPY_BYTES);
-    double begin = seconds();
+    double begin = clock_seconds();
     for (int i = 0; !result && i < QUESTIONS; i++)
         result = library->from(bytes, memory, 4);
-    double asked = seconds();
+    double asked = clock_seconds();
     for (int i = 0; !result && i < COPIES; i++)
         result = library->to(memory, bytes, COPY_BYTES);
-    double sent = seconds();
+    double sent = clock_seconds();
     for (int i = 0; !result && i < COPIES; i++)
         result = library->from(bytes, memory, COPY_BYTES);
     took[0] = (asked - begin) / QUESTIONS;
     took[1] = (sent - asked) / COPIES;
-    took[2] = (seconds() - sent) / COPIES;
+    took[2] = (clock_seconds() - sent) / COPIES;
     return result;
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "broker/leases.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/api_auth.h"
 #include "common/scope.h"
 
@@ -73,7 +73,7 @@ static void hold(struct api_call *call, const struct connection_answer *answer, 
         abort(); // what the call has done is in the database: a restart goes on from there
     stop_waiting(call);
     *held = (struct held_answer){.commit = commit,
-                                 .since = broker_steady(),
+                                 .since = clock_boot_seconds(),
                                  .status = answer->status,
                                  .type = answer->type,
                                  .headers = answer->headers,
@@ -100,7 +100,7 @@ static void deliver(struct api_call *call, const struct connection_answer *answe
         proven.headers = headers;
     }
     if (call->is_acquire)
-        histogram_add(&call->server->acquires, broker_steady() - call->arrived);
+        histogram_add(&call->server->acquires, clock_boot_seconds() - call->arrived);
     connection_answer(call->connection, &proven);
     api_end(call);
 }
@@ -135,7 +135,7 @@ void give_held(struct server *server)
                                            .text = call->held->text,
                                            .size = call->held->size};
 
-        histogram_add(&server->sync_waits, broker_steady() - call->held->since);
+        histogram_add(&server->sync_waits, clock_boot_seconds() - call->held->since);
         deliver(call, &answer);
     }
 }
@@ -232,9 +232,9 @@ void server_changed(struct server *server)
     retry_waiting(server);
 }
 
-static void on_deadline(evutil_socket_t fd, short events, void *context)
+static void on_deadline(evutil_socket_t fd, short events, void *argument)
 {
-    struct api_call *call = context;
+    struct api_call *call = argument;
     struct server *server = call->server;
 
     (void)fd;

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "broker/munge_pool.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/api_auth.h"
 #include "common/log.h"
 #include "common/scope.h"
@@ -117,7 +117,7 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
         return -ENOMEM;
     TAILQ_INIT(&auth->order);
     auth->skew = (int64_t)(settings->clock_skew / 1000000);
-    auth->started = broker_wall();
+    auth->started = clock_wall_seconds();
     error = resolve("admins", settings->admins, "root", &auth->admins);
     if (!error)
         error = resolve("schedulers", settings->schedulers, "slurm", &auth->schedulers);
@@ -194,7 +194,7 @@ struct auth_job {
     struct auth_job **self;       // where the asker keeps it
     char digest[API_DIGEST_TEXT]; // what the credential must say
     auth_done done;
-    void *context;
+    void *argument;
 };
 
 static void job_end(struct auth_job *job)
@@ -223,15 +223,15 @@ static bool take_payload(const char *text, size_t size, const char *digest, stru
     return true;
 }
 
-static void on_decoded(void *context, const struct munge_result *result)
+static void on_decoded(void *argument, const struct munge_result *result)
 {
-    struct auth_job job = *(struct auth_job *)context;
+    struct auth_job job = *(struct auth_job *)argument;
     struct identity who = {.name = "nobody"};
     const char *why = "";
     enum outcome error = OUTCOME_DONE;
 
-    ((struct auth_job *)context)->munge = NULL;
-    job_end(context);
+    ((struct auth_job *)argument)->munge = NULL;
+    job_end(argument);
     if (result->code != EMUNGE_SUCCESS) {
         why = munge_strerror(result->code);
         error = OUTCOME_UNAUTHORIZED;
@@ -241,24 +241,24 @@ static void on_decoded(void *context, const struct munge_result *result)
     } else {
         identify_user(job.auth, result->uid, &who);
     }
-    job.done(job.context, error, &who, why);
+    job.done(job.argument, error, &who, why);
     explicit_bzero(&who, sizeof(who));
 }
 
-static struct auth_job *job_new(struct auth *auth, void *context, struct auth_job **self)
+static struct auth_job *job_new(struct auth *auth, void *argument, struct auth_job **self)
 {
     struct auth_job *job = calloc(1, sizeof(*job));
 
     if (job)
-        *job = (struct auth_job){.auth = auth, .context = context, .self = self};
+        *job = (struct auth_job){.auth = auth, .argument = argument, .self = self};
     return job;
 }
 
 // With OUTCOME_DONE it will be told.
 static enum outcome ask_munge(struct auth *auth, const char *credential, const char *text,
-                              auth_done done, void *context, struct auth_job **self)
+                              auth_done done, void *argument, struct auth_job **self)
 {
-    struct auth_job *job = job_new(auth, context, self);
+    struct auth_job *job = job_new(auth, argument, self);
 
     if (!job)
         return OUTCOME_NO_MEMORY;
@@ -302,8 +302,9 @@ static const struct ticket_key *find_key(const struct ticket_keyring *ring, cons
 {
     for (size_t i = 0; i < ring->count; i++)
         if (!strcmp(ring->keys[i].id, id))
-            return ring->keys[i].until && ring->keys[i].until <= broker_wall() ? NULL
-                                                                               : &ring->keys[i];
+            return ring->keys[i].until && ring->keys[i].until <= clock_wall_seconds()
+                       ? NULL
+                       : &ring->keys[i];
     return NULL;
 }
 
@@ -324,7 +325,7 @@ static enum outcome verify(struct auth *auth, const uint8_t secret[SHA256_SIZE],
                            struct identity *who, const char **why)
 {
     struct api_signature expected = *given;
-    int64_t now = broker_wall();
+    int64_t now = clock_wall_seconds();
 
     *why = "the signature is wrong";
     api_sign(secret, text, &expected);
@@ -404,7 +405,7 @@ static enum outcome check_box(struct auth *auth, const struct ticket_keyring *cl
 }
 
 static enum outcome check(struct auth *auth, const struct auth_request *request, auth_done done,
-                          void *context, struct auth_job **job, struct identity *who,
+                          void *argument, struct auth_job **job, struct identity *who,
                           const char **why)
 {
     const char *value = request->authorization;
@@ -424,14 +425,14 @@ static enum outcome check(struct auth *auth, const struct auth_request *request,
     if (!text)
         return OUTCOME_NO_MEMORY;
     if (munge)
-        return ask_munge(auth, value + 6, text, done, context, job);
+        return ask_munge(auth, value + 6, text, done, argument, job);
     if (box)
         return check_box(auth, request->cluster, value + 8, text, who, why);
     return check_key(auth, value + 5, text, who, why);
 }
 
 void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
-                void *context, struct auth_job **job)
+                void *argument, struct auth_job **job)
 {
     struct identity who = {.name = "nobody"};
     const char *why = "";
@@ -442,10 +443,10 @@ void auth_check(struct auth *auth, const struct auth_request *request, auth_done
         identify_user(auth, request->uid, &who);
         who.local = true;
     } else if (request->authorization) {
-        error = check(auth, request, done, context, job, &who, &why);
+        error = check(auth, request, done, argument, job, &who, &why);
     }
     if (!*job)
-        done(context, error, &who, why);
+        done(argument, error, &who, why);
     explicit_bzero(&who, sizeof(who));
 }
 

@@ -66,12 +66,12 @@ void auth_cancel(struct auth_job **job);
 // OUTCOME_DONE: *who, who is not known where there are no credentials. OUTCOME_UNAUTHORIZED: they are
 // wrong, `why` says how; OUTCOME_RESTARTED: they are from before the broker's start, others will do;
 // OUTCOME_MUNGE_SILENT: munge has too much to do.
-typedef void (*auth_done)(void *context, enum outcome error, const struct identity *who,
+typedef void (*auth_done)(void *argument, enum outcome error, const struct identity *who,
                           const char *why);
 
 // Calls `done` once: before it returns, or, with *job set, later unless cancelled.
 void auth_check(struct auth *auth, const struct auth_request *request, auth_done done,
-                void *context, struct auth_job **job);
+                void *argument, struct auth_job **job);
 
 // Seals a secret so that only who signed the request can open it (common/seal.h); the caller frees
 // *sealed. OUTCOME_UNAUTHORIZED: nobody did.

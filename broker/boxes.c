@@ -9,7 +9,7 @@
 #include "broker/columns.h"
 #include "broker/history.h"
 #include "broker/leases.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -273,13 +273,13 @@ enum outcome broker_register(struct broker *broker, const char *name, const json
     if (error)
         goto out;
     description->box.drained = box && box->drained;
-    description->box.seen = description->box.registered = broker_wall();
+    description->box.seen = description->box.registered = clock_wall_seconds();
     error = write_registration(broker, box, description, actor);
     if (error)
         goto out;
     fault_point("register.committed");
     box = apply_registration(broker, box, description);
-    box->heard = broker_steady();
+    box->heard = clock_boot_seconds();
     box->connected = true;
     box->hung_up = box->impostor = false;
     box->epoch = broker->epoch;
@@ -319,7 +319,8 @@ static enum outcome try_confirm_end(struct broker *broker, struct pool_box *box,
     if (!error)
         error = outcome_of(fault_point("confirm.holds_written"));
     if (!error && !others)
-        error = store_update_lease(broker->store, lease, LEASE_ENDED, lease->reason, broker_wall());
+        error = store_update_lease(broker->store, lease, LEASE_ENDED, lease->reason,
+                                   clock_wall_seconds());
     error = broker_commit(broker, error, &change);
     if (error)
         return error;
@@ -432,8 +433,8 @@ enum outcome broker_hear(struct broker *broker, struct pool_box *box, const char
         box->connected = true; // it was cut off and is the same that registered
     if (!box->connected || strcmp(box->instance, instance))
         return OUTCOME_UNREGISTERED;
-    box->heard = broker_steady();
-    box->seen = broker_wall();
+    box->heard = clock_boot_seconds();
+    box->seen = clock_wall_seconds();
     broker->queue_dirty |= box->hung_up;
     box->hung_up = false;
     if (box->known_lost || (box->recheck && has_lost_lease(broker, box)))

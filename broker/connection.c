@@ -310,9 +310,9 @@ void connection_read_body(struct connection *connection)
     try_body(connection);
 }
 
-static void on_read(struct bufferevent *channel, void *context)
+static void on_read(struct bufferevent *channel, void *argument)
 {
-    struct connection *connection = context;
+    struct connection *connection = argument;
     struct evbuffer *in = bufferevent_get_input(channel);
 
     switch (connection->state) {
@@ -325,9 +325,9 @@ static void on_read(struct bufferevent *channel, void *context)
 }
 
 // An answer is out: the next request, or the end.
-static void on_written(struct bufferevent *channel, void *context)
+static void on_written(struct bufferevent *channel, void *argument)
 {
-    struct connection *connection = context;
+    struct connection *connection = argument;
 
     if (connection->state != CONNECTION_ANSWER)
         return;
@@ -348,9 +348,9 @@ static void on_written(struct bufferevent *channel, void *context)
 }
 
 // The peer hung up, failed, or takes nothing. An answer that is on its way may still arrive.
-static void on_end(struct bufferevent *channel, short what, void *context)
+static void on_end(struct bufferevent *channel, short what, void *argument)
 {
-    struct connection *connection = context;
+    struct connection *connection = argument;
 
     (void)channel;
     if ((what & BEV_EVENT_EOF) && connection->state == CONNECTION_ANSWER) {
@@ -360,9 +360,9 @@ static void on_end(struct bufferevent *channel, short what, void *context)
     connection_free(connection);
 }
 
-static void on_deadline(evutil_socket_t fd, short events, void *context)
+static void on_deadline(evutil_socket_t fd, short events, void *argument)
 {
-    struct connection *connection = context;
+    struct connection *connection = argument;
     const struct connection_handler *handler = connection->all->handler;
     void *request = connection->request;
 

@@ -3,7 +3,7 @@
 #include "broker/core.h"
 
 #include "broker/holder.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/fault.h"
 
 static enum outcome begin(struct broker *broker, const struct change *change, bool has_room)
@@ -43,17 +43,17 @@ enum outcome broker_commit(struct broker *broker, enum outcome error, const stru
         .lease = change->lease ? change->lease->id : NULL,
         .detail = change->detail,
     };
-    double start = broker_steady();
+    double start = clock_boot_seconds();
 
     if (!error)
         error = outcome_of(fault_point("core.before_event"));
     if (!error)
-        error = store_add_event(broker->store, broker_wall(), &event);
+        error = store_add_event(broker->store, clock_wall_seconds(), &event);
     if (error)
         store_rollback(broker->store);
     else
         error = store_commit(broker->store);
-    histogram_add(&broker->commits, broker_steady() - start);
+    histogram_add(&broker->commits, clock_boot_seconds() - start);
     json_decref(change->detail);
     storage_note(&broker->storage, error);
     if (!error)

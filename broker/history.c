@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "broker/leases.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/sha256.h"
 
@@ -24,7 +24,7 @@ enum outcome history_start(struct broker *broker)
     error = store_begin(broker->store);
     if (error)
         return error;
-    error = store_add_run(broker->store, broker->run, broker->last_event, broker_wall());
+    error = store_add_run(broker->store, broker->run, broker->last_event, clock_wall_seconds());
     if (!error)
         return store_commit(broker->store);
     store_rollback(broker->store);
@@ -47,7 +47,7 @@ static enum outcome begin_epoch(struct broker *broker, const char *kind, const s
                                 int64_t seen, json_t *why, const char *actor)
 {
     struct change change = {.kind = kind, .actor = actor, .box = box, .detail = why};
-    int64_t epoch = broker_wall() > broker->epoch ? broker_wall() : broker->epoch + 1;
+    int64_t epoch = clock_wall_seconds() > broker->epoch ? clock_wall_seconds() : broker->epoch + 1;
     enum outcome error = broker_begin(broker, &change);
 
     if (epoch <= seen)
@@ -55,7 +55,8 @@ static enum outcome begin_epoch(struct broker *broker, const char *kind, const s
     if (error)
         return error;
     json_object_set_new(why, "epoch", json_integer(epoch));
-    error = broker_commit(broker, store_add_epoch(broker->store, epoch, broker_wall()), &change);
+    error =
+        broker_commit(broker, store_add_epoch(broker->store, epoch, clock_wall_seconds()), &change);
     if (error)
         return error;
     broker->epoch = epoch;
@@ -99,7 +100,7 @@ enum outcome history_check_point(struct broker *broker, const struct pool_box *b
     if (!seen)
         return OUTCOME_DONE;
     if (!run || strlen(run) >= sizeof(broker->run) || epoch < 0 ||
-        epoch > broker_wall() + HISTORY_AHEAD_MAX)
+        epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX)
         return OUTCOME_BAD_REQUEST;
     if (!is_lost(broker, epoch, run, event))
         return OUTCOME_DONE;
@@ -138,7 +139,7 @@ enum outcome history_check_sessions(struct broker *broker, struct pool_box *box,
     json_array_foreach(sessions, i, session) {
         const char *lease = json_string_value(json_object_get(session, "lease"));
         int64_t epoch = json_integer_value(json_object_get(session, "epoch"));
-        if (!lease || epoch < broker->epoch || epoch > broker_wall() + HISTORY_AHEAD_MAX ||
+        if (!lease || epoch < broker->epoch || epoch > clock_wall_seconds() + HISTORY_AHEAD_MAX ||
             is_known(broker, lease))
             continue;
         enum outcome outcome =

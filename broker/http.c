@@ -11,7 +11,7 @@
 #include "broker/overview.h"
 #include "broker/routes.h"
 #include "broker/tick.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/api_auth.h"
 #include "common/log_limit.h"
 
@@ -91,10 +91,10 @@ static bool is_allowed(const struct api_call *call)
 
 // ---- a request's way: head, who asks, body, handler ----
 
-static void identified(void *context, enum outcome error, const struct identity *who,
+static void identified(void *argument, enum outcome error, const struct identity *who,
                        const char *why)
 {
-    struct api_call *call = context;
+    struct api_call *call = argument;
     struct server *server = call->server;
 
     call->who = *who;
@@ -118,9 +118,9 @@ static void identified(void *context, enum outcome error, const struct identity 
     server_changed(server);
 }
 
-static void on_head(void *context, struct connection *connection, const struct http_head *head)
+static void on_head(void *argument, struct connection *connection, const struct http_head *head)
 {
-    struct server *server = context;
+    struct server *server = argument;
     struct api_call *call = calloc(1, sizeof(*call));
     const char *query = strchr(head->target, '?');
     struct auth_request asked = {.method = head->method_name,
@@ -136,7 +136,7 @@ static void on_head(void *context, struct connection *connection, const struct h
     connection_attach(connection, call);
     call->server = server;
     call->connection = connection;
-    call->arrived = broker_steady();
+    call->arrived = clock_boot_seconds();
     call->head = head;
     call->path =
         strndup(head->target, query ? (size_t)(query - head->target) : strlen(head->target));
@@ -204,18 +204,18 @@ static void on_late(void *request)
 
 // ---- the server ----
 
-static void on_durable(evutil_socket_t fd, short events, void *context)
+static void on_durable(evutil_socket_t fd, short events, void *argument)
 {
     uint64_t count;
 
     (void)events;
     if (read(fd, &count, sizeof(count)) > 0)
-        give_held(context);
+        give_held(argument);
 }
 
-static void on_tick(evutil_socket_t fd, short events, void *context)
+static void on_tick(evutil_socket_t fd, short events, void *argument)
 {
-    struct server *server = context;
+    struct server *server = argument;
 
     (void)fd;
     (void)events;
@@ -241,7 +241,7 @@ int server_start(struct server *server)
     TAILQ_INIT(&server->calls);
     TAILQ_INIT(&server->box_calls);
     TAILQ_INIT(&server->held);
-    server->started = broker_steady();
+    server->started = clock_boot_seconds();
     server->sessions = json_object();
     server->overview = overview_new();
     server->connections = connections_new(server->base, &handler, server, &limits);

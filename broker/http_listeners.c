@@ -30,9 +30,9 @@ struct http_listeners {
 };
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
-                      int size, void *context)
+                      int size, void *argument)
 {
-    struct http_listeners *self = context;
+    struct http_listeners *self = argument;
 
     (void)listener;
     (void)size;
@@ -40,10 +40,10 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 }
 
 // Without a rest the same connection would be announced again at once, for ever.
-static void on_error(struct evconnlistener *listener, void *context)
+static void on_error(struct evconnlistener *listener, void *argument)
 {
     const struct timeval rest = {.tv_usec = REST_MS * 1000};
-    struct http_listeners *self = context;
+    struct http_listeners *self = argument;
     int error = errno;
 
     (void)listener;
@@ -54,9 +54,9 @@ static void on_error(struct evconnlistener *listener, void *context)
     event_add(self->wake, &rest);
 }
 
-static void on_wake(evutil_socket_t fd, short events, void *context)
+static void on_wake(evutil_socket_t fd, short events, void *argument)
 {
-    struct http_listeners *self = context;
+    struct http_listeners *self = argument;
 
     (void)fd;
     (void)events;

@@ -12,7 +12,7 @@
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "broker/request.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -36,7 +36,7 @@ static void make_id(char *id)
     if (getrandom(&random, sizeof(random), 0) != sizeof(random))
         abort();
     *id++ = 'L';
-    put_digits(id, 7, (uint64_t)broker_wall());
+    put_digits(id, 7, (uint64_t)clock_wall_seconds());
     put_digits(id + 7, 8, random);
     id[15] = '\0';
 }
@@ -69,8 +69,8 @@ static void drop_holds(struct pool_lease *lease)
 static void start_lifetime(struct pool_lease *lease, int64_t lifetime)
 {
     lease->lifetime = lifetime;
-    lease->expires = lifetime ? broker_wall() + lifetime : 0;
-    lease->deadline = lifetime ? broker_steady() + (double)lifetime : 0;
+    lease->expires = lifetime ? clock_wall_seconds() + lifetime : 0;
+    lease->deadline = lifetime ? clock_boot_seconds() + (double)lifetime : 0;
 }
 
 static json_t *grant_detail(const struct pool_lease *lease)
@@ -140,7 +140,7 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
     lease->owner = acquire->owner;
     lease->epoch = broker->epoch;
     lease->request = acquire->request;
-    lease->created = broker_wall();
+    lease->created = clock_wall_seconds();
     lease->sequence = broker->last_sequence + 1;
     start_lifetime(lease, acquire->lifetime);
     return lease;
@@ -149,7 +149,7 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
 static void mark_granted(struct broker *broker, struct pool_lease *lease, bool with_ticket)
 {
     lease->state = LEASE_GRANTED;
-    lease->granted = broker_wall();
+    lease->granted = clock_wall_seconds();
     start_lifetime(lease, lease->lifetime);
     if (with_ticket && broker->keys.count > 0)
         lease->ticket_until = lease->granted + broker->limits.ticket_seconds;
@@ -344,7 +344,7 @@ static enum outcome write_end(struct broker *broker, struct pool_lease *lease,
     if (!error)
         error = outcome_of(fault_point("release.holds_written"));
     if (!error)
-        error = store_update_lease(broker->store, lease, state, reason, broker_wall());
+        error = store_update_lease(broker->store, lease, state, reason, clock_wall_seconds());
     return broker_commit(broker, error, &change);
 }
 
@@ -397,7 +397,7 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
     if (!lease)
         return OUTCOME_NO_MEMORY;
     lease->state = LEASE_ENDED;
-    lease->ended = broker_wall();
+    lease->ended = clock_wall_seconds();
     lease->reason = strdup("released before it was acquired");
     change.lease = lease;
     change.detail = json_pack("{s:s}", "reason", lease->reason);

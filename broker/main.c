@@ -15,7 +15,7 @@
 #include "broker/holder.h"
 #include "broker/http.h"
 #include "broker/start.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -64,24 +64,24 @@ static struct broker_limits limits_of(const struct broker_settings *settings)
 
 // ---- running ----
 
-static void on_signal(evutil_socket_t number, short events, void *context)
+static void on_signal(evutil_socket_t number, short events, void *argument)
 {
     (void)events;
     log_info("stopping: signal=%d", (int)number);
-    event_base_loopbreak(context);
+    event_base_loopbreak(argument);
 }
 
-static void on_watchdog(evutil_socket_t fd, short events, void *context)
+static void on_watchdog(evutil_socket_t fd, short events, void *argument)
 {
     (void)fd;
     (void)events;
-    (void)context;
+    (void)argument;
     sd_notify(0, "WATCHDOG=1");
 }
 
-static void on_hangup(evutil_socket_t number, short events, void *context)
+static void on_hangup(evutil_socket_t number, short events, void *argument)
 {
-    struct server *server = context;
+    struct server *server = argument;
     struct ticket_keyring before = server->broker->keys;
 
     (void)number;
@@ -222,7 +222,7 @@ static int make_key(const char *path)
     char text[256], id[32];
     int size, error;
 
-    snprintf(id, sizeof(id), "k%lld", (long long)broker_wall());
+    snprintf(id, sizeof(id), "k%lld", (long long)clock_wall_seconds());
     error = ticket_key_generate(id, &ring.keys[0]);
     size = error ? error : ticket_keyring_print(&ring, text, sizeof(text));
     if (size < 0)

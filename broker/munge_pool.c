@@ -25,7 +25,7 @@ struct munge_job {
     int size;
     munge_err_t code;
     munge_done done; // NULL: cancelled; changed under the lock
-    void *context;
+    void *argument;
 };
 
 TAILQ_HEAD(job_list, munge_job);
@@ -114,7 +114,7 @@ static void on_ready(evutil_socket_t fd, short events, void *argument)
         TAILQ_REMOVE(&pool->finished, job, link);
         pthread_mutex_unlock(&pool->lock);
         if (job->done)
-            job->done(job->context, &result);
+            job->done(job->argument, &result);
         job_free(job);
         pthread_mutex_lock(&pool->lock);
     }
@@ -229,9 +229,9 @@ static struct munge_job *enqueue(struct munge_pool *pool, const struct munge_job
 }
 
 struct munge_job *munge_pool_decode(struct munge_pool *pool, const char *credential,
-                                    munge_done done, void *context)
+                                    munge_done done, void *argument)
 {
-    struct munge_job model = {.done = done, .context = context, .uid = (uid_t)-1};
+    struct munge_job model = {.done = done, .argument = argument, .uid = (uid_t)-1};
 
     return enqueue(pool, &model, credential);
 }

@@ -24,11 +24,11 @@ struct munge_result {
     uid_t uid; // who made the credential
 };
 
-typedef void (*munge_done)(void *context, const struct munge_result *result);
+typedef void (*munge_done)(void *argument, const struct munge_result *result);
 
 // Calls `done` once, later, unless cancelled. NULL: too many questions wait already.
 struct munge_job *munge_pool_decode(struct munge_pool *pool, const char *credential,
-                                    munge_done done, void *context);
+                                    munge_done done, void *argument);
 void munge_job_cancel(struct munge_job **job);
 
 #endif

@@ -9,7 +9,7 @@
 #include "broker/explain.h"
 #include "broker/names.h"
 #include "broker/queue.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "broker/view.h"
 
 enum { PROBLEMS_SHOWN = 50, EVENTS_SHOWN = 30, EVENTS_READ = 150 };
@@ -71,7 +71,7 @@ add_problem(struct overview *overview, const char *what, const char *format, ...
 
 static void add_box_problems(struct overview *overview, const struct pool_box *box)
 {
-    double silent = broker_steady() - box->heard;
+    double silent = clock_boot_seconds() - box->heard;
 
     if (!box->connected)
         add_problem(overview, box->name, "away, not heard for %.0f s; leases hold %u GPUs there",
@@ -151,7 +151,7 @@ static json_t *recent_events(const struct broker *broker)
 
 static void make_head(struct overview *overview, const struct broker *broker)
 {
-    if (overview->made > 0 && broker_steady() - overview->made < HEAD_SECONDS)
+    if (overview->made > 0 && clock_boot_seconds() - overview->made < HEAD_SECONDS)
         return;
     forget_head(overview);
     overview->problems = json_array();
@@ -159,7 +159,7 @@ static void make_head(struct overview *overview, const struct broker *broker)
     overview->events = recent_events(broker);
     add_problems(overview, broker);
     overview->event = broker->last_event;
-    overview->made = broker_steady();
+    overview->made = clock_boot_seconds();
 }
 
 // ---- lists ----
@@ -306,7 +306,7 @@ json_t *overview_answer(struct overview *overview, const struct broker *broker, 
 
     make_head(overview, broker);
     return json_pack("{s:I, s:I, s:O, s:{s:I, s:O}, s:{s:I, s:O}, s:o, s:o, s:o, s:o}", "last",
-                     (json_int_t)overview->event, "time", (json_int_t)broker_wall(), "figures",
+                     (json_int_t)overview->event, "time", (json_int_t)clock_wall_seconds(), "figures",
                      overview->figures, "problems", "count", (json_int_t)overview->problem_count,
                      "rows", overview->problems, "events", "count",
                      (json_int_t)json_array_size(overview->events), "rows", overview->events,

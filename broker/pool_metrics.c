@@ -9,7 +9,7 @@
 #include "broker/pool_figures.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/metrics.h"
 
 static void put_counters(FILE *out, const struct server *server)
@@ -249,7 +249,7 @@ static void put_series(FILE *out, const struct pool *pool)
 static void put_queue(FILE *out, const struct pool *pool)
 {
     const struct queue_class *first = TAILQ_FIRST(&pool->queue->classes);
-    int64_t since = first ? TAILQ_FIRST(&first->waiting)->created : 0, now = broker_wall();
+    int64_t since = first ? TAILQ_FIRST(&first->waiting)->created : 0, now = clock_wall_seconds();
 
     metrics_put(out, "queue_length", "gauge", "Requests that wait.", (double)pool->queue->length);
     metrics_put(out, "queue_age_seconds", "gauge", "How long the first of them has waited.",
@@ -278,7 +278,7 @@ char *metrics_text(const struct server *server, size_t *size)
     put_leases(out, server->broker->pool);
     put_gpus(out, server->broker->pool);
     metrics_put(out, "uptime_seconds", "gauge", "Since the broker was started.",
-                broker_steady() - server->started);
+                clock_boot_seconds() - server->started);
     metrics_put(out, "storage_ok", "gauge", "1 where changes can be written.",
                 storage_state(&server->broker->storage) == OUTCOME_DONE);
     put_queue(out, server->broker->pool);

@@ -8,7 +8,7 @@
 #include "broker/drain.h"
 #include "broker/pool_figures.h"
 #include "broker/history.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "broker/routes.h"
 #include "broker/view.h"
 
@@ -175,7 +175,7 @@ static int64_t oldest_ticket(const struct api_call *call)
 {
     json_int_t skew = json_integer_value(json_object_get(call->body, "clock_skew"));
 
-    return broker_wall() - 2 * (skew > 0 && skew < CLOCK_SKEW_MAX ? skew : CLOCK_SKEW_MAX);
+    return clock_wall_seconds() - 2 * (skew > 0 && skew < CLOCK_SKEW_MAX ? skew : CLOCK_SKEW_MAX);
 }
 
 static void answer_registration(struct api_call *call, const struct pool_box *box)
@@ -183,7 +183,7 @@ static void answer_registration(struct api_call *call, const struct pool_box *bo
     struct broker *broker = call->server->broker;
     json_t *revoked = store_revocations(broker->store, box->name, oldest_ticket(call),
                                         broker->epoch,
-                                        broker_wall() - broker->limits.max_ticket_seconds);
+                                        clock_wall_seconds() - broker->limits.max_ticket_seconds);
     json_t *answer = json_pack("{s:I, s:I, s:o, s:o}", "heartbeat",
                                (json_int_t)(call->server->settings->heartbeat / 1000), "epoch",
                                (json_int_t)broker->epoch, "revoked", revoked, "leases",
@@ -274,7 +274,7 @@ static void sync_box(struct api_call *call)
     else if (!broker_knows_box(server->broker, box))
         error = OUTCOME_UNREGISTERED;
     else
-        box->heard = broker_steady();
+        box->heard = clock_boot_seconds();
     if (error == OUTCOME_UNREGISTERED)
         api_refuse(call, OUTCOME_UNREGISTERED, "box %s must register first", box->name);
     else if (error)

@@ -9,7 +9,7 @@
 #include "broker/queue.h"
 #include "broker/request.h"
 #include "broker/tickets.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "broker/routes.h"
 #include "broker/view.h"
 
@@ -130,7 +130,7 @@ static void answer_acquire(struct api_call *call, struct pool_lease *lease, bool
     enum outcome error = OUTCOME_DONE;
 
     if (with_ticket && lease->state == LEASE_GRANTED) {
-        int64_t left = lease->ticket_until - broker_wall();
+        int64_t left = lease->ticket_until - clock_wall_seconds();
         if (left > 0 && left <= broker->limits.max_ticket_seconds)
             error = broker_write_ticket(broker, lease, NULL, lease->ticket_until, &bundle);
         else

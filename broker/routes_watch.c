@@ -8,7 +8,7 @@
 #include "broker/overview.h"
 #include "broker/routes.h"
 #include "broker/status_page.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/scope.h"
 
 enum { EVENTS_MAX = 200 }; // in one answer, which others wait for
@@ -46,7 +46,7 @@ static void get_events(struct api_call *call)
 static void get_usage(struct api_call *call)
 {
     const struct identity *who = &call->who;
-    int64_t now = broker_wall(), owner = api_query_number(call, "owner", -1);
+    int64_t now = clock_wall_seconds(), owner = api_query_number(call, "owner", -1);
     int64_t from = api_query_number(call, "from", now - 604800);
     int64_t to = api_query_number(call, "to", now + 1); // this second, too
 

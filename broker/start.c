@@ -6,7 +6,7 @@
 
 #include "broker/history.h"
 #include "broker/queue.h"
-#include "broker/time.h"
+#include "common/clock.h"
 
 enum outcome broker_open(const char *path, bool full_sync, struct broker *broker)
 {
@@ -31,19 +31,21 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
         broker_close(broker);
         return error;
     }
-    broker->wall_minus_steady = broker_wall() - (int64_t)broker_steady();
+    broker->wall_minus_steady = clock_wall_seconds() - (int64_t)clock_boot_seconds();
     TAILQ_FOREACH(lease, &broker->pool->leases, all) {
         if (lease->expires && lease->state == LEASE_QUEUED) // renewals of those are not written
-            lease->expires = broker_wall() + lease->lifetime;
+            lease->expires = clock_wall_seconds() + lease->lifetime;
         if (lease->expires)
-            lease->deadline = broker_steady() + (double)(lease->expires - broker_wall());
+            lease->deadline = clock_boot_seconds() +
+                              (double)(lease->expires - clock_wall_seconds());
         if (lease->state == LEASE_QUEUED && queue_join(broker->pool->queue, lease) < 0)
             return OUTCOME_NO_MEMORY;
     }
     // Boxes get their whole grace from now on: it was the broker that was away.
     for (size_t i = 0; i < broker->pool->box_count; i++)
-        broker->pool->boxes[i]->heard = broker_steady();
-    broker->last_tick = broker_steady(); // it may be stopped before it looks for the first time
+        broker->pool->boxes[i]->heard = clock_boot_seconds();
+    broker->last_tick =
+        clock_boot_seconds(); // it may be stopped before it looks for the first time
     broker->queue_dirty = true;
     storage_reserve(&broker->storage);
     return OUTCOME_DONE;

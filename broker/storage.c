@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/log.h"
 
 // A disk that is well is asked now and then, one that is not each second.
@@ -61,7 +61,7 @@ static enum outcome probe(struct storage *storage, struct store *store)
     if (!reserve_has_margin(&storage->reserve))
         error = OUTCOME_DISK_FULL;
     else if (error != OUTCOME_DISK_FULL || !storage->disk_full)
-        error = store_probe(store, broker_wall());
+        error = store_probe(store, clock_wall_seconds());
     if (!error && storage->disk_full) {
         storage->disk_full = false;
         log_info("the disk has room again");
@@ -82,14 +82,14 @@ static bool is_silent(struct storage *storage, struct store *store)
 
     if (durable == store_committed(store) || durable != storage->last_durable) {
         storage->last_durable = durable;
-        storage->durable_at = broker_steady();
+        storage->durable_at = clock_boot_seconds();
     }
-    return broker_steady() - storage->durable_at > SILENT_SECONDS;
+    return clock_boot_seconds() - storage->durable_at > SILENT_SECONDS;
 }
 
 void storage_watch(struct storage *storage, struct store *store)
 {
-    double now = broker_steady();
+    double now = clock_boot_seconds();
 
     if (storage->broken)
         return;

@@ -56,9 +56,9 @@ static void checkpoint_alone(struct store_log *self, sqlite3 *database)
     checkpoint(database);
 }
 
-static void *run(void *context)
+static void *run(void *argument)
 {
-    struct store_log *self = context;
+    struct store_log *self = argument;
 
     pthread_mutex_lock(&self->lock);
     while (!self->stop) {
@@ -87,9 +87,9 @@ static void give_up(void)
     _exit(1);
 }
 
-static void *sync_commits(void *context)
+static void *sync_commits(void *argument)
 {
-    struct store_log *self = context;
+    struct store_log *self = argument;
     const uint64_t one = 1;
 
     pthread_mutex_lock(&self->lock);
@@ -133,9 +133,9 @@ static void ask_for_checkpoint(struct store_log *self)
 }
 
 // In the writer's thread, after each commit.
-static int after_commit(void *context, sqlite3 *database, const char *name, int pages)
+static int after_commit(void *argument, sqlite3 *database, const char *name, int pages)
 {
-    struct store_log *self = context;
+    struct store_log *self = argument;
 
     (void)name;
     count_commit(self);

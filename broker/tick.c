@@ -4,7 +4,7 @@
 #include "broker/tick.h"
 
 #include "broker/leases.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/log.h"
 
 // A lease that could not be renewed, since the broker was away, lives at least so long after that.
@@ -17,7 +17,7 @@ enum { GRACE_SECONDS = 60 };
 // its host slept) have done nothing wrong: their time goes on where it stood.
 static void forgive_own_absence(struct broker *broker)
 {
-    double now = broker_steady(), absent = now - broker->last_tick;
+    double now = clock_boot_seconds(), absent = now - broker->last_tick;
     struct pool_lease *lease;
 
     if (absent > AWAY_ITSELF_SECONDS) {
@@ -35,7 +35,7 @@ static void forgive_own_absence(struct broker *broker)
 // A wall clock that is set must neither end leases early nor keep them for ever.
 static void watch_clock(struct broker *broker)
 {
-    int64_t offset = broker_wall() - (int64_t)broker_steady();
+    int64_t offset = clock_wall_seconds() - (int64_t)clock_boot_seconds();
     int64_t jump = offset - broker->wall_minus_steady;
     struct change change = {.kind = "clock.changed", .actor = "broker"};
     struct pool_lease *lease;
@@ -59,7 +59,7 @@ static void watch_clock(struct broker *broker)
 static void expire_leases(struct broker *broker)
 {
     struct pool_lease *lease, *next;
-    double now = broker_steady();
+    double now = clock_boot_seconds();
 
     for (lease = TAILQ_FIRST(&broker->pool->leases); lease; lease = next) {
         next = TAILQ_NEXT(lease, all);
@@ -93,7 +93,7 @@ static void lose_box(struct broker *broker, struct pool_box *box)
     }
     if (broker_commit(broker, error, &change))
         return;
-    log_warn("box=%s is away: silent for %.0f s", box->name, broker_steady() - box->heard);
+    log_warn("box=%s is away: silent for %.0f s", box->name, clock_boot_seconds() - box->heard);
     box->known_lost = true;
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
         if (lease->state == LEASE_GRANTED && lease_holds_on(lease, box))
@@ -102,7 +102,7 @@ static void lose_box(struct broker *broker, struct pool_box *box)
 
 static void watch_boxes(struct broker *broker)
 {
-    double silent = broker_steady() - broker->limits.away_seconds;
+    double silent = clock_boot_seconds() - broker->limits.away_seconds;
 
     for (size_t i = 0; i < broker->pool->box_count; i++) {
         struct pool_box *box = broker->pool->boxes[i];
@@ -115,12 +115,13 @@ static void trim(struct broker *broker)
 {
     enum outcome error;
 
-    if (broker_steady() < broker->next_trim || broker->storage.broken || broker->storage.disk_full)
+    if (clock_boot_seconds() < broker->next_trim || broker->storage.broken ||
+        broker->storage.disk_full)
         return;
-    broker->next_trim = broker_steady() + 600;
+    broker->next_trim = clock_boot_seconds() + 600;
     error = store_begin(broker->store);
     if (!error)
-        error = store_trim(broker->store, broker_wall() - broker->limits.history_seconds,
+        error = store_trim(broker->store, clock_wall_seconds() - broker->limits.history_seconds,
                            (uint64_t)broker->limits.keep_events);
     if (error)
         store_rollback(broker->store);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/scope.h"
 
 static bool opens(const struct pool_lease *lease, const bool *chosen, size_t i)
@@ -42,7 +42,7 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
     ticket->protection = lease->request.privacy || broker->limits.privacy
                              ? CONTROL_PROTECTION_PRIVACY
                              : CONTROL_PROTECTION_AUTHENTICATE;
-    ticket->issued = broker_wall();
+    ticket->issued = clock_wall_seconds();
     ticket->expires = until;
     ticket->epoch = broker->epoch;
     for (size_t i = 0; i < lease->hold_count; i++) {
@@ -88,7 +88,7 @@ enum outcome broker_write_ticket(struct broker *broker, const struct pool_lease 
 
     if (broker->keys.count == 0)
         return OUTCOME_NO_KEY;
-    if (until > broker_wall() + broker->limits.max_ticket_seconds)
+    if (until > clock_wall_seconds() + broker->limits.max_ticket_seconds)
         return OUTCOME_TOO_LONG;
     out = open_memstream(&text, &size);
     if (!out)
@@ -121,7 +121,7 @@ enum outcome broker_issue_ticket(struct broker *broker, struct pool_lease *lease
         return OUTCOME_ENDED;
     if (seconds < 0 || seconds > broker->limits.max_ticket_seconds)
         return OUTCOME_TOO_LONG;
-    until = broker_wall() + (seconds ? seconds : broker->limits.ticket_seconds);
+    until = clock_wall_seconds() + (seconds ? seconds : broker->limits.ticket_seconds);
     // Before any ticket is out, the database knows until when boxes must refuse it.
     if (until > before)
         lease->ticket_until = until;

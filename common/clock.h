@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock that waits are measured by: it never jumps. Deadlines are points of it in nanoseconds.
+// Clocks: the one that waits are measured by, which never jumps and whose points in nanoseconds deadlines are; and
+// two in seconds, for people and tickets, and for what is to go on while the host sleeps.
 #ifndef RGPU_COMMON_CLOCK_H
 #define RGPU_COMMON_CLOCK_H
 
@@ -36,6 +37,18 @@ static inline double clock_seconds(void)
     return (double)clock_ns() * 1e-9;
 }
 
+// Since 1970, as the wall's clock has it.
+static inline int64_t clock_wall_seconds(void)
+{
+    return (int64_t)(clock_read_ns(CLOCK_REALTIME) / 1000000000u);
+}
+
+// Since the host was started, the time in which it slept included.
+static inline double clock_boot_seconds(void)
+{
+    return (double)clock_read_ns(CLOCK_BOOTTIME) * 1e-9;
+}
+
 // Cheaper, and as exact as the kernel's tick.
 static inline uint64_t clock_coarse_ns(void)
 {
@@ -67,12 +80,17 @@ static inline int deadline_left(uint64_t deadline)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+static inline struct timespec deadline_timespec(uint64_t deadline)
+{
+    return (struct timespec){.tv_sec = (time_t)(deadline / 1000000000u),
+                             .tv_nsec = (long)(deadline % 1000000000u)};
+}
+
 // pthread_cond_timedwait until DEADLINE, for any condition.
 static inline int clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                    uint64_t deadline)
 {
-    struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000u),
-                             .tv_nsec = (long)(deadline % 1000000000u)};
+    struct timespec until = deadline_timespec(deadline);
 
     return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &until);
 }

@@ -338,9 +338,9 @@ static bool is_given_again(struct file_reader *reader, const char *section, cons
     return given && *given != reader->line;
 }
 
-static int take_setting(void *opaque, const char *section, const char *name, const char *value)
+static int take_setting(void *argument, const char *section, const char *name, const char *value)
 {
-    struct file_reader *reader = opaque;
+    struct file_reader *reader = argument;
     char where[512];
 
     snprintf(where, sizeof(where), "%s:%u", reader->path, reader->line);

@@ -55,11 +55,6 @@ int control_frame_room(struct control_frame *frame, size_t size)
 int control_decode(const struct control_frame *frame, enum control_message_type type, void *message)
     __attribute__((warn_unused_result));
 
-static inline int64_t control_now_ms(void)
-{
-    return clock_ms();
-}
-
 // On a packet socket: one message with up to one descriptor (-1: none). Receiving gives -EAGAIN on
 // a non-blocking socket without a message and -ECONNRESET at the end.
 int control_send_packet(int fd, enum control_message_type type, const void *message, int passed_fd)

@@ -184,7 +184,7 @@ void *handle_release(struct handle_table *table, uint64_t handle, unsigned type)
 }
 
 void handle_table_each(struct handle_table *table, unsigned type,
-                       void (*visit)(void *opaque, uint64_t handle, void *object), void *opaque)
+                       void (*visit)(void *argument, uint64_t handle, void *object), void *argument)
 {
     for (uint32_t c = 0; c < CHUNKS; c++) {
         struct slot *chunk = atomic_load_explicit(&table->chunks[c], memory_order_acquire);
@@ -194,7 +194,7 @@ void handle_table_each(struct handle_table *table, unsigned type,
                 continue;
             void *object = handle_find(table, handle, handle_type(handle));
             if (object)
-                visit(opaque, handle, object);
+                visit(argument, handle, object);
         }
     }
 }

@@ -45,7 +45,8 @@ void *handle_release(struct handle_table *table, uint64_t handle, unsigned type)
 
 // Calls VISIT for every live handle of TYPE (0: of any type). VISIT may release that handle.
 void handle_table_each(struct handle_table *table, unsigned type,
-                       void (*visit)(void *opaque, uint64_t handle, void *object), void *opaque);
+                       void (*visit)(void *argument, uint64_t handle, void *object),
+                       void *argument);
 
 static inline unsigned handle_type(uint64_t handle)
 {

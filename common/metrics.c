@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 static const double bounds[HISTOGRAM_BOUNDS] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
                                                 0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
@@ -128,7 +129,6 @@ void metrics_put_process(FILE *out, const char *program)
 {
     const char *const labels[][2] = {{"program", program}, {"version", RGPU_VERSION}};
     struct process_figures figures;
-    struct timespec wall, boot;
     struct rlimit files;
     struct rusage used;
 
@@ -146,9 +146,7 @@ void metrics_put_process(FILE *out, const char *program)
     put_process(out, "virtual_memory_bytes", "gauge", "Address space.", figures.virtual_bytes);
     put_process(out, "resident_memory_bytes", "gauge", "Memory.",
                 figures.resident_pages * (double)sysconf(_SC_PAGESIZE));
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
     put_process(out, "start_time_seconds", "gauge", "When it was started, since 1970.",
-                (double)(wall.tv_sec - boot.tv_sec) +
+                (double)clock_wall_seconds() - clock_boot_seconds() +
                     figures.start_ticks / (double)sysconf(_SC_CLK_TCK));
 }

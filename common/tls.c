@@ -38,7 +38,7 @@ struct tls {
     uint64_t sent, renew_after;
     char problem[160];
     tls_find find; // the server's
-    void *opaque;
+    void *argument;
     void *identity; // the client's secret
     size_t identity_size;
     uint8_t key[TLS_SECRET_BYTES];
@@ -127,7 +127,7 @@ static int find_secret(SSL *ssl, const unsigned char *identity, size_t size, SSL
     uint8_t key[TLS_SECRET_BYTES];
 
     *session = NULL;
-    if (size > TLS_IDENTITY_MAX || tls->find(tls->opaque, identity, size, key))
+    if (size > TLS_IDENTITY_MAX || tls->find(tls->argument, identity, size, key))
         return 1; // the handshake goes on without, and ends for want of anything else
     *session = session_with(ssl, key);
     OPENSSL_cleanse(key, sizeof(key));
@@ -259,7 +259,7 @@ int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tl
     return 0;
 }
 
-int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **out)
+int tls_server(int fd, tls_find find, void *argument, bool for_data, struct tls **out)
 {
     struct tls *tls;
     int err = tls_prepare_server();
@@ -269,7 +269,7 @@ int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **
     if (err)
         return err;
     tls->find = find;
-    tls->opaque = opaque;
+    tls->argument = argument;
     SSL_set_accept_state(tls->ssl);
     *out = tls;
     return 0;

@@ -33,7 +33,7 @@ struct tls_secret {
 };
 
 // Puts the key of the secret that a client names into KEY; < 0: there is none.
-typedef int (*tls_find)(void *opaque, const void *identity, size_t size,
+typedef int (*tls_find)(void *argument, const void *identity, size_t size,
                         uint8_t key[TLS_SECRET_BYTES]);
 
 // What servers need, without reading a configuration file or leaving anything to be done at exit. tls_server()
@@ -44,7 +44,7 @@ int tls_prepare_server(void);
 // what is sent, where it can, and more memory is taken for reading ahead. The secret is copied. -errno.
 int tls_client(int fd, const struct tls_secret *secret, bool for_data, struct tls **out)
     __attribute__((warn_unused_result));
-int tls_server(int fd, tls_find find, void *opaque, bool for_data, struct tls **out)
+int tls_server(int fd, tls_find find, void *argument, bool for_data, struct tls **out)
     __attribute__((warn_unused_result));
 // 0: done; -EAGAIN; -ECONNRESET: the peer closed; -EPROTO: the peer does not prove that it knows the
 // secret, or does not speak TLS; tls_problem() has the words. What the peer needs to know is sent.

@@ -167,19 +167,19 @@ static void asker_free(struct bufferevent *asker, struct admin *admin)
     admin->askers--;
 }
 
-static void asker_written(struct bufferevent *asker, void *opaque)
+static void asker_written(struct bufferevent *asker, void *argument)
 {
-    asker_free(asker, opaque);
+    asker_free(asker, argument);
 }
 
-static void asker_event(struct bufferevent *asker, short events, void *opaque)
+static void asker_event(struct bufferevent *asker, short events, void *argument)
 {
-    asker_free(asker, opaque);
+    asker_free(asker, argument);
 }
 
-static void asker_readable(struct bufferevent *asker, void *opaque)
+static void asker_readable(struct bufferevent *asker, void *argument)
 {
-    struct admin *admin = opaque;
+    struct admin *admin = argument;
     struct evbuffer *in = bufferevent_get_input(asker);
     SCOPED_FREE char *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
 
@@ -191,9 +191,9 @@ static void asker_readable(struct bufferevent *asker, void *opaque)
 }
 
 static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,
-                          struct sockaddr *address, int size, void *opaque)
+                          struct sockaddr *address, int size, void *argument)
 {
-    struct admin *admin = opaque;
+    struct admin *admin = argument;
     struct timeval limit = {.tv_sec = TIMEOUT_SECONDS};
     struct bufferevent *asker = NULL;
 

@@ -20,9 +20,9 @@ enum {
     HEARD_FIRST = 8,
 };
 
-static void client_readable(evutil_socket_t fd, short events, void *opaque)
+static void client_readable(evutil_socket_t fd, short events, void *argument)
 {
-    struct client *client = opaque;
+    struct client *client = argument;
 
     switch (client->state) {
     case CLIENT_ARRIVED: login_begin(client); return;
@@ -34,9 +34,9 @@ static void client_readable(evutil_socket_t fd, short events, void *opaque)
     }
 }
 
-static void timer_passed(evutil_socket_t fd, short events, void *opaque)
+static void timer_passed(evutil_socket_t fd, short events, void *argument)
 {
-    struct client *client = opaque;
+    struct client *client = argument;
 
     switch (client->state) {
     case CLIENT_ARRIVED:

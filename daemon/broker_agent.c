@@ -252,9 +252,9 @@ static void answered_by_whom(struct broker_agent *agent, int status, const json_
     go_offline(agent, why);
 }
 
-static void answered(struct evhttp_request *request, void *opaque)
+static void answered(struct evhttp_request *request, void *argument)
 {
-    struct broker_agent *agent = opaque;
+    struct broker_agent *agent = argument;
     int status = request ? evhttp_request_get_response_code(request) : 0;
     json_t *answer = status ? read_answer(request) : NULL;
 
@@ -354,9 +354,9 @@ static void send_next(struct broker_agent *agent)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *opaque)
+static void on_timer(evutil_socket_t fd, short events, void *argument)
 {
-    send_next(opaque);
+    send_next(argument);
 }
 
 // ---- the box's side ----

@@ -129,9 +129,9 @@ static void save_failed(struct broker_orders *orders)
 }
 
 // NUMBER 0 is the history.
-static void saved(void *opaque, uint64_t number, int err)
+static void saved(void *argument, uint64_t number, int err)
 {
-    struct broker_orders *orders = opaque;
+    struct broker_orders *orders = argument;
 
     if (!err && number)
         err = fault_point("agent.after_save");

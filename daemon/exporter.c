@@ -229,19 +229,19 @@ static void asker_free(struct bufferevent *asker, struct exporter *exporter)
     exporter->askers--;
 }
 
-static void asker_written(struct bufferevent *asker, void *opaque)
+static void asker_written(struct bufferevent *asker, void *argument)
 {
-    asker_free(asker, opaque);
+    asker_free(asker, argument);
 }
 
-static void asker_event(struct bufferevent *asker, short events, void *opaque)
+static void asker_event(struct bufferevent *asker, short events, void *argument)
 {
-    asker_free(asker, opaque);
+    asker_free(asker, argument);
 }
 
-static void asker_readable(struct bufferevent *asker, void *opaque)
+static void asker_readable(struct bufferevent *asker, void *argument)
 {
-    struct exporter *exporter = opaque;
+    struct exporter *exporter = argument;
     struct evbuffer *in = bufferevent_get_input(asker);
     struct evbuffer_ptr end = evbuffer_search(in, "\r\n\r\n", 4, NULL);
     char *line;
@@ -256,9 +256,9 @@ static void asker_readable(struct bufferevent *asker, void *opaque)
 }
 
 static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,
-                          struct sockaddr *address, int size, void *opaque)
+                          struct sockaddr *address, int size, void *argument)
 {
-    struct exporter *exporter = opaque;
+    struct exporter *exporter = argument;
     struct timeval limit = {.tv_sec = TIMEOUT_SECONDS};
     struct bufferevent *asker = NULL;
 

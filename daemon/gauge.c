@@ -32,7 +32,7 @@ struct gauge {
     bool told;           // a round came, or nobody waits for one any more
     bool ended;          // it said why there is nothing
     gauge_took *took;
-    void *opaque;
+    void *argument;
     struct gauge_round round;
 };
 
@@ -48,7 +48,7 @@ static void tell(struct gauge *gauge, const struct gauge_round *round)
     if (!gauge->told && gauge->pid)
         evtimer_del(gauge->timer);
     gauge->told = true;
-    gauge->took(gauge->opaque, round);
+    gauge->took(gauge->argument, round);
 }
 
 static void stop(struct gauge *gauge)
@@ -151,9 +151,9 @@ static void take_line(struct gauge *gauge, const char *line)
     }
 }
 
-static void readable(struct bufferevent *output, void *opaque)
+static void readable(struct bufferevent *output, void *argument)
 {
-    struct gauge *gauge = opaque;
+    struct gauge *gauge = argument;
     struct evbuffer *in = bufferevent_get_input(output);
     char *line;
 
@@ -166,7 +166,7 @@ static void readable(struct bufferevent *output, void *opaque)
 }
 
 // Its output ends when it does, which is seen by its death.
-static void closed(struct bufferevent *output, short events, void *opaque)
+static void closed(struct bufferevent *output, short events, void *argument)
 {
     bufferevent_disable(output, EV_READ);
 }
@@ -223,9 +223,9 @@ static void start(struct gauge *gauge)
     arm(gauge, 0);
 }
 
-static void on_timer(evutil_socket_t fd, short events, void *opaque)
+static void on_timer(evutil_socket_t fd, short events, void *argument)
 {
-    struct gauge *gauge = opaque;
+    struct gauge *gauge = argument;
 
     if (gauge->told && !gauge->pid && !gauge->ended) {
         start(gauge);
@@ -239,13 +239,14 @@ static void on_timer(evutil_socket_t fd, short events, void *opaque)
 }
 
 struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *settings,
-                         gauge_took *took, void *opaque)
+                         gauge_took *took, void *argument)
 {
     struct gauge *gauge = calloc(1, sizeof(*gauge));
 
     if (!gauge)
         return NULL;
-    *gauge = (struct gauge){.base = base, .settings = *settings, .took = took, .opaque = opaque};
+    *gauge =
+        (struct gauge){.base = base, .settings = *settings, .took = took, .argument = argument};
     gauge->timer = evtimer_new(base, on_timer, gauge);
     if (!gauge->timer) {
         free(gauge);

@@ -42,11 +42,11 @@ struct gauge_settings {
 struct gauge;
 
 // ROUND NULL: there are no figures, or not yet, although they were waited for.
-typedef void gauge_took(void *opaque, const struct gauge_round *round);
+typedef void gauge_took(void *argument, const struct gauge_round *round);
 
 // Starts the process. NULL: no memory; a process that does not start counts as one that ends.
 struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *settings,
-                         gauge_took *took, void *opaque);
+                         gauge_took *took, void *argument);
 void gauge_reap(struct gauge *gauge); // a child has ended, perhaps it
 void gauge_close(struct gauge **gauge);
 

@@ -46,9 +46,9 @@ static void set_paused(struct listeners *listeners, bool paused)
     }
 }
 
-static void resume(evutil_socket_t fd, short events, void *opaque)
+static void resume(evutil_socket_t fd, short events, void *argument)
 {
-    struct box *box = opaque;
+    struct box *box = argument;
 
     if (box->listeners)
         set_paused(box->listeners, false);
@@ -59,9 +59,9 @@ static bool is_out_of_resources(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-static void acceptable(evutil_socket_t fd, short events, void *opaque)
+static void acceptable(evutil_socket_t fd, short events, void *argument)
 {
-    struct box *box = opaque;
+    struct box *box = argument;
 
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -235,10 +235,10 @@ void login_hear(struct client *client)
 
 // ---- TLS ----
 
-static int find_secret(void *opaque, const void *identity, size_t size,
+static int find_secret(void *argument, const void *identity, size_t size,
                        uint8_t key[TLS_SECRET_BYTES])
 {
-    struct client *client = opaque;
+    struct client *client = argument;
 
     free(client->ticket);
     client->ticket = calloc(1, sizeof(*client->ticket));

@@ -134,9 +134,9 @@ static int choose_environment(struct box *box)
 
 // ---- the driver's own figures ----
 
-static void took_figures(void *opaque, const struct gauge_round *round)
+static void took_figures(void *argument, const struct gauge_round *round)
 {
-    struct box *box = opaque;
+    struct box *box = argument;
 
     figures_take(box, round);
     if (round)
@@ -174,17 +174,17 @@ static void choose_name(struct box *box)
 
 // ---- signals ----
 
-static void child_ended(evutil_socket_t signal, short events, void *opaque)
+static void child_ended(evutil_socket_t signal, short events, void *argument)
 {
-    struct box *box = opaque;
+    struct box *box = argument;
 
     gauge_reap(box->gauge);
     worker_reap_all(box);
 }
 
-static void asked_to_stop(evutil_socket_t signal, short events, void *opaque)
+static void asked_to_stop(evutil_socket_t signal, short events, void *argument)
 {
-    struct box *box = opaque;
+    struct box *box = argument;
 
     if (box->state == BOX_LEAVING || box->state == BOX_STOPPING)
         lifecycle_move(box, BOX_STOPPING);
@@ -206,9 +206,9 @@ static void take_over(struct box_settings *current, struct box_settings *fresh)
     apply_log_level(current);
 }
 
-static void asked_to_reload(evutil_socket_t signal, short events, void *opaque)
+static void asked_to_reload(evutil_socket_t signal, short events, void *argument)
 {
-    struct program *program = opaque;
+    struct program *program = argument;
     struct box *box = &program->box;
     struct box_settings fresh;
 
@@ -258,9 +258,9 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void review(evutil_socket_t fd, short events, void *opaque)
+static void review(evutil_socket_t fd, short events, void *argument)
 {
-    lifecycle_review(opaque);
+    lifecycle_review(argument);
 }
 
 // The event of a change has the higher priority: its consequences are drawn before any other event is handled.

@@ -31,7 +31,7 @@ void notify_reloading(void)
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)clock_us());
 }
 
-static void feed_watchdog(evutil_socket_t fd, short events, void *opaque)
+static void feed_watchdog(evutil_socket_t fd, short events, void *argument)
 {
     sd_notify(0, "WATCHDOG=1");
 }

@@ -81,9 +81,9 @@ static uint64_t opening_for(const struct box *box, const struct box_device *devi
     return longest;
 }
 
-static void has_waited(evutil_socket_t fd, short events, void *opaque)
+static void has_waited(evutil_socket_t fd, short events, void *argument)
 {
-    box_changed(opaque);
+    box_changed(argument);
 }
 
 static bool await_opening(struct box *box, struct box_device *device, device_set sees)

@@ -39,7 +39,7 @@ struct refusals {
     struct seccomp_notif *request;
     struct seccomp_notif_resp *answer;
     refusals_too_many *too_many;
-    void *opaque;
+    void *argument;
 };
 
 // ---- what is logged ----
@@ -181,9 +181,9 @@ static int answer_one(struct refusals *refusals)
     return 1;
 }
 
-static void call_refused(evutil_socket_t fd, short events, void *opaque)
+static void call_refused(evutil_socket_t fd, short events, void *argument)
 {
-    struct refusals *refusals = opaque;
+    struct refusals *refusals = argument;
     uint64_t limit = refusals->only_log ? LEARNT_MAX : CALLS_MAX;
     int more = 1;
 
@@ -196,7 +196,7 @@ static void call_refused(evutil_socket_t fd, short events, void *opaque)
         snprintf(reason, sizeof(reason), "made more than %llu system calls that are refused",
                  (unsigned long long)limit);
         stop(refusals);
-        refusals->too_many(refusals->opaque, reason);
+        refusals->too_many(refusals->argument, reason);
     }
 }
 
@@ -208,9 +208,9 @@ static int watch(struct refusals *refusals, int fd, event_callback_fn callback)
     return refusals->readable && !event_add(refusals->readable, NULL) ? 0 : -ENOMEM;
 }
 
-static void filter_came(evutil_socket_t fd, short events, void *opaque)
+static void filter_came(evutil_socket_t fd, short events, void *argument)
 {
-    struct refusals *refusals = opaque;
+    struct refusals *refusals = argument;
     size_t count = 1;
     char byte;
     int filter = -1;
@@ -228,7 +228,7 @@ static void filter_came(evutil_socket_t fd, short events, void *opaque)
 }
 
 struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
-                              refusals_too_many *too_many, void *opaque)
+                              refusals_too_many *too_many, void *argument)
 {
     struct refusals *refusals = calloc(1, sizeof(*refusals));
 
@@ -242,7 +242,7 @@ struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bo
                                   .pid = pid,
                                   .only_log = only_log,
                                   .too_many = too_many,
-                                  .opaque = opaque};
+                                  .argument = argument};
     if (seccomp_notify_alloc(&refusals->request, &refusals->answer) ||
         watch(refusals, socket, filter_came))
         refusals_free(&refusals);

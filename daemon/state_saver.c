@@ -28,7 +28,7 @@ TAILQ_HEAD(job_list, save_job);
 struct state_saver {
     char *directory;
     state_saver_done *done;
-    void *opaque;
+    void *argument;
     int wake; // eventfd: something is written
     struct event *written_event;
     pthread_t thread;
@@ -60,9 +60,9 @@ static struct save_job *next_job(struct state_saver *saver)
     return job;
 }
 
-static void *write_jobs(void *opaque)
+static void *write_jobs(void *argument)
 {
-    struct state_saver *saver = opaque;
+    struct state_saver *saver = argument;
     const uint64_t one = 1;
     struct save_job *job;
 
@@ -91,16 +91,16 @@ static struct save_job *next_written(struct state_saver *saver)
     return job;
 }
 
-static void tell_written(evutil_socket_t fd, short events, void *opaque)
+static void tell_written(evutil_socket_t fd, short events, void *argument)
 {
-    struct state_saver *saver = opaque;
+    struct state_saver *saver = argument;
     uint64_t count;
     struct save_job *job;
 
     ssize_t ignored = read(saver->wake, &count, sizeof(count));
     (void)ignored;
     while ((job = next_written(saver))) {
-        saver->done(saver->opaque, job->number, job->err);
+        saver->done(saver->argument, job->number, job->err);
         job_free(job);
     }
 }
@@ -153,14 +153,14 @@ static void release(struct state_saver *saver)
 }
 
 struct state_saver *state_saver_open(struct event_base *base, const char *directory,
-                                     state_saver_done *done, void *opaque)
+                                     state_saver_done *done, void *argument)
 {
     struct state_saver *saver = calloc(1, sizeof(*saver));
 
     if (!saver)
         return NULL;
     *saver = (struct state_saver){.done = done,
-                                  .opaque = opaque,
+                                  .argument = argument,
                                   .directory = strdup(directory),
                                   .lock = PTHREAD_MUTEX_INITIALIZER,
                                   .work = PTHREAD_COND_INITIALIZER};

@@ -26,9 +26,9 @@ bool warm_pool_pauses(const struct warm_pool *pool)
     return pool->retry && evtimer_pending(pool->retry, NULL);
 }
 
-static void retry(evutil_socket_t fd, short events, void *opaque)
+static void retry(evutil_socket_t fd, short events, void *argument)
 {
-    box_changed(opaque);
+    box_changed(argument);
 }
 
 void warm_pool_start_failed(struct box *box, struct box_device *device, const char *reason)

@@ -63,9 +63,9 @@ static int fail_start(struct box *box, struct box_device *device, int err)
     return err;
 }
 
-static void misbehaves(void *opaque, const char *reason)
+static void misbehaves(void *argument, const char *reason)
 {
-    worker_process_kill(opaque, reason);
+    worker_process_kill(argument, reason);
 }
 
 static bool is_used(const struct box *box, uid_t user)

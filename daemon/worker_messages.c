@@ -137,9 +137,9 @@ int worker_messages_take(struct worker_process *worker, int most)
     return err;
 }
 
-void worker_messages_readable(evutil_socket_t fd, short events, void *opaque)
+void worker_messages_readable(evutil_socket_t fd, short events, void *argument)
 {
-    struct worker_process *worker = opaque;
+    struct worker_process *worker = argument;
     struct box *box = worker->box;
     int err = worker_messages_take(worker, MESSAGES_PER_TURN);
 

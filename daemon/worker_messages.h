@@ -12,6 +12,6 @@ enum { WORKER_MESSAGES_AT_ONCE = 200, WORKER_MESSAGES_PER_SECOND = 10 };
 // is over.
 int worker_messages_take(struct worker_process *worker, int most);
 // The handler of the worker's socket.
-void worker_messages_readable(evutil_socket_t fd, short events, void *opaque);
+void worker_messages_readable(evutil_socket_t fd, short events, void *argument);
 
 #endif

@@ -32,7 +32,7 @@ struct worker_output {
     struct allowance bytes; // that may go into the log
     uint64_t dropped;
     worker_output_floods *floods;
-    void *opaque;
+    void *argument;
 };
 
 static void pass_on(struct worker_output *output, size_t size)
@@ -70,15 +70,15 @@ static bool take_piece(struct worker_output *output)
     return true;
 }
 
-static void take(evutil_socket_t fd, short events, void *opaque)
+static void take(evutil_socket_t fd, short events, void *argument)
 {
-    struct worker_output *output = opaque;
+    struct worker_output *output = argument;
     bool flooded = output->dropped > BYTES_DROPPED_MAX;
 
     for (int i = 0; i < PIECES_PER_TURN && take_piece(output); i++)
         ;
     if (!flooded && output->dropped > BYTES_DROPPED_MAX)
-        output->floods(output->opaque, "flooded rgpud with output");
+        output->floods(output->argument, "flooded rgpud with output");
 }
 
 void worker_output_finish(struct worker_output *output)
@@ -92,7 +92,7 @@ void worker_output_finish(struct worker_output *output)
 }
 
 struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t pid,
-                                        worker_output_floods *floods, void *opaque)
+                                        worker_output_floods *floods, void *argument)
 {
     struct worker_output *output = calloc(1, sizeof(*output));
 
@@ -100,7 +100,7 @@ struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t p
         close(fd);
         return NULL;
     }
-    *output = (struct worker_output){.fd = fd, .pid = pid, .floods = floods, .opaque = opaque};
+    *output = (struct worker_output){.fd = fd, .pid = pid, .floods = floods, .argument = argument};
     allowance_start(&output->bytes, BYTES_AT_ONCE, BYTES_PER_SECOND);
     output->readable = event_new(base, fd, EV_READ | EV_PERSIST, take, output);
     if (!output->readable || event_add(output->readable, NULL))

@@ -8,12 +8,12 @@
 
 struct worker_output;
 
-typedef void worker_output_floods(void *opaque, const char *reason);
+typedef void worker_output_floods(void *argument, const char *reason);
 
 // Reads the pipe FD, which is owned from here on. FLOODS is called, once, when there is no end of it.
 // NULL: no memory.
 struct worker_output *worker_output_new(struct event_base *base, int fd, pid_t pid,
-                                        worker_output_floods *floods, void *opaque);
+                                        worker_output_floods *floods, void *argument);
 // Its last words, after its end.
 void worker_output_finish(struct worker_output *output);
 void worker_output_free(struct worker_output **output);

@@ -78,9 +78,9 @@ void worker_process_kill(struct worker_process *worker, const char *reason)
     kill(worker->pid, SIGKILL);
 }
 
-void worker_process_late(evutil_socket_t fd, short events, void *opaque)
+void worker_process_late(evutil_socket_t fd, short events, void *argument)
 {
-    struct worker_process *worker = opaque;
+    struct worker_process *worker = argument;
 
     if (worker->state == WORKER_STARTING)
         worker_process_kill(worker, "not ready within worker_start_timeout");

@@ -59,7 +59,7 @@ void worker_process_move(struct worker_process *worker, enum worker_state state)
 void worker_process_count(struct worker_process *worker, int direction);
 // How long it may take from here to become ready, or to end.
 void worker_process_set_timer(struct worker_process *worker, uint64_t microseconds);
-void worker_process_late(evutil_socket_t fd, short events, void *opaque); // it took longer
+void worker_process_late(evutil_socket_t fd, short events, void *argument); // it took longer
 // Kills it; REASON goes into the log unless there is one already.
 void worker_process_kill(struct worker_process *worker, const char *reason);
 // Asks a worker to end, and kills it after the grace time.

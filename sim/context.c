@@ -214,9 +214,9 @@ void context_teardown(struct context *context)
     device_uncharge(context->device, device_config()->context_cost);
 }
 
-void context_print(void *opaque, const char *text, size_t size)
+void context_print(void *argument, const char *text, size_t size)
 {
-    struct context *context = opaque;
+    struct context *context = argument;
     pthread_mutex_lock(&context->print_lock);
     size_t used = atomic_load(&context->print_used);
     if (context->print_size - used < size) {

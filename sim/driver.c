@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "common/driver/error.h"
 #include "common/driver/export_tables.h"
@@ -37,13 +36,6 @@ CUresult sim_check_ready(void)
         atomic_load_explicit(&driver.forked, memory_order_relaxed))
         return CUDA_ERROR_NOT_INITIALIZED;
     return in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
-}
-
-uint64_t sim_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void mark_forked(void)

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
+
 struct record {
     atomic_int references;
     struct stream *stream;
@@ -69,7 +71,7 @@ void event_put(struct event *event)
 
 static CUresult run_record(struct operation *operation, struct stream *stream)
 {
-    ((struct record_operation *)operation)->record->time_ns = sim_now_ns();
+    ((struct record_operation *)operation)->record->time_ns = clock_ns();
     return CUDA_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/driver/image.h"
 #include "common/log.h"
 
@@ -22,7 +23,7 @@ CUresult jit_begin(struct jit *jit, unsigned count, const CUjit_option *options,
 {
     memset(jit, 0, sizeof(*jit));
     SIM_RETURN_IF(count && (!options || !values), CUDA_ERROR_INVALID_VALUE);
-    jit->started_ns = sim_now_ns();
+    jit->started_ns = clock_ns();
     for (unsigned i = 0; i < count; i++) {
         SIM_RETURN_IF((unsigned)options[i] >= CU_JIT_NUM_OPTIONS, CUDA_ERROR_INVALID_VALUE);
         switch ((int)options[i]) {
@@ -59,7 +60,7 @@ void jit_finish(struct jit *jit, CUresult result)
     set_slot(jit->info_size, jit->info.used);
     set_slot(jit->error_size, own ? 0 : jit->error.used);
     if (jit->wall_time) {
-        float milliseconds = (float)(sim_now_ns() - jit->started_ns) / 1e6f;
+        float milliseconds = (float)(clock_ns() - jit->started_ns) / 1e6f;
         uint32_t bits;
         memcpy(&bits, &milliseconds, sizeof(bits));
         set_slot(jit->wall_time, bits);

@@ -255,11 +255,11 @@ static bool kernel_may_touch(struct context *context, const struct memory_range 
            atomic_load(&context->peers) & 1u << range->device->index;
 }
 
-bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint64_t *end)
+bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, uint64_t *end)
 {
     pthread_rwlock_rdlock(&table.lock);
     const struct memory_range *range = find(address);
-    bool found = range && kernel_may_touch(opaque, range);
+    bool found = range && kernel_may_touch(argument, range);
     if (found) {
         *base = range->base;
         *end = range->base + range->size;
@@ -268,9 +268,9 @@ bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint
     return found;
 }
 
-uint64_t memory_heap_allocate(void *opaque, size_t size)
+uint64_t memory_heap_allocate(void *argument, size_t size)
 {
-    struct context *context = opaque;
+    struct context *context = argument;
     uint64_t address;
     size_t limit = context_limit(context, CU_LIMIT_MALLOC_HEAP_SIZE), taken = memory_rounded(size);
     if (!size || size > limit)
@@ -288,9 +288,9 @@ static bool is_heap(const struct memory_range *range)
     return range->kind == MEMORY_HEAP;
 }
 
-void memory_heap_release(void *opaque, uint64_t address)
+void memory_heap_release(void *argument, uint64_t address)
 {
-    struct context *context = opaque;
+    struct context *context = argument;
     struct memory_range old;
     if (!memory_release(address, is_heap, &old))
         atomic_fetch_sub(&context->heap_used, memory_rounded(old.size));

@@ -63,12 +63,12 @@ bool memory_lookup(uint64_t address, struct memory_range *out);
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
 void memory_set_sync_copies(uint64_t address, bool sync);
 
-// For kernels of a context (`opaque`): which range it may touch holds the address.
-bool memory_find_for_kernel(void *opaque, uint64_t address, uint64_t *base, uint64_t *end);
+// For kernels of a context (`argument`): which range it may touch holds the address.
+bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, uint64_t *end);
 
 // malloc and free in kernels of a context; 0 when the heap is full.
-uint64_t memory_heap_allocate(void *opaque, size_t size);
-void memory_heap_release(void *opaque, uint64_t address);
+uint64_t memory_heap_allocate(void *argument, size_t size);
+void memory_heap_release(void *argument, uint64_t address);
 
 // Waits for the work of the context that owns a range, of which `range` is a copy.
 CUresult memory_synchronize_owner(const struct memory_range *range);

@@ -57,8 +57,6 @@ CUresult sim_check_ready(void);
 // Set while the calling thread runs a host function or a stream callback.
 void sim_set_in_callback(bool inside);
 
-uint64_t sim_now_ns(void); // CLOCK_MONOTONIC
-
 #define SIM_RETURN_IF(condition, error) \
     do { \
         if (condition) \

@@ -143,10 +143,10 @@ struct holding {
     bool ours;
 };
 
-static int add_used(void *x, void *context)
+static int add_used(void *x, void *argument)
 {
     const licenses_t *entry = x;
-    struct holding *holding = context;
+    struct holding *holding = argument;
     struct round *round = holding->round;
     struct count_class *class;
 
@@ -255,10 +255,10 @@ struct waiting {
     uint64_t gpus; // whole ones that it asks for
 };
 
-static int look_at_entry(void *x, void *context)
+static int look_at_entry(void *x, void *argument)
 {
     const licenses_t *entry = x;
-    struct waiting *waiting = context;
+    struct waiting *waiting = argument;
     const struct count_class *answered = count_find(waiting->round->count, entry->name);
     struct count_class *class;
 
@@ -290,9 +290,9 @@ static void look_at_waiting(job_record_t *job, struct round *round)
     }
 }
 
-static int visit_job(void *x, void *context)
+static int visit_job(void *x, void *argument)
 {
-    struct round *round = context;
+    struct round *round = argument;
     job_record_t *job = x;
 
     if (IS_JOB_PENDING(job))
@@ -384,7 +384,7 @@ static int look(struct broker_client *client, struct count *count)
     return error;
 }
 
-static void *count_for_ever(void *context)
+static void *count_for_ever(void *argument)
 {
     struct count *count = calloc(1, sizeof(*count));
     struct broker_client *client = NULL;
@@ -415,7 +415,7 @@ static void *count_for_ever(void *context)
 }
 
 // Has the other thread look when something has happened in the pool.
-static void *watch_for_ever(void *context)
+static void *watch_for_ever(void *argument)
 {
     struct broker_client *client = NULL;
     json_int_t last = -1;

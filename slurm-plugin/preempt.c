@@ -41,9 +41,9 @@ static bool goes_before(const job_record_t *job, const job_record_t *other)
 
 // The job that the scheduler would start next, if it waits for licences of ours and for nodes that are
 // there.
-static int compare_waiting(void *x, void *context)
+static int compare_waiting(void *x, void *argument)
 {
-    job_record_t *job = x, **first = context;
+    job_record_t *job = x, **first = argument;
 
     if (IS_JOB_PENDING(job) && job->priority && job->state_reason == WAIT_LICENSES &&
         job->part_ptr && job->part_ptr->node_bitmap && licenses_name_ours(job->licenses) &&
@@ -87,9 +87,9 @@ struct candidates {
     json_t *keys;
 };
 
-static int add_candidate(void *x, void *context)
+static int add_candidate(void *x, void *argument)
 {
-    struct candidates *candidates = context;
+    struct candidates *candidates = argument;
     job_record_t *job = x;
     char key[LEASE_KEY_MAX];
 

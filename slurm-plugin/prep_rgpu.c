@@ -305,9 +305,9 @@ static void run_release(struct task *task)
     schedule(false);
 }
 
-static void *run(void *context)
+static void *run(void *argument)
 {
-    struct task *task = context;
+    struct task *task = argument;
     bool ours = true;
 
     if (task->acquire)

@@ -18,12 +18,12 @@ struct tls_pair {
 };
 
 __attribute__((unused)) static void
-tls_pair_open(struct tls_pair *pair, const struct tls_secret *secret, tls_find find, void *opaque)
+tls_pair_open(struct tls_pair *pair, const struct tls_secret *secret, tls_find find, void *argument)
 {
     *pair = (struct tls_pair){.errors = {-EAGAIN, -EAGAIN}};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair->fds) ||
         tls_client(pair->fds[0], secret, false, &pair->ends[0]) ||
-        tls_server(pair->fds[1], find, opaque, false, &pair->ends[1]))
+        tls_server(pair->fds[1], find, argument, false, &pair->ends[1]))
         bail("no pair of TLS ends");
 }
 

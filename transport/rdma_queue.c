@@ -305,9 +305,9 @@ static void take_connection_events(struct rdma_link *rdma)
 static void take_completion_event(struct rdma_link *rdma, enum rdma_waiter who)
 {
     struct ibv_cq *queue;
-    void *opaque;
+    void *argument;
 
-    if (verbs.ibv_get_cq_event(rdma->end.completions, &queue, &opaque))
+    if (verbs.ibv_get_cq_event(rdma->end.completions, &queue, &argument))
         return; // the other sleeper was quicker
     verbs.ibv_ack_cq_events(rdma->end.queue[RDMA_COMMANDS], 1);
     atomic_store(&rdma->armed, 0);

@@ -39,16 +39,12 @@ static void *say_farewell(void *text)
 static void end_by_order(const struct control_end *end)
 {
     static char text[sizeof(end->text)];
-    struct timespec deadline;
     pthread_t thread;
 
     snprintf(text, sizeof(text), "%s", end->text);
     if (session.link && !pthread_create(&thread, NULL, say_farewell, text)) {
-        clock_gettime(CLOCK_REALTIME, &deadline);
-        deadline.tv_nsec += FAREWELL_MS * 1000000L;
-        deadline.tv_sec += deadline.tv_nsec / 1000000000L;
-        deadline.tv_nsec %= 1000000000L;
-        pthread_timedjoin_np(thread, NULL, &deadline);
+        struct timespec deadline = deadline_timespec(deadline_in(FAREWELL_MS));
+        pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &deadline);
     }
     session_end(end->reason, "%s", end->text);
 }
@@ -73,7 +69,7 @@ static int meet_client(struct control_grant *grant, struct control_stream *strea
     int err = tls_server(stream->fd, give_secret, grant,
                          grant->protection == CONTROL_PROTECTION_PRIVACY, &stream->tls);
     if (!err)
-        err = control_secure(stream, control_now_ms() + MEETING_TIMEOUT_MS);
+        err = control_secure(stream, clock_ms() + MEETING_TIMEOUT_MS);
     explicit_bzero(grant->secret, sizeof(grant->secret));
     return err;
 }

@@ -92,9 +92,9 @@ void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, voi
     session.notes[handle_index(handle)] = (struct handle_note){.parent = parent};
 }
 
-static void forget_if_child(void *opaque, uint64_t handle, void *object)
+static void forget_if_child(void *argument, uint64_t handle, void *object)
 {
-    uint64_t wanted = *(const uint64_t *)opaque, parent = handle;
+    uint64_t wanted = *(const uint64_t *)argument, parent = handle;
 
     // Notes outlive their handles, so the chain holds even where its middle is gone already.
     for (unsigned depth = 0; depth < 4 && parent; depth++) {
@@ -125,9 +125,9 @@ struct object_search {
     uint64_t found;
 };
 
-static void compare(void *opaque, uint64_t handle, void *object)
+static void compare(void *argument, uint64_t handle, void *object)
 {
-    struct object_search *search = opaque;
+    struct object_search *search = argument;
 
     if (object == search->object)
         search->found = handle;

@@ -144,7 +144,7 @@ static int take_proposal(int64_t deadline)
 
 int welcome_client(int control, const struct control_grant *grant, struct control_stream *stream)
 {
-    int64_t deadline = control_now_ms() + CHOICE_TIMEOUT_MS;
+    int64_t deadline = clock_ms() + CHOICE_TIMEOUT_MS;
 
     side.grant = grant;
     side.stream = stream;
@@ -155,7 +155,7 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
     while (!done) {
         struct pollfd fds[] = {{.fd = stream->fd, .events = POLLIN},
                                {.fd = control, .events = POLLIN}};
-        int64_t left = deadline - control_now_ms();
+        int64_t left = deadline - clock_ms();
         int n = left > 0 ? poll(fds, 2, (int)left) : 0;
         if (n < 0 && errno != EINTR)
             return -errno;

@@ -281,11 +281,11 @@ static const void *const tools_context_table[95] = {
     [51] = tools_stream_object, [52 ... 94] = tools_context_slot0,
 };
 
-typedef void (*function_visitor)(void *opaque, CUfunction function, const char *name);
+typedef void (*function_visitor)(void *argument, CUfunction function, const char *name);
 
 // Shows every function of a module to VISIT and gives their number.
 static unsigned long tools_module_functions(CUcontext context, CUmodule module,
-                                            function_visitor visit, void *opaque)
+                                            function_visitor visit, void *argument)
 {
     unsigned int count = 0;
     if (cuModuleGetFunctionCount(&count, module) != CUDA_SUCCESS || !count)
@@ -297,7 +297,7 @@ static unsigned long tools_module_functions(CUcontext context, CUmodule module,
         const char *name = NULL;
         if (cuFuncGetName(&name, functions[i]) != CUDA_SUCCESS)
             name = "";
-        visit(opaque, functions[i], name);
+        visit(argument, functions[i], name);
     }
     free(functions);
     return count;

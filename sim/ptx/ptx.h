@@ -100,10 +100,10 @@ struct ptx_function *ptx_module_find(const struct ptx_module *module, const char
 const struct ptx_function_info *ptx_function_info(const struct ptx_function *function);
 
 struct ptx_memory {
-    void *opaque;
+    void *argument;
     // Which allocation holds addr: [*base, *end). Called by several threads at once. The answer
     // is kept for the rest of the launch.
-    bool (*find)(void *opaque, uint64_t addr, uint64_t *base, uint64_t *end);
+    bool (*find)(void *argument, uint64_t addr, uint64_t *base, uint64_t *end);
 };
 
 enum ptx_fault_kind {
@@ -138,12 +138,12 @@ struct ptx_launch {
 
     // Text of the device's printf, whole calls at a time, serialized by the engine. May be NULL.
     void *print_opaque;
-    void (*print)(void *opaque, const char *text, size_t size);
+    void (*print)(void *argument, const char *text, size_t size);
 
     // The device's malloc and free, called by several threads at once. NULL: malloc gives 0.
     void *heap_opaque;
-    uint64_t (*allocate)(void *opaque, size_t size);
-    void (*release)(void *opaque, uint64_t address);
+    uint64_t (*allocate)(void *argument, size_t size);
+    void (*release)(void *argument, uint64_t address);
 
     unsigned threads;   // host threads to use, 0 for one per host core
     unsigned sm_count;  // %nsmid; 0 for 1

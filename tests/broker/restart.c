@@ -8,7 +8,7 @@
 #include "broker/start.h"
 #include "broker/tick.h"
 #include "broker/tickets.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "tests/broker/pool_sample.h"
 
 static char path[] = "/tmp/rgpu-pool.XXXXXX";
@@ -161,9 +161,9 @@ static void test_ticket_lifetimes(void)
            "nor much");
     is_int(broker_issue_ticket(&broker, lease, NULL, -1, "test", &bundle), OUTCOME_TOO_LONG,
            "nor before now");
-    is_int(broker_write_ticket(&broker, lease, NULL, broker_wall() + 10000, &bundle),
+    is_int(broker_write_ticket(&broker, lease, NULL, clock_wall_seconds() + 10000, &bundle),
            OUTCOME_TOO_LONG, "whichever way it is written");
-    ok(lease->ticket_until <= broker_wall() + 7200, "boxes are never told of a later end");
+    ok(lease->ticket_until <= clock_wall_seconds() + 7200, "boxes are never told of a later end");
     is_int(broker_end_lease(&broker, &lease, "released", "test"), 0, "(released)");
     hear("a", "i1", NULL, lease->id);
 }
@@ -275,7 +275,7 @@ static void test_time(void)
        "backward: it ends no later");
     is_int(broker_renew(&broker, lease, 200, "test"), 0, "it is renewed");
     ok(lease->expires >= expires + 99, "from now on");
-    lease->deadline = broker_steady() - 1;
+    lease->deadline = clock_boot_seconds() - 1;
     broker_tick(&broker);
     is_int(broker.pool->lease_count, 1, "when its time is up, it ends");
 }
@@ -291,16 +291,16 @@ static void test_own_absence(void)
 
     is_int(broker_acquire(&broker, &acquire_short, &lease), 0, "a lease that is renewed in time");
     broker_tick(&broker);
-    box->heard = heard = broker_steady() - 5;
+    box->heard = heard = clock_boot_seconds() - 5;
     broker.last_tick -= 30;
-    lease->deadline = broker_steady() - 1;
+    lease->deadline = clock_boot_seconds() - 1;
     box->heard -= 30;
     broker_tick(&broker);
     ok(box->connected && !box->known_lost, "a box is not lost for the broker's own absence");
     ok(box->heard > heard - 1 && box->heard < heard + 3, "but is as late as it was before");
     is_int(broker.pool->lease_count, 2, "nor does a lease end that nobody could renew meanwhile");
-    lease->deadline = broker_steady() - 1;
-    box->heard = broker_steady() - 60;
+    lease->deadline = clock_boot_seconds() - 1;
+    box->heard = clock_boot_seconds() - 60;
     broker_tick(&broker);
     is_int(broker.pool->lease_count, 1, "later it does");
     ok(!box->connected, "and a box that is silent itself is lost");

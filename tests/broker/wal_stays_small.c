@@ -9,7 +9,7 @@
 #include "broker/start.h"
 #include "broker/tick.h"
 #include "broker/tickets.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "tests/broker/pool_sample.h"
 
 enum { LEASES = 20000, LIMIT = 50 << 20 };

@@ -82,9 +82,9 @@ struct tally {
     struct handle_table *table;
 };
 
-static void release_visited(void *opaque, uint64_t handle, void *object)
+static void release_visited(void *argument, uint64_t handle, void *object)
 {
-    struct tally *tally = opaque;
+    struct tally *tally = argument;
 
     tally->count++;
     if (!handle_release(tally->table, handle, handle_type(handle)))
@@ -109,9 +109,9 @@ static void many(struct handle_table *table)
 }
 
 // Mints and releases while others look up what may be stale.
-static void *churn(void *opaque)
+static void *churn(void *argument)
 {
-    struct handle_table *table = opaque;
+    struct handle_table *table = argument;
     int *object = malloc(sizeof(int));
 
     for (int i = 0; i < ROUNDS; i++) {
@@ -124,9 +124,9 @@ static void *churn(void *opaque)
     return NULL;
 }
 
-static void *look(void *opaque)
+static void *look(void *argument)
 {
-    struct handle_table *table = opaque;
+    struct handle_table *table = argument;
     uint64_t fixed = handle_mint(table, EVENT, &objects[7]);
     bool good = true;
 

@@ -15,9 +15,9 @@ struct keeper {
     char asked[64];
 };
 
-static int find(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+static int find(void *argument, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
 {
-    struct keeper *keeper = opaque;
+    struct keeper *keeper = argument;
 
     snprintf(keeper->asked, sizeof(keeper->asked), "%.*s", (int)size, (const char *)identity);
     memcpy(key, keeper->key, TLS_SECRET_BYTES);

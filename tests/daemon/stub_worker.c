@@ -109,7 +109,7 @@ static int await_grant(void)
     }
 }
 
-static int give_secret(void *opaque, const void *identity, size_t size,
+static int give_secret(void *argument, const void *identity, size_t size,
                        uint8_t key[TLS_SECRET_BYTES])
 {
     memcpy(key, grant.secret, TLS_SECRET_BYTES);

@@ -74,9 +74,9 @@ static int accept_one(void)
     return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
-static void *relay_main(void *opaque)
+static void *relay_main(void *argument)
 {
-    struct relay *relay = opaque;
+    struct relay *relay = argument;
     struct pollfd ends[DIRECTIONS];
     uint8_t bytes[4096];
 
@@ -204,9 +204,9 @@ static bool replay_to_box(const struct relay *clean, size_t *answered)
     return *answered > 0;
 }
 
-static void *replay_box(void *opaque)
+static void *replay_box(void *argument)
 {
-    const struct relay *clean = opaque;
+    const struct relay *clean = argument;
     uint8_t bytes[4096];
     int fd = accept_one();
 

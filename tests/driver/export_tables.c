@@ -289,9 +289,9 @@ static void check_integrity(void)
     is_mem(result, digest, sizeof digest, "with an HMAC over process, tables and devices");
 }
 
-static void note_function(void *opaque, CUfunction function, const char *name)
+static void note_function(void *argument, CUfunction function, const char *name)
 {
-    char *text = opaque;
+    char *text = argument;
     sprintf(text + strlen(text), "%s=%p ", name, (void *)function);
 }
 

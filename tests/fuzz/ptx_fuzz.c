@@ -17,9 +17,9 @@ static char buffer[BUFFER] __attribute__((aligned(256)));
 static volatile bool cancel;
 static uint64_t deadline;
 
-static bool find(void *opaque, uint64_t address, uint64_t *base, uint64_t *end)
+static bool find(void *argument, uint64_t address, uint64_t *base, uint64_t *end)
 {
-    const struct ptx_module *m = opaque;
+    const struct ptx_module *m = argument;
 
     *base = (uintptr_t)buffer;
     *end = *base + BUFFER;

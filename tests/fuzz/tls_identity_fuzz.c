@@ -19,7 +19,7 @@ static const struct ticket_keyring ring = {
 static const struct ticket_check check = {
     .ring = &ring, .box = "box1", .now = 1795309300, .skew = 60, .max_lifetime = 86400};
 
-static int find(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+static int find(void *argument, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
 {
     struct ticket ticket;
     int err = ticket_recompute(&check, identity, size, key, &ticket);

@@ -117,7 +117,7 @@ static void take_replies(void)
         ;
 }
 
-static void forget(void *opaque, uint64_t handle, void *object)
+static void forget(void *argument, uint64_t handle, void *object)
 {
     switch (handle_type(handle)) {
     case HANDLE_STREAM: driver.cuStreamDestroy_v2(object); break;

@@ -23,7 +23,7 @@ static struct ptx_fault engine_fault;
 static unsigned engine_threads = 2;
 static bool engine_cooperative;
 
-static inline bool engine_find(void *opaque, uint64_t address, uint64_t *base, uint64_t *end)
+static inline bool engine_find(void *argument, uint64_t address, uint64_t *base, uint64_t *end)
 {
     for (unsigned i = 0; i < engine_range_count; i++) {
         if (address >= engine_ranges[i].base && address < engine_ranges[i].end) {
@@ -87,7 +87,7 @@ static inline struct ptx_module *engine_load(const char *text)
     return m;
 }
 
-static inline void engine_print(void *opaque, const char *text, size_t size)
+static inline void engine_print(void *argument, const char *text, size_t size)
 {
     if (size > sizeof(engine_output) - 1 - engine_output_used)
         size = sizeof(engine_output) - 1 - engine_output_used;

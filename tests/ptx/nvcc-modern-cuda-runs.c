@@ -6,13 +6,13 @@
 static struct ptx_module *module;
 static int allocated;
 
-static uint64_t allocate(void *opaque, size_t size)
+static uint64_t allocate(void *argument, size_t size)
 {
     __atomic_add_fetch(&allocated, 1, __ATOMIC_SEQ_CST);
     return (uintptr_t)gpu_alloc(size);
 }
 
-static void release(void *opaque, uint64_t address)
+static void release(void *argument, uint64_t address)
 {
     __atomic_sub_fetch(&allocated, 1, __ATOMIC_SEQ_CST);
 }

@@ -105,9 +105,9 @@ struct sim_mark {
     int value;
 };
 
-static inline void sim_note(void *opaque)
+static inline void sim_note(void *argument)
 {
-    struct sim_mark *mark = (struct sim_mark *)opaque;
+    struct sim_mark *mark = (struct sim_mark *)argument;
     int at = atomic_fetch_add(&mark->trace->count, 1);
     mark->trace->order[at] = mark->value;
 }

@@ -20,7 +20,7 @@ static int verify(const char *token)
 static struct ticket presented;
 static int refusal;
 
-static int find(void *opaque, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
+static int find(void *argument, const void *identity, size_t size, uint8_t key[TLS_SECRET_BYTES])
 {
     refusal = ticket_recompute(&check, identity, size, key, &presented);
     return refusal;

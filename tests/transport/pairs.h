@@ -98,7 +98,7 @@ static const struct tls_secret pair_secret = {.identity = "pair",
                                               .identity_size = 4,
                                               .key = {1, 2}};
 
-static int pair_find_secret(void *opaque, const void *identity, size_t size,
+static int pair_find_secret(void *argument, const void *identity, size_t size,
                             uint8_t key[TLS_SECRET_BYTES])
 {
     memcpy(key, pair_secret.key, TLS_SECRET_BYTES);

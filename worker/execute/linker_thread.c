@@ -23,7 +23,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct linker_job *first, **last = &first;
 static bool started;
 
-static void *linker_main(void *opaque)
+static void *linker_main(void *argument)
 {
     pthread_mutex_lock(&lock);
     for (;;) {

@@ -117,7 +117,7 @@ static void let_others_read(struct serve *serve);
 static const struct serve_reader reader = {.let_others_read = let_others_read,
                                            .may_linger = relief_linger};
 
-static void *thread_main(void *opaque)
+static void *thread_main(void *argument)
 {
     struct serve *serve = serve_new();
     char name[32];

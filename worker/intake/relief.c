@@ -271,7 +271,7 @@ static void await_need(void)
     atomic_store(&watching, true);
 }
 
-static void *watch_main(void *opaque)
+static void *watch_main(void *argument)
 {
     const struct timespec tick = {.tv_nsec = TICK_US * 1000L};
     struct serve *serve = serve_new();

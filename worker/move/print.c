@@ -57,7 +57,7 @@ void print_deliver(void)
 }
 
 // Text that does not fit the pipe would hold up the driver in the middle of a synchronize.
-static void *drain(void *opaque)
+static void *drain(void *argument)
 {
     struct pollfd readable = {.fd = pipe_end, .events = POLLIN};
 

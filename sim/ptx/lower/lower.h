@@ -48,7 +48,7 @@ enum space mod_space(struct compiler *c);
 
 // regalloc.c
 void allocate_registers(struct compiler *c, struct ptx_function *f);
-typedef void ref_visitor(void *opaque, uint32_t *ref, bool definition);
-void insn_visit(struct insn *in, ref_visitor *visit, void *opaque);
+typedef void ref_visitor(void *argument, uint32_t *ref, bool definition);
+void insn_visit(struct insn *in, ref_visitor *visit, void *argument);
 
 #endif

@@ -12,25 +12,25 @@
 // Above this many bits of liveness every register gets a place of its own.
 #define MAX_LIVENESS_BITS (1ull << 30)
 
-void insn_visit(struct insn *in, ref_visitor *visit, void *opaque)
+void insn_visit(struct insn *in, ref_visitor *visit, void *argument)
 {
     if (in->pred != NO_PRED)
-        visit(opaque, &in->pred, false);
-    visit(opaque, &in->a, false);
-    visit(opaque, &in->b, false);
-    visit(opaque, &in->c, false);
-    visit(opaque, &in->e, false);
+        visit(argument, &in->pred, false);
+    visit(argument, &in->a, false);
+    visit(argument, &in->b, false);
+    visit(argument, &in->c, false);
+    visit(argument, &in->e, false);
     if (in->op == OP_ST)
         for (unsigned i = 0; i < in->mem->count; i++)
-            visit(opaque, &in->mem->regs[i], false);
+            visit(argument, &in->mem->regs[i], false);
     if (in->op == OP_LD)
         for (unsigned i = 0; i < in->mem->count; i++)
-            visit(opaque, &in->mem->regs[i], true);
+            visit(argument, &in->mem->regs[i], true);
     if (in->op == OP_ATOM)
-        visit(opaque, &in->mem->regs[0], true);
-    visit(opaque, &in->d, true);
+        visit(argument, &in->mem->regs[0], true);
+    visit(argument, &in->d, true);
     if (in->d2 != NO_PRED)
-        visit(opaque, &in->d2, true);
+        visit(argument, &in->d2, true);
 }
 
 struct basic_block {
@@ -127,9 +127,9 @@ static void link_blocks(struct allocator *a)
     }
 }
 
-static void note_block(void *opaque, uint32_t *ref, bool definition)
+static void note_block(void *argument, uint32_t *ref, bool definition)
 {
-    struct allocator *a = opaque;
+    struct allocator *a = argument;
     uint32_t r = REF_OFFSET(*ref);
     uint64_t *use, *def;
 
@@ -201,9 +201,9 @@ static void extend(struct allocator *a, uint32_t reg, uint32_t at)
 
 // Position 2i+1 is where instruction i reads and writes: a destination never shares a place with
 // a source of the same instruction, unless it is the same register.
-static void note_range(void *opaque, uint32_t *ref, bool definition)
+static void note_range(void *argument, uint32_t *ref, bool definition)
 {
-    struct allocator *a = opaque;
+    struct allocator *a = argument;
 
     if (REF_BASE(*ref) == REF_REG)
         extend(a, REF_OFFSET(*ref), 2 * a->at + 1);
@@ -260,9 +260,9 @@ static uint32_t take_place(struct compiler *c, struct register_pool *pool,
     return pool->count++;
 }
 
-static void rewrite(void *opaque, uint32_t *ref, bool definition)
+static void rewrite(void *argument, uint32_t *ref, bool definition)
 {
-    struct allocator *a = opaque;
+    struct allocator *a = argument;
 
     if (REF_BASE(*ref) == REF_REG)
         *ref = REF(REF_REG, a->places[REF_OFFSET(*ref)]);

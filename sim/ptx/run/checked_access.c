@@ -25,7 +25,7 @@ static bool find_range(struct worker *worker, uint64_t address, uint64_t *base, 
     if (worker->grid->launch->cooperative && address - words < sizeof(worker->grid->sync_words)) {
         *base = words; // the grid-wide barrier lies in memory of the engine's own
         *end = words + sizeof(worker->grid->sync_words);
-    } else if (!memory->find || !memory->find(memory->opaque, address, base, end)) {
+    } else if (!memory->find || !memory->find(memory->argument, address, base, end)) {
         return false;
     }
     worker->range_at = (worker->range_at + CACHED_RANGES - 1) % CACHED_RANGES;

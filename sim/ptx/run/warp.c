@@ -5,10 +5,10 @@
 // deepest frame) runs first and stops where another one waits, where both become one. When a split
 // loops for long, the one that has waited longest gets a turn: a lane that spins on a lock held by
 // a lane of the same warp lets it proceed.
+#include "common/clock.h"
 #include "sim/ptx/run/exec.h"
 
 #include <string.h>
-#include <time.h>
 
 void warp_start(struct warp *w, struct frame *frame, uint32_t lanes)
 {
@@ -118,12 +118,10 @@ static bool release_warp_sync(struct warp *w)
 static void read_clock(struct warp *w, const struct insn *in, uint32_t mask)
 {
     const struct ptx_launch *launch = w->block->grid->launch;
-    struct timespec now;
-    uint64_t ns, value, khz = launch->clock_khz ? launch->clock_khz : 1000000;
+    uint64_t ns = clock_read_ns(in->imm >= GLOBALTIMER_LO ? CLOCK_REALTIME : CLOCK_MONOTONIC);
+    uint64_t value, khz = launch->clock_khz ? launch->clock_khz : 1000000;
     char *d = ref_at(w, in->d);
 
-    clock_gettime(in->imm >= GLOBALTIMER_LO ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
-    ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     value = in->imm >= GLOBALTIMER_LO ? ns : (uint64_t)((unsigned __int128)ns * khz / 1000000);
     if (in->imm == CLOCK_HI || in->imm == GLOBALTIMER_HI)
         value >>= 32;

@@ -95,6 +95,15 @@ static void *serve(void *argument)
     return NULL;
 }
 
+static struct munge_job *next_finished(struct munge_pool *pool)
+{
+    SCOPED_LOCK(&pool->lock);
+    struct munge_job *job = TAILQ_FIRST(&pool->finished);
+    if (job)
+        TAILQ_REMOVE(&pool->finished, job, link);
+    return job;
+}
+
 static void on_ready(evutil_socket_t fd, short events, void *argument)
 {
     struct munge_pool *pool = argument;
@@ -104,21 +113,16 @@ static void on_ready(evutil_socket_t fd, short events, void *argument)
     (void)events;
     if (read(fd, &count, sizeof(count)) < 0)
         return;
-    pthread_mutex_lock(&pool->lock);
-    while ((job = TAILQ_FIRST(&pool->finished))) {
+    while ((job = next_finished(pool))) {
         struct munge_result result = {.code = job->code,
                                       .text = job->answer ? job->answer : "",
                                       .size = (size_t)job->size,
                                       .uid = job->uid};
 
-        TAILQ_REMOVE(&pool->finished, job, link);
-        pthread_mutex_unlock(&pool->lock);
         if (job->done)
             job->done(job->argument, &result);
         job_free(job);
-        pthread_mutex_lock(&pool->lock);
     }
-    pthread_mutex_unlock(&pool->lock);
 }
 
 // Signals are for the thread of the event loop.

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "common/scope.h"
+
 struct name {
     STAILQ_ENTRY(name) link;
     uid_t uid;
@@ -47,24 +49,25 @@ static void ask(struct name *name)
         atomic_store(&name->text, strdup(found->pw_name));
 }
 
+// NULL: the thread is to end.
+static struct name *next_wanted(struct names *names)
+{
+    SCOPED_LOCK(&names->lock);
+    while (!names->stop && STAILQ_EMPTY(&names->wanted))
+        pthread_cond_wait(&names->wake, &names->lock);
+    if (names->stop)
+        return NULL;
+    struct name *name = STAILQ_FIRST(&names->wanted);
+    STAILQ_REMOVE_HEAD(&names->wanted, link);
+    return name;
+}
+
 static void *serve(void *argument)
 {
-    struct names *names = argument;
     struct name *name;
 
-    pthread_mutex_lock(&names->lock);
-    while (!names->stop) {
-        name = STAILQ_FIRST(&names->wanted);
-        if (!name) {
-            pthread_cond_wait(&names->wake, &names->lock);
-            continue;
-        }
-        STAILQ_REMOVE_HEAD(&names->wanted, link);
-        pthread_mutex_unlock(&names->lock);
+    while ((name = next_wanted(argument)))
         ask(name);
-        pthread_mutex_lock(&names->lock);
-    }
-    pthread_mutex_unlock(&names->lock);
     return NULL;
 }
 
@@ -103,10 +106,11 @@ void names_free(struct names **pointer)
 
     if (!names)
         return;
-    pthread_mutex_lock(&names->lock);
-    names->stop = true;
-    pthread_cond_signal(&names->wake);
-    pthread_mutex_unlock(&names->lock);
+    {
+        SCOPED_LOCK(&names->lock);
+        names->stop = true;
+        pthread_cond_signal(&names->wake);
+    }
     pthread_join(names->thread, NULL);
     tdestroy(names->by_uid, name_free);
     pthread_cond_destroy(&names->wake);
@@ -127,10 +131,9 @@ static struct name *want(struct names *names, uid_t uid)
         free(name);
         return NULL;
     }
-    pthread_mutex_lock(&names->lock);
+    SCOPED_LOCK(&names->lock);
     STAILQ_INSERT_TAIL(&names->wanted, name, link);
     pthread_cond_signal(&names->wake);
-    pthread_mutex_unlock(&names->lock);
     return name;
 }
 

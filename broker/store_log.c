@@ -56,22 +56,22 @@ static void checkpoint_alone(struct store_log *self, sqlite3 *database)
     checkpoint(database);
 }
 
+// False: the thread is to end.
+static bool await_wanted(struct store_log *self)
+{
+    SCOPED_LOCK(&self->lock);
+    while (!self->stop && !self->wanted)
+        pthread_cond_wait(&self->wake, &self->lock);
+    self->wanted = false;
+    return !self->stop;
+}
+
 static void *run(void *argument)
 {
     struct store_log *self = argument;
 
-    pthread_mutex_lock(&self->lock);
-    while (!self->stop) {
-        if (!self->wanted) {
-            pthread_cond_wait(&self->wake, &self->lock);
-            continue;
-        }
-        self->wanted = false;
-        pthread_mutex_unlock(&self->lock);
+    while (await_wanted(self))
         checkpoint_alone(self, self->database);
-        pthread_mutex_lock(&self->lock);
-    }
-    pthread_mutex_unlock(&self->lock);
     return NULL;
 }
 
@@ -87,31 +87,37 @@ static void give_up(void)
     _exit(1);
 }
 
+// *target is how far the log is to be durable. False: all of it is, and the thread is to end.
+static bool await_commit(struct store_log *self, uint64_t *target)
+{
+    SCOPED_LOCK(&self->lock);
+    while (self->committed == self->durable && !self->stop)
+        pthread_cond_wait(&self->sync, &self->lock);
+    *target = self->committed;
+    return self->committed != self->durable;
+}
+
+static void note_durable(struct store_log *self, uint64_t target)
+{
+    const uint64_t one = 1;
+
+    SCOPED_LOCK(&self->lock);
+    self->durable = target;
+    pthread_cond_broadcast(&self->synced);
+    if (write(self->news, &one, sizeof(one)) < 0)
+        log_debug("the eventfd is full"); // then it is readable
+}
+
 static void *sync_commits(void *argument)
 {
     struct store_log *self = argument;
-    const uint64_t one = 1;
+    uint64_t target;
 
-    pthread_mutex_lock(&self->lock);
-    for (;;) {
-        uint64_t target = self->committed;
-
-        if (target == self->durable) {
-            if (self->stop)
-                break;
-            pthread_cond_wait(&self->sync, &self->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&self->lock);
+    while (await_commit(self, &target)) {
         if (fdatasync(self->file) < 0)
             give_up();
-        pthread_mutex_lock(&self->lock);
-        self->durable = target;
-        pthread_cond_broadcast(&self->synced);
-        if (write(self->news, &one, sizeof(one)) < 0)
-            log_debug("the eventfd is full"); // then it is readable
+        note_durable(self, target);
     }
-    pthread_mutex_unlock(&self->lock);
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "common/scope.h"
 #include "daemon/state_file.h"
 
 struct save_job {
@@ -50,13 +51,12 @@ static struct save_job *next_job(struct state_saver *saver)
 {
     struct save_job *job;
 
-    pthread_mutex_lock(&saver->lock);
+    SCOPED_LOCK(&saver->lock);
     while (TAILQ_EMPTY(&saver->waiting) && !saver->closing)
         pthread_cond_wait(&saver->work, &saver->lock);
     job = TAILQ_FIRST(&saver->waiting);
     if (job)
         TAILQ_REMOVE(&saver->waiting, job, link);
-    pthread_mutex_unlock(&saver->lock);
     return job;
 }
 
@@ -69,9 +69,10 @@ static void *write_jobs(void *argument)
     while ((job = next_job(saver))) {
         job->err =
             state_file_replace(saver->directory, job->name, job->text, job->size, job->point);
-        pthread_mutex_lock(&saver->lock);
-        TAILQ_INSERT_TAIL(&saver->written, job, link);
-        pthread_mutex_unlock(&saver->lock);
+        {
+            SCOPED_LOCK(&saver->lock);
+            TAILQ_INSERT_TAIL(&saver->written, job, link);
+        }
         // It fails only where it is up already.
         ssize_t ignored = write(saver->wake, &one, sizeof(one));
         (void)ignored;
@@ -83,11 +84,10 @@ static void *write_jobs(void *argument)
 
 static struct save_job *next_written(struct state_saver *saver)
 {
-    pthread_mutex_lock(&saver->lock);
+    SCOPED_LOCK(&saver->lock);
     struct save_job *job = TAILQ_FIRST(&saver->written);
     if (job)
         TAILQ_REMOVE(&saver->written, job, link);
-    pthread_mutex_unlock(&saver->lock);
     return job;
 }
 
@@ -105,6 +105,22 @@ static void tell_written(evutil_socket_t fd, short events, void *argument)
     }
 }
 
+// The one that it takes the place of, or NULL.
+static struct save_job *replace(struct state_saver *saver, struct save_job *job)
+{
+    struct save_job *other;
+
+    SCOPED_LOCK(&saver->lock);
+    TAILQ_FOREACH(other, &saver->waiting, link)
+        if (!strcmp(other->name, job->name))
+            break;
+    if (other)
+        TAILQ_REMOVE(&saver->waiting, other, link);
+    TAILQ_INSERT_TAIL(&saver->waiting, job, link);
+    pthread_cond_signal(&saver->work);
+    return other;
+}
+
 int state_saver_write(struct state_saver *saver, const char *name, const char *point, char *text,
                       size_t size, uint64_t number)
 {
@@ -116,15 +132,7 @@ int state_saver_write(struct state_saver *saver, const char *name, const char *p
     }
     *job = (struct save_job){
         .name = name, .point = point, .text = text, .size = size, .number = number};
-    pthread_mutex_lock(&saver->lock);
-    TAILQ_FOREACH(other, &saver->waiting, link)
-        if (!strcmp(other->name, name))
-            break;
-    if (other)
-        TAILQ_REMOVE(&saver->waiting, other, link);
-    TAILQ_INSERT_TAIL(&saver->waiting, job, link);
-    pthread_cond_signal(&saver->work);
-    pthread_mutex_unlock(&saver->lock);
+    other = replace(saver, job);
     if (other)
         job_free(other);
     return 0;
@@ -185,10 +193,11 @@ void state_saver_close(struct state_saver **pointer)
     if (!saver)
         return;
     *pointer = NULL;
-    pthread_mutex_lock(&saver->lock);
-    saver->closing = true;
-    pthread_cond_signal(&saver->work);
-    pthread_mutex_unlock(&saver->lock);
+    {
+        SCOPED_LOCK(&saver->lock);
+        saver->closing = true;
+        pthread_cond_signal(&saver->work);
+    }
     pthread_join(saver->thread, NULL);
     for (struct save_job *job; (job = next_written(saver));)
         job_free(job);

@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "common/scope.h"
+
 #define REGION_START UINT64_C(0x200000000000)
 #define REGION_SIZE UINT64_C(0x300000000000)
 #define PLACE_ALIGNMENT (UINT64_C(1) << 32)
@@ -153,14 +155,13 @@ static size_t search(const struct address_arena *arena, uint64_t from, uint64_t 
 
 int arena_take(struct address_arena *arena, size_t size, size_t alignment, uint64_t *address)
 {
-    pthread_mutex_lock(&arena->lock);
+    SCOPED_LOCK(&arena->lock);
     size_t at = search(arena, arena->cursor, UINT64_MAX, size, alignment, address);
     if (at == SIZE_MAX)
         at = search(arena, 0, arena->cursor, size, alignment, address);
     int result = at == SIZE_MAX ? -ENOMEM : cut(arena, at, *address, size);
     if (!result)
         arena->cursor = *address + size;
-    pthread_mutex_unlock(&arena->lock);
     return result;
 }
 
@@ -170,7 +171,7 @@ void arena_give(struct address_arena *arena, uint64_t address, size_t size)
     if (last > first)
         madvise((void *)first, last - first, MADV_DONTNEED);
 
-    pthread_mutex_lock(&arena->lock);
+    SCOPED_LOCK(&arena->lock);
     size_t at = 0, end = arena->count;
     while (at < end) {
         size_t middle = (at + end) / 2;
@@ -192,5 +193,4 @@ void arena_give(struct address_arena *arena, uint64_t address, size_t size)
         // Without memory for the note the addresses are lost, which nothing depends on.
         (void)insert_span(arena, at, address, address + size);
     }
-    pthread_mutex_unlock(&arena->lock);
 }

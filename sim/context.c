@@ -8,6 +8,7 @@
 
 #include "common/driver/context_storage.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "sim/memory.h"
 #include "sim/stream.h"
 
@@ -104,18 +105,17 @@ void context_fail(struct context *context, CUresult fault)
 
 void context_adopt(struct context *context, struct sim_object *object)
 {
-    pthread_mutex_lock(&context->lock);
+    SCOPED_LOCK(&context->lock);
     object->previous = NULL;
     object->next = context->objects;
     if (object->next)
         object->next->previous = object;
     context->objects = object;
-    pthread_mutex_unlock(&context->lock);
 }
 
 void context_disown(struct context *context, struct sim_object *object)
 {
-    pthread_mutex_lock(&context->lock);
+    SCOPED_LOCK(&context->lock);
     if (object->previous)
         object->previous->next = object->next;
     else if (context->objects == object)
@@ -123,14 +123,13 @@ void context_disown(struct context *context, struct sim_object *object)
     if (object->next)
         object->next->previous = object->previous;
     object->next = object->previous = NULL;
-    pthread_mutex_unlock(&context->lock);
 }
 
 // All streams of the context with a reference each; NULL and *count 0 when there is no memory.
 static struct stream **hold_streams(struct context *context, size_t *count)
 {
     size_t n = 0;
-    pthread_mutex_lock(&context->lock);
+    SCOPED_LOCK(&context->lock);
     for (struct stream *s = context->streams; s; s = s->next)
         n++;
     struct stream **streams = calloc(n ? n : 1, sizeof(struct stream *));
@@ -140,7 +139,6 @@ static struct stream **hold_streams(struct context *context, size_t *count)
         object_hold(&s->object);
         streams[n++] = s;
     }
-    pthread_mutex_unlock(&context->lock);
     return streams;
 }
 
@@ -168,18 +166,14 @@ CUresult context_finish_work(struct context *context)
 
 CUresult context_quiesce(struct context *context)
 {
-    pthread_mutex_lock(&context->quiet);
-    CUresult result = context_finish_work(context);
-    pthread_mutex_unlock(&context->quiet);
-    return result;
+    SCOPED_LOCK(&context->quiet);
+    return context_finish_work(context);
 }
 
 size_t context_limit(struct context *context, CUlimit limit)
 {
-    pthread_mutex_lock(&context->lock);
-    size_t value = context->limits[limit];
-    pthread_mutex_unlock(&context->lock);
-    return value;
+    SCOPED_LOCK(&context->lock);
+    return context->limits[limit];
 }
 
 static void release_objects(struct context *context)
@@ -217,7 +211,7 @@ void context_teardown(struct context *context)
 void context_print(void *argument, const char *text, size_t size)
 {
     struct context *context = argument;
-    pthread_mutex_lock(&context->print_lock);
+    SCOPED_LOCK(&context->print_lock);
     size_t used = atomic_load(&context->print_used);
     if (context->print_size - used < size) {
         size_t capacity = 2 * context->print_size + size + 1024;
@@ -231,7 +225,6 @@ void context_print(void *argument, const char *text, size_t size)
         memcpy(context->print_text + used, text, size);
         atomic_store(&context->print_used, used + size);
     }
-    pthread_mutex_unlock(&context->print_lock);
 }
 
 void context_flush_print(struct context *context)

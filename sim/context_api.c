@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls on contexts: creating, choosing the current one, limits and other settings.
+#include "common/scope.h"
 #include "sim/context.h"
 #include "sim/event.h"
 #include "sim/stream.h"
@@ -233,11 +234,10 @@ SIM_API(cuCtxSetLimit, CUlimit limit, size_t value)
     if (limit >= CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     SIM_RETURN_IF(limit == CU_LIMIT_STACK_SIZE && value > 512 * 1024, CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&context->lock);
+    SCOPED_LOCK(&context->lock);
     context->limits[limit] = value;
     if (limit == CU_LIMIT_STACK_SIZE)
         context->limits[limit] = (value + 15) & ~(size_t)15;
-    pthread_mutex_unlock(&context->lock);
     return CUDA_SUCCESS;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "common/scope.h"
+
 struct per_thread_stream {
     struct per_thread_stream *next;
     uint64_t context_id;
@@ -18,11 +20,10 @@ static CUresult wait_for_blocking_streams(struct context *context, struct stream
                                           struct operation *operation)
 {
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&context->lock);
+    SCOPED_LOCK(&context->lock);
     for (struct stream *s = context->streams; s && !result; s = s->next)
         if (s != legacy && !(s->flags & CU_STREAM_NON_BLOCKING))
             result = operation_wait_for(operation, s, stream_submitted(s));
-    pthread_mutex_unlock(&context->lock);
     return result;
 }
 
@@ -46,10 +47,9 @@ bool default_stream_idle(struct stream *stream)
     bool idle = stream_reached(stream, stream_submitted(stream));
     if (!stream->legacy)
         return idle;
-    pthread_mutex_lock(&stream->context->lock);
+    SCOPED_LOCK(&stream->context->lock);
     for (struct stream *s = stream->context->streams; s && idle; s = s->next)
         idle = s->flags & CU_STREAM_NON_BLOCKING || stream_reached(s, stream_submitted(s));
-    pthread_mutex_unlock(&stream->context->lock);
     return idle;
 }
 

@@ -8,6 +8,7 @@
 #include "common/driver/export_tables.h"
 #include "common/driver/proc_address.h"
 #include "common/log.h"
+#include "common/scope.h"
 #include "sim/sim_config.h"
 #include "sim/context.h"
 #include "sim/device.h"
@@ -71,14 +72,13 @@ SIM_API(cuInit, unsigned int flags)
 {
     SIM_RETURN_IF(flags, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(atomic_load(&driver.forked), CUDA_ERROR_NOT_INITIALIZED);
-    pthread_mutex_lock(&driver.lock);
+    SCOPED_LOCK(&driver.lock);
     if (!driver.tried) {
         driver.tried = true;
         driver.failure = start();
         atomic_store_explicit(&driver.ready, !driver.failure, memory_order_release);
     }
     CUresult result = driver.failure;
-    pthread_mutex_unlock(&driver.lock);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/scope.h"
 
 struct record {
     atomic_int references;
@@ -37,11 +38,10 @@ static void record_put(struct record *record)
 // The last record with a reference, or NULL.
 static struct record *last_record(struct event *event)
 {
-    pthread_mutex_lock(&event->lock);
+    SCOPED_LOCK(&event->lock);
     struct record *record = event->record;
     if (record)
         atomic_fetch_add(&record->references, 1);
-    pthread_mutex_unlock(&event->lock);
     return record;
 }
 

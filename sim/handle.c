@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/scope.h"
 #include "sim/context.h"
 
 // handle: kind (8 bits) | generation (28) | index (24) | 0000; never a usable address.
@@ -130,12 +131,11 @@ void *handle_get(enum object_kind kind, const void *handle)
     uint64_t value = (uintptr_t)handle;
     if (value >> KIND_SHIFT != (uint64_t)kind)
         return NULL;
-    pthread_mutex_lock(&table.lock);
+    SCOPED_LOCK(&table.lock);
     struct handle_slot *slot = find_slot(value);
     if (slot) {
         object = slot->object;
         object_hold(object);
     }
-    pthread_mutex_unlock(&table.lock);
     return object;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/driver/image.h"
+#include "common/scope.h"
 #include "sim/context.h"
 #include "sim/jit.h"
 
@@ -125,9 +126,8 @@ static CUresult add(CUlinkState handle, CUjitInputType type, const void *data, s
     SIM_TRY(link_get(handle, &link));
     CUresult result = jit_begin(&ignored, count, options, values);
     if (!result) {
-        pthread_mutex_lock(&link->lock);
+        SCOPED_LOCK(&link->lock);
         result = add_data(link, type, data, size);
-        pthread_mutex_unlock(&link->lock);
     }
     object_put(&link->object);
     return result;

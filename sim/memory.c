@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/scope.h"
 #include "sim/arena.h"
 #include "sim/memory_pool.h"
 
@@ -41,11 +42,10 @@ static size_t arena_alignment(size_t size)
 CUresult arena_prepare(struct device *device)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     if (!device->arena)
         device->arena = arena_create(device->total_memory);
     CUresult result = device->arena ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_unlock(&lock);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/scope.h"
 #include "sim/handle.h"
 
 struct memory_pool {
@@ -93,23 +94,19 @@ void pool_uncharge(struct memory_pool *pool, size_t bytes)
 
 bool pool_is_open_to(struct memory_pool *pool, const struct device *device)
 {
-    pthread_mutex_lock(&pool->lock);
-    bool open = pool->access[device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    pthread_mutex_unlock(&pool->lock);
-    return open;
+    SCOPED_LOCK(&pool->lock);
+    return pool->access[device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
 bool pool_trim_device(struct device *device)
 {
     bool trimmed = false;
-    pthread_mutex_lock(&all_pools.lock);
+    SCOPED_LOCK(&all_pools.lock);
     for (struct memory_pool *pool = all_pools.first; pool; pool = pool->next) {
-        pthread_mutex_lock(&pool->lock);
+        SCOPED_LOCK(&pool->lock);
         if (pool->device == device && trim(pool, 0))
             trimmed = true;
-        pthread_mutex_unlock(&pool->lock);
     }
-    pthread_mutex_unlock(&all_pools.lock);
     return trimmed;
 }
 
@@ -155,11 +152,10 @@ static CUresult create(struct device *device, size_t max_size, bool is_default,
 static CUresult get_default(struct device *device, struct memory_pool **out)
 {
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     if (!device->default_pool)
         result = create(device, 0, true, &device->default_pool);
     *out = device->default_pool;
-    pthread_mutex_unlock(&device->lock);
     return result;
 }
 
@@ -376,9 +372,8 @@ static CUresult set_access(struct memory_pool *pool, const CUmemAccessDesc *acce
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(device == pool->device && access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
                   CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&pool->lock);
+    SCOPED_LOCK(&pool->lock);
     pool->access[device->index] = access->flags;
-    pthread_mutex_unlock(&pool->lock);
     return CUDA_SUCCESS;
 }
 

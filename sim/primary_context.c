@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Primary contexts: one for each device, counted, with a handle that stays the same for the
 // process however often the context behind it is released or reset.
+#include "common/scope.h"
 #include "sim/context.h"
 #include "sim/primary_context.h"
 
@@ -21,11 +22,10 @@ static CUresult make_live(struct device *device)
 
 CUresult primary_context_handle(struct device *device, CUcontext *out)
 {
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     CUresult result = make_live(device);
     if (!result)
         *out = object_handle(&device->primary->object);
-    pthread_mutex_unlock(&device->lock);
     return result;
 }
 
@@ -34,13 +34,12 @@ SIM_API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice index)
     struct device *device;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     CUresult result = make_live(device);
     if (!result) {
         device->primary_count++;
         *out = object_handle(&device->primary->object);
     }
-    pthread_mutex_unlock(&device->lock);
     return result;
 }
 
@@ -48,11 +47,10 @@ static CUresult release(CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     CUresult result = device->primary_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     if (!result && --device->primary_count == 0)
         context_teardown(device->primary);
-    pthread_mutex_unlock(&device->lock);
     return result;
 }
 
@@ -70,10 +68,9 @@ static CUresult reset(CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     if (device->primary)
         context_teardown(device->primary);
-    pthread_mutex_unlock(&device->lock);
     return CUDA_SUCCESS;
 }
 
@@ -92,11 +89,10 @@ static CUresult set_flags(CUdevice index, unsigned flags)
     struct device *device;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!context_flags_valid(flags), CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     device->primary_flags = flags;
     if (active(device))
         device->primary->flags = flags;
-    pthread_mutex_unlock(&device->lock);
     return CUDA_SUCCESS;
 }
 
@@ -115,9 +111,8 @@ SIM_API(cuDevicePrimaryCtxGetState, CUdevice index, unsigned int *flags, int *is
     struct device *device;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!flags || !is_active, CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&device->lock);
+    SCOPED_LOCK(&device->lock);
     *flags = device->primary_flags;
     *is_active = active(device);
-    pthread_mutex_unlock(&device->lock);
     return CUDA_SUCCESS;
 }

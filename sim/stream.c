@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "sim/default_stream.h"
 
 enum { QUEUE_DEPTH = 1020 };
@@ -65,9 +66,8 @@ bool stream_reached(const struct stream *stream, uint64_t sequence)
 
 uint64_t stream_submitted(struct stream *stream)
 {
-    pthread_mutex_lock(&stream->lock);
+    SCOPED_LOCK(&stream->lock);
     uint64_t sequence = stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
     return sequence;
 }
 
@@ -75,10 +75,9 @@ void stream_wait(struct stream *stream, uint64_t sequence)
 {
     if (stream_reached(stream, sequence))
         return;
-    pthread_mutex_lock(&stream->lock);
+    SCOPED_LOCK(&stream->lock);
     while (!stream_reached(stream, sequence))
         pthread_cond_wait(&stream->progress, &stream->lock);
-    pthread_mutex_unlock(&stream->lock);
 }
 
 void stream_drain(struct stream *stream)
@@ -111,7 +110,7 @@ static void complete(struct stream *stream, uint64_t sequence)
 static void unlink_from_context(struct stream *stream)
 {
     struct context *context = stream->context;
-    pthread_mutex_lock(&context->lock);
+    SCOPED_LOCK(&context->lock);
     if (stream->previous)
         stream->previous->next = stream->next;
     else if (context->streams == stream)
@@ -119,7 +118,6 @@ static void unlink_from_context(struct stream *stream)
     if (stream->next)
         stream->next->previous = stream->previous;
     stream->next = stream->previous = NULL;
-    pthread_mutex_unlock(&context->lock);
 }
 
 static void *stream_thread(void *argument)
@@ -191,8 +189,7 @@ static void run_here(struct stream *stream, struct operation *operation)
 
 static void await_quiet(struct context *context)
 {
-    pthread_mutex_lock(&context->quiet);
-    pthread_mutex_unlock(&context->quiet);
+    SCOPED_LOCK(&context->quiet);
 }
 
 CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence)

@@ -2,6 +2,7 @@
 // Attributes of streams. They tune caches and waiting on a GPU; here they are only kept.
 #include <string.h>
 
+#include "common/scope.h"
 #include "sim/stream.h"
 
 // Under the stream's lock.
@@ -57,9 +58,8 @@ static CUresult get(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (value) {
-        pthread_mutex_lock(&stream->lock);
+        SCOPED_LOCK(&stream->lock);
         result = read_attribute(stream, attribute, value);
-        pthread_mutex_unlock(&stream->lock);
     }
     object_put(&stream->object);
     return result;
@@ -71,9 +71,8 @@ static CUresult set(CUstream handle, CUstreamAttrID attribute, const CUstreamAtt
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (value) {
-        pthread_mutex_lock(&stream->lock);
+        SCOPED_LOCK(&stream->lock);
         result = write_attribute(stream, attribute, value);
-        pthread_mutex_unlock(&stream->lock);
     }
     object_put(&stream->object);
     return result;

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "common/scope.h"
 #include "slurm-plugin/slurm_headers.h"
 
 #include "common/clock.h"
@@ -46,10 +47,9 @@ static void pause_for(long milliseconds)
 
 static void ask_for_round(void)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     is_due = true;
     pthread_cond_signal(&due);
-    pthread_mutex_unlock(&lock);
 }
 
 // Until something has changed, or as long as the settings say.
@@ -57,11 +57,10 @@ static void await_round(void)
 {
     uint64_t until = clock_ns() + settings.interval * 1000;
 
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     while (!is_due && !atomic_load(&stopping) && clock_wait_until(&due, &lock, until) == 0) {
     }
     is_due = false;
-    pthread_mutex_unlock(&lock);
 }
 
 // ---- slurmctld's licences, with configuration and jobs locked ----
@@ -202,10 +201,11 @@ static void restore_class(job_record_t *job, struct round *round)
     gpu_request_class(&request, nodes_of(job), name);
     if (!*name || find_license(job->license_list, name))
         return;
-    pthread_mutex_lock(&lock);
-    class = count_want(&wanted, &request, nodes_of(job), clock_seconds());
-    is_due = true;
-    pthread_mutex_unlock(&lock);
+    {
+        SCOPED_LOCK(&lock);
+        class = count_want(&wanted, &request, nodes_of(job), clock_seconds());
+        is_due = true;
+    }
     if (!class)
         return;
     if (!find_license(all_licenses(), name))
@@ -265,11 +265,10 @@ static int look_at_entry(void *x, void *argument)
     if (!strcmp(entry->name, "rgpu"))
         waiting->gpus = entry->total;
     waiting->never |= answered && !answered->possible;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     class = count_find(&wanted, entry->name);
     if (class)
         class->wanted = clock_seconds();
-    pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -354,13 +353,12 @@ static bool keep_what_is_held(struct count *count)
 // The classes as they are now, to be asked for.
 static void copy_wanted(struct count *count)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     count_forget(&wanted, clock_seconds() - KEEP_CLASS_SECONDS);
     memcpy(count->classes, wanted.classes, sizeof(count->classes));
     count->class_count = wanted.class_count;
     for (size_t i = 0; i < count->class_count; i++)
         json_incref(count->classes[i].request);
-    pthread_mutex_unlock(&lock);
 }
 
 // Asks what could be granted, and in the same breath who would have to go for the first that waits.
@@ -494,7 +492,7 @@ void licenses_want(const struct gpu_request *request, uint32_t nodes)
     gpu_request_class(request, nodes, name);
     if (!*name || !all_licenses())
         return;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     if (running)
         count_want(&wanted, request, nodes, clock_seconds());
     is_due = true;
@@ -502,7 +500,6 @@ void licenses_want(const struct gpu_request *request, uint32_t nodes)
     // Nothing is known of it yet, so none are there. Where nobody counts, it must not hinder.
     if (!find_license(all_licenses(), name))
         add_license(all_licenses(), name, running ? 0 : INT32_MAX);
-    pthread_mutex_unlock(&lock);
 }
 
 void licenses_admit(const char *licenses)

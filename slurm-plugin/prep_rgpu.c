@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "common/scope.h"
 #include "slurm-plugin/slurm_headers.h"
 
 #include "common/clock.h"
@@ -75,10 +76,11 @@ int init(void)
 FINI_TYPE fini(void)
 {
     atomic_store(&stopping, true);
-    pthread_mutex_lock(&lock);
-    while (at_work > 0)
-        pthread_cond_wait(&all_done, &lock);
-    pthread_mutex_unlock(&lock);
+    {
+        SCOPED_LOCK(&lock);
+        while (at_work > 0)
+            pthread_cond_wait(&all_done, &lock);
+    }
     if (!settings_error)
         slurm_settings_clear(&settings);
     settings_error = -ENOENT;
@@ -243,13 +245,12 @@ static bool hand_over(struct task *task)
 {
     bool taken;
 
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     taken = task->waited;
     if (taken) {
         task->finished = true;
         pthread_cond_broadcast(&one_done);
     }
-    pthread_mutex_unlock(&lock);
     return taken;
 }
 
@@ -316,10 +317,9 @@ static void *run(void *argument)
         run_release(task);
     if (ours)
         free(task);
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     if (--at_work == 0)
         pthread_cond_broadcast(&all_done);
-    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
@@ -335,11 +335,12 @@ static int start_thread(struct task *task)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_mutex_lock(&lock);
-    result = pthread_create(&thread, &attributes, run, task);
-    if (!result)
-        at_work++;
-    pthread_mutex_unlock(&lock);
+    {
+        SCOPED_LOCK(&lock);
+        result = pthread_create(&thread, &attributes, run, task);
+        if (!result)
+            at_work++;
+    }
     pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return result;
@@ -351,12 +352,13 @@ static bool await_shortly(job_record_t *job, struct task *task)
     uint64_t until = clock_ns() + settings.interactive_hold * 1000;
     bool finished;
 
-    pthread_mutex_lock(&lock);
-    while (!task->finished && clock_wait_until(&one_done, &lock, until) == 0) {
+    {
+        SCOPED_LOCK(&lock);
+        while (!task->finished && clock_wait_until(&one_done, &lock, until) == 0) {
+        }
+        finished = task->finished;
+        task->waited = false;
     }
-    finished = task->finished;
-    task->waited = false;
-    pthread_mutex_unlock(&lock);
     if (finished) {
         note_gpus(job, task->why);
         free(task);

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "client-lib/objects/thread.h"
+#include "common/scope.h"
 
 enum { HELPERS_MAX = 3 };
 
@@ -68,21 +69,19 @@ void crew_run(void (*work)(void *argument), void *argument, CUcontext context)
     if (helpers < 0)
         start_helpers();
     if (helpers > 0) {
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         job.work = work;
         job.argument = argument;
         job.context = context;
         job.working = (unsigned int)helpers;
         job.number++;
         pthread_cond_broadcast(&start);
-        pthread_mutex_unlock(&lock);
     }
     work(argument);
     if (helpers > 0) {
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         while (job.working)
             pthread_cond_wait(&finished, &lock);
-        pthread_mutex_unlock(&lock);
     }
     pthread_mutex_unlock(&busy);
 }

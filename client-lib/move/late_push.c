@@ -28,21 +28,26 @@ static struct late *due, **due_end = &due;
 static unsigned int count; // of both
 static bool running;
 
+static struct late *next_due(void)
+{
+    SCOPED_LOCK(&lock);
+    while (!due)
+        pthread_cond_wait(&due_now, &lock);
+    struct late *late = due;
+    due = late->next;
+    if (!due)
+        due_end = &due;
+    return late;
+}
+
 static void *send_due(void *unused)
 {
-    pthread_mutex_lock(&lock);
     for (;;) {
-        while (!due)
-            pthread_cond_wait(&due_now, &lock);
-        struct late *late = due;
-        due = late->next;
-        if (!due)
-            due_end = &due;
-        pthread_mutex_unlock(&lock);
+        struct late *late = next_due();
         streamed_blocks(late->session, late->job, late->src, late->size);
         session_expect(late->session, -1);
         free(late);
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         count--;
     }
     return NULL;

@@ -58,25 +58,28 @@ static void open_gate(const struct crossing *crossing)
     link_flush(crossing->to->link);
 }
 
+static struct crossing *next_due(void)
+{
+    SCOPED_LOCK(&lock);
+    while (!due)
+        pthread_cond_wait(&due_now, &lock);
+    struct crossing *crossing = due;
+    due = crossing->next;
+    if (!due)
+        due_end = &due;
+    return crossing;
+}
+
 static void *open_due(void *unused)
 {
-    pthread_mutex_lock(&lock);
     for (;;) {
-        while (!due)
-            pthread_cond_wait(&due_now, &lock);
-        struct crossing *crossing = due;
-        due = crossing->next;
-        if (!due)
-            due_end = &due;
-        pthread_mutex_unlock(&lock);
-
+        struct crossing *crossing = next_due();
         staging_deliver(crossing->from);
         if (crossing->result != CUDA_SUCCESS)
             fail_context(crossing);
         open_gate(crossing);
         session_expect(crossing->to, -1);
         free(crossing);
-        pthread_mutex_lock(&lock);
     }
     return NULL;
 }

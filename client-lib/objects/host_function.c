@@ -43,18 +43,22 @@ static void tell_done(const struct host_function *called)
     link_flush(called->session->link);
 }
 
+static struct host_function *next_due(void)
+{
+    SCOPED_LOCK(&lock);
+    while (!due)
+        pthread_cond_wait(&due_now, &lock);
+    struct host_function *called = due;
+    due = called->next;
+    if (!due)
+        due_end = &due;
+    return called;
+}
+
 static void *run_due(void *unused)
 {
-    pthread_mutex_lock(&lock);
     for (;;) {
-        while (!due)
-            pthread_cond_wait(&due_now, &lock);
-        struct host_function *called = due;
-        due = called->next;
-        if (!due)
-            due_end = &due;
-        pthread_mutex_unlock(&lock);
-
+        struct host_function *called = next_due();
         staging_deliver(called->session);
         if (called->callback)
             called->callback(called->stream, (CUresult)called->status, called->data);
@@ -63,7 +67,6 @@ static void *run_due(void *unused)
         tell_done(called);
         session_expect(called->session, -1);
         free(called);
-        pthread_mutex_lock(&lock);
     }
     return NULL;
 }

@@ -58,7 +58,7 @@ static void pass_on(struct box_session *session)
 
 void session_wait(struct box_session *session, struct waiter *waiter)
 {
-    pthread_mutex_lock(&session->lock);
+    SCOPED_LOCK(&session->lock);
     while (!waiter->done && !session_lost(session)) {
         if (!session->receiving) {
             session->receiving = true;
@@ -79,7 +79,6 @@ void session_wait(struct box_session *session, struct waiter *waiter)
             session->calls[i] = NULL;
     if (!session->receiving)
         pass_on(session);
-    pthread_mutex_unlock(&session->lock);
     pthread_cond_destroy(&waiter->changed);
 }
 

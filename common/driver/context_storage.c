@@ -87,10 +87,10 @@ CUresult context_storage_get(void **value, CUcontext context, void *key)
     return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-void context_storage_drop(CUcontext context)
+static struct stored_value *take_all_of(CUcontext context)
 {
     struct stored_value *gone = NULL, **gone_end = &gone;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     for (struct stored_value **link = &entries; *link;) {
         struct stored_value *entry = *link;
         if (entry->context != context) {
@@ -102,7 +102,13 @@ void context_storage_drop(CUcontext context)
         *gone_end = entry;
         gone_end = &entry->next;
     }
-    pthread_mutex_unlock(&lock);
+    return gone;
+}
+
+// Destructors may come back here.
+void context_storage_drop(CUcontext context)
+{
+    struct stored_value *gone = take_all_of(context);
     while (gone) {
         struct stored_value *entry = gone;
         gone = entry->next;

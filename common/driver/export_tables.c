@@ -13,6 +13,7 @@
 #include "common/driver/context_storage.h"
 #include "common/driver/integrity.h"
 #include "common/log.h"
+#include "common/scope.h"
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
@@ -435,12 +436,11 @@ static bool first_time(const unsigned char id[16])
     static unsigned char told[REMEMBERED][16];
     static size_t count;
     bool found = false;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     for (size_t i = 0; i < count && !found; i++)
         found = !memcmp(told[i], id, 16);
     if (!found && count < REMEMBERED)
         memcpy(told[count++], id, 16);
-    pthread_mutex_unlock(&lock);
     return !found;
 }
 

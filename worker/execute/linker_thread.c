@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/scope.h"
 #include "worker_driver.h"
 
 struct linker_job {
@@ -23,25 +24,36 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct linker_job *first, **last = &first;
 static bool started;
 
+static struct linker_job *next_job(void)
+{
+    SCOPED_LOCK(&lock);
+    while (!first)
+        pthread_cond_wait(&changed, &lock);
+    struct linker_job *job = first;
+    first = job->next;
+    if (!first)
+        last = &first;
+    return job;
+}
+
+// The job of one who waits for it is on his stack, and gone as soon as he knows.
+static void finish(struct linker_job *job)
+{
+    SCOPED_LOCK(&lock);
+    if (!job->waited)
+        free(job);
+    else
+        job->done = true;
+    pthread_cond_broadcast(&changed);
+}
+
 static void *linker_main(void *argument)
 {
-    pthread_mutex_lock(&lock);
     for (;;) {
-        while (!first)
-            pthread_cond_wait(&changed, &lock);
-        struct linker_job *job = first;
-        first = job->next;
-        if (!first)
-            last = &first;
-        pthread_mutex_unlock(&lock);
+        struct linker_job *job = next_job();
         driver.cuCtxSetCurrent(job->context);
         job->run(job->argument);
-        pthread_mutex_lock(&lock);
-        if (!job->waited)
-            free(job);
-        else
-            job->done = true;
-        pthread_cond_broadcast(&changed);
+        finish(job);
     }
     return NULL;
 }
@@ -69,31 +81,25 @@ CUresult linker_run(CUcontext context, void (*run)(void *argument), void *argume
 {
     struct linker_job job = {.run = run, .argument = argument, .context = context, .waited = true};
 
-    pthread_mutex_lock(&lock);
-    if (!start()) {
-        pthread_mutex_unlock(&lock);
+    SCOPED_LOCK(&lock);
+    if (!start())
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
     append(&job);
     while (!job.done)
         pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
 
 CUresult linker_post(CUcontext context, void (*run)(void *argument), void *argument)
 {
-    struct linker_job *job = calloc(1, sizeof(*job));
+    SCOPED_FREE struct linker_job *job = calloc(1, sizeof(*job));
 
     if (!job)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *job = (struct linker_job){.run = run, .argument = argument, .context = context};
-    pthread_mutex_lock(&lock);
-    bool runs = start();
-    if (runs)
-        append(job);
-    pthread_mutex_unlock(&lock);
-    if (!runs)
-        free(job);
-    return runs ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    SCOPED_LOCK(&lock);
+    if (!start())
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    append(scoped_take(&job));
+    return CUDA_SUCCESS;
 }

@@ -116,6 +116,7 @@ static bool any_watch(void)
     return watches;
 }
 
+// Gives the lock up while it tells: the link may be slow.
 static bool look(void)
 {
     struct watch *reached = take_reached();
@@ -193,6 +194,12 @@ static CUresult make_event(CUevent *out, CUcontext context, unsigned flags, CUco
     return result;
 }
 
+static bool is_watched_now(CUevent event)
+{
+    SCOPED_LOCK(&mover.lock);
+    return is_watched(event);
+}
+
 CUevent crossing_event(struct serve *serve, uint64_t handle)
 {
     CUevent event = serve_handle(serve, HANDLE_EVENT, handle), fresh;
@@ -200,10 +207,7 @@ CUevent crossing_event(struct serve *serve, uint64_t handle)
     if (!event || !atomic_load(&watch_count))
         return event;
     struct handle_note note = session.notes[handle_index(handle)];
-    pthread_mutex_lock(&mover.lock);
-    bool watched = is_watched(event);
-    pthread_mutex_unlock(&mover.lock);
-    if (!watched)
+    if (!is_watched_now(event))
         return event;
     CUresult result = make_event(&fresh, context_of(handle), note.event_flags, serve->current);
     if (result != CUDA_SUCCESS) {
@@ -322,17 +326,23 @@ static void open_gate(struct held *entry)
     free(entry);
 }
 
-// A gate that went with its context is not there any more.
-void serve_gate_open(struct serve *serve, const struct args_gate_open *args)
+static struct held *take_held(uint32_t number)
 {
-    pthread_mutex_lock(&mover.lock);
+    SCOPED_LOCK(&mover.lock);
     struct held **at = &held;
-    while (*at && (*at)->number != args->gate)
+    while (*at && (*at)->number != number)
         at = &(*at)->next;
     struct held *found = *at;
     if (found)
         *at = found->next;
-    pthread_mutex_unlock(&mover.lock);
+    return found;
+}
+
+// A gate that went with its context is not there any more.
+void serve_gate_open(struct serve *serve, const struct args_gate_open *args)
+{
+    struct held *found = take_held(args->gate);
+
     if (found)
         open_gate(found);
 }
@@ -358,10 +368,8 @@ static struct watch *take_watches_of(CUcontext context)
     return taken;
 }
 
-static void forget_context(CUcontext context)
+static void open_gates_of(CUcontext context)
 {
-    pthread_mutex_lock(&mover.lock);
-    struct watch *taken = take_watches_of(context);
     for (struct held **at = &held; *at;) {
         struct held *entry = *at;
         if (entry->context == context) {
@@ -371,8 +379,17 @@ static void forget_context(CUcontext context)
             at = &entry->next;
         }
     }
-    mover_forget_context(&mover, context);
-    pthread_mutex_unlock(&mover.lock);
+}
+
+static void forget_context(CUcontext context)
+{
+    struct watch *taken;
+    {
+        SCOPED_LOCK(&mover.lock);
+        taken = take_watches_of(context);
+        open_gates_of(context);
+        mover_forget_context(&mover, context);
+    }
     tell(taken);
 }
 

@@ -22,6 +22,25 @@ static struct host_call *calls; // under lock: those whose function the client i
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 
+static void enter(struct host_call *call)
+{
+    SCOPED_LOCK(&lock);
+    call->next = calls;
+    calls = call;
+}
+
+// The end of the session is the end of the process, so that the client's word is all there is to wait for.
+static void await_done(struct host_call *call)
+{
+    SCOPED_LOCK(&lock);
+    while (!call->done)
+        pthread_cond_wait(&done, &lock);
+    struct host_call **at = &calls;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+}
+
 static void run(struct host_call *call, CUresult status)
 {
     struct wire_host_function body = {.token = call->token,
@@ -29,19 +48,9 @@ static void run(struct host_call *call, CUresult status)
                                       .is_callback = call->is_callback};
 
     deliver_all();
-    pthread_mutex_lock(&lock);
-    call->next = calls;
-    calls = call;
-    pthread_mutex_unlock(&lock);
+    enter(call);
     event_send(EVENT_HOST_FUNCTION, &body, sizeof(body), 0);
-    pthread_mutex_lock(&lock);
-    while (!call->done) // the end of the session is the end of the process
-        pthread_cond_wait(&done, &lock);
-    struct host_call **at = &calls;
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    pthread_mutex_unlock(&lock);
+    await_done(call);
     free(call);
 }
 

@@ -116,17 +116,22 @@ static void remember(struct link_state *fresh)
     states = fresh;
 }
 
+static struct link_state *find_state(CUlinkState state)
+{
+    SCOPED_LOCK(&lock);
+    struct link_state *found = states;
+    while (found && found->state != state)
+        found = found->next;
+    return found;
+}
+
 static struct link_state *find(struct serve *serve, uint64_t handle)
 {
     CUlinkState state = serve_handle(serve, HANDLE_LINK, handle);
 
     if (serve_failed(serve))
         return NULL;
-    pthread_mutex_lock(&lock);
-    struct link_state *found = states;
-    while (found && found->state != state)
-        found = found->next;
-    pthread_mutex_unlock(&lock);
+    struct link_state *found = find_state(state);
     if (!found)
         serve_fail(serve, CUDA_ERROR_INVALID_HANDLE);
     return found;

@@ -60,10 +60,9 @@ static void await_turn(void)
 {
     atomic_fetch_add(&idle, 1);
     if (!look_for_turn()) {
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         while (!take_turn())
             pthread_cond_wait(&turn, &lock);
-        pthread_mutex_unlock(&lock);
     }
     atomic_fetch_sub(&idle, 1);
 }

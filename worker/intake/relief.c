@@ -223,6 +223,7 @@ static void take_over(struct serve *serve, uint32_t size)
         serve_record(serve, size);
 }
 
+// The lock is held but while it receives, which may take for ever.
 static void read_for_others(struct serve *serve)
 {
     log_debug("the thread that reads is held up by the driver; another reads on");
@@ -251,13 +252,12 @@ static bool take_part(uint64_t now)
         atomic_store(&caution, CAUTION);
         dispatch_offer();
     } else if ((now & KIND) == EXECUTING && expected_any()) {
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         taken = atomic_compare_exchange_strong(&state, &now, RELIEVED);
         if (taken) {
             reading = true;
             stop_wanted = false;
         }
-        pthread_mutex_unlock(&lock);
     }
     return taken;
 }

@@ -41,11 +41,12 @@ static void leave(void)
 static void await_end_of_drains(void)
 {
     expected_add();
-    pthread_mutex_lock(&lock);
-    while (atomic_load(&drains))
-        pthread_cond_wait(&drained, &lock);
-    atomic_fetch_add(&inside, 1);
-    pthread_mutex_unlock(&lock);
+    {
+        SCOPED_LOCK(&lock);
+        while (atomic_load(&drains))
+            pthread_cond_wait(&drained, &lock);
+        atomic_fetch_add(&inside, 1);
+    }
     expected_came();
 }
 
@@ -91,14 +92,15 @@ bool gates_ask_drain(struct gate_drain *drain)
 void gates_await_drain(const struct gate_drain *drain)
 {
     expected_add();
-    pthread_mutex_lock(&lock);
-    while (!drain->asked && client_holds(drain->most))
-        pthread_cond_wait(&left, &lock);
-    if (!drain->asked)
-        atomic_fetch_add(&drains, 1);
-    while (atomic_load(&inside))
-        pthread_cond_wait(&left, &lock);
-    pthread_mutex_unlock(&lock);
+    {
+        SCOPED_LOCK(&lock);
+        while (!drain->asked && client_holds(drain->most))
+            pthread_cond_wait(&left, &lock);
+        if (!drain->asked)
+            atomic_fetch_add(&drains, 1);
+        while (atomic_load(&inside))
+            pthread_cond_wait(&left, &lock);
+    }
     expected_came();
 }
 

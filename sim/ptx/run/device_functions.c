@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The functions that CUDA programs find in every device: printf, assert, malloc and free.
+#include "common/scope.h"
 #include "sim/ptx/run/exec.h"
 
 #include <ctype.h>
@@ -251,9 +252,8 @@ static bool print(struct warp *w, const struct insn *in, unsigned lane)
     }
     format(&p, f);
     if (!p.bad && launch->print) {
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         launch->print(launch->print_opaque, p.out, p.used);
-        pthread_mutex_unlock(&lock);
     }
     free(p.out);
     if (p.bad)

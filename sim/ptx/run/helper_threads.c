@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Host threads that help with launches. They are started when first wanted and stay; a launch
 // never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.
+#include "common/scope.h"
 #include "sim/ptx/run/grid.h"
 
 #include <stdlib.h>
@@ -29,10 +30,9 @@ struct worker *worker_take(void)
 
 void worker_give(struct worker *worker)
 {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     worker->next = idle_workers;
     idle_workers = worker;
-    pthread_mutex_unlock(&lock);
 }
 
 static void unlist(struct grid *g)
@@ -81,24 +81,22 @@ static void start_helper(void)
 void pool_run(struct grid *g, unsigned helpers)
 {
     if (helpers) {
-        pthread_mutex_lock(&lock);
+        SCOPED_LOCK(&lock);
         for (unsigned i = threads; i < helpers && i < MAX_HELPERS; i++)
             start_helper();
         g->helpers_wanted = helpers;
         g->next_waiting = waiting;
         waiting = g;
         pthread_cond_broadcast(&work);
-        pthread_mutex_unlock(&lock);
     }
     grid_work(g);
     if (!helpers)
         return;
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     if (g->helpers_wanted) {
         unlist(g);
         g->helpers_wanted = 0;
     }
     while (g->helpers)
         pthread_cond_wait(&done, &lock);
-    pthread_mutex_unlock(&lock);
 }

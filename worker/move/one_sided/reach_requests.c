@@ -97,18 +97,23 @@ static CUresult mark_start(struct move *move, CUstream stream)
     return result == CUDA_SUCCESS ? driver.cuEventRecord(move->start, stream) : result;
 }
 
+// Those that are taken come free as other moves end.
+static void await_gate(const struct gate_pass *pass, struct move *move)
+{
+    SCOPED_LOCK(&reach.mover.lock);
+    while ((move->gate = gate_take(pass, GATE_OF_COPY, &move->ticket)) < 0)
+        pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
+}
+
 // The client's stream stops where it is now until the move is over.
 static CUresult place(const struct gate_pass *pass, struct move *move, CUstream stream)
 {
     CUresult result = move->follows ? CUDA_SUCCESS : mark_start(move, stream);
 
-    pthread_mutex_lock(&reach.mover.lock);
-    while (result == CUDA_SUCCESS &&
-           (move->gate = gate_take(pass, GATE_OF_COPY, &move->ticket)) < 0)
-        pthread_cond_wait(&reach.mover.ended, &reach.mover.lock);
-    pthread_mutex_unlock(&reach.mover.lock);
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
+        await_gate(pass, move);
         result = gate_hold(stream, move->gate, move->ticket);
+    }
     if (result == CUDA_SUCCESS)
         return result;
     if (move->gate >= 0)
@@ -176,10 +181,12 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
     if (!box->width)
         move->direct = direct_hold(move->kind, device, size, move->context);
     move->early &= !move->direct;
-    pthread_mutex_lock(&reach.mover.lock);
-    move->follows = one_before(move, stream);
-    unsigned failures = reach.unready_failures;
-    pthread_mutex_unlock(&reach.mover.lock);
+    unsigned failures;
+    {
+        SCOPED_LOCK(&reach.mover.lock);
+        move->follows = one_before(move, stream);
+        failures = reach.unready_failures;
+    }
     row.intact = false;
     CUresult result = place(&pass, move, stream);
     serve_fail(serve, result);

@@ -84,7 +84,7 @@ static CUresult take_lane(CUcontext context, struct lane **out)
     struct lane *found = NULL, *unmade = NULL;
     CUresult result = CUDA_SUCCESS;
 
-    pthread_mutex_lock(&mover.lock);
+    SCOPED_LOCK(&mover.lock);
     for (unsigned i = 0; i < LANES_MAX && !found; i++) {
         if (lanes[i].context == context && !lanes[i].busy)
             found = &lanes[i];
@@ -97,7 +97,6 @@ static CUresult take_lane(CUcontext context, struct lane **out)
         found->busy = true;
     else if (result == CUDA_SUCCESS)
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_unlock(&mover.lock);
     *out = found;
     return result;
 }
@@ -132,7 +131,8 @@ static bool any_flight(void)
     return flight_count > 0;
 }
 
-// Takes every flight that is over out of the list.
+// Takes every flight that is over out of the list. The lock is given up while one of them is finished, which may
+// wait for the link.
 static bool see_off(void)
 {
     bool any = false;
@@ -271,6 +271,18 @@ static CUresult ask_when_due(const struct push *job)
                : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+static bool is_known(uint32_t id)
+{
+    SCOPED_LOCK(&jobs_lock);
+    return find_job(id);
+}
+
+static bool enter(const struct push *job)
+{
+    SCOPED_LOCK(&jobs_lock);
+    return add_job(job);
+}
+
 void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
@@ -278,10 +290,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
     struct push job = {
         .used = true, .id = args->job, .dst = args->dst, .size = args->size, .gate = -1};
 
-    pthread_mutex_lock(&jobs_lock);
-    bool known = find_job(args->job);
-    pthread_mutex_unlock(&jobs_lock);
-    if (!started || !args->size || known) {
+    if (!started || !args->size || is_known(args->job)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
@@ -289,10 +298,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
     // A push that fails from the start still has to swallow its blocks.
     if (!serve_failed(serve) && serve_device_range(serve, args->dst, args->size))
         serve_fail(serve, place(&pass, &job, serve->current, stream));
-    pthread_mutex_lock(&jobs_lock);
-    bool added_job = add_job(&job);
-    pthread_mutex_unlock(&jobs_lock);
-    if (!added_job) {
+    if (!enter(&job)) {
         give_up(&job);
         expected_came();
         serve_fail(serve, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);

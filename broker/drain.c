@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "broker/leases.h"
-#include "broker/time.h"
+#include "common/clock.h"
 #include "common/fault.h"
 
 bool drain_reason_is_good(const char *reason)
@@ -37,7 +37,7 @@ static struct drain say(const struct drain_order *order, bool was_drained,
         return (struct drain){0};
     return (struct drain){.reason = copy(same ? before->reason : order->reason),
                           .by = copy(same ? before->by : order->actor),
-                          .since = same ? before->since : broker_wall()};
+                          .since = same ? before->since : clock_wall_seconds()};
 }
 
 static json_t *describe(const struct drain_order *order, const struct drain *said)

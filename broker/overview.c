@@ -306,11 +306,11 @@ json_t *overview_answer(struct overview *overview, const struct broker *broker, 
 
     make_head(overview, broker);
     return json_pack("{s:I, s:I, s:O, s:{s:I, s:O}, s:{s:I, s:O}, s:o, s:o, s:o, s:o}", "last",
-                     (json_int_t)overview->event, "time", (json_int_t)clock_wall_seconds(), "figures",
-                     overview->figures, "problems", "count", (json_int_t)overview->problem_count,
-                     "rows", overview->problems, "events", "count",
-                     (json_int_t)json_array_size(overview->events), "rows", overview->events,
-                     "waiting", show_leases(overview, pool, query, true), "boxes",
+                     (json_int_t)overview->event, "time", (json_int_t)clock_wall_seconds(),
+                     "figures", overview->figures, "problems", "count",
+                     (json_int_t)overview->problem_count, "rows", overview->problems, "events",
+                     "count", (json_int_t)json_array_size(overview->events), "rows",
+                     overview->events, "waiting", show_leases(overview, pool, query, true), "boxes",
                      show_boxes(overview, pool, query), "leases",
                      show_leases(overview, pool, query, false), "sessions",
                      show_sessions(sessions, query));

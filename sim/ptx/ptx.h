@@ -137,11 +137,11 @@ struct ptx_launch {
     struct ptx_memory memory;
 
     // Text of the device's printf, whole calls at a time, serialized by the engine. May be NULL.
-    void *print_opaque;
+    void *print_argument;
     void (*print)(void *argument, const char *text, size_t size);
 
     // The device's malloc and free, called by several threads at once. NULL: malloc gives 0.
-    void *heap_opaque;
+    void *heap_argument;
     uint64_t (*allocate)(void *argument, size_t size);
     void (*release)(void *argument, uint64_t address);
 

@@ -29,7 +29,7 @@ void arguments_prepare(void)
     registrable = map(ROOM);
 }
 
-static void ignore(void *opaque)
+static void ignore(void *argument)
 {
 }
 

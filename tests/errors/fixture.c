@@ -78,7 +78,7 @@ bool fixture_has(const char *name)
     return dlsym(library, name);
 }
 
-static void ignore(void *opaque)
+static void ignore(void *argument)
 {
 }
 

@@ -37,7 +37,7 @@ struct one_case {
     int parameter;   // -1: all are right
     unsigned way;
 };
-typedef bool (*case_visitor)(void *opaque, const struct one_case *one, const char *name);
+typedef bool (*case_visitor)(void *argument, const struct one_case *one, const char *name);
 
 static char **wanted;
 static int wanted_count;
@@ -51,7 +51,7 @@ static bool is_wanted(const struct call *call)
 }
 
 // Shows every case of PHASE until VISIT says that it is enough.
-static bool each_case(enum phase phase, case_visitor visit, void *opaque)
+static bool each_case(enum phase phase, case_visitor visit, void *argument)
 {
     unsigned number = 0;
     for (unsigned c = 0; c < call_count; c++) {
@@ -59,7 +59,7 @@ static bool each_case(enum phase phase, case_visitor visit, void *opaque)
         if (!is_wanted(call))
             continue;
         struct one_case one = {call, number++, -1, 0};
-        if (!visit(opaque, &one,
+        if (!visit(argument, &one,
                    phase == BEFORE    ? "before-init"
                    : phase == WITHOUT ? "no-context"
                                       : "right"))
@@ -75,7 +75,7 @@ static bool each_case(enum phase phase, case_visitor visit, void *opaque)
                 char text[64];
                 one.number = number++;
                 snprintf(text, sizeof text, "%s=%s", call->parameters[one.parameter].name, name);
-                if (!visit(opaque, &one, text))
+                if (!visit(argument, &one, text))
                     return false;
             }
         }
@@ -121,9 +121,9 @@ static bool still_right(enum phase phase)
     return fixture_intact() && DRIVER(cuCtxSetCurrent, NULL) == CUDA_SUCCESS;
 }
 
-static bool try_case(void *opaque, const struct one_case *one, const char *name)
+static bool try_case(void *argument, const struct one_case *one, const char *name)
 {
-    struct job *job = opaque;
+    struct job *job = argument;
     union argument arguments[PARAMETERS_MAX];
     typeof(&record->cases[0][0]) slot = &record->cases[job->phase][one->number];
     bool applies = true;
@@ -167,9 +167,9 @@ struct death {
     enum state state;
 };
 
-static bool note_death(void *opaque, const struct one_case *one, const char *name)
+static bool note_death(void *argument, const struct one_case *one, const char *name)
 {
-    struct death *death = opaque;
+    struct death *death = argument;
     typeof(&record->cases[0][0]) slot = &record->cases[death->job->phase][one->number];
     if (is_mine(death->job, one->call) && slot->state == STARTED)
         slot->state = death->state;
@@ -195,9 +195,9 @@ static void supervise(struct job *job)
     }
 }
 
-static bool show(void *opaque, const struct one_case *one, const char *name)
+static bool show(void *argument, const struct one_case *one, const char *name)
 {
-    enum phase phase = *(enum phase *)opaque;
+    enum phase phase = *(enum phase *)argument;
     typeof(&record->cases[0][0]) slot = &record->cases[phase][one->number];
     switch ((enum state)slot->state) {
     case UNTRIED: fprintf(stderr, "record: untried: %s %s\n", one->call->name, name); break;

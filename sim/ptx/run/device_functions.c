@@ -253,7 +253,7 @@ static bool print(struct warp *w, const struct insn *in, unsigned lane)
     format(&p, f);
     if (!p.bad && launch->print) {
         SCOPED_LOCK(&lock);
-        launch->print(launch->print_opaque, p.out, p.used);
+        launch->print(launch->print_argument, p.out, p.used);
     }
     free(p.out);
     if (p.bad)
@@ -281,7 +281,7 @@ static bool assert_failed(struct warp *w, const struct insn *in, unsigned lane)
                    w->block->id[2], tid[lane], tid[LANES + lane], tid[2 * LANES + lane],
                    m ? m : "?");
     if (launch->print && len > 0)
-        launch->print(launch->print_opaque, text, (size_t)len);
+        launch->print(launch->print_argument, text, (size_t)len);
     return fault_raise(w, in, PTX_FAULT_ASSERT, lane, 0, "assertion `%s` failed at %s:%u",
                        m ? m : "?", n ? n : "?", line);
 }
@@ -303,11 +303,11 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
         case BUILTIN_ASSERTFAIL: return assert_failed(w, in, lane);
         case BUILTIN_MALLOC:
             give_result(w, in, lane,
-                        launch->allocate ? launch->allocate(launch->heap_opaque, value) : 0);
+                        launch->allocate ? launch->allocate(launch->heap_argument, value) : 0);
             break;
         case BUILTIN_FREE:
             if (value && launch->release)
-                launch->release(launch->heap_opaque, value);
+                launch->release(launch->heap_argument, value);
             break;
         }
     }

@@ -269,6 +269,11 @@ class Call:
         fields = [(p.type, p.pointers, p.name, p.array, p.fewer, sorted(p.marks - {'free'})) for p in self.params]
         return wire.short_hash(f'{self.symbol} {fields}')
 
+    @property
+    def locked(self):
+        """What stays as it is once a release has sent it."""
+        return f'{self.number}:{self.form}'
+
 
 class PlainParam:
     """A parameter of the C prototype: its type, the type that pointers lead to, its name."""
@@ -349,7 +354,7 @@ def parse(lines):
 def read(path, protocol, lines):
     calls = parse(lines)
     sent = [c for c in calls if c.is_sent]
-    facts = {('call', c.symbol): f'{c.number}:{c.form}' for c in sent}
+    facts = {('call', c.symbol): c.locked for c in sent}
     return {'facts': facts | wire.facts(), 'may_grow': set(), 'calls': calls, 'traits': TRAITS,
             'cuda': [c for c in calls if c.is_cuda], 'sent': sent, 'known_first': lock.known_first('call'),
             'limit': max((c.number for c in calls), default=0) + 1}

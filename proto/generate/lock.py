@@ -29,8 +29,8 @@ def read(path=LOCK):
 
 
 def known_first(kind, path=LOCK):
-    """The names of a kind that are known since the first release."""
-    return {key[2] for key, (_, release) in read(path).items() if key[1] == kind and release == FIRST}
+    """{NAME: VALUE} of a kind that is known since the first release."""
+    return {key[2]: value for key, (value, release) in read(path).items() if key[1] == kind and release == FIRST}
 
 
 def grown(old, new):

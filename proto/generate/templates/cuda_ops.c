@@ -24,7 +24,7 @@ const struct wire_known_call cuda_requests[CUDA_REQUESTS] = {
 
 static const bool known_first[CUDA_OP_LIMIT] = {
 % for c in sent:
-%   if c.symbol in known_first:
+%   if known_first.get(c.symbol) == c.locked:
     [${c.number}] = true,
 %   end
 % end

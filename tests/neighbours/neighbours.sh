@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds other releases, whose clients and boxes meet those of this one: the release before from its own
+# source, which is stored, and releases to come from this one's source with other lists.
+
+NEIGHBOURS=$BUILD/neighbours
+NEIGHBOUR_FILES=(build/lib/libcuda.so.1 build/bin/rgpud build/bin/rgpu-worker)
+# Without optimization they are built in seconds.
+MAKE_NEIGHBOUR=(env -u MAKEFLAGS -u MFLAGS make --no-print-directory "-j$(nproc)" CFLAGS=-O0 SAN= WERROR= V=)
+
+# build_neighbour FOLDER [FILE...]: without files all that client and box are.
+build_neighbour() {
+    local folder=$1
+    shift
+    "${MAKE_NEIGHBOUR[@]}" -C "$folder" "${@:-${NEIGHBOUR_FILES[@]}}" >"$TMP/make.log" 2>&1 ||
+        { tail -n 20 "$TMP/make.log" >&2; bail "$folder cannot be built"; }
+    ln -sf "$BUILD/lib/libcuda-sim.so" "$folder/build/lib/"
+}
+
+# build_previous: the stored release with its own programs, once for each one stored. Sets PREVIOUS, RELEASE.
+build_previous() {
+    local archive program
+    archive=$(echo "$TOP"/tests/neighbours/releases/rgpu-*.tar.xz)
+    RELEASE=${archive##*/rgpu-} RELEASE=${RELEASE%.tar.xz}
+    PREVIOUS=$NEIGHBOURS/$RELEASE
+    if ! cmp -s "$archive" "$PREVIOUS/built"; then
+        rm -rf "$PREVIOUS" && mkdir -p "$PREVIOUS" && tar xJf "$archive" -C "$PREVIOUS"
+        build_neighbour "$PREVIOUS"
+        for program in "$@"; do
+            "${CC:-gcc}" -D_GNU_SOURCE -pthread -I"$PREVIOUS" -o "$PREVIOUS/build/$program" \
+                "$PREVIOUS/tests/programs/$program.c" -L"$PREVIOUS/build/lib" -l:libcuda.so.1 -lm -ldl ||
+                bail "$program of $RELEASE cannot be built"
+        done
+        cp "$archive" "$PREVIOUS/built"
+    fi
+}
+
+# build_other_call REQUEST: a client of this release with another form of a request, which goes by another number.
+# Sets OTHER_CALL.
+build_other_call() {
+    local part
+    OTHER_CALL=$TMP/other-call
+    mkdir "$OTHER_CALL"
+    for part in Makefile mk proto common transport client-lib worker daemon gauge; do cp -r "$TOP/$part" "$OTHER_CALL"; done
+    sed -i 's/^VERSION := .*/VERSION := 98.7.6/' "$OTHER_CALL/Makefile"
+    sed -i "s/^[0-9]\+ \( *[a-z,]* *$1 \)/999 \1/" "$OTHER_CALL/proto/cuda.spec"
+    build_neighbour "$OTHER_CALL" build/lib/libcuda.so.1
+}
+
+# build_next: a release to come, in which each message is longer, too. Sets NEXT.
+build_next() {
+    NEXT=$TMP/next
+    cp -a "$OTHER_CALL" "$NEXT"
+    awk '/^message/ { client = $2 < 32 }
+        client && /^(message|enum|# ---)/ && fields { print "    novelty string(31) later"; fields = 0 }
+        /^message/ && client { fields = 1 }
+        /^$/ && fields { print "    novelty string(31) later"; fields = 0 }
+        { print }' "$TOP/proto/control.spec" >"$NEXT/proto/control.spec"
+    build_neighbour "$NEXT"
+}
+
+# build_beyond: a copy of NEXT whose calls are another version. Sets BEYOND.
+build_beyond() {
+    BEYOND=$TMP/beyond
+    cp -a "$NEXT" "$BEYOND"
+    sed -i 's/^#define CALLS_VERSION .*/#define CALLS_VERSION 999/' "$BEYOND/build/gen/calls_version.h"
+    build_neighbour "$BEYOND"
+}
+
+# start_box_of FOLDER: a box of that release.
+start_box_of() { BUILD=$1/build start_box --devices sim:1; }
+# with_client_of FOLDER PROGRAM...: with that release's library, on the box BOX.
+with_client_of() {
+    local folder=$1
+    shift
+    BUILD=$folder/build on_box "$@"
+}

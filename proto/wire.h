@@ -181,6 +181,7 @@ enum handle_kind {
     HANDLE_LIBRARY,
     HANDLE_POOL,
     HANDLE_LINK,
+    HANDLE_MEMORY = 24, // physical device memory
 };
 
 _Static_assert(sizeof(struct wire_request) == 24, "layout is part of the protocol");

@@ -34,14 +34,14 @@ struct address_arena {
     uint64_t cursor; // where the search goes on
 };
 
-static void *reserve_at(void *place, size_t size, int flags)
+static void *reserve_at(void *place, size_t size, int access, int flags)
 {
-    void *address = mmap(place, size, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    void *address =
+        mmap(place, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
     return address == MAP_FAILED ? NULL : address;
 }
 
-static void *reserve(size_t size)
+static void *reserve(size_t size, int access)
 {
 #ifndef __SANITIZE_THREAD__ // which has no shadow for that region
     for (int i = 0; i < PLACE_ATTEMPTS; i++) {
@@ -50,43 +50,53 @@ static void *reserve(size_t size)
             break;
         uint64_t places = (REGION_SIZE - size) / PLACE_ALIGNMENT;
         uint64_t place = REGION_START + chance % places * PLACE_ALIGNMENT;
-        void *address = reserve_at((void *)place, size, MAP_FIXED_NOREPLACE);
+        void *address = reserve_at((void *)place, size, access, MAP_FIXED_NOREPLACE);
         if (address == (void *)place)
             return address;
         if (address)
             munmap(address, size);
     }
 #endif
-    return reserve_at(NULL, size, 0);
+    return reserve_at(NULL, size, access, 0);
 }
 
-struct address_arena *arena_create(size_t size)
+static struct address_arena *arena_new(void *start, size_t span)
 {
     struct address_arena *arena = calloc(1, sizeof(*arena));
-    if (!arena)
-        return NULL;
-    size_t span = 0;
-    void *start = NULL;
-    for (unsigned factor = 4; factor && !start; factor /= 2) {
-        span = size * factor + ((size_t)64 << 20);
-        start = reserve(span);
-    }
-    arena->spans = malloc(sizeof(struct span) * 16);
-    if (!start || !arena->spans) {
+    struct span *spans = malloc(sizeof(struct span) * 16);
+    if (!arena || !spans || !start) {
         if (start)
             munmap(start, span);
-        free(arena->spans);
+        free(spans);
         free(arena);
         return NULL;
     }
-    madvise(start, span, MADV_HUGEPAGE);
     madvise(start, span, MADV_DONTDUMP);
     pthread_mutex_init(&arena->lock, NULL);
+    arena->spans = spans;
     arena->capacity = 16;
     arena->count = 1;
     arena->spans[0].start = (uint64_t)(uintptr_t)start;
     arena->spans[0].end = arena->spans[0].start + span;
     return arena;
+}
+
+struct address_arena *arena_create(size_t size)
+{
+    size_t span = 0;
+    void *start = NULL;
+    for (unsigned factor = 4; factor && !start; factor /= 2) {
+        span = size * factor + ((size_t)64 << 20);
+        start = reserve(span, PROT_READ | PROT_WRITE);
+    }
+    if (start)
+        madvise(start, span, MADV_HUGEPAGE);
+    return arena_new(start, span);
+}
+
+struct address_arena *arena_create_empty(size_t size)
+{
+    return arena_new(reserve(size, PROT_NONE), size);
 }
 
 static uint64_t round_up(uint64_t value, uint64_t alignment)
@@ -162,6 +172,21 @@ int arena_take(struct address_arena *arena, size_t size, size_t alignment, uint6
     int result = at == SIZE_MAX ? -ENOMEM : cut(arena, at, *address, size);
     if (!result)
         arena->cursor = *address + size;
+    return result;
+}
+
+int arena_take_at(struct address_arena *arena, uint64_t address, size_t size)
+{
+    int result = -ENOMEM;
+    pthread_mutex_lock(&arena->lock);
+    for (size_t i = 0; i < arena->count && result; i++) {
+        const struct span *span = &arena->spans[i];
+        if (span->start <= address && address < span->end && size <= span->end - address) {
+            result = cut(arena, i, address, size);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&arena->lock);
     return result;
 }
 

@@ -47,7 +47,7 @@ static CUresult classify(const struct copy_side *side, const struct copy_box *bo
     struct memory_range range;
     SIM_RETURN_IF(!side->address || !side_span(side, box, &span), CUDA_ERROR_INVALID_VALUE);
     bool known = memory_lookup(side->address, &range);
-    bool whole = known && span <= range.size - (side->address - range.base);
+    bool whole = known && memory_lookup_span(side->address, span, &range);
     if (known && !memory_is_host(&range)) {
         SIM_RETURN_IF(!whole, CUDA_ERROR_INVALID_VALUE);
         *place = PLACE_DEVICE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a simulated device says of itself: an sm_90 part with few multiprocessors. What the
-// simulator does not do (arrays, textures, managed memory, VMM, IPC) is reported as absent.
+// simulator does not do (arrays, textures, managed memory) is reported as absent.
 #include "sim/device_attributes.h"
 
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
@@ -97,6 +97,8 @@ static const int attributes[A(MAX)] = {
     [A(COOPERATIVE_LAUNCH)] = 1,
     [A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)] = DEVICE_SHARED_PER_BLOCK_OPTIN,
     [A(HOST_REGISTER_SUPPORTED)] = 1,
+    [A(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)] = 1,
+    [A(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)] = 1,
     [A(MAX_BLOCKS_PER_MULTIPROCESSOR)] = DEVICE_BLOCKS_PER_SM,
     [A(MAX_PERSISTING_L2_CACHE_SIZE)] = 32768000,
     [A(MAX_ACCESS_POLICY_WINDOW_SIZE)] = 134213632,

@@ -139,3 +139,18 @@ void *handle_get(enum object_kind kind, const void *handle)
     }
     return object;
 }
+
+void *handle_next(enum object_kind kind, uint32_t *position)
+{
+    struct sim_object *found = NULL;
+    pthread_mutex_lock(&table.lock);
+    while (*position < table.count && !found) {
+        struct sim_object *object = table.slots[(*position)++].object;
+        if (object && object->kind == kind)
+            found = object;
+    }
+    if (found)
+        object_hold(found);
+    pthread_mutex_unlock(&table.lock);
+    return found;
+}

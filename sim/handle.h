@@ -17,6 +17,7 @@ enum object_kind {
     OBJECT_KERNEL,
     OBJECT_LINK,
     OBJECT_POOL,
+    OBJECT_PHYSICAL,
 };
 
 struct context;
@@ -45,6 +46,9 @@ bool handle_revoke(struct sim_object *object);
 
 // The object with one more reference, or NULL: no such handle of that kind.
 void *handle_get(enum object_kind kind, const void *handle);
+
+// The next object of that kind from *POSITION on (0 at first), with one more reference; NULL: no more.
+void *handle_next(enum object_kind kind, uint32_t *position);
 
 static inline void *object_handle(const struct sim_object *object)
 {

@@ -9,6 +9,7 @@
 #include "common/scope.h"
 #include "sim/arena.h"
 #include "sim/memory_pool.h"
+#include "sim/physical_pieces.h"
 
 #define GRANULE ((size_t)512)
 #define LARGE ((size_t)64 << 10)
@@ -71,6 +72,13 @@ static struct memory_range *find(uint64_t address)
         return NULL;
     struct memory_range *range = table.ranges[at - 1];
     return address - range->base < range->size ? range : NULL;
+}
+
+// Under the lock: whether any range overlaps [base, base + size).
+static bool any_range(uint64_t base, size_t size)
+{
+    size_t next = upper_bound(base);
+    return find(base) || (next < table.count && table.ranges[next]->base - base < size);
 }
 
 // Under the write lock; the table owns the range from then on.
@@ -179,7 +187,8 @@ static void dispose(struct memory_range *range)
         uncharge(range);
         break;
     case MEMORY_HOST: munmap((void *)(uintptr_t)range->base, range->size); break;
-    case MEMORY_REGISTERED: break;
+    case MEMORY_REGISTERED:
+    case MEMORY_MAPPED: break; // which address_ranges.c takes out itself
     }
     free(range);
 }
@@ -210,9 +219,8 @@ CUresult memory_add_host(struct context *context, void *start, size_t size, enum
     range->base = base;
     range->flags = flags;
     pthread_rwlock_wrlock(&table.lock);
-    size_t next = upper_bound(base);
-    bool overlaps = find(base) || (next < table.count && table.ranges[next]->base - base < size);
-    CUresult result = overlaps ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : insert(range);
+    CUresult result = any_range(base, size) ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                            : insert(range);
     pthread_rwlock_unlock(&table.lock);
     if (result)
         free(range);
@@ -229,9 +237,46 @@ bool memory_lookup(uint64_t address, struct memory_range *out)
     return range;
 }
 
+static bool is_open(const struct memory_range *range)
+{
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        if (range->access[i] != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            return true;
+    return false;
+}
+
+// Under the lock: the end of what goes on from `range` without a gap, as far as ACCEPT says. Only mappings
+// join: other allocations that happen to be neighbours are not one.
+static uint64_t joined_end(const struct memory_range *range, void *argument,
+                           bool (*accept)(void *argument, const struct memory_range *range))
+{
+    uint64_t end = range->base + range->size;
+    if (range->kind != MEMORY_MAPPED)
+        return end;
+    for (size_t at = upper_bound(range->base); at < table.count; at++) {
+        const struct memory_range *next = table.ranges[at];
+        if (next->kind != MEMORY_MAPPED || next->base != end || !accept(argument, next))
+            break;
+        end += next->size;
+    }
+    return end;
+}
+
+static bool accept_open(void *argument, const struct memory_range *range)
+{
+    return is_open(range);
+}
+
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
 {
-    return memory_lookup(address, out) && size <= out->size - (address - out->base);
+    pthread_rwlock_rdlock(&table.lock);
+    struct memory_range *range = find(address);
+    bool whole = range && (range->kind != MEMORY_MAPPED || is_open(range)) &&
+                 size <= joined_end(range, NULL, accept_open) - address;
+    if (range)
+        *out = *range;
+    pthread_rwlock_unlock(&table.lock);
+    return whole;
 }
 
 void memory_set_sync_copies(uint64_t address, bool sync)
@@ -247,12 +292,19 @@ void memory_set_sync_copies(uint64_t address, bool sync)
 // memory is portable. Under the lock, which keeps the pool alive.
 static bool kernel_may_touch(struct context *context, const struct memory_range *range)
 {
+    if (range->kind == MEMORY_MAPPED)
+        return range->access[context->device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (memory_is_host(range) || range->context == context)
         return true;
     if (range->pool && pool_is_open_to(range->pool, context->device))
         return true;
     return range->device != context->device &&
            atomic_load(&context->peers) & 1u << range->device->index;
+}
+
+static bool accept_for_kernel(void *argument, const struct memory_range *range)
+{
+    return kernel_may_touch(argument, range);
 }
 
 bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, uint64_t *end)
@@ -262,10 +314,84 @@ bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, ui
     bool found = range && kernel_may_touch(argument, range);
     if (found) {
         *base = range->base;
-        *end = range->base + range->size;
+        *end = joined_end(range, argument, accept_for_kernel);
     }
     pthread_rwlock_unlock(&table.lock);
     return found;
+}
+
+// ---- mappings ----
+
+CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *physical)
+{
+    struct memory_range *range = calloc(1, sizeof(*range));
+    SIM_RETURN_IF(!range, CUDA_ERROR_OUT_OF_MEMORY);
+    range->base = base;
+    range->size = size;
+    range->kind = MEMORY_MAPPED;
+    range->physical = physical;
+    range->device = sim_physical_device(physical);
+    pthread_rwlock_wrlock(&table.lock);
+    CUresult result = any_range(base, size) ? CUDA_ERROR_ALREADY_MAPPED : insert(range);
+    pthread_rwlock_unlock(&table.lock);
+    if (result)
+        free(range);
+    return result;
+}
+
+// Under the lock: the index of the first mapping and how many there are; 0: they are not whole ones without
+// a gap.
+static size_t whole_mappings(uint64_t address, size_t size, size_t *first)
+{
+    size_t at = upper_bound(address);
+    uint64_t end = address;
+    if (!at || table.ranges[at - 1]->base != address)
+        return 0;
+    *first = --at;
+    for (; at < table.count && end - address < size; at++) {
+        const struct memory_range *range = table.ranges[at];
+        if (range->kind != MEMORY_MAPPED || range->base != end)
+            return 0;
+        end += range->size;
+    }
+    return end - address == size ? at - *first : 0;
+}
+
+CUresult memory_each_mapping(uint64_t address, size_t size,
+                             void (*visit)(void *argument, struct memory_range *range),
+                             void *argument)
+{
+    size_t first;
+    pthread_rwlock_wrlock(&table.lock);
+    size_t count = whole_mappings(address, size, &first);
+    for (size_t i = 0; i < count && visit; i++)
+        visit(argument, table.ranges[first + i]);
+    pthread_rwlock_unlock(&table.lock);
+    return count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult memory_remove_mappings(uint64_t address, size_t size,
+                                void (*dispose_of)(struct memory_range *range))
+{
+    size_t first;
+    pthread_rwlock_wrlock(&table.lock);
+    size_t count = whole_mappings(address, size, &first);
+    for (size_t i = 0; i < count; i++) {
+        struct memory_range *range = table.ranges[first];
+        remove_at(first);
+        dispose_of(range);
+        free(range);
+    }
+    pthread_rwlock_unlock(&table.lock);
+    return count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+bool memory_any_mapping(uint64_t address, size_t size)
+{
+    pthread_rwlock_rdlock(&table.lock);
+    bool any = any_range(address, size);
+    pthread_rwlock_unlock(&table.lock);
+    return any;
 }
 
 uint64_t memory_heap_allocate(void *argument, size_t size)

@@ -8,6 +8,7 @@
 #include "sim/context.h"
 
 struct memory_pool;
+struct sim_physical;
 
 enum memory_kind {
     MEMORY_DEVICE,     // cuMemAlloc
@@ -16,6 +17,7 @@ enum memory_kind {
     MEMORY_HEAP,       // malloc in a kernel
     MEMORY_HOST,       // cuMemHostAlloc
     MEMORY_REGISTERED, // cuMemHostRegister
+    MEMORY_MAPPED,     // cuMemMap: of no context
 };
 
 struct memory_range {
@@ -30,6 +32,9 @@ struct memory_range {
     size_t charged;           // bytes of the device's budget
     uint64_t id;              // unique for the process
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+    // Of MEMORY_MAPPED.
+    struct sim_physical *physical;             // counted
+    CUmemAccess_flags access[SIM_MAX_DEVICES]; // of each device
 };
 
 static inline bool memory_is_host(const struct memory_range *range)
@@ -59,9 +64,25 @@ CUresult memory_add_host(struct context *context, void *start, size_t size, enum
 
 // The range that holds `address`: a copy of its description.
 bool memory_lookup(uint64_t address, struct memory_range *out);
-// The same, when all of [address, address + size) lies in it.
+// The same, when all of [address, address + size) lies in it, or in mappings that follow each other without
+// a gap and are open to a device.
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
 void memory_set_sync_copies(uint64_t address, bool sync);
+
+// ---- mappings (address_ranges.c) ----
+
+// Enters one of SIZE bytes; ALREADY_MAPPED where something is there.
+CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *physical);
+// Calls VISIT, if any, for the mappings of [address, address + size), which are whole ones without a gap, under
+// the table's lock. INVALID_VALUE: they are not, and it was not called.
+CUresult memory_each_mapping(uint64_t address, size_t size,
+                             void (*visit)(void *argument, struct memory_range *range),
+                             void *argument);
+// Takes the mappings of [address, address + size) out of the table. INVALID_VALUE as above.
+CUresult memory_remove_mappings(uint64_t address, size_t size,
+                                void (*dispose_of)(struct memory_range *range));
+// Whether anything is mapped there.
+bool memory_any_mapping(uint64_t address, size_t size);
 
 // For kernels of a context (`argument`): which range it may touch holds the address.
 bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, uint64_t *end);

@@ -16,17 +16,6 @@ SIM_API(cuMemGetInfo_v2, size_t *free_bytes, size_t *total)
     return CUDA_SUCCESS;
 }
 
-// Nothing is taken in pages here; a program that asks is told what it is to reckon with.
-SIM_API(cuMemGetAllocationGranularity, size_t *granularity, const CUmemAllocationProp *properties,
-        CUmemAllocationGranularity_flags option)
-{
-    SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!granularity || !properties, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(!device_config()->page, CUDA_ERROR_NOT_SUPPORTED);
-    *granularity = device_config()->page;
-    return CUDA_SUCCESS;
-}
-
 SIM_API(cuMemAlloc_v2, CUdeviceptr *out, size_t size)
 {
     struct context *context;

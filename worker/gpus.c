@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/control.h"
 #include "common/log.h"
@@ -53,7 +54,8 @@ CUresult gpus_discover(void)
     return result;
 }
 
-// Asked once for each device, where the driver tells.
+// Asked once for each device, where the driver tells. Pages as small as the host's differ too little from what was
+// asked for to be counted.
 static uint64_t page_size(CUdevice device)
 {
     CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -64,7 +66,7 @@ static uint64_t page_size(CUdevice device)
         driver.cuMemGetAllocationGranularity(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) !=
             CUDA_SUCCESS)
         return 0;
-    return size;
+    return size > (size_t)sysconf(_SC_PAGESIZE) ? size : 0;
 }
 
 static int attribute(CUdevice device, CUdevice_attribute name)

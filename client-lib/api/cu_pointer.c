@@ -5,6 +5,7 @@
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/object.h"
+#include "client-lib/objects/physical_memory.h"
 #include "client-lib/session/process.h"
 
 // Stores the answer; CUDA_ERROR_INVALID_VALUE where the pointer has no such attribute.
@@ -14,7 +15,7 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     uint64_t offset = ptr - a->base;
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = (CUcontext)(uintptr_t)a->context;
+        *(CUcontext *)data = a->memory ? NULL : (CUcontext)(uintptr_t)a->context;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned int *)data = a->host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -42,7 +43,7 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
         *(unsigned int *)data = !a->host || a->mapped;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(unsigned long long *)data = 0;
+        *(unsigned long long *)data = a->memory ? physical_handle_types(a->memory) : 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         *(unsigned int *)data = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;

@@ -93,9 +93,7 @@ CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *res
 
 static CUresult check_device_memory(CUdeviceptr address, size_t size, struct allocation *found)
 {
-    if (!memory_find(address, found) || size > found->base + found->size - address)
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    return memory_find_span(address, size, found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // One direction of a copy between the program's memory and the GPU. Memory of another box than the

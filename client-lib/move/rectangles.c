@@ -60,10 +60,8 @@ CUresult rect_check_side(const struct side *side, const struct rect_copy *copy)
     struct allocation found;
     if (!side->device)
         return CUDA_SUCCESS;
-    if (!memory_find(side->address, &found) ||
-        extent(side, copy) > found.base + found.size - side->address)
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    return memory_find_span(side->address, extent(side, copy), &found) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUDA_MEMCPY3D rect_request(const struct rect_copy *copy)

@@ -92,13 +92,56 @@ bool memory_find(uint64_t address, struct allocation *out)
     return range != NULL;
 }
 
+// Under lock. How many of the SIZE bytes at ADDRESS, which ROW holds, are known.
+static uint64_t span(const struct allocation *row, uint64_t address, uint64_t size)
+{
+    const struct box_session *session = row->session;
+    uint64_t end = row->base + row->size;
+    while (row->memory && end - address < size) {
+        const struct range *next = ranges_find(&allocations, end);
+        row = next ? next->value : NULL;
+        if (!row || !row->memory || row->session != session)
+            break;
+        end += row->size;
+    }
+    return end - address;
+}
+
+bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct range *range = ranges_find(&allocations, address);
+    bool found = range && span(range->value, address, size) >= size;
+    if (found)
+        *out = *(const struct allocation *)range->value;
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+bool memory_overlaps(uint64_t address, uint64_t size)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct range *next = ranges_at_or_after(&allocations, address);
+    bool overlaps = next && next->base < address + size;
+    pthread_rwlock_unlock(&lock);
+    return overlaps;
+}
+
+int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session)
+{
+    pthread_rwlock_wrlock(&lock);
+    int err = reserve_addresses(address, size, session);
+    pthread_rwlock_unlock(&lock);
+    return err;
+}
+
 void memory_forget_context(uint64_t context)
 {
     pthread_rwlock_wrlock(&lock);
     size_t kept = 0;
     for (size_t i = 0; i < allocations.count; i++) {
         struct allocation *row = allocations.rows[i].value;
-        if (!row->host && !row->pool && row->context == context)
+        if (!row->host && !row->pool && !row->memory && row->context == context)
             free(row);
         else
             allocations.rows[kept++] = allocations.rows[i];

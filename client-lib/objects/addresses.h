@@ -25,6 +25,7 @@ struct allocation {
     uint64_t context; // handle
     CUdevice device;
     CUmemoryPool pool; // NULL: not from a pool
+    uint64_t memory;   // handle of the physical memory that is mapped here; 0: it is no mapping
     uint64_t id;
 };
 
@@ -35,6 +36,13 @@ int memory_add(const struct allocation *allocation);
 bool memory_remove(uint64_t base, struct allocation *out);
 // What holds ADDRESS.
 bool memory_find(uint64_t address, struct allocation *out);
+// What holds the first of SIZE bytes at ADDRESS, where all of them are known: in one allocation, or in mappings
+// that follow each other.
+bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out);
+// Whether anything that is known lies there.
+bool memory_overlaps(uint64_t address, uint64_t size);
+// Keeps host memory of this process away from addresses that a box has reserved for it. -errno as above.
+int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session);
 // Forgets all device memory of a context that has gone.
 void memory_forget_context(uint64_t context);
 

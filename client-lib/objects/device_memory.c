@@ -134,7 +134,7 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
 // address.
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
-    return memory_find(dptr, gone) && !gone->host && gone->base == dptr &&
+    return memory_find(dptr, gone) && !gone->host && !gone->memory && gone->base == dptr &&
            memory_remove(dptr, gone);
 }
 

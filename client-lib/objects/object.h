@@ -67,6 +67,14 @@ struct object {
             CUdevice device;
         } pool;
         struct {
+            CUdevice device;
+            uint64_t size;
+            uint64_t granularity; // of what may be mapped of it
+            CUmemAllocationProp properties;
+            unsigned int uses;     // of its handle
+            unsigned int mappings; // at which it is
+        } memory;
+        struct {
             void *image; // what link_complete gave the program
         } link;
     };

@@ -9,7 +9,7 @@ import wire
 HANDLES = {
     'CUcontext': 'CONTEXT', 'CUstream': 'STREAM', 'CUevent': 'EVENT', 'CUmodule': 'MODULE',
     'CUfunction': 'FUNCTION', 'CUkernel': 'KERNEL', 'CUlibrary': 'LIBRARY',
-    'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK',
+    'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK', 'CUmemGenericAllocationHandle': 'MEMORY',
 }
 # Kinds of objects that end with the context in which they were made.
 OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK')

@@ -100,6 +100,20 @@ CUresult cuFuncGetAttribute(int *, CUfunction_attribute, CUfunction);
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int);
 CUresult cuFuncGetParamInfo(CUfunction, size_t, size_t *, size_t *);
 CUresult cuFuncGetName(const char **, CUfunction);
+CUresult cuMemAddressReserve(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long);
+CUresult cuMemAddressFree(CUdeviceptr, size_t);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
+                     unsigned long long);
+CUresult cuMemRelease(CUmemGenericAllocationHandle);
+CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long);
+CUresult cuMemUnmap(CUdeviceptr, size_t);
+CUresult cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t);
+CUresult cuMemGetAccess(unsigned long long *, const CUmemLocation *, CUdeviceptr);
+CUresult cuMemGetAllocationGranularity(size_t *, const CUmemAllocationProp *,
+                                       CUmemAllocationGranularity_flags);
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *,
+                                                CUmemGenericAllocationHandle);
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *, void *);
 CUresult cuMemGetInfo(size_t *, size_t *);
 CUresult cuMemAlloc(CUdeviceptr *, size_t);
 CUresult cuMemAllocPitch(CUdeviceptr *, size_t *, size_t, size_t, unsigned);

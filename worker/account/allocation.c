@@ -77,7 +77,7 @@ static void drop(size_t i)
 {
     if (list[i].account)
         pool_note_free(list[i].account, list[i].size);
-    else if (list[i].kind != ALLOCATION_HOST)
+    else if (list[i].kind == ALLOCATION_DEVICE || list[i].kind == ALLOCATION_POOL)
         budget_give(list[i].device, taken(i));
     take_out(i);
 }
@@ -161,6 +161,23 @@ static const struct counted_allocation *find(uint64_t address)
     return at && address - list[at - 1].start < list[at - 1].size ? &list[at - 1] : NULL;
 }
 
+// Under lock. The driver takes a range of several mappings as it takes one.
+static void join(const struct counted_allocation *first, uint64_t *start, uint64_t *end)
+{
+    const struct counted_allocation *last = first;
+
+    if (first->kind != ALLOCATION_MAPPED)
+        return;
+    while (first > list && first[-1].kind == ALLOCATION_MAPPED &&
+           first[-1].start + first[-1].size == first->start)
+        first--;
+    while (last + 1 < list + count && last[1].kind == ALLOCATION_MAPPED &&
+           last->start + last->size == last[1].start)
+        last++;
+    *start = first->start;
+    *end = last->start + last->size;
+}
+
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
 {
     SCOPED_LOCK(&lock);
@@ -168,6 +185,7 @@ bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end)
     if (found) {
         *start = found->start;
         *end = found->start + found->size;
+        join(found, start, end);
     }
     return found != NULL;
 }

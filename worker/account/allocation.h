@@ -9,7 +9,8 @@
 #include "worker/account/pools.h"
 #include "worker_driver.h"
 
-enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST };
+// The first two count against a budget; what is mapped was counted when it was made.
+enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST, ALLOCATION_MAPPED };
 
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind);
@@ -23,6 +24,7 @@ void allocation_forget(uint64_t address); // the same, and nothing is given back
 // neighbours, where the budget counts in pages; else its size.
 uint64_t allocation_taken(uint64_t address);
 void allocation_remove_context(CUcontext context);
+// What holds ADDRESS: one of them, or mappings that follow each other without a gap.
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);
 // The same for what cuMemAlloc and its kin gave.
 bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcontext *context);

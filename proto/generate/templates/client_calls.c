@@ -34,7 +34,7 @@ CUresult remote_${c.symbol}(${c.c_params})
 %       elif p.type == 'CUstream' and 'free' not in p.marks:
     uint64_t wire_${p.name} = call_stream(&call, ${p.name});
 %       elif p.handle:
-    uint64_t wire_${p.name} = call_handle(&call, HANDLE_${p.handle}, ${p.name});
+    uint64_t wire_${p.name} = call_handle(&call, HANDLE_${p.handle}, (const void *)(uintptr_t)${p.name});
 %       end
 %   end
 %   if made:

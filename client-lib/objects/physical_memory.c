@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See physical_memory.h.
+#include "client-lib/objects/physical_memory.h"
+
+#include <pthread.h>
+
+#include "client-lib/objects/call.h"
+#include "client-lib/report/tell.h"
+#include "client-lib/session/process.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+// Of uses and mappings, and of the order in which the box hears of them.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+CUresult place_on_box(const CUmemLocation *location, struct box_session **session, int *number)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    // Host memory of the box would not be the program's.
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    *session = session_of_device(location->id);
+    if (!*session)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *number = location->id - (*session)->first_device;
+    return CUDA_SUCCESS;
+}
+
+static CUresult check(const CUmemAllocationProp *properties)
+{
+    struct box_session *session;
+    int number;
+    CUresult result = place_on_box(&properties->location, &session, &number);
+    if (result == CUDA_SUCCESS && properties->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        result = CUDA_ERROR_INVALID_VALUE;
+    // Descriptors are the only handles that processes of one box can be given.
+    if (result == CUDA_SUCCESS &&
+        properties->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    return result;
+}
+
+CUresult physical_granularity(const CUmemAllocationProp *properties,
+                              CUmemAllocationGranularity_flags option, size_t *granularity)
+{
+    CUresult result = check(properties);
+    return result == CUDA_SUCCESS
+               ? remote_memory_granularity(properties->location.id, properties, option, granularity)
+               : result;
+}
+
+CUresult physical_create(CUmemGenericAllocationHandle *handle, size_t size,
+                         const CUmemAllocationProp *properties)
+{
+    CUmemGenericAllocationHandle made;
+    size_t granularity = 0;
+    CUdevice device = properties->location.id;
+    CUresult result = check(properties);
+    if (result == CUDA_SUCCESS)
+        result = remote_memory_create(&made, device, size, properties, &granularity);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && session_of_device(device)->budgeted)
+        tell_once(
+            "physical memory of %zu bytes does not fit into the lease's share of GPU memory on box %s: "
+            "ask for a larger share (srun --rgpu-mem, rgpuctl run --mem) or for a whole GPU",
+            size, session_of_device(device)->box);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct object *memory = object_find(HANDLE_MEMORY, (void *)(uintptr_t)made);
+    memory->memory.device = device;
+    memory->memory.size = size;
+    memory->memory.granularity = granularity ? granularity : 1;
+    memory->memory.properties = *properties;
+    memory->memory.uses = 1;
+    *handle = made;
+    return CUDA_SUCCESS;
+}
+
+// Under the lock. What the program holds no more is not there for it.
+static struct object *find(CUmemGenericAllocationHandle handle, bool held)
+{
+    struct object *memory = object_find(HANDLE_MEMORY, (void *)(uintptr_t)handle);
+    return memory && (!held || memory->memory.uses) ? memory : NULL;
+}
+
+static void retire_unused(const struct object *memory)
+{
+    if (!memory->memory.uses && !memory->memory.mappings)
+        handle_retire(memory->handle);
+}
+
+CUresult physical_release(CUmemGenericAllocationHandle handle)
+{
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    SCOPED_LOCK(&lock);
+    struct object *memory = find(handle, true);
+    if (!memory)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (--memory->memory.uses)
+        return CUDA_SUCCESS;
+    result = remote_memory_release(handle);
+    retire_unused(memory);
+    return result;
+}
+
+CUresult physical_retain(CUmemGenericAllocationHandle handle)
+{
+    SCOPED_LOCK(&lock);
+    struct object *memory = find(handle, false);
+    if (!memory)
+        return CUDA_ERROR_INVALID_VALUE;
+    return memory->memory.uses++ ? CUDA_SUCCESS : remote_memory_hold(handle);
+}
+
+CUresult physical_properties(CUmemGenericAllocationHandle handle, CUmemAllocationProp *properties)
+{
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    SCOPED_LOCK(&lock);
+    const struct object *memory = find(handle, true);
+    if (!memory)
+        return CUDA_ERROR_INVALID_VALUE;
+    *properties = memory->memory.properties;
+    return CUDA_SUCCESS;
+}
+
+unsigned int physical_handle_types(CUmemGenericAllocationHandle handle)
+{
+    SCOPED_LOCK(&lock);
+    const struct object *memory = find(handle, false);
+    return memory ? memory->memory.properties.requestedHandleTypes : 0;
+}
+
+CUresult physical_map(CUmemGenericAllocationHandle handle, struct object **memory)
+{
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    SCOPED_LOCK(&lock);
+    *memory = find(handle, true);
+    if (!*memory)
+        return CUDA_ERROR_INVALID_VALUE;
+    (*memory)->memory.mappings++;
+    return CUDA_SUCCESS;
+}
+
+void physical_unmap(CUmemGenericAllocationHandle handle)
+{
+    SCOPED_LOCK(&lock);
+    struct object *memory = find(handle, false);
+    if (!memory)
+        return;
+    memory->memory.mappings--;
+    retire_unused(memory);
+}

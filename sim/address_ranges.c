@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranges of addresses that programs reserve, map physical memory into, and open to devices. What is
+// reserved can be touched by nobody; what is mapped is memory of this process, as all memory is, but the
+// table of ranges says which device may use it.
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "sim/arena.h"
+#include "sim/memory.h"
+#include "sim/physical_pieces.h"
+
+#define ROOM ((size_t)1 << 40)
+#define PAGE ((size_t)4096)
+
+struct sim_reservation {
+    uint64_t base;
+    size_t size;
+    struct sim_reservation *next;
+};
+
+static struct {
+    pthread_mutex_t lock; // guards what follows, and that what is mapped stays reserved
+    struct address_arena *arena;
+    struct sim_reservation *first;
+} space = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// ---- reserving ----
+
+static CUresult take(size_t size, size_t alignment, uint64_t wanted, uint64_t *base)
+{
+    if (!space.arena)
+        space.arena = arena_create_empty(ROOM);
+    SIM_RETURN_IF(!space.arena, CUDA_ERROR_OUT_OF_MEMORY);
+    *base = wanted;
+    if (wanted && wanted % alignment == 0 && !arena_take_at(space.arena, wanted, size))
+        return CUDA_SUCCESS; // else it was a hint
+    return arena_take(space.arena, size, alignment, base) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+SIM_API(cuMemAddressReserve, CUdeviceptr *address, size_t size, size_t alignment,
+        CUdeviceptr wanted, unsigned long long flags)
+{
+    size_t least = sim_physical_granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!address || !size || size % least || flags || (alignment & (alignment - 1)),
+                  CUDA_ERROR_INVALID_VALUE);
+    if (alignment < least)
+        alignment = sim_physical_granularity(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+    struct sim_reservation *reservation = malloc(sizeof(*reservation));
+    SIM_RETURN_IF(!reservation, CUDA_ERROR_OUT_OF_MEMORY);
+    pthread_mutex_lock(&space.lock);
+    CUresult result = take(size, alignment, wanted, &reservation->base);
+    if (!result) {
+        reservation->size = size;
+        reservation->next = space.first;
+        space.first = reservation;
+        *address = reservation->base;
+    }
+    pthread_mutex_unlock(&space.lock);
+    if (result)
+        free(reservation);
+    return result;
+}
+
+SIM_API(cuMemAddressFree, CUdeviceptr address, size_t size)
+{
+    SIM_TRY(sim_check_ready());
+    pthread_mutex_lock(&space.lock);
+    struct sim_reservation **at = &space.first;
+    while (*at && ((*at)->base != address || (*at)->size != size))
+        at = &(*at)->next;
+    struct sim_reservation *found = *at;
+    bool ends = found && !memory_any_mapping(address, size);
+    if (ends) {
+        *at = found->next;
+        arena_give(space.arena, address, size);
+        free(found);
+    }
+    pthread_mutex_unlock(&space.lock);
+    return ends ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Under the lock: whether one reservation has all of that.
+static bool is_reserved(uint64_t address, size_t size)
+{
+    const struct sim_reservation *r = space.first;
+    while (r && (address < r->base || address - r->base >= r->size))
+        r = r->next;
+    return r && size <= r->size - (address - r->base);
+}
+
+// ---- mapping ----
+
+static CUresult map(uint64_t address, size_t size, size_t offset, struct sim_physical *physical)
+{
+    SIM_RETURN_IF(!is_reserved(address, size), CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(memory_add_mapping(address, size, physical));
+    sim_physical_hold(physical);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
+        CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+    size_t least = sim_physical_granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    struct sim_physical *physical;
+    SIM_TRY(sim_physical_get(handle, &physical));
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    if (size && size % least == 0 && address % least == 0 && !offset && !flags &&
+        size <= sim_physical_size(physical)) {
+        pthread_mutex_lock(&space.lock);
+        result = map(address, size, offset, physical);
+        pthread_mutex_unlock(&space.lock);
+    }
+    sim_physical_put(physical);
+    return result;
+}
+
+// Nothing may run that uses what goes away.
+static CUresult quiesce_all(void)
+{
+    struct context *context;
+    uint32_t position = 0;
+    while ((context = handle_next(OBJECT_CONTEXT, &position))) {
+        if (!atomic_load(&context->destroyed))
+            context_quiesce(context); // a fault is told by its own context's calls
+        object_put(&context->object);
+    }
+    return CUDA_SUCCESS;
+}
+
+static void *forbid(uint64_t base, size_t size)
+{
+    return mmap((void *)base, size, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static void unmap(struct memory_range *range)
+{
+    forbid(range->base, range->size);
+    sim_physical_put(range->physical);
+}
+
+SIM_API(cuMemUnmap, CUdeviceptr address, size_t size)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
+    SIM_TRY(quiesce_all());
+    pthread_mutex_lock(&space.lock);
+    CUresult result = memory_remove_mappings(address, size, unmap);
+    pthread_mutex_unlock(&space.lock);
+    return result;
+}
+
+// ---- access ----
+
+struct access_change {
+    const CUmemAccessDesc *list;
+    size_t count;
+    bool failed;
+};
+
+static CUresult check_access(const CUmemAccessDesc *access, bool *closes)
+{
+    struct device *device;
+    SIM_RETURN_IF(access->location.type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_TRY(device_get(access->location.id, &device));
+    switch (access->flags) {
+    case CU_MEM_ACCESS_FLAGS_PROT_NONE: *closes = true; return CUDA_SUCCESS;
+    case CU_MEM_ACCESS_FLAGS_PROT_READ:
+    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE: return CUDA_SUCCESS;
+    case CU_MEM_ACCESS_FLAGS_PROT_MAX: break;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static void open_mapping(void *argument, struct memory_range *range)
+{
+    struct access_change *change = argument;
+    void *base = (void *)range->base;
+    bool any = false;
+    for (size_t i = 0; i < change->count; i++)
+        range->access[change->list[i].location.id] = change->list[i].flags;
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        any |= range->access[i] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    void *got = any ? mmap(base, range->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                           sim_physical_file(range->physical), 0)
+                    : forbid(range->base, range->size);
+    change->failed |= got == MAP_FAILED;
+}
+
+SIM_API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *list, size_t count)
+{
+    struct access_change change = {.list = list, .count = count};
+    bool closes = false;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!list || !count, CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++)
+        SIM_TRY(check_access(&list[i], &closes));
+    SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
+    if (closes)
+        SIM_TRY(quiesce_all());
+    pthread_mutex_lock(&space.lock);
+    CUresult result = memory_each_mapping(address, size, open_mapping, &change);
+    pthread_mutex_unlock(&space.lock);
+    return change.failed ? CUDA_ERROR_OUT_OF_MEMORY : result;
+}
+
+SIM_API(cuMemGetAccess, unsigned long long *flags, const CUmemLocation *location,
+        CUdeviceptr address)
+{
+    struct memory_range range;
+    struct device *device;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE,
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(device_get(location->id, &device));
+    SIM_RETURN_IF(!memory_lookup(address, &range) || range.kind != MEMORY_MAPPED,
+                  CUDA_ERROR_INVALID_VALUE);
+    *flags = range.access[device->index];
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *handle, void *address)
+{
+    struct memory_range range;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&space.lock); // so that it stays mapped
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    if (memory_lookup((uintptr_t)address, &range) && range.kind == MEMORY_MAPPED)
+        result = sim_physical_retain(range.physical, handle);
+    pthread_mutex_unlock(&space.lock);
+    return result;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Virtual memory. Physical memory is counted when it is made, and given back with the last that keeps it: its
+// handle or a mapping. What is mapped is in the list of allocations, so that addresses there may be named.
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/handle_table.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "worker/account/allocation.h"
+#include "worker/account/budget.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+struct box_memory {
+    CUmemGenericAllocationHandle handle; // the driver's
+    uint64_t name;                       // the client's handle
+    uint64_t size;
+    int device;
+    bool held; // by the client
+    unsigned mappings;
+};
+
+struct box_mapping {
+    uint64_t address, size;
+    struct box_memory *physical;
+    struct box_mapping *next;
+};
+
+static struct box_mapping *mappings[1024]; // by address
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct box_mapping **bucket(uint64_t address)
+{
+    return &mappings[(address >> 21 ^ address >> 12) % (sizeof(mappings) / sizeof(mappings[0]))];
+}
+
+// Under lock, as all that follows.
+static struct box_mapping **find(uint64_t address)
+{
+    struct box_mapping **at = bucket(address);
+
+    while (*at && (*at)->address != address)
+        at = &(*at)->next;
+    return at;
+}
+
+static void end_unused(struct box_memory *physical)
+{
+    if (physical->held || physical->mappings)
+        return;
+    handle_release(session.handles, physical->name, HANDLE_MEMORY);
+    driver.cuMemRelease(physical->handle);
+    budget_give(physical->device, physical->size);
+    free(physical);
+}
+
+static struct box_memory *physical_of(struct serve *serve, uint64_t name)
+{
+    return serve_handle(serve, HANDLE_MEMORY, name);
+}
+
+// ---- addresses ----
+
+void serve_memory_reserve(struct serve *serve, const struct args_memory_reserve *args,
+                          struct reply_memory_reserve *reply)
+{
+    CUdeviceptr address = 0;
+
+    if (!serve_require(serve, driver.cuMemAddressReserve))
+        return;
+    serve_fail(serve,
+               driver.cuMemAddressReserve(&address, args->size, args->alignment, args->wanted, 0));
+    reply->address = address;
+}
+
+void serve_memory_unreserve(struct serve *serve, const struct args_memory_unreserve *args)
+{
+    if (serve_require(serve, driver.cuMemAddressFree))
+        serve_fail(serve, driver.cuMemAddressFree(args->address, args->size));
+}
+
+// ---- physical memory ----
+
+// The client's wishes, for our memory: it has no other, and no pointer of its means anything here.
+static CUmemAllocationProp properties(struct serve *serve, const CUmemAllocationProp *theirs,
+                                      int32_t device)
+{
+    CUmemAllocationProp ours = *theirs;
+
+    ours.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, serve_device(serve, device)};
+    ours.win32HandleMetaData = NULL;
+    if (ours.requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+    return ours;
+}
+
+void serve_memory_granularity(struct serve *serve, const struct args_memory_granularity *args,
+                              struct reply_memory_granularity *reply)
+{
+    CUmemAllocationProp prop = properties(serve, &args->prop, args->dev);
+    size_t size = 0;
+
+    if (!serve_require(serve, driver.cuMemGetAllocationGranularity))
+        return;
+    serve_fail(serve, driver.cuMemGetAllocationGranularity(
+                          &size, &prop, (CUmemAllocationGranularity_flags)args->option));
+    reply->granularity = size;
+}
+
+static void adopt(struct serve *serve, CUmemGenericAllocationHandle handle, uint64_t name,
+                  uint64_t size, int device)
+{
+    struct box_memory *physical = malloc(sizeof(*physical));
+
+    if (physical) {
+        *physical = (struct box_memory){handle, name, size, device, true, 0};
+        serve_bind(serve, HANDLE_MEMORY, name, physical, 0);
+    } else {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    if (!serve_failed(serve))
+        return;
+    driver.cuMemRelease(handle);
+    free(physical);
+}
+
+void serve_memory_create(struct serve *serve, const struct args_memory_create *args,
+                         struct reply_memory_create *reply)
+{
+    CUmemAllocationProp prop = properties(serve, &args->prop, args->dev);
+    CUmemGenericAllocationHandle handle = 0;
+    size_t unit = 0;
+
+    if (!serve_require(serve, driver.cuMemCreate) ||
+        !serve_require(serve, driver.cuMemGetAllocationGranularity))
+        return;
+    int device = session_device_of(prop.location.id);
+    serve_fail(serve, driver.cuMemGetAllocationGranularity(&unit, &prop,
+                                                           CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    if (!serve_failed(serve) && !budget_find(device, args->size))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (serve_failed(serve))
+        return;
+    serve_fail(serve, driver.cuMemCreate(&handle, args->size, &prop, 0));
+    if (!serve_failed(serve))
+        adopt(serve, handle, args->memory, args->size, device);
+    if (serve_failed(serve))
+        budget_give(device, args->size);
+    reply->granularity = unit;
+}
+
+void serve_memory_release(struct serve *serve, const struct args_memory_release *args)
+{
+    SCOPED_LOCK(&lock);
+    struct box_memory *physical = physical_of(serve, args->memory);
+    if (!physical)
+        return;
+    physical->held = false;
+    end_unused(physical);
+}
+
+void serve_memory_hold(struct serve *serve, const struct args_memory_hold *args)
+{
+    SCOPED_LOCK(&lock);
+    struct box_memory *physical = physical_of(serve, args->memory);
+    if (physical)
+        physical->held = true;
+}
+
+// ---- mappings ----
+
+static void enter(struct serve *serve, struct box_memory *physical, uint64_t address, uint64_t size)
+{
+    struct box_mapping *mapping = malloc(sizeof(*mapping));
+
+    if (!mapping || allocation_add(address, size, physical->device, NULL, ALLOCATION_MAPPED)) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        driver.cuMemUnmap(address, size);
+        free(mapping);
+        return;
+    }
+    *mapping = (struct box_mapping){address, size, physical, *bucket(address)};
+    *bucket(address) = mapping;
+    physical->mappings++;
+    atomic_fetch_add(&session.memory_epoch, 1); // what ended here goes on
+}
+
+void serve_memory_map(struct serve *serve, const struct args_memory_map *args)
+{
+    if (!serve_require(serve, driver.cuMemMap))
+        return;
+    SCOPED_LOCK(&lock);
+    struct box_memory *physical = physical_of(serve, args->memory);
+    if (!physical)
+        return;
+    serve_fail(serve, driver.cuMemMap(args->address, args->size, 0, physical->handle, 0));
+    if (!serve_failed(serve))
+        enter(serve, physical, args->address, args->size);
+}
+
+static struct box_mapping *take_out(uint64_t address, uint64_t size)
+{
+    SCOPED_LOCK(&lock);
+    struct box_mapping **at = find(address), *mapping = *at;
+    if (!mapping || mapping->size != size)
+        return NULL;
+    *at = mapping->next;
+    return mapping;
+}
+
+static void put_back(struct box_mapping *mapping)
+{
+    (void)allocation_add(mapping->address, mapping->size, mapping->physical->device, NULL,
+                         ALLOCATION_MAPPED);
+    SCOPED_LOCK(&lock);
+    mapping->next = *bucket(mapping->address);
+    *bucket(mapping->address) = mapping;
+}
+
+static void end_mapping(struct box_mapping *mapping)
+{
+    SCOPED_LOCK(&lock);
+    mapping->physical->mappings--;
+    end_unused(mapping->physical);
+    free(mapping);
+}
+
+// The driver may wait for the GPU inside, so nothing is held meanwhile.
+void serve_memory_unmap(struct serve *serve, const struct args_memory_unmap *args)
+{
+    if (!serve_require(serve, driver.cuMemUnmap))
+        return;
+    struct box_mapping *mapping = take_out(args->address, args->size);
+    if (!mapping) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    // Out of the list first: once it is unmapped, another thread may map something there.
+    allocation_remove(args->address);
+    atomic_fetch_add(&session.memory_epoch, 1);
+    serve_fail(serve, driver.cuMemUnmap(args->address, args->size));
+    if (serve_failed(serve))
+        put_back(mapping);
+    else
+        end_mapping(mapping);
+}
+
+void serve_memory_open(struct serve *serve, const struct args_memory_open *args)
+{
+    CUmemAccessDesc list[sizeof(args->list) / sizeof(args->list[0])];
+
+    if (args->count > sizeof(list) / sizeof(list[0]))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    for (uint64_t i = 0; i < args->count && !serve_failed(serve); i++) {
+        list[i] = args->list[i];
+        list[i].location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE,
+                                           serve_device(serve, args->list[i].location.id)};
+    }
+    if (serve_require(serve, driver.cuMemSetAccess))
+        serve_fail(serve, driver.cuMemSetAccess(args->address, args->size, list, args->count));
+}
+
+void serve_memory_opened(struct serve *serve, const struct args_memory_opened *args,
+                         struct reply_memory_opened *reply)
+{
+    CUmemLocation place = {CU_MEM_LOCATION_TYPE_DEVICE, serve_device(serve, args->dev)};
+    unsigned long long flags = 0;
+
+    if (serve_require(serve, driver.cuMemGetAccess))
+        serve_fail(serve, driver.cuMemGetAccess(&flags, &place, args->address));
+    reply->flags = flags;
+}

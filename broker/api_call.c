@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/queue_pass.h"
 #include "broker/leases.h"
 #include "common/clock.h"
 #include "common/api_auth.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of leases: acquire, queue, grant, end, renew.
+// The life of leases: acquire, end, renew.
 #include "broker/leases.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "broker/claims.h"
 #include "broker/columns.h"
+#include "broker/grant.h"
 #include "broker/plan.h"
 #include "broker/queue.h"
 #include "broker/request.h"
@@ -46,66 +46,7 @@ static char *copy_or_null(const char *text)
     return text && *text ? strdup(text) : NULL;
 }
 
-// ---- granting ----
-
-static enum outcome set_holds(struct pool_lease *lease, const struct plan *plan)
-{
-    lease->holds = calloc(plan->count, sizeof(*lease->holds));
-    if (!lease->holds)
-        return OUTCOME_NO_MEMORY;
-    lease->hold_count = plan->count;
-    for (size_t i = 0; i < plan->count; i++)
-        lease->holds[i] = plan_hold(&lease->request, plan, i);
-    return OUTCOME_DONE;
-}
-
-static void drop_holds(struct pool_lease *lease)
-{
-    free(lease->holds);
-    lease->holds = NULL;
-    lease->hold_count = 0;
-}
-
-static void start_lifetime(struct pool_lease *lease, int64_t lifetime)
-{
-    lease->lifetime = lifetime;
-    lease->expires = lifetime ? clock_wall_seconds() + lifetime : 0;
-    lease->deadline = lifetime ? clock_boot_seconds() + (double)lifetime : 0;
-}
-
-static json_t *grant_detail(const struct pool_lease *lease)
-{
-    json_t *gpus = json_array();
-
-    for (size_t i = 0; i < lease->hold_count; i++)
-        json_array_append_new(gpus, json_string(lease->holds[i].gpu->uuid));
-    return json_pack("{s:I, s:s, s:o}", "owner", (json_int_t)lease->owner, "job", lease->job,
-                     "gpus", gpus);
-}
-
-static enum outcome insert_holds(struct broker *broker, const struct pool_lease *lease)
-{
-    enum outcome error = OUTCOME_DONE;
-
-    for (size_t i = 0; !error && i < lease->hold_count; i++) {
-        const struct pool_hold *hold = &lease->holds[i];
-        if (hold->mode != hold->gpu->mode)
-            error = store_set_gpu_mode(broker->store, hold->gpu->uuid, hold->mode, true);
-        if (!error)
-            error = store_insert_hold(broker->store, lease->id, hold);
-        if (!error)
-            error = outcome_of(fault_point("acquire.hold_inserted"));
-    }
-    return error;
-}
-
-static void take_holds(struct broker *broker, struct pool_lease *lease)
-{
-    for (size_t i = 0; i < lease->hold_count; i++)
-        pool_take(&lease->holds[i]);
-    broker->counters.grants++;
-    log_info("lease=%s granted: owner=%u gpus=%zu", lease->id, lease->owner, lease->hold_count);
-}
+// ---- acquiring ----
 
 // Writes a new lease, with what it holds when it is granted at once.
 static enum outcome insert_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
@@ -124,7 +65,7 @@ static enum outcome insert_lease(struct broker *broker, struct pool_lease *lease
     if (!error)
         error = outcome_of(fault_point("acquire.lease_inserted"));
     if (!error)
-        error = insert_holds(broker, lease);
+        error = grant_insert_holds(broker, lease);
     return broker_commit(broker, error, &change);
 }
 
@@ -142,17 +83,8 @@ static struct pool_lease *new_lease(struct broker *broker, const struct acquire 
     lease->request = acquire->request;
     lease->created = clock_wall_seconds();
     lease->sequence = broker->last_sequence + 1;
-    start_lifetime(lease, acquire->lifetime);
+    lease_start_lifetime(lease, acquire->lifetime);
     return lease;
-}
-
-static void mark_granted(struct broker *broker, struct pool_lease *lease, bool with_ticket)
-{
-    lease->state = LEASE_GRANTED;
-    lease->granted = clock_wall_seconds();
-    start_lifetime(lease, lease->lifetime);
-    if (with_ticket && broker->keys.count > 0)
-        lease->ticket_until = lease->granted + broker->limits.ticket_seconds;
 }
 
 // The lease that a key gave before, if its request was the same.
@@ -179,12 +111,12 @@ static bool key_has_ended(struct broker *broker, int64_t key_owner, const char *
 static enum outcome admit(struct broker *broker, struct pool_lease *lease, struct plan *plan,
                           bool granted, const struct acquire *acquire)
 {
-    enum outcome error = granted ? set_holds(lease, plan) : OUTCOME_DONE;
+    enum outcome error = granted ? grant_set_holds(lease, plan) : OUTCOME_DONE;
 
     if (error)
         return error;
     if (granted)
-        mark_granted(broker, lease, acquire->with_ticket);
+        grant_mark(broker, lease, acquire->with_ticket);
     fault_point("acquire.planned");
     error = insert_lease(broker, lease, acquire->actor);
     if (error)
@@ -197,7 +129,7 @@ static enum outcome admit(struct broker *broker, struct pool_lease *lease, struc
         abort(); // out of memory with the grant on disk: a restart reads it from there
     broker->last_sequence++;
     if (granted)
-        take_holds(broker, lease);
+        grant_take(broker, lease);
     else
         broker->counters.queued++;
     return OUTCOME_DONE;
@@ -233,95 +165,6 @@ enum outcome broker_acquire(struct broker *broker, const struct acquire *acquire
     else
         *out = lease;
     return error;
-}
-
-static enum outcome grant_waiting(struct broker *broker, struct pool_lease *lease,
-                                  const struct plan *plan)
-{
-    struct pool_lease before = *lease;
-    struct change change = {.kind = "lease.granted", .actor = "broker", .lease = lease};
-    enum outcome error = set_holds(lease, plan);
-
-    if (error)
-        return error;
-    mark_granted(broker, lease, false);
-    error = broker_begin(broker, &change);
-    if (!error) {
-        change.detail = grant_detail(lease);
-        error = store_update_lease(broker->store, lease, LEASE_GRANTED, "", 0);
-        if (!error)
-            error = insert_holds(broker, lease);
-        error = broker_commit(broker, error, &change);
-    }
-    if (error) {
-        drop_holds(lease);
-        *lease = before;
-        return error;
-    }
-    queue_leave(broker->pool->queue, lease);
-    take_holds(broker, lease);
-    return OUTCOME_DONE;
-}
-
-// Serves the head of a class. After an error the pass ends: the next change would fail as well.
-static enum outcome serve_class(struct broker *broker, struct queue_class *entry, bool *granted)
-{
-    struct pool_lease *lease = TAILQ_FIRST(&entry->waiting);
-    struct plan plan = {0};
-    enum outcome error = plan_try(broker->pool, &entry->request, lease->sequence, &plan);
-
-    *granted = error == 0;
-    if (error && entry->generation != broker->pool->generation + 1) {
-        queue_set_possible(broker->pool->queue, entry,
-                           plan_is_possible(broker->pool, &entry->request));
-        entry->generation = broker->pool->generation + 1;
-    }
-    if (error) {
-        entry->blocked_in = broker->pool->queue->pass;
-        return error == OUTCOME_NO_MEMORY ? error : OUTCOME_DONE;
-    }
-    error = grant_waiting(broker, lease, &plan);
-    plan_clear(&plan);
-    return error;
-}
-
-// Who could not be served before can be now only by what was given back since.
-static bool wants_freed(const struct pool *pool, const struct queue_class *entry)
-{
-    for (size_t i = 0; i < pool->freed_count; i++)
-        if (request_wants(&entry->request, pool->freed[i]))
-            return true;
-    return false;
-}
-
-// Heads are tried in the order of their sequence over all classes. One that does not fit stays so
-// for the pass, since grants only take capacity and everybody before it has been tried.
-void broker_serve_queue(struct broker *broker)
-{
-    struct pool *pool = broker->pool;
-    struct queue *queue = pool->queue;
-    struct queue_class *entry;
-    bool granted, all = broker->queue_dirty || pool->freed_count > POOL_FREED_MAX;
-
-    if ((!all && pool->freed_count == 0) || broker->storage.broken)
-        return;
-    broker->queue_dirty = false;
-    queue->pass++;
-    entry = TAILQ_FIRST(&queue->classes);
-    while (entry) {
-        if (entry->blocked_in == queue->pass || (!all && !wants_freed(pool, entry))) {
-            entry = TAILQ_NEXT(entry, all);
-            continue;
-        }
-        if (serve_class(broker, entry, &granted)) {
-            broker->queue_dirty = true;
-            return;
-        }
-        // A grant may move or end the class, and takes away a claim that kept others off.
-        all |= granted;
-        entry = granted ? TAILQ_FIRST(&queue->classes) : TAILQ_NEXT(entry, all);
-    }
-    pool->freed_count = 0;
 }
 
 // ---- ending ----
@@ -419,7 +262,7 @@ enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64
 
     if (lease->state == LEASE_ENDING)
         return OUTCOME_ENDED;
-    start_lifetime(lease, lifetime);
+    lease_start_lifetime(lease, lifetime);
     if (lease->state == LEASE_QUEUED)
         return OUTCOME_DONE; // it holds nothing, and a restart gives it its time anew: not worth a write
     change.detail = json_pack("{s:I}", "expires", (json_int_t)lease->expires);

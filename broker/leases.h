@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of leases: acquire, queue, grant, end, renew. Without HTTP.
+// The life of leases: acquire, end, renew. Without HTTP.
 #ifndef RGPU_BROKER_LEASES_H
 #define RGPU_BROKER_LEASES_H
 
@@ -34,9 +34,6 @@ enum outcome broker_release_unknown(struct broker *broker, int64_t key_owner, co
 
 enum outcome broker_renew(struct broker *broker, struct pool_lease *lease, int64_t lifetime,
                           const char *actor) __attribute__((warn_unused_result));
-
-// Gives what is free to those who wait.
-void broker_serve_queue(struct broker *broker);
 
 #define LIFETIME_MAX INT64_C(3153600000) // a hundred years, of a lease
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happens because time passes.
 #include "broker/holder.h"
+#include "broker/queue_pass.h"
 #include "broker/tick.h"
 
 #include "broker/leases.h"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "broker/boxes.h"
+#include "broker/queue_pass.h"
 #include "broker/leases.h"
 #include "broker/start.h"
 #include "broker/tick.h"

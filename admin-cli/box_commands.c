@@ -13,6 +13,7 @@
 #include "admin-cli/command.h"
 #include "admin-cli/box_commands.h"
 #include "admin-cli/conversation.h"
+#include "admin-cli/listing.h"
 #include "admin-cli/table.h"
 #include "common/endpoint.h"
 #include "common/scope.h"
@@ -165,20 +166,6 @@ int box_rows(const char *path, const char *question, json_t **rows)
     return err;
 }
 
-static int print_rows(const json_t *rows, const struct table_column *columns, bool as_json)
-{
-    size_t i;
-    json_t *row;
-
-    if (!as_json)
-        return table_print(columns, rows) ? EXIT_ANSWER_NO : 0;
-    json_array_foreach(rows, i, row) {
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
-    }
-    return 0;
-}
-
 static int explain_failure(const char *path, int err)
 {
     fprintf(stderr,
@@ -208,8 +195,7 @@ static int query(const struct command *command, int argc, char **argv,
         return explain_failure(path, err);
     json_t *rows = json_array();
     err = parse_answer(answer, rows);
-    status = err ? EXIT_ANSWER_NO
-                 : print_rows(rows, columns, command_value(command, &line, "json") != NULL);
+    status = err ? EXIT_ANSWER_NO : listing_print(command, &line, rows, columns);
     if (out && !status)
         *out = rows;
     else
@@ -260,6 +246,15 @@ static int run_health(const struct command *command, int argc, char **argv)
 
 static const struct command_option device_options[] = {
     {"socket", "PATH", "administration socket of rgpud [" RGPUD_SOCKET "]", 0},
+    TABLE_WISH_OPTIONS,
+    {"json", NULL, "one JSON object per line instead of a table", 0},
+    {0},
+};
+
+static const struct command_option session_options[] = {
+    POOL_OPTIONS,
+    {"socket", "PATH", "ask the box of this machine, at its administration socket", 0},
+    TABLE_WISH_OPTIONS,
     {"json", NULL, "one JSON object per line instead of a table", 0},
     {0},
 };
@@ -282,8 +277,8 @@ static const struct command_option drain_options[] = {
 };
 
 const struct command box_commands[] = {
-    {"sessions", "", "Lists the sessions of the pool, or of the box on this machine.", both_options,
-     run_sessions},
+    {"sessions", "", "Lists the sessions of the pool, or of the box on this machine.",
+     session_options, run_sessions},
     {"devices", "", "Lists the GPUs that the box on this machine offers.", device_options,
      run_devices},
     {"health", "", "Says how the pool is, or the box on this machine; status 1 where not well.",

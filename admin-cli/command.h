@@ -60,6 +60,8 @@ extern const struct command run_commands[];
 extern const struct command box_commands[];
 extern const struct command pool_list_commands[];
 extern const struct command pool_show_commands[];
+extern const struct command pool_top_commands[];
+extern const struct command pool_event_commands[];
 extern const struct command pool_steer_commands[];
 extern const struct command slurm_commands[];
 extern const struct command doctor_commands[];

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "admin-cli/table_wish.h"
+#include "admin-cli/listing.h"
 
 int pool_explain(const struct conversation *pool, int error)
 {
@@ -90,25 +90,7 @@ int pool_await_event(struct conversation *pool, unsigned seconds, json_int_t *la
 int pool_print(const struct conversation *pool, const json_t *answer, const char *member,
                const struct table_column *columns)
 {
-    const struct table_wish wish = {.format = pool_option(pool, "format"),
-                                    .sort = pool_option(pool, "sort"),
-                                    .only = pool_option(pool, "only")};
-    struct table_column shown[TABLE_COLUMNS_MAX];
-    json_t *rows, *row;
-    size_t i;
-    int status = 0;
-
-    if (table_wish(&wish, columns, json_object_get(answer, member), shown, &rows))
-        return EXIT_USAGE;
-    if (!pool_option(pool, "json"))
-        status = table_print(shown, rows) ? EXIT_ANSWER_NO : 0;
-    else
-        json_array_foreach(rows, i, row) {
-            json_dumpf(row, stdout, JSON_COMPACT);
-            putchar('\n');
-        }
-    json_decref(rows);
-    return status;
+    return listing_print(pool->command, &pool->line, json_object_get(answer, member), columns);
 }
 
 void pool_name_owners(json_t *rows)
@@ -122,6 +104,8 @@ void pool_name_owners(json_t *rows)
             json_is_integer(owner) ? getpwuid((uid_t)json_integer_value(owner)) : NULL;
         char number[16];
 
+        if (!owner)
+            continue;
         snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(owner));
         json_object_set_new(row, "user", json_string(entry ? entry->pw_name : number));
     }

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON objects as a table for people.
+// JSON objects as a table for people, which fits the width that there is.
 #ifndef RGPU_ADMIN_CLI_TABLE_H
 #define RGPU_ADMIN_CLI_TABLE_H
 
 #include <jansson.h>
+#include <stdio.h>
 
-enum table_format {
-    TABLE_TEXT,
-    TABLE_BYTES,   // 1.5G
-    TABLE_SECONDS, // 2h05m
-    TABLE_DECIMAL, // 12.3
-    TABLE_NUMBER,  // 12; like those above "-" where it is not known
+#include "admin-cli/table_column.h"
+
+// What there is for a table.
+struct table_space {
+    FILE *out;
+    unsigned width; // characters in a line; 0: as many as it takes
+    size_t rows;    // rows that are printed; 0: all
 };
 
-struct table_column {
-    const char *title;
-    const char *key; // of the object's member
-    enum table_format format;
-};
+// Standard output, with the terminal's width, or with what the option --width says where it is not NULL.
+struct table_space table_space(const char *width);
 
 // A value as the table shows it.
 void table_format_value(const json_t *value, enum table_format format, char *text, size_t size);
 
 // COLUMNS ends with a row without a title; ROWS is an array of objects. 0 or -errno.
-int table_print(const struct table_column *columns, const json_t *rows)
-    __attribute__((warn_unused_result));
+int table_print(const struct table_column *columns, const json_t *rows,
+                const struct table_space *space) __attribute__((warn_unused_result));
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "admin-cli/table.h"
 
-enum { TABLE_COLUMNS_MAX = 32 };
-
 struct table_wish {
     const char *format; // titles with commas between, in any case; NULL: all columns
     const char *sort;   // a title, with '-' in front for the largest first; NULL: as they come
@@ -16,8 +14,10 @@ struct table_wish {
 #define TABLE_WISH_OPTIONS \
     {"format", "COLUMN,...", "these columns in this order", 0}, \
         {"sort", "COLUMN", "by this column; with - in front the largest first", 0}, \
+        {"only", "COLUMN=GLOB,...", "rows whose columns are so", 0}, \
     { \
-        "only", "COLUMN=GLOB,...", "rows whose columns are so", 0 \
+        "width", "N", "characters in a line; 0: as many as it takes [the terminal's]", 0, \
+            "0..10000" \
     }
 
 // Takes from ROWS (which stays) what is wanted, as a new array in *out, and the columns into SHOWN. -EINVAL

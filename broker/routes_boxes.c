@@ -126,13 +126,18 @@ static void ask_boxes(struct api_call *call)
 static void add_sessions(const struct api_call *call, const char *name, const json_t *sessions,
                          json_t *list)
 {
-    const struct pool_box *box = pool_find_box(call->server->broker->pool, name);
+    const struct pool *pool = call->server->broker->pool;
+    const struct pool_box *box = pool_find_box(pool, name);
     bool stale = !box || !box->connected || box_line(&call->server->lines, name)->look < call->mark;
     json_t *session;
     size_t i;
 
     json_array_foreach(sessions, i, session) {
+        const char *id = json_string_value(json_object_get(session, "lease"));
+        const struct pool_lease *lease = id ? pool_find_lease(pool, id) : NULL;
         json_t *copy = json_copy(session);
+        if (lease)
+            json_object_set_new(copy, "owner", json_integer(lease->owner));
         json_object_set_new(copy, "box", json_string(name));
         json_object_set_new(copy, "stale", json_boolean(stale));
         json_array_append_new(list, copy);
@@ -141,12 +146,13 @@ static void add_sessions(const struct api_call *call, const char *name, const js
 
 static void list_sessions(struct api_call *call)
 {
+    bool asked = api_query_number(call, "ask", 1) != 0;
     json_t *list, *sessions;
     const char *box;
 
-    if (!call->mark)
+    if (!call->mark && asked)
         ask_boxes(call);
-    if (!api_expired(call) && !all_have_looked(call)) {
+    if (asked && !api_expired(call) && !all_have_looked(call)) {
         api_wait(call, LOOK_SECONDS, all_have_looked);
         return;
     }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Filters over the lists of the pool, which belong together.
+#include "admin-cli/pool_filter.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+// Names that a condition has led to, as members of objects.
+struct found {
+    json_t *boxes_of_model, *boxes_of_user, *gpus_of_user, *leases;
+};
+
+static const char *text(const json_t *row, const char *key)
+{
+    const char *value = json_string_value(json_object_get(row, key));
+
+    return value ? value : "";
+}
+
+static bool like(const char *pattern, const char *value)
+{
+    return !pattern || fnmatch(pattern, value, FNM_CASEFOLD) == 0;
+}
+
+static void note(json_t *set, const char *name)
+{
+    json_object_set_new(set, name, json_true());
+}
+
+static bool is_in(const json_t *set, const char *name)
+{
+    return json_object_get(set, name) != NULL;
+}
+
+static bool holds_like(const json_t *lease, const char *key, const char *pattern)
+{
+    const json_t *gpus = json_object_get(lease, "gpus"), *gpu;
+    size_t i;
+
+    json_array_foreach(gpus, i, gpu)
+        if (like(pattern, text(gpu, key)))
+            return true;
+    return !pattern;
+}
+
+// Who waits holds nothing: it is what he asks for that counts.
+static bool wants_like(const json_t *lease, const char *key, const char *pattern)
+{
+    const char *asked = text(json_object_get(lease, "request"), key);
+
+    return !pattern || (!strcmp(text(lease, "state"), "queued") && *asked && like(pattern, asked));
+}
+
+static bool lease_passes(const struct pool_filter *filter, const json_t *lease)
+{
+    return (!filter->user || !strcmp(filter->user, text(lease, "user"))) &&
+           like(filter->state, text(lease, "state")) &&
+           (holds_like(lease, "box", filter->box) || wants_like(lease, "box", filter->box)) &&
+           (holds_like(lease, "model", filter->model) || wants_like(lease, "model", filter->model));
+}
+
+static void note_holds(const struct pool_filter *filter, const json_t *leases, struct found *found)
+{
+    json_t *lease, *gpus, *gpu;
+    size_t i, j;
+
+    json_array_foreach(leases, i, lease) {
+        if (filter->user && strcmp(filter->user, text(lease, "user")))
+            continue;
+        gpus = json_object_get(lease, "gpus");
+        json_array_foreach(gpus, j, gpu) {
+            note(found->boxes_of_user, text(gpu, "box"));
+            note(found->gpus_of_user, text(gpu, "gpu"));
+        }
+    }
+}
+
+static bool box_passes(const struct pool_filter *filter, const struct found *found,
+                       const json_t *box)
+{
+    const char *name = text(box, "name");
+
+    return like(filter->box, name) && like(filter->state, text(box, "state")) &&
+           (!filter->model || is_in(found->boxes_of_model, name)) &&
+           (!filter->user || is_in(found->boxes_of_user, name));
+}
+
+static bool gpu_passes(const struct pool_filter *filter, const struct found *found,
+                       const json_t *gpu)
+{
+    return like(filter->box, text(gpu, "box")) && like(filter->state, text(gpu, "state")) &&
+           like(filter->model, text(gpu, "model")) &&
+           (!filter->user || is_in(found->gpus_of_user, text(gpu, "uuid")));
+}
+
+static bool session_passes(const struct pool_filter *filter, const struct found *found,
+                           const json_t *session)
+{
+    return (!filter->user || !strcmp(filter->user, text(session, "user"))) &&
+           like(filter->box, text(session, "box")) &&
+           ((!filter->model && !filter->state) || is_in(found->leases, text(session, "lease")));
+}
+
+static bool passes(enum pool_list list, const struct pool_filter *filter, const struct found *found,
+                   const json_t *row)
+{
+    switch (list) {
+    case LIST_BOXES: return box_passes(filter, found, row);
+    case LIST_GPUS: return gpu_passes(filter, found, row);
+    case LIST_LEASES: return lease_passes(filter, row);
+    case LIST_SESSIONS: return session_passes(filter, found, row);
+    case LISTS: break;
+    }
+    return false;
+}
+
+void pool_filter(const struct pool_filter *filter, json_t *const rows[LISTS], json_t *passed[LISTS])
+{
+    struct found found = {json_object(), json_object(), json_object(), json_object()};
+    json_t *row;
+    size_t i;
+
+    note_holds(filter, rows[LIST_LEASES], &found);
+    json_array_foreach(rows[LIST_GPUS], i, row)
+        if (like(filter->model, text(row, "model")))
+            note(found.boxes_of_model, text(row, "box"));
+    json_array_foreach(rows[LIST_LEASES], i, row)
+        if (lease_passes(filter, row))
+            note(found.leases, text(row, "id"));
+    for (enum pool_list list = 0; list < LISTS; list++) {
+        passed[list] = json_array();
+        json_array_foreach(rows[list], i, row)
+            if (passes(list, filter, &found, row))
+                json_array_append(passed[list], row);
+    }
+    json_decref(found.boxes_of_model);
+    json_decref(found.boxes_of_user);
+    json_decref(found.gpus_of_user);
+    json_decref(found.leases);
+}

@@ -188,4 +188,9 @@ _Static_assert(sizeof(struct wire_request) == 24, "layout is part of the protoco
 _Static_assert(sizeof(struct wire_event) == 24, "layout is part of the protocol");
 _Static_assert(sizeof(struct wire_data) == 16, "layout is part of the protocol");
 
+// A tensor map on its way: where records lie its own alignment does not hold.
+typedef struct wire_tensor_map {
+    uint64_t opaque[CU_TENSOR_MAP_NUM_QWORDS];
+} wire_tensor_map;
+
 #endif

@@ -166,23 +166,38 @@ static CUresult write_value(CUstream stream, CUdeviceptr address, uint64_t value
     return batch(stream, 1, &item, 0);
 }
 
-#define WORD_CALLS(suffix) \
+// The first form needs a setting of the driver's kernel module that nobody makes; what is wrong otherwise comes
+// first.
+static CUresult first_form(CUstream handle, unsigned count)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    object_put(&stream->object);
+    return count > 256 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+#define WORD_CALLS(suffix, wait32, wait64, write32, write64, several) \
     SIM_STREAM_API(cuStreamWaitValue32##suffix, \
                    (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
-                   wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_32)) \
+                   wait32) \
     SIM_STREAM_API(cuStreamWaitValue64##suffix, \
                    (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
-                   wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_64)) \
+                   wait64) \
     SIM_STREAM_API(cuStreamWriteValue32##suffix, \
                    (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags), \
-                   write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_32)) \
+                   write32) \
     SIM_STREAM_API(cuStreamWriteValue64##suffix, \
                    (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags), \
-                   write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_64)) \
+                   write64) \
     SIM_STREAM_API(cuStreamBatchMemOp##suffix, \
                    (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *items, \
                     unsigned int flags), \
-                   batch(stream, count, items, flags))
+                   several)
 
-WORD_CALLS()
-WORD_CALLS(_v2)
+WORD_CALLS(, first_form(stream, 1), first_form(stream, 1), first_form(stream, 1),
+           first_form(stream, 1), first_form(stream, count))
+WORD_CALLS(_v2, wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_32),
+           wait_value(stream, address, value, flags, CU_STREAM_MEM_OP_WAIT_VALUE_64),
+           write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_32),
+           write_value(stream, address, value, flags, CU_STREAM_MEM_OP_WRITE_VALUE_64),
+           batch(stream, count, items, flags))

@@ -82,6 +82,11 @@ CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
     return create(pctx, false, flags, dev);
 }
 
+CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
+{
+    return create(pctx, false, flags, dev);
+}
+
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
     return context_destroy(ctx);

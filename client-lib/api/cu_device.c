@@ -7,6 +7,7 @@
 #include "client-lib/api/exports.h"
 #include "client-lib/session/process.h"
 #include "client-lib/session/box_session.h"
+#include "client_calls.h"
 
 // Finds the device, or returns from the calling function with the error.
 #define FIND_DEVICE(device, number) \
@@ -232,4 +233,39 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
     const struct wire_peer *row = peer_row(srcDevice, dstDevice);
     *value = row ? row->attributes[attrib] : 0;
     return row ? (CUresult)row->results[attrib] : CUDA_SUCCESS;
+}
+
+// ---- atomic operations across the link to the host and to other GPUs ----
+
+static CUresult atomics(unsigned int *capabilities, const CUatomicOperation *operations,
+                        unsigned int count, CUdevice dev, CUdevice peer, bool of_peer)
+{
+    size_t used = 0;
+    if (!capabilities)
+        return CUDA_ERROR_INVALID_VALUE;
+    // GPUs of different boxes reach each other by copies only.
+    if (of_peer && session_of_device(dev) != session_of_device(peer)) {
+        memset(capabilities, 0, count * sizeof(*capabilities));
+        return CUDA_SUCCESS;
+    }
+    return remote_device_atomics(dev, peer, of_peer, count, operations, capabilities,
+                                 count * sizeof(*capabilities), &used);
+}
+
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
+                                           const CUatomicOperation *operations, unsigned int count,
+                                           CUdevice dev)
+{
+    FIND_DEVICE(device, dev);
+    return atomics(capabilities, operations, count, dev, dev, false);
+}
+
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
+                                          const CUatomicOperation *operations, unsigned int count,
+                                          CUdevice srcDevice, CUdevice dstDevice)
+{
+    FIND_DEVICE(device, srcDevice);
+    if (!session_device(dstDevice))
+        return CUDA_ERROR_INVALID_DEVICE;
+    return atomics(capabilities, operations, count, srcDevice, dstDevice, true);
 }

@@ -2,7 +2,9 @@
 // Memory management: copies, and filling memory.
 #include "client-lib/api/exports.h"
 #include "client-lib/move/copies.h"
+#include "client-lib/objects/addresses.h"
 #include "client-lib/objects/stream_names.h"
+#include "client-lib/session/process.h"
 #include "client_calls.h"
 
 // Defines a copy call and its variant for per-thread default streams (SUFFIX _ptds or _ptsz) from the
@@ -19,6 +21,15 @@
         return does; \
     }
 
+// What a call without Async does on the device alone is over when the GPU says so, which the program
+// learns by the order of its stream; but it is waited for where the memory is marked so.
+static CUresult settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, CUstream stream)
+{
+    if (result != CUDA_SUCCESS || (!memory_has_sync_copies(dst) && !memory_has_sync_copies(src)))
+        return result;
+    return remote_cuStreamSynchronize(stream);
+}
+
 COPY_CALLS(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),
            NULL, copy_to_device(dstDevice, srcHost, ByteCount, used, true))
 COPY_CALLS(cuMemcpyHtoDAsync_v2, _ptsz,
@@ -30,22 +41,30 @@ COPY_CALLS(cuMemcpyDtoHAsync_v2, _ptsz,
            (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream), hStream,
            copy_from_device(dstHost, srcDevice, ByteCount, used, false))
 COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount),
-           NULL, remote_cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, used))
+           NULL,
+           settled(remote_cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, used), dstDevice,
+                   srcDevice, used))
 COPY_CALLS(cuMemsetD8_v2, _ptds, (CUdeviceptr dstDevice, unsigned char uc, size_t N), NULL,
-           remote_cuMemsetD8Async(dstDevice, uc, N, used))
+           settled(remote_cuMemsetD8Async(dstDevice, uc, N, used), dstDevice, dstDevice, used))
 COPY_CALLS(cuMemsetD16_v2, _ptds, (CUdeviceptr dstDevice, unsigned short us, size_t N), NULL,
-           remote_cuMemsetD16Async(dstDevice, us, N, used))
+           settled(remote_cuMemsetD16Async(dstDevice, us, N, used), dstDevice, dstDevice, used))
 COPY_CALLS(cuMemsetD32_v2, _ptds, (CUdeviceptr dstDevice, unsigned int ui, size_t N), NULL,
-           remote_cuMemsetD32Async(dstDevice, ui, N, used))
+           settled(remote_cuMemsetD32Async(dstDevice, ui, N, used), dstDevice, dstDevice, used))
 COPY_CALLS(cuMemsetD2D8_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height),
-           NULL, remote_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, used))
+           NULL,
+           settled(remote_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, used),
+                   dstDevice, dstDevice, used))
 COPY_CALLS(cuMemsetD2D16_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height),
-           NULL, remote_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, used))
+           NULL,
+           settled(remote_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, used),
+                   dstDevice, dstDevice, used))
 COPY_CALLS(cuMemsetD2D32_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height),
-           NULL, remote_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, used))
+           NULL,
+           settled(remote_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, used),
+                   dstDevice, dstDevice, used))
 COPY_CALLS(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), NULL,
            copy_unified(dst, src, ByteCount, used, true))
 COPY_CALLS(cuMemcpyAsync, _ptsz,
@@ -75,11 +94,49 @@ COPY_CALLS(cuMemcpyPeerAsync, _ptsz,
             CUcontext srcContext, size_t ByteCount, CUstream hStream),
            hStream, copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, used, false))
 
-static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-                           size_t *failed, CUstream stream)
+// ---- batches ----
+
+// The driver takes batches in streams of the program's own only.
+static CUresult batch_begins(CUstream stream, size_t *failed)
 {
-    if (!dsts || !srcs || !sizes || !count)
+    CUresult ready = process_ready();
+    if (failed)
+        *failed = SIZE_MAX; // no copy in particular
+    if (ready == CUDA_SUCCESS && (!stream || stream == CU_STREAM_LEGACY))
+        ready = CUDA_ERROR_INVALID_VALUE;
+    return ready;
+}
+
+static bool order_is_known(CUmemcpySrcAccessOrder order)
+{
+    return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+}
+
+// Attributes belong to the copies from an index on to the next's. Here every copy reads its source in stream order,
+// or before the call returns, which each of them allows.
+static CUresult check_attributes(const CUmemcpyAttributes *attributes, const size_t *from,
+                                 size_t count, size_t copies)
+{
+    if (!attributes || !from || !count || count > copies || from[0])
         return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++)
+        if (!order_is_known(attributes[i].srcAccessOrder) || from[i] >= copies ||
+            (i && from[i] <= from[i - 1]))
+            return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                           const CUmemcpyAttributes *attributes, const size_t *attributes_from,
+                           size_t attribute_count, size_t *failed, CUstream stream)
+{
+    CUresult begun = batch_begins(stream, failed);
+    if (begun == CUDA_SUCCESS && (!dsts || !srcs || !sizes || !count))
+        begun = CUDA_ERROR_INVALID_VALUE;
+    if (begun == CUDA_SUCCESS)
+        begun = check_attributes(attributes, attributes_from, attribute_count, count);
+    if (begun != CUDA_SUCCESS)
+        return begun;
     for (size_t i = 0; i < count; i++) {
         CUresult result = copy_unified(dsts[i], srcs[i], sizes[i], stream, false);
         if (result != CUDA_SUCCESS) {
@@ -91,12 +148,69 @@ static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, 
     return CUDA_SUCCESS;
 }
 
+// A side of a copy of a batch, whose layers and rows are in elements of a byte; arrays are refused where the copy is.
+static CUresult operand(const CUmemcpy3DOperand *from, size_t width, size_t height,
+                        CUmemorytype *type, CUdeviceptr *address, size_t *pitch, size_t *rows)
+{
+    if (from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        *type = CU_MEMORYTYPE_ARRAY;
+        return CUDA_SUCCESS;
+    }
+    if (from->type != CU_MEMCPY_OPERAND_TYPE_POINTER)
+        return CUDA_ERROR_INVALID_VALUE;
+    *type = CU_MEMORYTYPE_UNIFIED;
+    *address = from->op.ptr.ptr;
+    *pitch = from->op.ptr.rowLength ? from->op.ptr.rowLength : width;
+    *rows = from->op.ptr.layerHeight ? from->op.ptr.layerHeight : height;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_operand(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
+{
+    CUDA_MEMCPY3D copy = {.WidthInBytes = op->extent.width,
+                          .Height = op->extent.height,
+                          .Depth = op->extent.depth};
+    if (!order_is_known(op->srcAccessOrder))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = operand(&op->src, copy.WidthInBytes, copy.Height, &copy.srcMemoryType,
+                              &copy.srcDevice, &copy.srcPitch, &copy.srcHeight);
+    if (result == CUDA_SUCCESS)
+        result = operand(&op->dst, copy.WidthInBytes, copy.Height, &copy.dstMemoryType,
+                         &copy.dstDevice, &copy.dstPitch, &copy.dstHeight);
+    return result == CUDA_SUCCESS ? copy_3d(&copy, stream, false) : result;
+}
+
+static CUresult copy_3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+                              unsigned long long flags, CUstream stream)
+{
+    CUresult begun = batch_begins(stream, failed);
+    if (begun != CUDA_SUCCESS || !ops || !count || flags)
+        return begun != CUDA_SUCCESS ? begun : CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        CUresult result = copy_operand(&ops[i], stream);
+        if (result != CUDA_SUCCESS) {
+            if (failed)
+                *failed = i;
+            return result;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+COPY_CALLS(cuMemcpy3DBatchAsync_v2, _ptsz,
+           (size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, unsigned long long flags,
+            CUstream hStream),
+           hStream, copy_3d_batch(numOps, opList, NULL, flags, used))
+COPY_CALLS(cuMemcpy3DBatchAsync, _ptsz,
+           (size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
+            unsigned long long flags, CUstream hStream),
+           hStream, copy_3d_batch(numOps, opList, failIdx, flags, used))
 COPY_CALLS(cuMemcpyBatchAsync_v2, _ptsz,
            (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
             CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream),
-           hStream, copy_batch(dsts, srcs, sizes, count, NULL, used))
+           hStream, copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL, used))
 COPY_CALLS(cuMemcpyBatchAsync, _ptsz,
            (CUdeviceptr * dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
             CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx,
             CUstream hStream),
-           hStream, copy_batch(dsts, srcs, sizes, count, failIdx, used))
+           hStream, copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, used))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pointer is: answered from the record of allocations.
+// What a pointer is: answered from the record of allocations, which keeps what is set, too.
 #include <string.h>
 
 #include "client-lib/api/exports.h"
@@ -7,6 +7,7 @@
 #include "client-lib/objects/object.h"
 #include "client-lib/objects/physical_memory.h"
 #include "client-lib/session/process.h"
+#include "client_calls.h"
 
 // Stores the answer; CUDA_ERROR_INVALID_VALUE where the pointer has no such attribute.
 static CUresult attribute_of(const struct allocation *a, CUpointer_attribute attribute,
@@ -35,7 +36,11 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned int *)data = 0; return CUDA_SUCCESS;
+        *(unsigned int *)data = 0;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        *(unsigned int *)data = a->sync_copies;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = a->device; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->base; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; return CUDA_SUCCESS;
@@ -111,4 +116,18 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
             (void)attribute_of(&found, attributes[i], ptr, data[i]);
     }
     return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+    struct allocation found;
+    bool entered = false;
+    CUresult result = memory_find(ptr, &found) && !found.host ? memory_enter(&found, &entered)
+                                                              : CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        result = remote_cuPointerSetAttribute(value, attribute, ptr);
+    memory_leave(entered);
+    if (result == CUDA_SUCCESS && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        memory_mark_sync_copies(ptr, *(const unsigned int *)value != 0);
+    return result;
 }

@@ -84,6 +84,12 @@ CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAlloc
     return result == CUDA_SUCCESS ? pool_current(location->id, pool) : result;
 }
 
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+    CUresult result = check_location(location, type);
+    return result == CUDA_SUCCESS ? pool_set_current(location->id, pool) : result;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
     if (!pool || !poolProps)

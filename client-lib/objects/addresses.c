@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct ranges allocations; // value: struct allocation
 static struct ranges reserved;    // address space kept free of host memory; value: the session
 static uint64_t next_id = 1;
+static atomic_bool any_sync_copies; // most programs never mark memory, and are not to pay for it
 
 // Keeps host memory of this process away from the device's addresses, page by page as they are
 // first seen. They stay reserved when the memory is freed: drivers use them again.
@@ -133,6 +135,27 @@ int memory_keep_free(uint64_t address, uint64_t size, struct box_session *sessio
     int err = reserve_addresses(address, size, session);
     pthread_rwlock_unlock(&lock);
     return err;
+}
+
+bool memory_mark_sync_copies(uint64_t address, bool on)
+{
+    pthread_rwlock_wrlock(&lock);
+    const struct range *range = ranges_find(&allocations, address);
+    struct allocation *row = range ? range->value : NULL;
+    bool found = row && !row->host;
+    if (found)
+        row->sync_copies = on;
+    pthread_rwlock_unlock(&lock);
+    if (found && on)
+        atomic_store(&any_sync_copies, true);
+    return found;
+}
+
+bool memory_has_sync_copies(uint64_t address)
+{
+    struct allocation found;
+    return atomic_load_explicit(&any_sync_copies, memory_order_relaxed) &&
+           memory_find(address, &found) && found.sync_copies;
 }
 
 void memory_forget_context(uint64_t context)

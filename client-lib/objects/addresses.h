@@ -14,11 +14,12 @@
 struct allocation {
     uint64_t base;
     uint64_t size;
-    bool host;       // page-locked host memory, else memory of a device
-    bool registered; // host memory that the program allocated itself
-    bool mapped;     // host memory that the box maps as well
-    bool reached;    // host memory that the box reads and writes one-sidedly
-    uint32_t region; // of the link, where mapped or reached
+    bool host;        // page-locked host memory, else memory of a device
+    bool registered;  // host memory that the program allocated itself
+    bool mapped;      // host memory that the box maps as well
+    bool reached;     // host memory that the box reads and writes one-sidedly
+    bool sync_copies; // of a device: calls without Async wait for what they do there
+    uint32_t region;  // of the link, where mapped or reached
     unsigned int host_flags;
     uint64_t device_address; // of host memory; 0: none
     struct box_session *session;
@@ -43,6 +44,10 @@ bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out);
 bool memory_overlaps(uint64_t address, uint64_t size);
 // Keeps host memory of this process away from addresses that a box has reserved for it. -errno as above.
 int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session);
+// Marks the allocation that holds ADDRESS, of a device. True: there was one.
+bool memory_mark_sync_copies(uint64_t address, bool on);
+// Whether the allocation that holds ADDRESS is marked so.
+bool memory_has_sync_copies(uint64_t address);
 // Forgets all device memory of a context that has gone.
 void memory_forget_context(uint64_t context);
 

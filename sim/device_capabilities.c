@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a software GPU can do beyond its attributes: atomic operations on memory that is not its own, and widths of
+// textures.
+#include "sim/device.h"
+#include "sim/sim.h"
+
+enum { TEXTURE_1D_LINEAR_WIDTH = 1 << 28 };
+
+// Its memory is the host's, so that it can do there all that it can do at all.
+static CUresult capabilities_of(unsigned int *out, const CUatomicOperation *operations, unsigned int count)
+{
+    SIM_RETURN_IF(!out || !operations || !count, CUDA_ERROR_INVALID_VALUE);
+    for (unsigned int i = 0; i < count; i++) {
+        SIM_RETURN_IF((unsigned int)operations[i] >= CU_ATOMIC_OPERATION_MAX, CUDA_ERROR_INVALID_VALUE);
+        out[i] = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64 |
+                 CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED;
+        if (operations[i] >= CU_ATOMIC_OPERATION_FLOAT_ADD)
+            out[i] &= ~(unsigned int)CU_ATOMIC_CAPABILITY_UNSIGNED;
+    }
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetHostAtomicCapabilities, unsigned int *capabilities,
+        const CUatomicOperation *operations, unsigned int count, CUdevice index)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    return capabilities_of(capabilities, operations, count);
+}
+
+SIM_API(cuDeviceGetP2PAtomicCapabilities, unsigned int *capabilities,
+        const CUatomicOperation *operations, unsigned int count, CUdevice source, CUdevice destination)
+{
+    struct device *a, *b;
+    SIM_TRY(device_get(source, &a));
+    SIM_TRY(device_get(destination, &b));
+    SIM_RETURN_IF(a == b, CUDA_ERROR_INVALID_DEVICE);
+    return capabilities_of(capabilities, operations, count);
+}
+
+static unsigned int format_bytes(CUarray_format format)
+{
+    switch ((int)format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT: return 4;
+    }
+    return 0;
+}
+
+SIM_API(cuDeviceGetTexture1DLinearMaxWidth, size_t *elements, CUarray_format format, unsigned int channels,
+        CUdevice index)
+{
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    SIM_RETURN_IF(!elements || !format_bytes(format) || (channels != 1 && channels != 2 && channels != 4),
+                  CUDA_ERROR_INVALID_VALUE);
+    *elements = TEXTURE_1D_LINEAR_WIDTH;
+    return CUDA_SUCCESS;
+}

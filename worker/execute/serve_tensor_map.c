@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tensor maps that come from the client, which the driver wants aligned.
+#include <string.h>
+
+#include "proto/wire.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+void serve_cuTensorMapReplaceAddress(struct serve *serve, const struct args_cuTensorMapReplaceAddress *args,
+                                     struct reply_cuTensorMapReplaceAddress *reply)
+{
+    CUtensorMap map;
+
+    if (!serve_require(serve, driver.cuTensorMapReplaceAddress))
+        return;
+    memcpy(&map, &args->tensorMap, sizeof(map));
+    serve_fail(serve, driver.cuTensorMapReplaceAddress(&map, (void *)(uintptr_t)args->globalAddress));
+    memcpy(&reply->tensorMap, &map, sizeof(map));
+}

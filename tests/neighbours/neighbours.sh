@@ -4,6 +4,8 @@
 
 NEIGHBOURS=$BUILD/neighbours
 NEIGHBOUR_FILES=(build/lib/libcuda.so.1 build/bin/rgpud build/bin/rgpu-worker)
+# Programs of the release before that both releases run.
+NEIGHBOUR_PROGRAMS=(saxpy copies rectangles pools modules callbacks threads pinned queries)
 # Without optimization they are built in seconds.
 MAKE_NEIGHBOUR=(env -u MAKEFLAGS -u MFLAGS make --no-print-directory "-j$(nproc)" CFLAGS=-O0 SAN= WERROR= V=)
 
@@ -22,16 +24,20 @@ build_previous() {
     archive=$(echo "$TOP"/tests/neighbours/releases/rgpu-*.tar.xz)
     RELEASE=${archive##*/rgpu-} RELEASE=${RELEASE%.tar.xz}
     PREVIOUS=$NEIGHBOURS/$RELEASE
+    mkdir -p "$NEIGHBOURS"
+    exec {neighbours_lock}>"$NEIGHBOURS/lock"
+    flock "$neighbours_lock"
     if ! cmp -s "$archive" "$PREVIOUS/built"; then
         rm -rf "$PREVIOUS" && mkdir -p "$PREVIOUS" && tar xJf "$archive" -C "$PREVIOUS"
-        build_neighbour "$PREVIOUS"
-        for program in "$@"; do
+        build_neighbour "$PREVIOUS" "${NEIGHBOUR_FILES[@]}" build/bin/rgpu-brokerd build/bin/rgpuctl
+        for program in "${NEIGHBOUR_PROGRAMS[@]}"; do
             "${CC:-gcc}" -D_GNU_SOURCE -pthread -I"$PREVIOUS" -o "$PREVIOUS/build/$program" \
                 "$PREVIOUS/tests/programs/$program.c" -L"$PREVIOUS/build/lib" -l:libcuda.so.1 -lm -ldl ||
                 bail "$program of $RELEASE cannot be built"
         done
         cp "$archive" "$PREVIOUS/built"
     fi
+    exec {neighbours_lock}>&-
 }
 
 # build_other_call REQUEST: a client of this release with another form of a request, which goes by another number.

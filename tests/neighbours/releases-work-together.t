@@ -9,8 +9,7 @@ requires xz python3
 [ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "other releases are not built with sanitizers"
 THIS=$TOP
 [ "$BUILD" = "$TOP/build" ] || bail "this release is expected in $TOP/build"
-programs=(saxpy copies rectangles pools modules callbacks threads pinned queries)
-build_previous "${programs[@]}"
+build_previous
 build_other_call cuCtxGetCacheConfig
 build_next
 build_beyond
@@ -26,7 +25,7 @@ meet() {
 start_box_of "$THIS"
 this=$BOX this_log=$BOX_LOG
 meet "a client of $RELEASE on a box of this release" "$PREVIOUS" shm copies pinned
-meet "a client of $RELEASE on a box of this release" "$PREVIOUS" tcp "${programs[@]}"
+meet "a client of $RELEASE on a box of this release" "$PREVIOUS" tcp "${NEIGHBOUR_PROGRAMS[@]}"
 meet "a client to come on a box of this release" "$NEXT" tcp saxpy copies
 out=$(with_client_of "$THIS" "$BUILD/tests/one-call" 2>&1 || true)
 is "$out" "0 0 0" "client and box of this release know the call"
@@ -38,7 +37,7 @@ like "$(cat "$TMP/err")" 'rgpu: box .* is of rgpu [0-9.]+, which does not know c
 
 start_box_of "$PREVIOUS"
 meet "a client of this release on a box of $RELEASE" "$THIS" shm copies pinned
-meet "a client of this release on a box of $RELEASE" "$THIS" tcp "${programs[@]}"
+meet "a client of this release on a box of $RELEASE" "$THIS" tcp "${NEIGHBOUR_PROGRAMS[@]}"
 out=$(with_client_of "$OTHER_CALL" "$BUILD/tests/one-call" 2>"$TMP/err" || true)
 is "$out" "801 801 0" "a box that does not say what it knows gets no request that its release lacks"
 like "$(cat "$TMP/err")" "is of rgpu $RELEASE, which does not know cuCtxGetCacheConfig .*upgrade rgpu-box" "and the user is told"

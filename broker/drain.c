@@ -121,6 +121,7 @@ enum outcome broker_drain_gpu(struct broker *broker, struct pool_gpu *gpu,
         return error;
     }
     gpu->drained = order->drained;
+    gpu->box->stale = true;
     drain_set(&gpu->drain, &changed.drain);
     broker->queue_dirty = true;
     return order->drained && order->force

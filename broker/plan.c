@@ -92,6 +92,8 @@ static bool may_have_room(const struct placement *attempt, struct pool_box *box)
 {
     if (attempt->ideal)
         return true;
+    if (!box_usable(box))
+        return false;
     box_count_free(box);
     for (uint32_t i = 0; i < attempt->request->part_count; i++) {
         const struct request_part *part = &attempt->request->parts[i];
@@ -101,21 +103,43 @@ static bool may_have_room(const struct placement *attempt, struct pool_box *box)
     return false;
 }
 
+// Where whole GPUs are asked for, one idle GPU of a box stands for all that are like it: GPUs lie anywhere in
+// memory, and a look at each of a large pool would take most of the time of a request.
+static bool counts_by_box(const struct placement *attempt)
+{
+    return !attempt->ideal && attempt->request->part_count == 1 &&
+           attempt->request->parts[0].mode == GPU_EXCLUSIVE;
+}
+
+static uint32_t count_fitting(struct placement *attempt, struct pool_box *box)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < box->gpu_count; i++)
+        for (uint32_t j = 0; j < attempt->request->part_count; j++)
+            if (fits(attempt, box->gpus[i], &attempt->request->parts[j])) {
+                count++;
+                break;
+            }
+    return count;
+}
+
 // Counts per box the GPUs that fit some part, once per attempt.
 static void survey(struct placement *attempt)
 {
+    bool by_box = counts_by_box(attempt);
+
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct pool_box *box = attempt->pool->boxes[i];
 
         box->scratch_free = box->scratch_planned = 0;
         box->scratch_far = near_distance(attempt->request->near, box);
         box->scratch_match = may_have_room(attempt, box) && box_matches(attempt->request, box);
-        for (uint32_t j = 0; box->scratch_match && j < box->gpu_count; j++)
-            for (uint32_t k = 0; k < attempt->request->part_count; k++)
-                if (fits(attempt, box->gpus[j], &attempt->request->parts[k])) {
-                    box->scratch_free++;
-                    break;
-                }
+        if (box->scratch_match && by_box && box->sample)
+            box->scratch_free =
+                fits(attempt, box->sample, &attempt->request->parts[0]) ? box->idle : 0;
+        else if (box->scratch_match)
+            box->scratch_free = count_fitting(attempt, box);
     }
 }
 

@@ -386,21 +386,48 @@ void pool_give_back(struct pool_hold *hold)
         hold->gpu->used -= hold->memory + hold->context;
 }
 
+static bool gpu_in_service(const struct pool_gpu *gpu)
+{
+    return gpu->present && gpu->ready && !gpu->drained;
+}
+
+// Whether no request could want the one and not the other.
+static bool are_alike(const struct pool_gpu *a, const struct pool_gpu *b)
+{
+    return a->model == b->model && a->memory == b->memory && a->capability == b->capability &&
+           a->mode == b->mode && a->automatic == b->automatic;
+}
+
+static void count_idle(struct pool_box *box, struct pool_gpu *gpu, bool *alike)
+{
+    if (box->idle++ == 0)
+        box->sample = gpu;
+    *alike &= are_alike(gpu, box->sample);
+}
+
 void box_count_free(struct pool_box *box)
 {
+    bool alike = true;
+
     if (!box->stale)
         return;
     box->stale = false;
     box->idle = 0;
     box->roomiest = 0;
+    box->sample = NULL;
     for (uint32_t i = 0; i < box->gpu_count; i++) {
-        const struct pool_gpu *gpu = box->gpus[i];
+        struct pool_gpu *gpu = box->gpus[i];
         uint64_t room = gpu_free_bytes(gpu);
-        if (gpu_takes_mode(gpu, GPU_EXCLUSIVE))
-            box->idle += gpu->holders == 0;
+
+        if (!gpu_in_service(gpu))
+            continue;
+        if (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && gpu->holders == 0)
+            count_idle(box, gpu, &alike);
         if (gpu_takes_mode(gpu, GPU_SHARED) && room > box->roomiest)
             box->roomiest = room;
     }
+    if (!alike)
+        box->sample = NULL;
 }
 
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode)
@@ -420,12 +447,14 @@ int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
     return 0;
 }
 
+bool box_usable(const struct pool_box *box)
+{
+    return box->connected && !box->hung_up && box->settled && box->accepting && !box->drained;
+}
+
 bool gpu_usable(const struct pool_gpu *gpu)
 {
-    const struct pool_box *box = gpu->box;
-
-    return gpu->present && gpu->ready && !gpu->drained && box->connected && !box->hung_up &&
-           box->settled && box->accepting && !box->drained;
+    return gpu_in_service(gpu) && box_usable(gpu->box);
 }
 
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu)

@@ -94,7 +94,20 @@ struct pool_gpu {
     double figures[POOL_FIGURES];
 } __attribute__((aligned(64)));
 
+// Placement looks at every box as well: what it reads of one comes first.
 struct pool_box {
+    bool stale;     // `idle`, `roomiest` and `sample` are to be counted anew
+    bool settled;   // runs no session of a lease that holds nothing there
+    bool accepting; // takes new sessions, as far as its own administrator is concerned
+    bool connected; // registered with this broker process and heard of in time
+    bool hung_up;   // its last connection is closed: perhaps it has just died, so it gets nothing
+    bool drained;
+    bool scratch_match;
+    uint32_t idle;           // GPUs in service that may be had whole and that nobody holds
+    uint64_t roomiest;       // most bytes free on a shared GPU in service
+    struct pool_gpu *sample; // one of those that are idle, where they are alike; else NULL
+    uint32_t gpu_count, holders;
+    uint32_t scratch_free, scratch_planned, scratch_far; // of the planner
     TAILQ_ENTRY(pool_box) orders;
     char name[POOL_NAME_MAX];
     char addresses[512];
@@ -102,15 +115,10 @@ struct pool_box {
     char transports[64];
     char version[32];
     char instance[POOL_NAME_MAX]; // changes with every start of rgpud
-    bool drained;
     struct drain drain;
-    bool connected;  // registered with this broker process and heard of in time
-    bool settled;    // runs no session of a lease that holds nothing there
-    bool accepting;  // takes new sessions, as far as its own administrator is concerned
     bool known_lost; // its leases are marked lost
     bool recheck;    // a lease may have been marked lost before the broker was started
     bool has_orders; // there is something to tell it at once; then it is in pool->orders
-    bool hung_up;    // its last connection is closed: perhaps it has just died, so it gets nothing
     bool impostor;   // somebody has been refused who said that it is elsewhere
     int64_t epoch;   // in which it has registered
     bool
@@ -118,13 +126,7 @@ struct pool_box {
     bool reported_here;  // the same for its sessions
     double heard;        // monotonic seconds
     int64_t seen, registered; // seconds since 1970, for people
-    uint32_t gpu_count, holders;
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
-    bool stale;        // `idle` and `roomiest` are to be counted anew
-    uint32_t idle;     // exclusive GPUs that nobody holds
-    uint64_t roomiest; // most bytes free on a shared GPU
-    uint32_t scratch_free, scratch_planned, scratch_far; // of the planner
-    bool scratch_match;
 };
 
 // One GPU of one lease.
@@ -215,8 +217,11 @@ void pool_note_freed(struct pool *pool, struct pool_gpu *gpu);
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
 
-// Counts what is free on a box, where something has changed; placement skips full boxes by it.
+// Counts what is free on a box, where something has changed; placement skips full boxes by it, and looks at one
+// GPU only of those that are alike.
 void box_count_free(struct pool_box *box);
+// Whether GPUs of the box may be granted at all just now, as far as the box is concerned.
+bool box_usable(const struct pool_box *box);
 
 // Takes over what is said, and forgets what was.
 void drain_set(struct drain *drain, struct drain *said);

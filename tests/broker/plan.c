@@ -203,8 +203,10 @@ static void test_service(void)
     is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "nothing on a drained box");
     box->drained = false;
     box->gpus[0]->drained = true;
+    box->stale = true;
     is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "no drained GPU");
     box->gpus[0]->drained = false;
+    box->stale = true;
     box->connected = false;
     is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "nothing on an absent box");
     box->connected = true;
@@ -212,8 +214,10 @@ static void test_service(void)
     is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "nothing where foreign sessions run");
     box->settled = true;
     box->gpus[0]->present = false;
+    box->stale = true;
     is_int(sample_take(pool, &request, holds), OUTCOME_BUSY, "no GPU that has gone");
     box->gpus[0]->present = true;
+    box->stale = true;
     is_int(sample_take(pool, &request, holds), 0, "all in service: granted");
     pool_free(&pool);
 }
@@ -275,6 +279,104 @@ static void test_capability(void)
     pool_free(&pool);
 }
 
+// Any state that a GPU may be in.
+static void change_gpu(struct pool *pool, struct pool_box *box, struct pool_gpu *gpu)
+{
+    struct pool_hold hold = {.gpu = gpu, .box = box, .mode = GPU_EXCLUSIVE};
+
+    switch (rand() % 8) {
+    case 0: gpu->drained = !gpu->drained; break;
+    case 1: gpu->ready = !gpu->ready; break;
+    case 2: gpu->present = !gpu->present; break;
+    case 3: gpu->model = pool_intern_model(pool, rand() % 2 ? "H200" : "A100"); break;
+    case 4: gpu->memory = (50 + (uint64_t)(rand() % 2) * 50) * GB; break;
+    case 5: gpu->mode = gpu->holders ? gpu->mode : (uint8_t)(rand() % 2); break;
+    case 6: gpu->automatic = !gpu->automatic; break;
+    case 7:
+        if (gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE))
+            pool_take(&hold);
+        break;
+    }
+    box->stale = true;
+}
+
+static void change_box(struct pool_box *box)
+{
+    bool *const states[] = {&box->drained, &box->connected, &box->hung_up, &box->settled,
+                            &box->accepting};
+
+    *states[rand() % 5] ^= true;
+}
+
+// Each GPU is looked at.
+static uint32_t count_free(const struct pool *pool, const struct request *request)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < pool->box_count; i++)
+        for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
+            struct pool_gpu *gpu = pool->boxes[i]->gpus[j];
+            count += gpu_usable(gpu) && gpu->holders == 0 &&
+                     gpu_takes_mode(gpu, GPU_EXCLUSIVE) && request_wants(request, gpu) &&
+                     !claims_bar(pool, gpu, 2);
+        }
+    return count;
+}
+
+static void wait_in_front(struct pool *pool)
+{
+    struct pool_lease *lease = lease_new();
+
+    strcpy(lease->id, "first");
+    lease->sequence = 1;
+    lease->request = sample_request(64, GPU_EXCLUSIVE, 0);
+    strcpy(lease->request.box, "b*");
+    strcpy(lease->request.model, "A100");
+    if (pool_add_lease(pool, lease) || queue_join(pool->queue, lease))
+        bail("no room in the queue");
+}
+
+// Placement looks at one idle GPU of a box for all that are alike: it must find as many as there are.
+static void test_all_that_are_free(void)
+{
+    static const char *const names[] = {"a", "ab", "b", "ba"};
+    struct pool *pool = pool_new();
+    struct request request = sample_request(1, GPU_EXCLUSIVE, 0);
+    bool same = true;
+
+    for (int i = 0; i < 4; i++)
+        sample_box(pool, names[i], 4, "H200", 100 * GB, GPU_EXCLUSIVE);
+    wait_in_front(pool);
+    srand(4);
+    for (int i = 0; i < 4000 && same; i++) {
+        struct pool_box *box = pool->boxes[rand() % 4];
+        struct plan plan = {0};
+        uint32_t count;
+
+        if (rand() % 4 == 0)
+            change_box(box);
+        else
+            change_gpu(pool, box, box->gpus[rand() % 4]);
+        strcpy(request.model, rand() % 2 ? "H200" : "");
+        request.min_memory = (uint64_t)(rand() % 2) * 80 * GB;
+        count = count_free(pool, &request);
+        request.parts[0].count = count + 1;
+        same = plan_try(pool, &request, 2, &plan) == OUTCOME_BUSY;
+        request.parts[0].count = count;
+        same &= count == 0 || (plan_try(pool, &request, 2, &plan) == 0 && plan.count == count);
+        plan_clear(&plan);
+        if (i % 200 == 199) // all come free again
+            for (int j = 0; j < 16; j++) {
+                struct pool_gpu *gpu = pool->boxes[j / 4]->gpus[j % 4];
+                struct pool_hold hold = {.gpu = gpu, .box = gpu->box, .held = true};
+                if (gpu->holders)
+                    pool_give_back(&hold);
+            }
+    }
+    ok(same, "as many GPUs are found as are free, in any state of the pool");
+    pool_free(&pool);
+}
+
 static void test_near(void)
 {
     struct pool *pool = pool_new();
@@ -327,5 +429,6 @@ int main(void)
     test_requests();
     test_capability();
     test_near();
+    test_all_that_are_free();
     return done();
 }

@@ -136,8 +136,8 @@ static void survey(struct placement *attempt)
         box->scratch_far = near_distance(attempt->request->near, box);
         box->scratch_match = may_have_room(attempt, box) && box_matches(attempt->request, box);
         if (box->scratch_match && by_box && box->sample)
-            box->scratch_free =
-                fits(attempt, box->sample, &attempt->request->parts[0]) ? box->idle : 0;
+            box->scratch_free = fits(attempt, box->sample, &attempt->request->parts[0]) ? box->idle
+                                                                                        : 0;
         else if (box->scratch_match)
             box->scratch_free = count_fitting(attempt, box);
     }

@@ -210,7 +210,8 @@ int broker_connection_open(struct box *box, broker_answered *answered, void *arg
 
     if (!connection)
         return -ENOMEM;
-    *connection = (struct broker_connection){.box = box, .answered = answered, .argument = argument};
+    *connection =
+        (struct broker_connection){.box = box, .answered = answered, .argument = argument};
     err = find_brokers(connection);
     if (err) {
         broker_connection_close(&connection);

@@ -10,7 +10,8 @@ static CUresult copy_one(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
     SIM_RETURN_IF(op->srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
                       op->srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY,
                   CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY || to->type == CU_MEMCPY_OPERAND_TYPE_ARRAY,
+    SIM_RETURN_IF(from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ||
+                      to->type == CU_MEMCPY_OPERAND_TYPE_ARRAY,
                   CUDA_ERROR_NOT_SUPPORTED);
     SIM_RETURN_IF(from->type != CU_MEMCPY_OPERAND_TYPE_POINTER || to->type != from->type,
                   CUDA_ERROR_INVALID_VALUE);
@@ -53,5 +54,6 @@ SIM_STREAM_API(cuMemcpy3DBatchAsync,
                 CUstream stream),
                copy_3d_batch(count, ops, failed, flags, stream))
 SIM_STREAM_API(cuMemcpy3DBatchAsync_v2,
-               (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream),
+               (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags,
+                CUstream stream),
                copy_3d_batch(count, ops, NULL, flags, stream))

@@ -7,11 +7,13 @@
 enum { TEXTURE_1D_LINEAR_WIDTH = 1 << 28 };
 
 // Its memory is the host's, so that it can do there all that it can do at all.
-static CUresult capabilities_of(unsigned int *out, const CUatomicOperation *operations, unsigned int count)
+static CUresult capabilities_of(unsigned int *out, const CUatomicOperation *operations,
+                                unsigned int count)
 {
     SIM_RETURN_IF(!out || !operations || !count, CUDA_ERROR_INVALID_VALUE);
     for (unsigned int i = 0; i < count; i++) {
-        SIM_RETURN_IF((unsigned int)operations[i] >= CU_ATOMIC_OPERATION_MAX, CUDA_ERROR_INVALID_VALUE);
+        SIM_RETURN_IF((unsigned int)operations[i] >= CU_ATOMIC_OPERATION_MAX,
+                      CUDA_ERROR_INVALID_VALUE);
         out[i] = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64 |
                  CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED;
         if (operations[i] >= CU_ATOMIC_OPERATION_FLOAT_ADD)
@@ -29,7 +31,8 @@ SIM_API(cuDeviceGetHostAtomicCapabilities, unsigned int *capabilities,
 }
 
 SIM_API(cuDeviceGetP2PAtomicCapabilities, unsigned int *capabilities,
-        const CUatomicOperation *operations, unsigned int count, CUdevice source, CUdevice destination)
+        const CUatomicOperation *operations, unsigned int count, CUdevice source,
+        CUdevice destination)
 {
     struct device *a, *b;
     SIM_TRY(device_get(source, &a));
@@ -53,12 +56,13 @@ static unsigned int format_bytes(CUarray_format format)
     return 0;
 }
 
-SIM_API(cuDeviceGetTexture1DLinearMaxWidth, size_t *elements, CUarray_format format, unsigned int channels,
-        CUdevice index)
+SIM_API(cuDeviceGetTexture1DLinearMaxWidth, size_t *elements, CUarray_format format,
+        unsigned int channels, CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
-    SIM_RETURN_IF(!elements || !format_bytes(format) || (channels != 1 && channels != 2 && channels != 4),
+    SIM_RETURN_IF(!elements || !format_bytes(format) ||
+                      (channels != 1 && channels != 2 && channels != 4),
                   CUDA_ERROR_INVALID_VALUE);
     *elements = TEXTURE_1D_LINEAR_WIDTH;
     return CUDA_SUCCESS;

@@ -31,7 +31,8 @@ static unsigned element_bytes(CUtensorMapDataType type)
 static bool is_float(CUtensorMapDataType type)
 {
     return (type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_FLOAT64) ||
-           (type >= CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
+           (type >= CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 &&
+            type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
 }
 
 static bool modes_are_known(const struct tensor *t)
@@ -82,12 +83,13 @@ static CUresult check_box(const struct tensor *t, const cuuint32_t *box)
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuTensorMapEncodeTiled, CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
-        const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+SIM_API(cuTensorMapEncodeTiled, CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+        void *address, const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
         const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
-    struct tensor t = {type, rank, address, sizes, strides, steps, interleave, swizzle, promotion, fill};
+    struct tensor t = {type,  rank,       address, sizes,     strides,
+                       steps, interleave, swizzle, promotion, fill};
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!map || (uintptr_t)map % 64 || !box, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(check_tensor(&t, 1));
@@ -107,8 +109,9 @@ static CUresult check_corners(cuuint32_t rank, const int *lower, const int *uppe
     return CUDA_SUCCESS;
 }
 
-static CUresult encode_columns(CUtensorMap *map, const struct tensor *t, const int *lower, const int *upper,
-                               cuuint32_t corners, cuuint32_t channels, cuuint32_t pixels)
+static CUresult encode_columns(CUtensorMap *map, const struct tensor *t, const int *lower,
+                               const int *upper, cuuint32_t corners, cuuint32_t channels,
+                               cuuint32_t pixels)
 {
     SIM_RETURN_IF(!map || (uintptr_t)map % 64 || !lower || !upper, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(check_tensor(t, 3));
@@ -122,23 +125,26 @@ static CUresult encode_columns(CUtensorMap *map, const struct tensor *t, const i
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuTensorMapEncodeIm2col, CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
-        const cuuint64_t *sizes, const cuuint64_t *strides, const int *lower, const int *upper,
-        cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps, CUtensorMapInterleave interleave,
-        CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+SIM_API(cuTensorMapEncodeIm2col, CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+        void *address, const cuuint64_t *sizes, const cuuint64_t *strides, const int *lower,
+        const int *upper, cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,
+        CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+        CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
-    struct tensor t = {type, rank, address, sizes, strides, steps, interleave, swizzle, promotion, fill};
+    struct tensor t = {type,  rank,       address, sizes,     strides,
+                       steps, interleave, swizzle, promotion, fill};
     SIM_TRY(sim_check_ready());
     return encode_columns(map, &t, lower, upper, rank, channels, pixels);
 }
 
 SIM_API(cuTensorMapEncodeIm2colWide, CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
         void *address, const cuuint64_t *sizes, const cuuint64_t *strides, int lower, int upper,
-        cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps, CUtensorMapInterleave interleave,
-        CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-        CUtensorMapFloatOOBfill fill)
+        cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,
+        CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode,
+        CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
-    struct tensor t = {type, rank, address, sizes, strides, steps, interleave, swizzle, promotion, fill};
+    struct tensor t = {type,  rank,       address, sizes,     strides,
+                       steps, interleave, swizzle, promotion, fill};
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF((unsigned)mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128, CUDA_ERROR_INVALID_VALUE);
     return encode_columns(map, &t, &lower, &upper, 3, channels, pixels);

@@ -83,11 +83,11 @@ struct link_staging {
 };
 enum { LINK_FLAGS = 1024 };
 const struct link_staging *link_staging(const struct link *link); // NULL where memory is not shared
-// The descriptor of a sealed memory file travels to the peer under the number REGION; the peer takes
-// it by that number (waiting for it, -ETIMEDOUT after a few seconds) and closes it. Where it could
-// still shrink, or is no memory file, the receiver gets -EINVAL.
+// The descriptor of a file travels to the peer under the number REGION; the peer takes it by that
+// number (waiting for it, -ETIMEDOUT after a few seconds) and closes it. The receiver gets -EINVAL for
+// what is no file, and, where it wants a SEALED one, for a memory file that could still shrink.
 int link_send_region(struct link *link, uint32_t region, int fd);
-int link_receive_region(struct link *link, uint32_t region, int *fd);
+int link_receive_region(struct link *link, uint32_t region, bool sealed, int *fd);
 
 // The client's side: SIZE bytes from BASE may be read and written by the worker, who needs KEY, until
 // they are concealed as often as they were exposed. Pages stay in memory meanwhile.

@@ -14,7 +14,7 @@ static int send_no_region(struct link *link, uint32_t region, int fd)
     return -EOPNOTSUPP;
 }
 
-static int receive_no_region(struct link *link, uint32_t region, int *fd)
+static int receive_no_region(struct link *link, uint32_t region, bool sealed, int *fd)
 {
     return -EOPNOTSUPP;
 }

@@ -410,14 +410,14 @@ static int take_region(struct shm_link *shm, uint32_t region, int *fd)
     return r;
 }
 
-static int shm_receive_region(struct link *link, uint32_t region, int *fd)
+static int shm_receive_region(struct link *link, uint32_t region, bool sealed, int *fd)
 {
     SCOPED_FD int got = -1;
     int r = take_region(shm_of(link), region, &got);
 
     if (r)
         return r;
-    if (!shm_region_is_sealed(got))
+    if (sealed ? !shm_region_is_sealed(got) : !shm_region_is_file(got))
         return -EINVAL;
     *fd = scoped_take_fd(&got);
     return 0;

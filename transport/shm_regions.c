@@ -77,11 +77,16 @@ void shm_regions_close(struct shm_regions *regions)
         close(regions->waiting[--regions->count].fd);
 }
 
-bool shm_region_is_sealed(int fd)
+bool shm_region_is_file(int fd)
 {
     struct stat status;
+
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool shm_region_is_sealed(int fd)
+{
     int seals = fcntl(fd, F_GET_SEALS);
 
-    return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(fd, &status) == 0 &&
-           S_ISREG(status.st_mode);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) && shm_region_is_file(fd);
 }

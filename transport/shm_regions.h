@@ -29,5 +29,7 @@ void shm_regions_close(struct shm_regions *regions);
 
 // Whether FD is a memory file that can no longer shrink.
 bool shm_region_is_sealed(int fd);
+// A file of any kind.
+bool shm_region_is_file(int fd);
 
 #endif

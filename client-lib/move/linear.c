@@ -19,7 +19,7 @@ bool copy_shared_name(const struct box_session *session, const void *host, size_
     if (!session->staging || !memory_find(address, &found) || !(found.mapped || found.reached) ||
         found.session != session || size > found.base + found.size - address)
         return false;
-    *name = WIRE_HOST(found.region, address - found.base);
+    *name = WIRE_HOST(found.region, address - found.base + found.region_offset);
     return true;
 }
 

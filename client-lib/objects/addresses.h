@@ -14,12 +14,14 @@
 struct allocation {
     uint64_t base;
     uint64_t size;
-    bool host;        // page-locked host memory, else memory of a device
-    bool registered;  // host memory that the program allocated itself
-    bool mapped;      // host memory that the box maps as well
-    bool reached;     // host memory that the box reads and writes one-sidedly
-    bool sync_copies; // of a device: calls without Async wait for what they do there
-    uint32_t region;  // of the link, where mapped or reached
+    bool host;              // page-locked host memory, else memory of a device
+    bool registered;        // host memory that the program allocated itself
+    bool mapped;            // host memory that the box maps as well
+    bool reached;           // host memory that the box reads and writes one-sidedly
+    bool sync_copies;       // of a device: calls without Async wait for what they do there
+    uint32_t region;        // of the link, where mapped or reached
+    uint32_t region_offset; // of its first byte in the region
+    uint64_t elsewhere;     // where the box has mapped it, if not here; 0
     unsigned int host_flags;
     uint64_t device_address; // of host memory; 0: none
     struct box_session *session;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/mapped_file.h"
 #include "client-lib/objects/object.h"
 #include "client_calls.h"
 #include "common/log.h"
@@ -42,9 +43,11 @@ static int sealed_memory(size_t size)
 
 // Maps SIZE bytes in the middle of the address space, far from where kernels put libraries, heaps
 // and drivers' reservations, so that the worker finds the place free as well; anywhere, if that
-// fails.
+// fails. Without a file the addresses are only held.
 static void *map_apart(int fd, size_t size)
 {
+    int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+    int access = fd < 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
 #ifndef __SANITIZE_THREAD__ // which has no shadow for such addresses
     const uint64_t low = UINT64_C(0x200000000000), places = 0xc0000; // of 64 MiB, 48 TiB in all
     uint64_t random = 0;
@@ -52,15 +55,14 @@ static void *map_apart(int fd, size_t size)
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
             break;
         void *place = (void *)(low + random % places * (UINT64_C(64) << 20));
-        void *at =
-            mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+        void *at = mmap(place, size, access, kind | MAP_FIXED_NOREPLACE, fd, 0);
         if (at == place)
             return at;
         if (at != MAP_FAILED) // a kernel that takes the address for a hint
             munmap(at, size);
     }
 #endif
-    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return mmap(NULL, size, access, kind, fd, 0);
 }
 
 // Maps the file where the worker can map it too. The worker says when it cannot; then another
@@ -130,6 +132,87 @@ static void let_reach(struct allocation *allocation)
         link_conceal(link, base, allocation->size);
 }
 
+// ---- files that the program shares ----
+
+// A place that neither this process nor, as far as can be told, the worker uses; 0: none.
+static uint64_t unused_place(size_t size)
+{
+    void *at = map_apart(-1, size);
+    if (at == MAP_FAILED)
+        return 0;
+    munmap(at, size);
+    return (uintptr_t)at;
+}
+
+// What the box has mapped elsewhere has addresses of its own on the GPU, which must be nothing else here.
+static CUresult enter_elsewhere(const struct allocation *allocation, uint64_t place, size_t size)
+{
+    struct allocation other = {.base = place,
+                               .size = size,
+                               .session = allocation->session,
+                               .context = allocation->context,
+                               .device = allocation->device};
+    int err = memory_add(&other);
+    return !err             ? CUDA_SUCCESS
+           : err == -EEXIST ? CUDA_ERROR_ALREADY_MAPPED
+                            : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult map_at(struct allocation *allocation, uint64_t place, size_t size, int fd,
+                       uint64_t offset)
+{
+    struct link *link = allocation->session->link;
+    uint64_t page = allocation->base & ~(uint64_t)(PAGE - 1), device = 0;
+    CUresult result = link_send_region(link, allocation->region, fd) == 0
+                          ? remote_host_map_file(place, size, offset, allocation->region, &device)
+                          : CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (place != page)
+        result = enter_elsewhere(allocation, place, size);
+    if (result != CUDA_SUCCESS) {
+        remote_host_unmap(allocation->region);
+        return result;
+    }
+    allocation->mapped = true;
+    allocation->elsewhere = place != page ? place : 0;
+    allocation->device_address = device + allocation->region_offset;
+    return CUDA_SUCCESS;
+}
+
+// Has the box map the program's own file, so that the GPU has its memory as well; at the same addresses if they are
+// free there.
+static CUresult map_file(struct allocation *allocation, int fd, uint64_t offset, size_t size)
+{
+    CUresult result = CUDA_ERROR_ALREADY_MAPPED;
+    uint64_t place = allocation->base - allocation->region_offset;
+    for (int tries = 0; result == CUDA_ERROR_ALREADY_MAPPED && tries < PLACE_RETRIES; tries++) {
+        result = place ? map_at(allocation, place, size, fd, offset) : CUDA_ERROR_OUT_OF_MEMORY;
+        place = unused_place(size);
+    }
+    return result;
+}
+
+// Where that is not to be had, copies go through staging blocks, as those of ordinary memory do.
+static void let_map(struct allocation *allocation)
+{
+    uint64_t offset = 0;
+    uint32_t region = atomic_fetch_add(&next_region, 1);
+    allocation->region_offset = (uint32_t)(allocation->base % PAGE);
+    uint64_t page = allocation->base - allocation->region_offset;
+    size_t size = page_round(allocation->base + allocation->size - page);
+    int fd = region < WIRE_REGION_LIMIT ? mapped_file_open(page, size, &offset) : -ENOSPC;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    if (fd >= 0) {
+        allocation->region = region;
+        result = map_file(allocation, fd, offset, size);
+        close(fd);
+    }
+    if (result != CUDA_SUCCESS && fd != -ENXIO)
+        log_warn("registered memory is not mapped on the box size=%zu file=%d result=%d", size,
+                 fd < 0 ? fd : 0, result);
+}
+
 // Ends the box's use of host memory: copies that still run are waited for.
 static CUresult stop_using(const struct allocation *allocation)
 {
@@ -147,6 +230,9 @@ static CUresult stop_using(const struct allocation *allocation)
     if (allocation->reached)
         link_conceal(allocation->session->link, (void *)(uintptr_t)allocation->base,
                      allocation->size);
+    struct allocation other;
+    if (allocation->elsewhere)
+        memory_remove(allocation->elsewhere, &other);
     return result;
 }
 
@@ -204,8 +290,10 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                                     .device = context->ctx.device};
     if (context->session->memory->reaches_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_reach(&allocation);
+    if (context->session->memory->maps_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
+        let_map(&allocation);
     int err = memory_add(&allocation);
-    if (err && allocation.reached)
+    if (err && (allocation.reached || allocation.mapped))
         stop_using(&allocation);
     return !err             ? CUDA_SUCCESS
            : err == -EEXIST ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED

@@ -316,9 +316,8 @@ static uint32_t count_free(const struct pool *pool, const struct request *reques
     for (size_t i = 0; i < pool->box_count; i++)
         for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
             struct pool_gpu *gpu = pool->boxes[i]->gpus[j];
-            count += gpu_usable(gpu) && gpu->holders == 0 &&
-                     gpu_takes_mode(gpu, GPU_EXCLUSIVE) && request_wants(request, gpu) &&
-                     !claims_bar(pool, gpu, 2);
+            count += gpu_usable(gpu) && gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE) &&
+                     request_wants(request, gpu) && !claims_bar(pool, gpu, 2);
         }
     return count;
 }

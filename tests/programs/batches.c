@@ -34,7 +34,8 @@ static unsigned wrong_bytes(const unsigned char *sparse, const unsigned char *de
     unsigned wrong = 0;
     for (int z = 0; z < DEPTH; z++)
         for (int y = 0; y < HEIGHT; y++)
-            wrong += memcmp(sparse + (z * ROWS + y) * PITCH, dense + (z * HEIGHT + y) * WIDTH, WIDTH) != 0;
+            wrong += memcmp(sparse + (z * ROWS + y) * PITCH, dense + (z * HEIGHT + y) * WIDTH,
+                            WIDTH) != 0;
     return wrong;
 }
 
@@ -54,13 +55,15 @@ static void rectangles(void)
         one_copy(operand((uintptr_t)sparse, PITCH, ROWS), operand(data, 0, 0)),
         one_copy(operand(data, 0, 0), operand((uintptr_t)dense, 0, 0)),
     };
-    gives(cuMemcpy3DBatchAsync(2, ops, 0, stream), CUDA_SUCCESS, "two boxes are copied by one call");
+    gives(cuMemcpy3DBatchAsync(2, ops, 0, stream), CUDA_SUCCESS,
+          "two boxes are copied by one call");
     CHECK(cuStreamSynchronize(stream));
     is_int(wrong_bytes(sparse, dense), 0, "in their order, and right");
     ops[1].srcAccessOrder = (CUmemcpySrcAccessOrder)77;
     gives(cuMemcpy3DBatchAsync(2, ops, 0, stream), CUDA_ERROR_INVALID_VALUE,
           "an unknown order of access is refused");
-    gives(cuMemcpy3DBatchAsync(0, ops, 0, stream), CUDA_ERROR_INVALID_VALUE, "and so is an empty batch");
+    gives(cuMemcpy3DBatchAsync(0, ops, 0, stream), CUDA_ERROR_INVALID_VALUE,
+          "and so is an empty batch");
     CHECK(cuMemFreeHost(sparse));
     CHECK(cuMemFreeHost(dense));
     CHECK(cuMemFree(data));
@@ -69,7 +72,8 @@ static void rectangles(void)
 
 // ---- memory operations ----
 
-static CUstreamBatchMemOpParams operation(CUstreamBatchMemOpType type, CUdeviceptr address, uint32_t value)
+static CUstreamBatchMemOpParams operation(CUstreamBatchMemOpType type, CUdeviceptr address,
+                                          uint32_t value)
 {
     CUstreamBatchMemOpParams op;
     memset(&op, 0, sizeof op);
@@ -118,7 +122,8 @@ static void operations(int version, const char *form)
     } else {
         is_int(result, CUDA_SUCCESS, "%s: operations are queued as a batch", form);
         CHECK(cuStreamSynchronize(stream));
-        is_int(word_at(words) << 8 | word_at(words + 4), 7 << 8 | 9, "%s: and carried out in order", form);
+        is_int(word_at(words) << 8 | word_at(words + 4), 7 << 8 | 9, "%s: and carried out in order",
+               form);
         gives(write(stream, words + 8, 11, 0), CUDA_SUCCESS, "%s: a single word is written", form);
         CHECK(wait(stream, words + 8, 11, CU_STREAM_WAIT_VALUE_EQ));
         CHECK(cuStreamSynchronize(stream));

@@ -6,9 +6,10 @@ static CUresult tiled(CUtensorMap *map, CUdeviceptr data)
 {
     cuuint64_t sizes[3] = {64, 64, 8}, strides[2] = {64 * 4, 64 * 64 * 4};
     cuuint32_t box[3] = {16, 16, 2}, steps[3] = {1, 1, 1};
-    return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, (void *)data, sizes, strides, box,
-                                  steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                                  CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, (void *)data, sizes,
+                                  strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                  CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 static CUresult columns(CUtensorMap *map, CUdeviceptr data, int corner)
@@ -16,9 +17,10 @@ static CUresult columns(CUtensorMap *map, CUdeviceptr data, int corner)
     cuuint64_t sizes[4] = {64, 32, 32, 2}, strides[3] = {64 * 4, 64 * 32 * 4, 64 * 32 * 32 * 4};
     cuuint32_t steps[4] = {1, 1, 1, 1};
     int lower[2] = {corner, -1}, upper[2] = {1, 1};
-    return cuTensorMapEncodeIm2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, (void *)data, sizes, strides,
-                                   lower, upper, 32, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                   CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+    return cuTensorMapEncodeIm2col(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, (void *)data, sizes,
+                                   strides, lower, upper, 32, 64, steps,
+                                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                   CU_TENSOR_MAP_L2_PROMOTION_NONE,
                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
@@ -26,10 +28,11 @@ static CUresult wide(CUtensorMap *map, CUdeviceptr data)
 {
     cuuint64_t sizes[3] = {64, 32, 2}, strides[2] = {64 * 4, 64 * 32 * 4};
     cuuint32_t steps[3] = {1, 1, 1};
-    return cuTensorMapEncodeIm2colWide(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, (void *)data, sizes, strides,
-                                       -1, 1, 32, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+    return cuTensorMapEncodeIm2colWide(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, (void *)data, sizes,
+                                       strides, -1, 1, 32, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                        CU_TENSOR_MAP_IM2COL_WIDE_MODE_W, CU_TENSOR_MAP_SWIZZLE_128B,
-                                       CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                       CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 static void tensor_maps(const struct gpu *gpu)
@@ -43,12 +46,14 @@ static void tensor_maps(const struct gpu *gpu)
     gives(tiled(&map, one), CUDA_SUCCESS, "a tensor is described by tiles");
     CHECK(tiled(&replaced, other));
     ok(memcmp(&map, &replaced, sizeof map) != 0, "another one is described differently");
-    gives(cuTensorMapReplaceAddress(&replaced, (void *)one), CUDA_SUCCESS, "its address is replaced");
+    gives(cuTensorMapReplaceAddress(&replaced, (void *)one), CUDA_SUCCESS,
+          "its address is replaced");
     ok(!memcmp(&map, &replaced, sizeof map), "which makes them the same");
     gives(columns(&map, one, -1), CUDA_SUCCESS, "a tensor is described by columns of images");
     gives(columns(&map, one, 1000), CUDA_ERROR_INVALID_VALUE, "of which corners have bounds");
     CUresult result = wide(&map, one);
-    ok(result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_INVALID_VALUE,
+    ok(result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_SUPPORTED ||
+           result == CUDA_ERROR_INVALID_VALUE,
        "wide columns are taken where the GPU has them (%s)", result_name(result));
     CHECK(cuMemFree(one));
     CHECK(cuMemFree(other));
@@ -65,8 +70,8 @@ static void atomics(const struct gpu *gpu)
           "a GPU tells what it can do on memory of its host");
     ok(here[0] != ~0u && here[1] != ~0u && here[2] != ~0u, "of each operation");
     printf("# atomics %x %x %x\n", here[0], here[1], here[2]);
-    gives(cuDeviceGetHostAtomicCapabilities(NULL, operations, 3, gpu->device), CUDA_ERROR_INVALID_VALUE,
-          "and needs room for it");
+    gives(cuDeviceGetHostAtomicCapabilities(NULL, operations, 3, gpu->device),
+          CUDA_ERROR_INVALID_VALUE, "and needs room for it");
     if (count < 2)
         skip(1, "there is one device");
     else
@@ -77,8 +82,8 @@ static void atomics(const struct gpu *gpu)
 static void widths(const struct gpu *gpu)
 {
     size_t width = 0;
-    gives(cuDeviceGetTexture1DLinearMaxWidth(&width, CU_AD_FORMAT_FLOAT, 1, gpu->device), CUDA_SUCCESS,
-          "the width of a linear texture is told");
+    gives(cuDeviceGetTexture1DLinearMaxWidth(&width, CU_AD_FORMAT_FLOAT, 1, gpu->device),
+          CUDA_SUCCESS, "the width of a linear texture is told");
     ok(width >= 1 << 16, "which is %zu", width);
 }
 

@@ -2,3 +2,8 @@
 TEST_EXTRAS += $(B)/tests/copy-pattern
 $(eval $(call link_rule,$(B)/tests/copy-pattern,tests/session/copy_pattern.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+
+TEST_EXTRAS += $(B)/tests/registered-elsewhere
+$(eval $(call link_rule,$(B)/tests/registered-elsewhere,tests/session/registered_elsewhere.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/registered_elsewhere.o: tests/programs/kernels.ptx

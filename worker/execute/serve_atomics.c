@@ -3,14 +3,17 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-static CUresult ask(const struct args_device_atomics *args, CUdevice device, CUdevice peer, unsigned int *out)
+static CUresult ask(const struct args_device_atomics *args, CUdevice device, CUdevice peer,
+                    unsigned int *out)
 {
     if (!args->of_peer)
         return driver.cuDeviceGetHostAtomicCapabilities
-                   ? driver.cuDeviceGetHostAtomicCapabilities(out, args->operations, args->count, device)
+                   ? driver.cuDeviceGetHostAtomicCapabilities(out, args->operations, args->count,
+                                                              device)
                    : CUDA_ERROR_NOT_SUPPORTED;
     return driver.cuDeviceGetP2PAtomicCapabilities
-               ? driver.cuDeviceGetP2PAtomicCapabilities(out, args->operations, args->count, device, peer)
+               ? driver.cuDeviceGetP2PAtomicCapabilities(out, args->operations, args->count, device,
+                                                         peer)
                : CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -6,7 +6,8 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-void serve_cuTensorMapReplaceAddress(struct serve *serve, const struct args_cuTensorMapReplaceAddress *args,
+void serve_cuTensorMapReplaceAddress(struct serve *serve,
+                                     const struct args_cuTensorMapReplaceAddress *args,
                                      struct reply_cuTensorMapReplaceAddress *reply)
 {
     CUtensorMap map;
@@ -14,6 +15,7 @@ void serve_cuTensorMapReplaceAddress(struct serve *serve, const struct args_cuTe
     if (!serve_require(serve, driver.cuTensorMapReplaceAddress))
         return;
     memcpy(&map, &args->tensorMap, sizeof(map));
-    serve_fail(serve, driver.cuTensorMapReplaceAddress(&map, (void *)(uintptr_t)args->globalAddress));
+    serve_fail(serve,
+               driver.cuTensorMapReplaceAddress(&map, (void *)(uintptr_t)args->globalAddress));
     memcpy(&reply->tensorMap, &map, sizeof(map));
 }

@@ -56,41 +56,51 @@ void *host_address(uint64_t host, uint64_t size)
     return base + offset;
 }
 
-// The file must not shrink under us: touching what is gone would be a fault of ours.
-static CUresult check_file(int fd, uint64_t size)
+// What is to be mapped where, and from where in the file.
+struct region_place {
+    uint64_t address, size, offset;
+    uint32_t region;
+};
+
+// Our client's own file is sealed, so that it cannot shrink under us. A file of its program cannot be: who makes
+// it shorter while it is registered ends the session that has it, and no other.
+static CUresult check_file(int fd, const struct region_place *place, bool sealed)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     struct stat status;
 
-    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &status) || status.st_size < 0 ||
-        (uint64_t)status.st_size < size)
+    if ((sealed && (seals < 0 || !(seals & F_SEAL_SHRINK))) || fstat(fd, &status) ||
+        !S_ISREG(status.st_mode) || status.st_size < 0 ||
+        place->offset > (uint64_t)status.st_size ||
+        place->size > (uint64_t)status.st_size - place->offset)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 
-static CUresult map_file(int fd, uint64_t address, uint64_t size, uint8_t **out)
+static CUresult map_file(int fd, const struct region_place *place, uint8_t **out)
 {
-    void *wanted = (void *)(uintptr_t)address;
-    void *base =
-        mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    void *wanted = (void *)(uintptr_t)place->address;
+    void *base = mmap(wanted, place->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+                      fd, (off_t)place->offset);
 
     if (base == MAP_FAILED)
         return errno == EEXIST ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_OUT_OF_MEMORY;
     if (base != wanted) { // a kernel that does not know the flag takes it for a hint
-        munmap(base, size);
+        munmap(base, place->size);
         return CUDA_ERROR_ALREADY_MAPPED;
     }
     *out = base;
     return CUDA_SUCCESS;
 }
 
-static bool sensible(const struct args_host_map *args)
+static bool sensible(const struct region_place *place)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), limit = UINT64_C(1) << 48;
 
-    return args->region > WIRE_REGION_STAGING && args->region < WIRE_REGION_LIMIT && args->size &&
-           args->address && args->address % page == 0 && args->size % page == 0 &&
-           args->address + args->size > args->address && args->size < UINT64_C(1) << 48;
+    return place->region > WIRE_REGION_STAGING && place->region < WIRE_REGION_LIMIT &&
+           place->size && place->size < limit && place->size % page == 0 && place->address &&
+           place->address % page == 0 && place->address + place->size > place->address &&
+           place->offset < limit && place->offset % page == 0;
 }
 
 static CUresult register_region(struct serve *serve, uint8_t *base, uint64_t size,
@@ -111,8 +121,17 @@ static CUresult register_region(struct serve *serve, uint8_t *base, uint64_t siz
     return result;
 }
 
-void serve_host_map(struct serve *serve, const struct args_host_map *args,
-                    struct reply_host_map *reply)
+static void keep_region(struct serve *serve, const struct region_place *place, uint8_t *base)
+{
+    struct region *region = &regions[place->region];
+
+    region->size = place->size;
+    region->context = serve->current;
+    atomic_store_explicit(&region->base, base, memory_order_release);
+}
+
+static void map_region(struct serve *serve, const struct region_place *place, bool sealed,
+                       uint64_t *device_address)
 {
     uint8_t *base = NULL;
     CUdeviceptr device = 0;
@@ -122,28 +141,42 @@ void serve_host_map(struct serve *serve, const struct args_host_map *args,
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
         return;
     }
-    int err = link_receive_region(session.link, args->region, &fd);
-    if (err || !sensible(args) || regions[args->region].base) {
+    int err = link_receive_region(session.link, place->region, sealed, &fd);
+    if (err || !sensible(place) || regions[place->region].base) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         if (!err)
             close(fd);
         return;
     }
-    serve_fail(serve, check_file(fd, args->size));
+    serve_fail(serve, check_file(fd, place, sealed));
     if (!serve_failed(serve))
-        serve_fail(serve, map_file(fd, args->address, args->size, &base));
+        serve_fail(serve, map_file(fd, place, &base));
     close(fd);
     if (serve_failed(serve))
         return;
-    serve_fail(serve, register_region(serve, base, args->size, &device));
+    serve_fail(serve, register_region(serve, base, place->size, &device));
     if (serve_failed(serve)) {
-        munmap(base, args->size);
+        munmap(base, place->size);
         return;
     }
-    regions[args->region].size = args->size;
-    regions[args->region].context = serve->current;
-    atomic_store_explicit(&regions[args->region].base, base, memory_order_release);
-    reply->device_address = device;
+    keep_region(serve, place, base);
+    *device_address = device;
+}
+
+void serve_host_map(struct serve *serve, const struct args_host_map *args,
+                    struct reply_host_map *reply)
+{
+    struct region_place place = {args->address, args->size, 0, args->region};
+
+    map_region(serve, &place, true, &reply->device_address);
+}
+
+void serve_host_map_file(struct serve *serve, const struct args_host_map_file *args,
+                         struct reply_host_map_file *reply)
+{
+    struct region_place place = {args->address, args->size, args->offset, args->region};
+
+    map_region(serve, &place, false, &reply->device_address);
 }
 
 void host_memory_unmap(struct serve *serve, uint32_t number)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mapped_file.h. The kernel says what is mapped in /proc/self/maps, and lets a process open the files of its own
+// mappings there only with a right that programs do not have. So the file is looked for by its path and among the
+// descriptors that the program has open, and is the right one if device and inode say so.
+#include "client-lib/objects/mapped_file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/scope.h"
+
+struct area {
+    uint64_t start, end, offset;
+    unsigned int major, minor;
+    uint64_t inode;
+    char access[5];
+    char path[PATH_MAX];
+};
+
+static bool read_area(const char *line, struct area *area)
+{
+    int path = 0;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &area->start,
+               &area->end, area->access, &area->offset, &area->major, &area->minor, &area->inode,
+               &path) < 7)
+        return false;
+    snprintf(area->path, sizeof(area->path), "%s", path ? line + path : "");
+    area->path[strcspn(area->path, "\n")] = '\0';
+    return true;
+}
+
+static bool is_shared(const struct area *area)
+{
+    return area->inode && area->access[0] == 'r' && area->access[1] == 'w' &&
+           area->access[3] == 's';
+}
+
+static bool continues(const struct area *before, const struct area *area)
+{
+    return area->start == before->end && area->inode == before->inode &&
+           area->major == before->major && area->minor == before->minor &&
+           area->offset == before->offset + (before->end - before->start) && is_shared(area);
+}
+
+// The area that begins at or before ADDRESS and, with those that go on from it, reaches END.
+static int find_area(uint64_t address, uint64_t end, struct area *found)
+{
+    SCOPED_FILE FILE *maps = fopen("/proc/self/maps", "re");
+    SCOPED_FREE char *line = NULL;
+    struct area area, last = {0};
+    size_t room = 0;
+    if (!maps)
+        return -errno;
+    while (getline(&line, &room, maps) > 0) {
+        if (!read_area(line, &area) || area.end <= address)
+            continue;
+        bool first = !last.end;
+        if (first ? area.start > address || !is_shared(&area) : !continues(&last, &area))
+            return -ENXIO;
+        if (first)
+            *found = area;
+        last = area;
+        if (last.end >= end)
+            return 0;
+    }
+    return -ENXIO;
+}
+
+static bool is_file_of(int fd, const struct area *area)
+{
+    struct stat status;
+    return !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_ino == area->inode &&
+           major(status.st_dev) == area->major && minor(status.st_dev) == area->minor;
+}
+
+static int open_path(const struct area *area)
+{
+    int fd = *area->path == '/' ? open(area->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                                : -1;
+    if (fd < 0)
+        return -ENOENT;
+    if (is_file_of(fd, area))
+        return fd;
+    close(fd);
+    return -ENOENT;
+}
+
+// One that has no name any more, as memory files, may still be open.
+static int take_open_one(const struct area *area)
+{
+    DIR *list = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    int found = -ENOENT;
+    while (list && found < 0 && (entry = readdir(list))) {
+        int fd = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : -1;
+        if (fd >= 0 && is_file_of(fd, area) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR)
+            found = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    }
+    if (list)
+        closedir(list);
+    // The program may have closed it meanwhile, and opened another in its place.
+    if (found >= 0 && !is_file_of(found, area)) {
+        close(found);
+        return -ENOENT;
+    }
+    return found;
+}
+
+int mapped_file_open(uint64_t address, size_t size, uint64_t *offset)
+{
+    struct area area;
+    int fd = find_area(address, address + size, &area);
+    if (fd < 0)
+        return fd;
+    *offset = area.offset + (address - area.start);
+    fd = open_path(&area);
+    return fd >= 0 ? fd : take_open_one(&area);
+}

@@ -43,16 +43,21 @@ struct timeline_event {
 };
 enum { TIMELINE_EVENTS = 2048 };
 
+struct timeline_buffer {
+    struct timeline_buffer *next;
+    int tid; // whose events they are
+    uint32_t count;
+    struct timeline_event events[TIMELINE_EVENTS];
+};
+
 struct thread_counts {
     struct thread_counts *next; // all, until the process ends
     atomic_bool owned;          // by a thread that lives
-    int tid;
     struct call_count calls[CUDA_OP_LIMIT];
     struct wait_count waits[WATCH_WAITS];
     struct byte_count copied[2];
-    struct timeline_event now; // what is known so far of the call that the thread is in
-    uint32_t event_count;
-    struct timeline_event *events; // NULL where no timeline is written
+    struct timeline_event now;      // what is known so far of the call that the thread is in
+    struct timeline_buffer *buffer; // NULL where it has none yet, or no timeline is written
 };
 
 static inline void count_add(watch_count *count, uint64_t number)

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timeline that RGPU_TRACE asks for, in the array form of the Trace Event Format that Chrome's
-// about:tracing and Perfetto read. The array needs no end, so what a killed process has written can be
-// read as well.
 #include "client-lib/report/timeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "client-lib/report/tell.h"
+#include "client-lib/report/timeline_text.h"
 #include "common/scope.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static FILE *file;
+// Handed over and not yet written; who is faster than the disk waits then.
+enum { WAITING_MAX = 64 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t handed_over, written;
+    struct timeline_buffer *first, **end; // to be written, oldest first
+    struct timeline_buffer *empty;
+    size_t waiting;
+    bool running, stopping;
+    pthread_t writer;
+} timeline = {.lock = PTHREAD_MUTEX_INITIALIZER,
+              .handed_over = PTHREAD_COND_INITIALIZER,
+              .written = PTHREAD_COND_INITIALIZER,
+              .end = &timeline.first};
 
 // PATTERN with each %p replaced by the process's number.
 static char *name_from(const char *pattern)
@@ -34,19 +47,6 @@ static char *name_from(const char *pattern)
         at += at[0] == '%' && at[1] == 'p';
     }
     return fclose(out) == 0 ? name : NULL;
-}
-
-static void write_text(const char *text)
-{
-    putc('"', file);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c >= 0x7f)
-            fprintf(file, "\\u%04x", c);
-        else
-            fprintf(file, c == '"' || c == '\\' ? "\\%c" : "%c", c);
-    }
-    putc('"', file);
 }
 
 // The file NAME for this process alone; where another one is writing it, NAME.PID.
@@ -71,70 +71,103 @@ static int open_own(const char *name)
 bool timeline_open(const char *pattern)
 {
     SCOPED_FREE char *name = name_from(pattern);
-    SCOPED_FD int fd = name ? open_own(name) : -1;
-    file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
+    int fd = name ? open_own(name) : -1;
+    if (fd < 0) {
         tell("RGPU_TRACE: cannot write %s: %s; there will be no timeline", name ? name : pattern,
              strerror(errno));
         return false;
     }
-    fd = -1; // the file's
-    fprintf(file, "[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":",
-            (int)getpid());
-    write_text(program_invocation_short_name);
-    fprintf(file, "}}");
-    fflush(file); // the child of a fork must have nothing to write
+    timeline_text_begin(fd);
     return true;
 }
 
-static const char *category(const struct timeline_event *event)
+// With the lock held, which is given away meanwhile.
+static void write_oldest(void)
 {
-    return !event->op ? "wait" : event->kernel[0] ? "kernel" : event->bytes ? "copy" : "call";
+    struct timeline_buffer *buffer = timeline.first;
+    timeline.first = buffer->next;
+    if (!timeline.first)
+        timeline.end = &timeline.first;
+    pthread_mutex_unlock(&timeline.lock);
+    timeline_text_add(buffer);
+    pthread_mutex_lock(&timeline.lock);
+    buffer->next = timeline.empty;
+    timeline.empty = buffer;
+    timeline.waiting--;
+    pthread_cond_broadcast(&timeline.written);
 }
 
-static void write_event(const struct timeline_event *event, int tid)
+static void *write_all(void *unused)
 {
-    const char *name = event->op ? cuda_op_name(event->op)
-                                 : wait_name((enum watch_wait)event->wait);
-    fprintf(file,
-            ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,"
-            "\"tid\":%d,\"args\":{",
-            name, category(event), (double)event->began / 1e3,
-            (double)(event->ended - event->began) / 1e3, (int)getpid(), tid);
-    if (event->op)
-        fprintf(file, "\"result\":%d", event->result);
-    if (event->bytes)
-        fprintf(file, ",\"bytes\":%llu", (unsigned long long)event->bytes);
-    if (event->kernel[0]) {
-        fprintf(file, ",\"kernel\":");
-        write_text(event->kernel);
-        fprintf(file, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", event->grid[0], event->grid[1],
-                event->grid[2], event->block[0], event->block[1], event->block[2]);
+    (void)unused;
+    SCOPED_LOCK(&timeline.lock);
+    while (timeline.first || !timeline.stopping)
+        if (timeline.first)
+            write_oldest();
+        else
+            pthread_cond_wait(&timeline.handed_over, &timeline.lock);
+    return NULL;
+}
+
+// A program that is done before its first buffer is full never gets the thread.
+static void start_writer(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); // signals are for the program's own threads
+    timeline.running = pthread_create(&timeline.writer, NULL, write_all, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+struct timeline_buffer *timeline_take(void)
+{
+    struct timeline_buffer *buffer;
+    {
+        SCOPED_LOCK(&timeline.lock);
+        while (timeline.running && timeline.waiting >= WAITING_MAX)
+            pthread_cond_wait(&timeline.written, &timeline.lock);
+        buffer = timeline.empty;
+        if (buffer)
+            timeline.empty = buffer->next;
     }
-    fprintf(file, "}}");
-}
-
-void timeline_write(struct thread_counts *thread)
-{
-    SCOPED_LOCK(&lock);
-    for (uint32_t i = 0; file && i < thread->event_count; i++)
-        write_event(&thread->events[i], thread->tid);
-    thread->event_count = 0;
-    // What is in the file then stays there when the process is killed.
-    if (file && fflush(file) != 0) {
-        tell("RGPU_TRACE: the timeline ends here: %s", strerror(errno));
-        fclose(file);
-        file = NULL;
+    if (!buffer)
+        buffer = malloc(sizeof(*buffer));
+    if (buffer) {
+        buffer->next = NULL;
+        buffer->tid = gettid();
+        buffer->count = 0;
     }
+    return buffer;
 }
 
-void timeline_close(void)
+void timeline_hand_over(struct timeline_buffer **pointer)
 {
-    SCOPED_LOCK(&lock);
-    if (!file)
-        return;
-    fprintf(file, "\n]\n");
-    if (fclose(file) != 0)
-        tell("RGPU_TRACE: the end of the timeline is missing: %s", strerror(errno));
-    file = NULL;
+    struct timeline_buffer *buffer = *pointer;
+    *pointer = NULL;
+    SCOPED_LOCK(&timeline.lock);
+    if (timeline.stopping)
+        return; // too late; whoever ends the process may be reading it
+    *timeline.end = buffer;
+    timeline.end = &buffer->next;
+    timeline.waiting++;
+    if (!timeline.running)
+        start_writer();
+    pthread_cond_signal(&timeline.handed_over);
+}
+
+void timeline_close(const struct thread_counts *threads)
+{
+    pthread_mutex_lock(&timeline.lock);
+    timeline.stopping = true;
+    pthread_cond_signal(&timeline.handed_over);
+    bool running = timeline.running;
+    pthread_mutex_unlock(&timeline.lock);
+    if (running)
+        pthread_join(timeline.writer, NULL);
+    else
+        write_all(NULL);
+    for (const struct thread_counts *at = threads; at; at = at->next)
+        if (at->buffer)
+            timeline_text_add(at->buffer);
+    timeline_text_end();
 }

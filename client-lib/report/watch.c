@@ -16,6 +16,9 @@ atomic_bool watch_on;
 // Who got at once what he came for has not waited.
 enum { NO_WAIT_NS = 1000 };
 
+// A call that is shorter and moves nothing is counted, but not drawn.
+enum { TRIFLE_NS = 1000 };
+
 static struct {
     bool summary, timeline, failures;
     uint64_t began;
@@ -29,8 +32,8 @@ static __thread struct thread_counts *mine;
 static void thread_ends(void *argument)
 {
     struct thread_counts *counts = argument;
-    if (watching() && counts->events)
-        timeline_write(counts);
+    if (watching() && counts->buffer)
+        timeline_hand_over(&counts->buffer);
     mine = NULL;
     atomic_store(&counts->owned, false);
 }
@@ -51,8 +54,6 @@ static struct thread_counts *new_counts(void)
     struct thread_counts *counts = calloc(1, sizeof(*counts));
     if (!counts)
         return NULL;
-    if (watch.timeline)
-        counts->events = calloc(TIMELINE_EVENTS, sizeof(*counts->events));
     atomic_store(&counts->owned, true);
     counts->next = atomic_load(&watch.threads);
     while (!atomic_compare_exchange_weak(&watch.threads, &counts->next, counts))
@@ -69,7 +70,6 @@ static struct thread_counts *my_counts(void)
             mine = new_counts();
         if (!mine)
             return NULL;
-        mine->tid = gettid();
         pthread_setspecific(watch.key, mine);
     }
     return mine;
@@ -77,11 +77,29 @@ static struct thread_counts *my_counts(void)
 
 static void add_event(struct thread_counts *counts, const struct timeline_event *event)
 {
-    if (!counts->events)
+    if (!counts->buffer)
+        counts->buffer = timeline_take();
+    if (!counts->buffer)
         return;
-    counts->events[counts->event_count++] = *event;
-    if (counts->event_count == TIMELINE_EVENTS)
-        timeline_write(counts);
+    counts->buffer->events[counts->buffer->count++] = *event;
+    if (counts->buffer->count == TIMELINE_EVENTS)
+        timeline_hand_over(&counts->buffer);
+}
+
+static void add_call(struct thread_counts *counts, unsigned int op, uint64_t began, uint64_t ended,
+                     CUresult result)
+{
+    struct timeline_event *now = &counts->now;
+    // What the client library answers by itself at once: many, and nobody waits for them.
+    if (ended - began >= TRIFLE_NS || now->bytes || now->kernel[0] || result != CUDA_SUCCESS) {
+        now->began = began;
+        now->ended = ended;
+        now->result = (int32_t)result;
+        now->op = (uint16_t)op;
+        add_event(counts, now);
+    }
+    now->bytes = 0;
+    now->kernel[0] = 0;
 }
 
 CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
@@ -101,12 +119,8 @@ CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
         if (watch.failures)
             log_debug("call failed name=%s result=%d", cuda_op_name(op), (int)result);
     }
-    counts->now.began = began;
-    counts->now.ended = ended;
-    counts->now.result = (int32_t)result;
-    counts->now.op = (uint16_t)op;
-    add_event(counts, &counts->now);
-    counts->now = (struct timeline_event){0};
+    if (watch.timeline)
+        add_call(counts, op, began, ended, result);
     return result;
 }
 
@@ -123,8 +137,9 @@ void watch_waited(enum watch_wait reason, uint64_t began)
     count_add(&count->ns, ns);
     if (!count_read(&count->shortest_ns) || ns < count_read(&count->shortest_ns))
         atomic_store_explicit(&count->shortest_ns, ns ? ns : 1, memory_order_relaxed);
-    add_event(counts,
-              &(struct timeline_event){.began = began, .ended = ended, .wait = (uint16_t)reason});
+    if (watch.timeline)
+        add_event(counts, &(struct timeline_event){
+                              .began = began, .ended = ended, .wait = (uint16_t)reason});
 }
 
 void watch_bytes(enum watch_direction direction, size_t size)
@@ -143,7 +158,10 @@ void watch_kernel(const char *name, const CUlaunchConfig *config)
     if (!counts)
         return;
     struct timeline_event *now = &counts->now;
-    strncpy(now->kernel, name ? name : "(kernel without a name)", sizeof(now->kernel) - 1);
+    if (!name || !*name)
+        name = "(kernel without a name)";
+    if (!memccpy(now->kernel, name, 0, sizeof(now->kernel)))
+        now->kernel[sizeof(now->kernel) - 1] = 0;
     now->grid[0] = config->gridDimX;
     now->grid[1] = config->gridDimY;
     now->grid[2] = config->gridDimZ;
@@ -188,11 +206,8 @@ __attribute__((destructor)) static void watch_end(void)
     atomic_store(&watch_on, false);
     pthread_key_delete(watch.key);
     struct thread_counts *threads = atomic_load(&watch.threads);
-    for (struct thread_counts *at = threads; watch.timeline && at; at = at->next)
-        if (at->events)
-            timeline_write(at);
     if (watch.timeline)
-        timeline_close();
+        timeline_close(threads);
     if (!watch.summary || !threads)
         return;
     // Written in one piece, as other processes of the job write theirs.

@@ -45,8 +45,9 @@ bench-broker: $(B)/bin/rgpu-brokerd
 	@mkdir -p $(B)/bench
 	@bench/broker.py $(B) > $(B)/bench/broker.jsonl
 
-# The same by requests as boxes and nodes make them: what size, waiters and an open status page cost.
+# The same by requests as boxes and nodes make them: what size, waiters, an open status page, a slow and a full disk
+# cost, how large the database's log grows, how long a restart takes. BENCH_ARGS chooses cases.
 .PHONY: bench-broker-load
-bench-broker-load: $(B)/bin/rgpu-brokerd
+bench-broker-load: $(B)/bin/rgpu-brokerd $(B)/tests/sync-gate.so
 	@mkdir -p $(B)/bench
-	@bench/broker_load.py $(B) > $(B)/bench/broker-load.jsonl
+	@bench/broker_load.py $(B) $(BENCH_ARGS) > $(B)/bench/broker-load.jsonl

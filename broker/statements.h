@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every statement that the broker runs on its database. In those of a table of columns.h
 //
-//     {columns}   stands for the names of its columns,
+//     {columns}   stands for the names of its columns, and comes first where rows are read,
 //     {values}    for the parameters of the same names,
 //     {said}, {changes}, {steered}   for `name = :name` of those with that role.
 #ifndef RGPU_BROKER_STATEMENTS_H

@@ -93,8 +93,10 @@ enum outcome store_open(const char *path, bool full_sync, struct store **out)
 
     if (!store)
         return OUTCOME_NO_MEMORY;
-    if (sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
-        SQLITE_OK) {
+    // One thread uses the connection.
+    if (sqlite3_open_v2(path, &store->database,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK) {
         error = store_report(store, path);
         goto close;
     }

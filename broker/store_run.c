@@ -204,9 +204,11 @@ bool row_has(sqlite3_stmt *row, const char *name)
     return sqlite3_column_type(row, column_of(row, name)) != SQLITE_NULL;
 }
 
-static struct column_value value_of(sqlite3_stmt *row, const struct column *column)
+// A statement whose rows are read by a table begins with its columns, in the order of the table.
+static struct column_value value_of(sqlite3_stmt *row, const struct column *columns,
+                                    const struct column *column)
 {
-    int place = column_of(row, column->name);
+    int place = (int)(column - columns);
 
     if (column->kind == COLUMN_NUMBER || column->kind == COLUMN_FLAG)
         return (struct column_value){.number = sqlite3_column_int64(row, place)};
@@ -219,7 +221,7 @@ enum outcome row_read(sqlite3_stmt *row, const struct column *columns, struct po
     enum outcome error = OUTCOME_DONE;
 
     for (const struct column *column = columns; !error && column->name; column++) {
-        struct column_value value = value_of(row, column);
+        struct column_value value = value_of(row, columns, column);
         error = column_set(column, pool, &value, thing);
     }
     return error;
@@ -235,7 +237,7 @@ json_t *row_show(sqlite3_stmt *row, const struct column *columns, unsigned role)
 
         if (!(column->roles & role))
             continue;
-        value = value_of(row, column);
+        value = value_of(row, columns, column);
         shown = column_to_json(column, &value);
         if (shown)
             json_object_set_new(object, column->name, shown);

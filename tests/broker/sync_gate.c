@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A disk that a test stops and lets go on, preloaded: while there is a FIFO named by SYNC_GATE, a
-// sync waits until somebody opens it for writing. Each sync is a byte in the file SYNC_COUNT.
+// sync waits until somebody opens it for writing. Each sync is a byte in the file SYNC_COUNT. For measurements
+// each takes SYNC_DELAY_MS milliseconds.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -9,7 +10,11 @@
 static int sync_later(long number, int fd)
 {
     const char *gate = getenv("SYNC_GATE"), *count = getenv("SYNC_COUNT");
+    const char *delay = getenv("SYNC_DELAY_MS");
     int file;
+
+    if (delay)
+        usleep((unsigned)atoi(delay) * 1000);
 
     if (gate && (file = open(gate, O_RDONLY | O_CLOEXEC)) >= 0)
         close(file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stream-ordered allocation: the address is known at once, the memory is given back when the
 // stream comes to the free.
+#include "sim/capture.h"
 #include "sim/memory.h"
 #include "sim/memory_pool.h"
 #include "sim/stream.h"
@@ -8,6 +9,7 @@
 struct free_operation {
     struct operation operation;
     uint64_t address;
+    bool of_graph;
 };
 
 static bool can_free(const struct memory_range *range)
@@ -18,7 +20,10 @@ static bool can_free(const struct memory_range *range)
 static CUresult run_free(struct operation *operation, struct stream *stream)
 {
     struct free_operation *free_operation = (struct free_operation *)operation;
-    (void)memory_release(free_operation->address, can_free, NULL);
+    if (free_operation->of_graph)
+        memory_graph_finish_free(free_operation->address);
+    else
+        (void)memory_release(free_operation->address, can_free, NULL);
     return CUDA_SUCCESS;
 }
 
@@ -39,6 +44,27 @@ static CUresult allocate_from(struct memory_pool *pool, struct stream *stream, s
     return result;
 }
 
+static CUresult capture_allocation(struct memory_pool *pool, struct stream *stream, size_t size,
+                                   CUdeviceptr *out)
+{
+    struct capture_item item = {
+        .params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+                   .alloc = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                           .location = {CU_MEM_LOCATION_TYPE_DEVICE,
+                                                        pool_device(pool)->index}},
+                             .bytesize = size}}};
+    SIM_TRY(capture_add(stream, &item));
+    *out = item.params.alloc.dptr;
+    return CUDA_SUCCESS;
+}
+
+static CUresult capture_free(struct stream *stream, CUdeviceptr address)
+{
+    struct capture_item item = {
+        .params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free = {.dptr = address}}};
+    return capture_add(stream, &item);
+}
+
 static CUresult allocate_async(CUdeviceptr *out, size_t size, CUstream handle)
 {
     struct stream *stream;
@@ -47,7 +73,8 @@ static CUresult allocate_async(CUdeviceptr *out, size_t size, CUstream handle)
     CUresult result = out && size ? device_current_pool(stream->context->device, &pool)
                                   : CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = allocate_from(pool, stream, size, out);
+        result = capture_has(stream) ? capture_allocation(pool, stream, size, out)
+                                     : allocate_from(pool, stream, size, out);
     object_put(&stream->object);
     return result;
 }
@@ -63,7 +90,9 @@ static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool h
     struct sim_object *pool = handle_get(OBJECT_POOL, handle);
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (pool && out && size)
-        result = allocate_from((struct memory_pool *)pool, stream, size, out);
+        result = capture_has(stream)
+                     ? capture_allocation((struct memory_pool *)pool, stream, size, out)
+                     : allocate_from((struct memory_pool *)pool, stream, size, out);
     if (pool)
         object_put(pool);
     object_put(&stream->object);
@@ -74,24 +103,34 @@ SIM_STREAM_API(cuMemAllocFromPoolAsync,
                (CUdeviceptr * out, size_t size, CUmemoryPool pool, CUstream stream),
                allocate_from_pool(out, size, pool, stream))
 
+// Memory of a graph is freed as the graphs see it at once, and given back with the stream.
+static CUresult submit_free(struct stream *stream, CUdeviceptr address)
+{
+    struct memory_range range;
+    SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address,
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!can_free(&range) && range.kind != MEMORY_GRAPH, CUDA_ERROR_INVALID_VALUE);
+    struct free_operation *free_operation =
+        operation_create(sizeof(*free_operation), run_free, operation_free);
+    SIM_RETURN_IF(!free_operation, CUDA_ERROR_OUT_OF_MEMORY);
+    free_operation->address = address;
+    free_operation->of_graph = range.kind == MEMORY_GRAPH;
+    free_operation->operation.brief = true;
+    CUresult result = free_operation->of_graph ? memory_graph_begin_free(&range) : CUDA_SUCCESS;
+    if (result) {
+        operation_discard(&free_operation->operation);
+        return result;
+    }
+    return stream_submit(stream, &free_operation->operation, NULL);
+}
+
 static CUresult free_async(CUdeviceptr address, CUstream handle)
 {
     struct stream *stream;
-    struct memory_range range;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = CUDA_ERROR_INVALID_VALUE;
-    if (!address) {
-        result = CUDA_SUCCESS;
-    } else if (memory_lookup(address, &range) && range.base == address && can_free(&range)) {
-        struct free_operation *free_operation =
-            operation_create(sizeof(*free_operation), run_free, operation_free);
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-        if (free_operation) {
-            free_operation->address = address;
-            free_operation->operation.brief = true;
-            result = stream_submit(stream, &free_operation->operation, NULL);
-        }
-    }
+    CUresult result = CUDA_SUCCESS;
+    if (address)
+        result = capture_has(stream) ? capture_free(stream, address) : submit_free(stream, address);
     object_put(&stream->object);
     return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Host code in stream order: cuLaunchHostFunc and the older stream callbacks.
-#include "sim/stream.h"
+#include "sim/capture.h"
+#include "sim/stream_work.h"
 
 struct host_operation {
     struct operation operation;
@@ -23,6 +24,24 @@ static CUresult run_host(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
+CUresult host_function_prepare(CUhostFn function, void *data, struct operation **out)
+{
+    SIM_RETURN_IF(!function, CUDA_ERROR_INVALID_VALUE);
+    struct host_operation *host = operation_create(sizeof(*host), run_host, operation_free);
+    SIM_RETURN_IF(!host, CUDA_ERROR_OUT_OF_MEMORY);
+    host->function = function;
+    host->user_data = data;
+    *out = &host->operation;
+    return CUDA_SUCCESS;
+}
+
+static CUresult capture(struct stream *stream, CUhostFn function, void *data)
+{
+    struct capture_item item = {
+        .params = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = {.fn = function, .userData = data}}};
+    return function ? capture_add(stream, &item) : capture_refuse(stream);
+}
+
 static CUresult submit(CUstream handle, CUhostFn function, CUstreamCallback callback, void *data,
                        unsigned flags)
 {
@@ -30,6 +49,11 @@ static CUresult submit(CUstream handle, CUhostFn function, CUstreamCallback call
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF((!function && !callback) || flags, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(stream_get(handle, &stream));
+    if (capture_has(stream)) {
+        CUresult captured = capture(stream, function, data);
+        object_put(&stream->object);
+        return captured;
+    }
     struct host_operation *host = operation_create(sizeof(*host), run_host, operation_free);
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (host) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/capture.h"
 #include "sim/default_stream.h"
 #include "sim/memory.h"
 
@@ -143,12 +144,69 @@ static CUresult submit(struct stream *stream, const struct copy_box *box, enum c
     return stream_submit(stream, &copy->operation, NULL);
 }
 
+CUresult copy_prepare(const struct copy_box *box, struct operation **out)
+{
+    enum copy_place destination, source;
+    bool sync = false;
+    SIM_TRY(classify(&box->destination, box, &destination, &sync));
+    SIM_TRY(classify(&box->source, box, &source, &sync));
+    struct copy_operation *copy = operation_create(sizeof(*copy), run_copy, release_copy);
+    SIM_RETURN_IF(!copy, CUDA_ERROR_OUT_OF_MEMORY);
+    copy->box = *box;
+    copy->operation.brief = box_bytes(box) <= BRIEF_BYTES;
+    *out = &copy->operation;
+    return CUDA_SUCCESS;
+}
+
+static size_t rows_of(const struct copy_side *side)
+{
+    return side->pitch ? side->slice / side->pitch : 0;
+}
+
+void copy_describe(const struct copy_box *box, CUDA_MEMCPY3D *out)
+{
+    const struct copy_side *to = &box->destination, *from = &box->source;
+    *out = (CUDA_MEMCPY3D){
+        .srcMemoryType = from->type,
+        .srcPitch = from->pitch,
+        .srcHeight = rows_of(from),
+        .dstMemoryType = to->type,
+        .dstPitch = to->pitch,
+        .dstHeight = rows_of(to),
+        .WidthInBytes = box->width,
+        .Height = box->height,
+        .Depth = box->depth,
+    };
+    if (from->type == CU_MEMORYTYPE_HOST)
+        out->srcHost = (const void *)(uintptr_t)from->address;
+    else
+        out->srcDevice = from->address;
+    if (to->type == CU_MEMORYTYPE_HOST)
+        out->dstHost = (void *)(uintptr_t)to->address;
+    else
+        out->dstDevice = to->address;
+}
+
+// A synchronous copy would wait for what is not even queued.
+static CUresult capture(struct stream *stream, const struct copy_box *box, enum copy_manner manner)
+{
+    struct capture_item item = {
+        .params = {.type = CU_GRAPH_NODE_TYPE_MEMCPY,
+                   .memcpy = {.copyCtx = object_handle(&stream->context->object)}}};
+    if (manner == COPY_SYNCHRONOUS)
+        return capture_refuse(stream);
+    copy_describe(box, &item.params.memcpy.copyParams);
+    return capture_add(stream, &item);
+}
+
 CUresult copy_submit(CUstream handle, const struct copy_box *box, enum copy_manner manner)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_SUCCESS;
-    if (box->width && box->height && box->depth)
+    if (capture_has(stream))
+        result = capture(stream, box, manner);
+    else if (box->width && box->height && box->depth)
         result = submit(stream, box, manner);
     object_put(&stream->object);
     return result;

@@ -41,6 +41,14 @@ static inline struct copy_box copy_line(uint64_t destination, CUmemorytype desti
 // INVALID_VALUE for memory that is not what the program says.
 CUresult copy_submit(CUstream stream, const struct copy_box *box, enum copy_manner manner);
 
+// A copy to be run whenever it is due, again and again: nothing of the source is read before.
+// INVALID_VALUE.
+CUresult copy_prepare(const struct copy_box *box, struct operation **out);
+
+// The same box as CUDA_MEMCPY3D says it, and back. NOT_SUPPORTED for arrays; INVALID_VALUE.
+void copy_describe(const struct copy_box *box, CUDA_MEMCPY3D *out);
+CUresult copy_understand(const CUDA_MEMCPY3D *copy, struct copy_box *out);
+
 // Both contexts (NULL: the current one) exist and are sound.
 CUresult copy_check_peers(CUcontext destination, CUcontext source);
 

@@ -40,6 +40,27 @@ static CUresult make_side(const struct side_request *request, const struct copy_
     return CUDA_SUCCESS;
 }
 
+static struct side_request destination_of(const CUDA_MEMCPY3D *p)
+{
+    return (struct side_request){p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
+                                 p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
+}
+
+static struct side_request source_of(const CUDA_MEMCPY3D *p)
+{
+    return (struct side_request){p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
+                                 p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
+}
+
+CUresult copy_understand(const CUDA_MEMCPY3D *p, struct copy_box *out)
+{
+    SIM_RETURN_IF(p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
+    struct side_request to = destination_of(p), from = source_of(p);
+    *out = (struct copy_box){.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
+    SIM_TRY(make_side(&to, out, &out->destination));
+    return make_side(&from, out, &out->source);
+}
+
 static CUresult submit(const struct side_request *destination, const struct side_request *source,
                        struct copy_box *box, CUstream stream, enum copy_manner manner)
 {
@@ -76,10 +97,7 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum copy_manne
 {
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!p || p->srcLOD || p->dstLOD, CUDA_ERROR_INVALID_VALUE);
-    struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                              p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
-    struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
+    struct side_request to = destination_of(p), from = source_of(p);
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
     return submit(&to, &from, &box, stream, manner);
 }

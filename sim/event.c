@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events. Each record of an event is an object of its own, so that whoever waits for an earlier
 // record is not disturbed by a later one.
+#include "sim/capture.h"
 #include "sim/event.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ struct event {
     struct sim_object object;
     unsigned flags;
     pthread_mutex_t lock;
-    struct record *record; // the last one; NULL: never recorded
+    struct record *record;     // the last one; NULL: never recorded
+    struct captured *captured; // where in a capture it was last recorded; under graph_mutex
 };
 
 struct record_operation {
@@ -104,6 +106,10 @@ static struct record_operation *record_operation_create(struct stream *stream)
 CUresult event_record(struct event *event, struct stream *stream)
 {
     SIM_RETURN_IF(event->object.context != stream->context, CUDA_ERROR_INVALID_HANDLE);
+    bool captured;
+    CUresult refused = capture_record(stream, &event->captured, &captured);
+    if (refused || captured)
+        return refused;
     struct record_operation *operation = record_operation_create(stream);
     SIM_RETURN_IF(!operation, CUDA_ERROR_OUT_OF_MEMORY);
     struct record *record = operation->record;
@@ -119,9 +125,58 @@ CUresult event_record(struct event *event, struct stream *stream)
     return result;
 }
 
+struct record *event_begin_record(struct event *event, struct stream *line, uint64_t sequence)
+{
+    struct record *record = calloc(1, sizeof(*record));
+    if (!record)
+        return NULL;
+    atomic_init(&record->references, 2);
+    object_hold(&line->object);
+    record->stream = line;
+    record->sequence = sequence;
+    pthread_mutex_lock(&event->lock);
+    struct record *old = event->record;
+    event->record = record;
+    pthread_mutex_unlock(&event->lock);
+    record_put(old);
+    return record;
+}
+
+void event_finish_record(struct record *record)
+{
+    record->time_ns = clock_ns();
+    stream_advance(record->stream, record->sequence);
+    record_put(record);
+}
+
+struct record *event_last_record(struct event *event)
+{
+    return last_record(event);
+}
+
+void event_await_record(struct record *record)
+{
+    if (record)
+        stream_wait(record->stream, record->sequence);
+    record_put(record);
+}
+
+void event_put_record(struct record *record)
+{
+    record_put(record);
+}
+
+struct context *event_context(const struct event *event)
+{
+    return event->object.context;
+}
+
 static void event_destroy(struct sim_object *object)
 {
     struct event *event = (struct event *)object;
+    pthread_mutex_lock(&graph_mutex);
+    captured_free(&event->captured);
+    pthread_mutex_unlock(&graph_mutex);
     record_put(event->record);
     pthread_mutex_destroy(&event->lock);
     free(event);
@@ -172,6 +227,17 @@ SIM_API(cuEventDestroy_v2, CUevent event)
     return destroy(event);
 }
 
+// A node that records the event, or waits for it, at each launch of the graph.
+static CUresult capture_external(struct stream *stream, CUgraphNodeType type, struct event *event)
+{
+    struct capture_item item = {.params = {.type = type}};
+    if (type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+        item.params.eventRecord.event = object_handle(&event->object);
+    else
+        item.params.eventWait.event = object_handle(&event->object);
+    return capture_add(stream, &item);
+}
+
 static CUresult record_by_handle(CUevent event_handle, CUstream stream_handle, unsigned flags)
 {
     struct event *event;
@@ -181,7 +247,9 @@ static CUresult record_by_handle(CUevent event_handle, CUstream stream_handle, u
     SIM_TRY(event_get(event_handle, &event));
     CUresult result = stream_get(stream_handle, &stream);
     if (!result) {
-        result = event_record(event, stream);
+        result = flags & CU_EVENT_RECORD_EXTERNAL && capture_has(stream)
+                     ? capture_external(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event)
+                     : event_record(event, stream);
         object_put(&stream->object);
     }
     event_put(event);
@@ -197,7 +265,9 @@ SIM_API(cuEventQuery, CUevent handle)
     struct event *event;
     SIM_TRY(event_get(handle, &event));
     struct record *record = last_record(event);
-    CUresult result = record_done(record) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    CUresult result = capture_check_event(&event->captured);
+    if (!result && !record_done(record))
+        result = CUDA_ERROR_NOT_READY;
     record_put(record);
     event_put(event);
     return result;
@@ -208,11 +278,14 @@ SIM_API(cuEventSynchronize, CUevent handle)
     struct event *event;
     SIM_TRY(event_get(handle, &event));
     struct record *record = last_record(event);
-    if (record)
+    CUresult result = capture_check_event(&event->captured);
+    if (record && !result)
         stream_wait(record->stream, record->sequence);
     record_put(record);
-    context_flush_print(event->object.context);
-    CUresult result = context_status(event->object.context);
+    if (!result) {
+        context_flush_print(event->object.context);
+        result = context_status(event->object.context);
+    }
     event_put(event);
     return result;
 }
@@ -238,6 +311,11 @@ static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_h
         bool timed = !((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) &&
                      start->object.context == end->object.context;
         result = timed ? elapsed_between(first, last, milliseconds) : CUDA_ERROR_INVALID_HANDLE;
+        CUresult refused = capture_check_event(&start->captured);
+        if (!refused)
+            refused = capture_check_event(&end->captured);
+        if (refused)
+            result = refused;
         record_put(first);
         record_put(last);
         event_put(end);
@@ -274,6 +352,19 @@ static CUresult submit_wait(struct stream *stream, struct record *record)
     return stream_submit(stream, operation, NULL);
 }
 
+static CUresult wait_for_event(struct stream *stream, struct event *event, unsigned flags)
+{
+    bool captured;
+    if (flags & CU_EVENT_WAIT_EXTERNAL && capture_has(stream))
+        return capture_external(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+    struct record *record = last_record(event);
+    CUresult result = capture_wait(stream, &event->captured, record, &captured);
+    if (!result && !captured && !record_done(record))
+        result = submit_wait(stream, record);
+    record_put(record);
+    return result;
+}
+
 static CUresult stream_wait_event(CUstream stream_handle, CUevent event_handle, unsigned flags)
 {
     struct event *event;
@@ -282,10 +373,7 @@ static CUresult stream_wait_event(CUstream stream_handle, CUevent event_handle, 
     CUresult result = flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL ? CUDA_ERROR_INVALID_VALUE
                                                                 : event_get(event_handle, &event);
     if (!result) {
-        struct record *record = last_record(event);
-        if (!record_done(record))
-            result = submit_wait(stream, record);
-        record_put(record);
+        result = wait_for_event(stream, event, flags);
         event_put(event);
     }
     object_put(&stream->object);

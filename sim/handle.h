@@ -18,6 +18,10 @@ enum object_kind {
     OBJECT_LINK,
     OBJECT_POOL,
     OBJECT_PHYSICAL,
+    OBJECT_GRAPH,
+    OBJECT_NODE,
+    OBJECT_EXEC,
+    OBJECT_USER,
 };
 
 struct context;

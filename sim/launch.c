@@ -5,21 +5,12 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "sim/capture.h"
 #include "sim/event.h"
+#include "sim/launch.h"
 #include "sim/memory.h"
-#include "sim/module.h"
 #include "sim/occupancy.h"
 #include "sim/shared_state.h"
-#include "sim/stream.h"
-
-struct launch_request {
-    unsigned grid[3];
-    unsigned block[3];
-    unsigned dynamic_shared;
-    bool cooperative;
-    void **parameters;
-    void **extra;
-};
 
 struct launch_operation {
     struct operation operation;
@@ -28,6 +19,13 @@ struct launch_operation {
     size_t stack_bytes;
     _Alignas(16) char parameters[];
 };
+
+static _Thread_local const struct launch_conditions *thread_conditions;
+
+void launch_set_conditions(const struct launch_conditions *graph)
+{
+    thread_conditions = graph;
+}
 
 static CUresult fault_result(enum ptx_fault_kind kind)
 {
@@ -79,6 +77,8 @@ static CUresult run_launch(struct operation *operation, struct stream *stream)
         .clock_khz = DEVICE_CLOCK_KHZ,
         .stack_bytes = launch->stack_bytes,
         .cooperative = request->cooperative,
+        .condition_opaque = thread_conditions ? thread_conditions->opaque : NULL,
+        .set_condition = thread_conditions ? thread_conditions->set_condition : NULL,
     };
     int ordinal = stream->context->device->ordinal;
     shared_state_kernel_begins(ordinal);
@@ -165,10 +165,9 @@ static CUresult pack(const struct ptx_function_info *info, const struct launch_r
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(struct function *function, struct stream *stream,
-                       const struct launch_request *request)
+CUresult launch_prepare(struct function *function, const struct launch_request *request,
+                        struct operation **out, char **parameters)
 {
-    SIM_RETURN_IF(function->module->context != stream->context, CUDA_ERROR_INVALID_HANDLE);
     SIM_TRY(check_shape(function, request));
     if (request->cooperative)
         SIM_TRY(check_cooperative(function, request));
@@ -179,25 +178,67 @@ static CUresult submit(struct function *function, struct stream *stream,
     object_hold(&function->object);
     launch->function = function;
     launch->request = *request;
-    launch->stack_bytes = context_limit(stream->context, CU_LIMIT_STACK_SIZE);
+    launch->stack_bytes = context_limit(function->module->context, CU_LIMIT_STACK_SIZE);
     CUresult result = pack(function->info, request, launch->parameters);
     if (result) {
         operation_discard(&launch->operation);
         return result;
     }
+    *out = &launch->operation;
+    if (parameters)
+        *parameters = launch->parameters;
+    return CUDA_SUCCESS;
+}
+
+static CUresult submit(struct function *function, struct stream *stream,
+                       const struct launch_request *request)
+{
+    struct operation *operation;
+    SIM_RETURN_IF(function->module->context != stream->context, CUDA_ERROR_INVALID_HANDLE);
+    SIM_TRY(launch_prepare(function, request, &operation, NULL));
     context_flush_print(stream->context);
-    return stream_submit(stream, &launch->operation, NULL);
+    return stream_submit(stream, operation, NULL);
+}
+
+static CUresult capture(struct function *function, struct stream *stream,
+                        const struct launch_request *request, const CUlaunchConfig *config)
+{
+    struct capture_item item = {
+        .params = {.type = CU_GRAPH_NODE_TYPE_KERNEL,
+                   .kernel = {.func = object_handle(&function->object),
+                              .gridDimX = request->grid[0],
+                              .gridDimY = request->grid[1],
+                              .gridDimZ = request->grid[2],
+                              .blockDimX = request->block[0],
+                              .blockDimY = request->block[1],
+                              .blockDimZ = request->block[2],
+                              .sharedMemBytes = request->dynamic_shared,
+                              .kernelParams = request->parameters,
+                              .extra = request->extra,
+                              .ctx = object_handle(&stream->context->object)}},
+        .attributes = config ? config->attrs : NULL,
+        .attribute_count = config ? config->numAttrs : 0,
+    };
+    CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    SIM_RETURN_IF(function->module->context != stream->context, CUDA_ERROR_INVALID_HANDLE);
+    if (!config && request->cooperative) {
+        item.attributes = &cooperative;
+        item.attribute_count = 1;
+    }
+    return capture_add(stream, &item);
 }
 
 static CUresult launch(CUfunction function_handle, CUstream stream_handle,
-                       const struct launch_request *request, struct event *done)
+                       const struct launch_request *request, const CUlaunchConfig *config,
+                       struct event *done)
 {
     struct function *function;
     struct stream *stream;
     SIM_TRY(function_get(function_handle, &function));
     CUresult result = stream_get(stream_handle, &stream);
     if (!result) {
-        result = submit(function, stream, request);
+        result = capture_has(stream) ? capture(function, stream, request, config)
+                                     : submit(function, stream, request);
         if (!result && done)
             result = event_record(done, stream);
         object_put(&stream->object);
@@ -218,7 +259,7 @@ static CUresult launch_plain(CUfunction function, const unsigned grid[3], const 
         .parameters = parameters,
         .extra = extra,
     };
-    return launch(function, stream, &request, NULL);
+    return launch(function, stream, &request, NULL, NULL);
 }
 
 SIM_STREAM_API(cuLaunchKernel,
@@ -235,7 +276,7 @@ SIM_STREAM_API(cuLaunchCooperativeKernel,
                             stream, parameters, NULL, true))
 
 // Attributes that only tune a launch are accepted; clusters of more than one block are not run.
-static CUresult apply_attribute(const CUlaunchAttribute *attribute, struct launch_request *request,
+CUresult launch_apply_attribute(const CUlaunchAttribute *attribute, struct launch_request *request,
                                 CUevent *done)
 {
     switch (attribute->id) {
@@ -284,10 +325,10 @@ static CUresult launch_configured(const CUlaunchConfig *config, CUfunction funct
     };
     SIM_RETURN_IF(config->numAttrs && !config->attrs, CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < config->numAttrs; i++)
-        SIM_TRY(apply_attribute(&config->attrs[i], &request, &event_handle));
+        SIM_TRY(launch_apply_attribute(&config->attrs[i], &request, &event_handle));
     if (event_handle)
         SIM_TRY(event_get(event_handle, &event));
-    CUresult result = launch(function, stream, &request, event);
+    CUresult result = launch(function, stream, &request, config, event);
     if (event)
         event_put(event);
     return result;

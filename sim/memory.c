@@ -109,6 +109,30 @@ static void remove_at(size_t at)
             (table.count - at) * sizeof(struct memory_range *));
 }
 
+static const struct memory_graph_ops *graph_ops;
+
+void memory_set_graph_ops(const struct memory_graph_ops *ops)
+{
+    __atomic_store_n(&graph_ops, ops, __ATOMIC_RELEASE);
+}
+
+CUresult memory_graph_begin_free(const struct memory_range *range)
+{
+    return graph_ops->begin_free(range->base);
+}
+
+void memory_graph_finish_free(uint64_t base)
+{
+    graph_ops->finish_free(base);
+}
+
+static bool trim(struct device *device)
+{
+    const struct memory_graph_ops *ops = __atomic_load_n(&graph_ops, __ATOMIC_ACQUIRE);
+    bool trimmed = pool_trim_device(device);
+    return (ops && ops->trim(device)) || trimmed;
+}
+
 static struct memory_range *new_range(struct context *context, enum memory_kind kind, size_t size)
 {
     struct memory_range *range = calloc(1, sizeof(*range));
@@ -130,7 +154,7 @@ static CUresult charge(struct memory_range *range)
         return pool_charge(range->pool, memory_rounded(range->size));
     size_t bytes = memory_rounded(range->size);
     CUresult result = device_charge(device, bytes);
-    if (result && pool_trim_device(device))
+    if (result && trim(device))
         result = device_charge(device, bytes);
     if (!result)
         range->charged = bytes;
@@ -187,6 +211,9 @@ static void dispose(struct memory_range *range)
         uncharge(range);
         break;
     case MEMORY_HOST: munmap((void *)(uintptr_t)range->base, range->size); break;
+    case MEMORY_GRAPH:
+        arena_give(range->device->arena, range->base, arena_size(range->size));
+        break;
     case MEMORY_REGISTERED:
     case MEMORY_MAPPED: break; // which address_ranges.c takes out itself
     }
@@ -208,6 +235,49 @@ CUresult memory_release(uint64_t base, bool (*accept)(const struct memory_range 
         *old = *range;
     dispose(range);
     return CUDA_SUCCESS;
+}
+
+CUresult memory_reserve(struct device *device, size_t size, uint64_t *address)
+{
+    SIM_TRY(arena_prepare(device));
+    SIM_RETURN_IF(size > device->total_memory, CUDA_ERROR_OUT_OF_MEMORY);
+    struct memory_range *range = calloc(1, sizeof(*range));
+    SIM_RETURN_IF(!range, CUDA_ERROR_OUT_OF_MEMORY);
+    range->kind = MEMORY_GRAPH;
+    range->size = size;
+    range->device = device;
+    if (arena_take(device->arena, arena_size(size), HUGE, &range->base)) {
+        free(range);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *address = range->base;
+    pthread_rwlock_wrlock(&table.lock);
+    CUresult result = insert(range);
+    pthread_rwlock_unlock(&table.lock);
+    if (result) {
+        arena_give(device->arena, range->base, arena_size(size));
+        free(range);
+    }
+    return result;
+}
+
+void memory_open(uint64_t base, bool open)
+{
+    pthread_rwlock_wrlock(&table.lock);
+    struct memory_range *range = find(base);
+    if (range)
+        range->open = open;
+    pthread_rwlock_unlock(&table.lock);
+}
+
+static bool is_graph(const struct memory_range *range)
+{
+    return range->kind == MEMORY_GRAPH;
+}
+
+void memory_unreserve(uint64_t base)
+{
+    (void)memory_release(base, is_graph, NULL);
 }
 
 CUresult memory_add_host(struct context *context, void *start, size_t size, enum memory_kind kind,
@@ -292,9 +362,13 @@ void memory_set_sync_copies(uint64_t address, bool sync)
 // memory is portable. Under the lock, which keeps the pool alive.
 static bool kernel_may_touch(struct context *context, const struct memory_range *range)
 {
+    if (range->kind == MEMORY_GRAPH && !range->open)
+        return false;
     if (range->kind == MEMORY_MAPPED)
         return range->access[context->device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if (memory_is_host(range) || range->context == context)
+        return true;
+    if (range->kind == MEMORY_GRAPH && range->device == context->device)
         return true;
     if (range->pool && pool_is_open_to(range->pool, context->device))
         return true;

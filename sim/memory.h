@@ -18,6 +18,7 @@ enum memory_kind {
     MEMORY_HOST,       // cuMemHostAlloc
     MEMORY_REGISTERED, // cuMemHostRegister
     MEMORY_MAPPED,     // cuMemMap: of no context
+    MEMORY_GRAPH,      // of an allocation node: there while the graphs say so
 };
 
 struct memory_range {
@@ -35,6 +36,7 @@ struct memory_range {
     // Of MEMORY_MAPPED.
     struct sim_physical *physical;             // counted
     CUmemAccess_flags access[SIM_MAX_DEVICES]; // of each device
+    bool open;                                 // of MEMORY_GRAPH: kernels may touch it
 };
 
 static inline bool memory_is_host(const struct memory_range *range)
@@ -93,6 +95,25 @@ void memory_heap_release(void *argument, uint64_t address);
 
 // Waits for the work of the context that owns a range, of which `range` is a copy.
 CUresult memory_synchronize_owner(const struct memory_range *range);
+
+// Memory of graphs has an address from the beginning, belongs to no context, and is charged by the
+// graphs, which open it when there is something behind the address.
+CUresult memory_reserve(struct device *device, size_t size, uint64_t *address);
+void memory_open(uint64_t base, bool open);
+void memory_unreserve(uint64_t base);
+
+// What the graphs do for their memory when others ask.
+struct memory_graph_ops {
+    // The program frees the memory at this address: from now on, and when all work before is done.
+    // INVALID_VALUE: it has been freed already.
+    CUresult (*begin_free)(uint64_t base);
+    void (*finish_free)(uint64_t base);
+    // Gives the device back what is kept unused; whether that was anything.
+    bool (*trim)(struct device *device);
+};
+void memory_set_graph_ops(const struct memory_graph_ops *ops);
+CUresult memory_graph_begin_free(const struct memory_range *range);
+void memory_graph_finish_free(uint64_t base);
 
 // Frees all that a context still owns.
 void memory_release_context(struct context *context);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that allocate, free and describe plain device memory.
+#include "sim/capture.h"
 #include "sim/memory.h"
 
 #define PITCH_ELEMENTS_VALID(n) ((n) == 4 || (n) == 8 || (n) == 16)
@@ -22,6 +23,7 @@ SIM_API(cuMemAlloc_v2, CUdeviceptr *out, size_t size)
     uint64_t address;
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!out || !size, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
     SIM_TRY(memory_allocate(context, size, MEMORY_DEVICE, NULL, &address));
     *out = address;
     return CUDA_SUCCESS;
@@ -37,6 +39,7 @@ SIM_API(cuMemAllocPitch_v2, CUdeviceptr *out, size_t *pitch, size_t width, size_
     SIM_RETURN_IF(!out || !pitch || !width || !height || !PITCH_ELEMENTS_VALID(element),
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(width > DEVICE_MAX_PITCH, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
     row = (width + DEVICE_PITCH_ALIGNMENT - 1) & ~(size_t)(DEVICE_PITCH_ALIGNMENT - 1);
     SIM_RETURN_IF(__builtin_mul_overflow(row, height, &size), CUDA_ERROR_OUT_OF_MEMORY);
     SIM_TRY(memory_allocate(context, size, MEMORY_DEVICE, NULL, &address));
@@ -50,6 +53,14 @@ static bool can_free(const struct memory_range *range)
     return range->kind == MEMORY_DEVICE || range->kind == MEMORY_POOL;
 }
 
+static CUresult free_of_graph(struct context *context, const struct memory_range *range)
+{
+    SIM_TRY(memory_graph_begin_free(range));
+    CUresult result = context_quiesce(context);
+    memory_graph_finish_free(range->base);
+    return result;
+}
+
 // Work that was submitted before may still use the memory, so it ends first, as on a GPU.
 SIM_API(cuMemFree_v2, CUdeviceptr address)
 {
@@ -58,6 +69,9 @@ SIM_API(cuMemFree_v2, CUdeviceptr address)
     SIM_TRY(context_require(&context));
     if (!address)
         return CUDA_SUCCESS;
+    SIM_TRY(capture_check_unsafe());
+    if (memory_lookup(address, &range) && range.base == address && range.kind == MEMORY_GRAPH)
+        return free_of_graph(context, &range);
     SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address || !can_free(&range),
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(memory_synchronize_owner(&range));

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "sim/capture.h"
 #include "sim/memory.h"
-#include "sim/stream.h"
+#include "sim/stream_work.h"
 
 #define SPIN_TURNS 200
 #define YIELD_TURNS 50
@@ -121,8 +122,12 @@ static bool is_wait(const CUstreamBatchMemOpParams *item)
 }
 
 // Brief, that is run by the caller, unless it would have to wait.
-static CUresult submit(struct stream *stream, unsigned count, const CUstreamBatchMemOpParams *items)
+CUresult words_prepare(unsigned count, const CUstreamBatchMemOpParams *items, unsigned flags,
+                       struct operation **out)
 {
+    SIM_RETURN_IF(flags || count > 256 || !count || !items, CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < count; i++)
+        SIM_TRY(check_item(&items[i]));
     struct word_operation *words =
         operation_create(sizeof(*words) + count * sizeof(*items), run_words, operation_free);
     SIM_RETURN_IF(!words, CUDA_ERROR_OUT_OF_MEMORY);
@@ -132,20 +137,36 @@ static CUresult submit(struct stream *stream, unsigned count, const CUstreamBatc
     for (unsigned i = 0; i < count; i++)
         if (is_wait(&items[i]))
             words->operation.brief = false;
-    return stream_submit(stream, &words->operation, NULL);
+    *out = &words->operation;
+    return CUDA_SUCCESS;
+}
+
+static CUresult capture(struct stream *stream, unsigned count,
+                        const CUstreamBatchMemOpParams *items, unsigned flags)
+{
+    struct capture_item item = {
+        .params = {.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+                   .memOp = {.ctx = object_handle(&stream->context->object),
+                             .count = count,
+                             .paramArray = (CUstreamBatchMemOpParams *)items,
+                             .flags = flags}}};
+    return capture_add(stream, &item);
 }
 
 static CUresult batch(CUstream handle, unsigned count, const CUstreamBatchMemOpParams *items,
                       unsigned flags)
 {
     struct stream *stream;
+    struct operation *operation;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = flags || count > 256 || (count && !items) ? CUDA_ERROR_INVALID_VALUE
-                                                                : CUDA_SUCCESS;
-    for (unsigned i = 0; !result && i < count; i++)
-        result = check_item(&items[i]);
-    if (!result && count)
-        result = submit(stream, count, items);
+    CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (capture_has(stream)) {
+        result = capture(stream, count, items, flags);
+    } else if (!result && count) {
+        result = words_prepare(count, items, flags, &operation);
+        if (!result)
+            result = stream_submit(stream, operation, NULL);
+    }
     object_put(&stream->object);
     return result;
 }

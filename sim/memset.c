@@ -2,8 +2,9 @@
 // Filling memory with a value of 8, 16 or 32 bits.
 #include <string.h>
 
+#include "sim/capture.h"
 #include "sim/memory.h"
-#include "sim/stream.h"
+#include "sim/stream_work.h"
 
 #define BRIEF_BYTES ((size_t)64 << 10)
 
@@ -59,19 +60,51 @@ static CUresult check(const struct fill_operation *fill, bool *host)
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(struct stream *stream, const struct fill_operation *request, bool sync)
+static CUresult prepare(const CUDA_MEMSET_NODE_PARAMS_v2 *request, struct operation **out,
+                        bool *host)
 {
-    bool host;
-    SIM_TRY(check(request, &host));
     struct fill_operation *fill = operation_create(sizeof(*fill), run_fill, operation_free);
     SIM_RETURN_IF(!fill, CUDA_ERROR_OUT_OF_MEMORY);
-    struct operation start = fill->operation;
-    *fill = *request;
-    fill->operation = start;
+    fill->address = request->dst;
+    fill->value = request->value;
+    fill->size = request->elementSize;
+    fill->width = request->width;
+    fill->height = request->height;
+    fill->pitch = request->pitch;
+    CUresult result = check(fill, host);
+    if (result) {
+        operation_discard(&fill->operation);
+        return result;
+    }
     fill->operation.brief = fill->width * fill->height * fill->size <= BRIEF_BYTES;
+    *out = &fill->operation;
+    return CUDA_SUCCESS;
+}
+
+CUresult fill_prepare(const CUDA_MEMSET_NODE_PARAMS_v2 *request, struct operation **out)
+{
+    bool host;
+    unsigned size = request->elementSize;
+    SIM_RETURN_IF((size != 1 && size != 2 && size != 4) || !request->width || !request->height,
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(size < 4 && request->value >> 8 * size, CUDA_ERROR_INVALID_VALUE);
+    return prepare(request, out, &host);
+}
+
+static CUresult submit(struct stream *stream, const CUDA_MEMSET_NODE_PARAMS_v2 *request, bool sync)
+{
+    bool host;
+    struct operation *operation;
+    SIM_TRY(prepare(request, &operation, &host));
     if (sync && host)
-        return stream_run(stream, &fill->operation);
-    return stream_submit(stream, &fill->operation, NULL);
+        return stream_run(stream, operation);
+    return stream_submit(stream, operation, NULL);
+}
+
+static CUresult capture(struct stream *stream, const CUDA_MEMSET_NODE_PARAMS_v2 *request, bool sync)
+{
+    struct capture_item item = {.params = {.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = *request}};
+    return sync ? capture_refuse(stream) : capture_add(stream, &item);
 }
 
 static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, unsigned size,
@@ -79,13 +112,18 @@ static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, u
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    struct fill_operation request = {.address = address,
-                                     .pitch = pitch,
-                                     .value = value,
-                                     .size = size,
-                                     .width = width,
-                                     .height = height};
-    CUresult result = width && height ? submit(stream, &request, sync) : CUDA_SUCCESS;
+    CUDA_MEMSET_NODE_PARAMS_v2 request = {.dst = address,
+                                          .pitch = pitch,
+                                          .value = value,
+                                          .elementSize = size,
+                                          .width = width,
+                                          .height = height,
+                                          .ctx = object_handle(&stream->context->object)};
+    CUresult result = CUDA_SUCCESS;
+    if (capture_has(stream))
+        result = capture(stream, &request, sync);
+    else if (width && height)
+        result = submit(stream, &request, sync);
     object_put(&stream->object);
     return result;
 }

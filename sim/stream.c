@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/scope.h"
+#include "sim/capture.h"
 #include "sim/default_stream.h"
 
 enum { QUEUE_DEPTH = 1020 };
@@ -83,6 +84,24 @@ void stream_wait(struct stream *stream, uint64_t sequence)
 void stream_drain(struct stream *stream)
 {
     stream_wait(stream, stream_submitted(stream));
+}
+
+uint64_t stream_promise(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    uint64_t sequence = ++stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return sequence;
+}
+
+void stream_advance(struct stream *stream, uint64_t sequence)
+{
+    pthread_mutex_lock(&stream->lock);
+    if (!stream_reached(stream, sequence)) {
+        atomic_store_explicit(&stream->completed, sequence, memory_order_release);
+        pthread_cond_broadcast(&stream->progress);
+    }
+    pthread_mutex_unlock(&stream->lock);
 }
 
 // The only place that runs operations. The stream is marked running; no lock is held.
@@ -195,7 +214,9 @@ static void await_quiet(struct context *context)
 CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence)
 {
     await_quiet(stream->context);
-    CUresult result = default_stream_order(stream, operation);
+    CUresult result = capture_refuse(stream);
+    if (!result)
+        result = default_stream_order(stream, operation);
     if (result) {
         operation_discard(operation);
         return result;

@@ -14,6 +14,7 @@
 #include "sim/context.h"
 #include "sim/handle.h"
 
+struct captured;
 struct operation;
 
 struct stream {
@@ -40,6 +41,7 @@ struct stream {
     CUsynchronizationPolicy synchronization_policy;
     CUlaunchMemSyncDomainMap domain_map;
     CUlaunchMemSyncDomain domain;
+    struct captured *captured; // its place in a capture (sim/capture.h)
 };
 
 // A point that an operation waits for. Holds a reference to the stream.
@@ -82,6 +84,11 @@ CUresult stream_get_any(CUstream handle, struct stream **out);
 
 // Puts the operation into the queue and owns it from then on, also on failure.
 CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence);
+
+// A stream that runs nothing and is counted on by hand: what waits for its points goes on. It has to
+// come to each number that somebody may wait for, whatever happens.
+uint64_t stream_promise(struct stream *stream);
+void stream_advance(struct stream *stream, uint64_t sequence);
 
 // Blocks until the stream has completed `sequence`.
 void stream_wait(struct stream *stream, uint64_t sequence);

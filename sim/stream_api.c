@@ -2,6 +2,7 @@
 // The calls on streams, but for memory operations, callbacks and events.
 #include <string.h>
 
+#include "sim/capture.h"
 #include "sim/default_stream.h"
 #include "sim/stream.h"
 
@@ -43,6 +44,7 @@ static CUresult destroy(CUstream handle)
     SIM_RETURN_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
     bool first = handle_revoke(&stream->object);
     if (first) {
+        capture_abandon(stream);
         stream_close(stream);
         object_put(&stream->object);
     }
@@ -64,7 +66,9 @@ static CUresult query(CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = default_stream_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    CUresult result = capture_refuse(stream);
+    if (!result && !default_stream_idle(stream))
+        result = CUDA_ERROR_NOT_READY;
     // The work before may have been what lost the context.
     CUresult status = context_status(stream->context);
     object_put(&stream->object);
@@ -78,9 +82,12 @@ static CUresult synchronize(CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    default_stream_drain(stream);
-    context_flush_print(stream->context);
-    CUresult result = context_status(stream->context);
+    CUresult result = capture_refuse(stream);
+    if (!result) {
+        default_stream_drain(stream);
+        context_flush_print(stream->context);
+        result = context_status(stream->context);
+    }
     object_put(&stream->object);
     return result;
 }
@@ -171,43 +178,6 @@ static CUresult get_green(CUstream handle, CUgreenCtx *green)
 SIM_API(cuStreamGetGreenCtx, CUstream stream, CUgreenCtx *green)
 {
     return get_green(stream, green);
-}
-
-// Capture does not exist here, which is the same as no stream ever being captured.
-static CUresult capture_status(CUstream handle, CUstreamCaptureStatus *status)
-{
-    struct stream *stream;
-    SIM_TRY(stream_get(handle, &stream));
-    object_put(&stream->object);
-    SIM_RETURN_IF(!status, CUDA_ERROR_INVALID_VALUE);
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-
-SIM_STREAM_API(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
-               capture_status(stream, status))
-SIM_STREAM_API(cuStreamGetCaptureInfo,
-               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
-               capture_status(stream, status))
-SIM_STREAM_API(cuStreamGetCaptureInfo_v2,
-               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                const CUgraphNode **dependencies, size_t *count),
-               capture_status(stream, status))
-SIM_STREAM_API(cuStreamGetCaptureInfo_v3,
-               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                const CUgraphNode **dependencies, const CUgraphEdgeData **edges, size_t *count),
-               capture_status(stream, status))
-
-SIM_API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
-{
-    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED,
-                  CUDA_ERROR_INVALID_VALUE);
-    CUstreamCaptureMode old = current;
-    current = *mode;
-    *mode = old;
-    return CUDA_SUCCESS;
 }
 
 SIM_API(cuProfilerStart, void)

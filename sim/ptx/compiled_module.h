@@ -225,6 +225,7 @@ enum builtin {
     BUILTIN_ASSERTFAIL,
     BUILTIN_MALLOC,
     BUILTIN_FREE,
+    BUILTIN_SET_CONDITION,
 };
 
 struct call_op {

@@ -145,6 +145,10 @@ struct ptx_launch {
     uint64_t (*allocate)(void *argument, size_t size);
     void (*release)(void *argument, uint64_t address);
 
+    // What cudaGraphSetConditional is told. NULL: the kernel is part of no graph.
+    void *condition_opaque;
+    void (*set_condition)(void *opaque, uint64_t handle, unsigned value);
+
     unsigned threads;   // host threads to use, 0 for one per host core
     unsigned sm_count;  // %nsmid; 0 for 1
     unsigned clock_khz; // rate of %clock; 0 for 1000000

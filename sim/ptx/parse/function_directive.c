@@ -14,6 +14,7 @@ static const struct {
     {"__assertfail", BUILTIN_ASSERTFAIL},
     {"malloc", BUILTIN_MALLOC},
     {"free", BUILTIN_FREE},
+    {"cudaGraphSetConditional", BUILTIN_SET_CONDITION},
 };
 
 static struct ptx_function *new_function(struct compiler *c, const char *name, bool entry)

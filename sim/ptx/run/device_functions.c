@@ -309,6 +309,11 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
             if (value && launch->release)
                 launch->release(launch->heap_argument, value);
             break;
+        case BUILTIN_SET_CONDITION:
+            if (launch->set_condition)
+                launch->set_condition(launch->condition_opaque, value,
+                                      (unsigned)argument(w, in, lane, 1));
+            break;
         }
     }
     return true;

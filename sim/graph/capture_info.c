@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program can learn of a capture in progress, and change of it.
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/graph/graph.h"
+
+struct question {
+    CUstreamCaptureStatus *status;
+    cuuint64_t *id;
+    CUgraph *graph;
+    const CUgraphNode **nodes;
+    const CUgraphEdgeData **edges;
+    size_t *count;
+};
+
+// The arrays are the capture's, and good until it is asked again.
+static CUresult tell_points(struct captured *captured, const struct question *question)
+{
+    static const CUgraphEdgeData plain;
+    size_t room = captured->count ? captured->count : 1;
+    CUgraphNode *nodes = realloc(captured->handles, room * sizeof(*nodes));
+    SIM_RETURN_IF(!nodes, CUDA_ERROR_OUT_OF_MEMORY);
+    captured->handles = nodes;
+    CUgraphEdgeData *edges = realloc(captured->edges, room * sizeof(*edges));
+    SIM_RETURN_IF(!edges, CUDA_ERROR_OUT_OF_MEMORY);
+    captured->edges = edges;
+    for (size_t i = 0; i < captured->count; i++) {
+        nodes[i] = node_handle((struct node *)captured->points[i].node);
+        edges[i] = captured->points[i].edge;
+        SIM_RETURN_IF(question->nodes && !question->edges &&
+                          memcmp(&edges[i], &plain, sizeof(plain)),
+                      CUDA_ERROR_LOSSY_QUERY);
+    }
+    if (question->nodes)
+        *question->nodes = nodes;
+    if (question->edges)
+        *question->edges = edges;
+    if (question->count)
+        *question->count = captured->count;
+    return CUDA_SUCCESS;
+}
+
+// Under the lock. Of a capture that is none, and of one that is spoilt, there is only the status.
+static CUresult answer(struct stream *stream, const struct question *question)
+{
+    struct captured *captured = stream->captured;
+    *question->status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!captured)
+        return CUDA_SUCCESS;
+    *question->status = captured->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                                   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (captured->capture->invalid)
+        return CUDA_SUCCESS;
+    if (question->id)
+        *question->id = captured->capture->id;
+    if (question->graph)
+        *question->graph = graph_handle((struct graph *)captured->capture->graph);
+    return tell_points(captured, question);
+}
+
+static CUresult capture_info(CUstream handle, const struct question *question)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    if (question->status) {
+        result = capture_refuse_legacy(stream);
+        SCOPED_LOCK(&graph_mutex);
+        if (!result)
+            result = answer(stream, question);
+    }
+    object_put(&stream->object);
+    return result;
+}
+
+#define ASK(...) (&(const struct question){__VA_ARGS__})
+
+SIM_STREAM_API(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
+               capture_info(stream, ASK(.status = status)))
+SIM_STREAM_API(cuStreamGetCaptureInfo,
+               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id),
+               capture_info(stream, ASK(.status = status, .id = id)))
+SIM_STREAM_API(cuStreamGetCaptureInfo_v2,
+               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                const CUgraphNode **nodes, size_t *count),
+               capture_info(stream, ASK(.status = status, .id = id, .graph = graph, .nodes = nodes,
+                                        .count = count)))
+SIM_STREAM_API(cuStreamGetCaptureInfo_v3,
+               (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count),
+               capture_info(stream, ASK(status, id, graph, nodes, edges, count)))
+
+static CUresult update(struct stream *stream, const CUgraphNode *nodes,
+                       const CUgraphEdgeData *edges, size_t count, unsigned flags)
+{
+    static const CUgraphEdgeData plain;
+    struct captured *captured = stream->captured;
+    SIM_RETURN_IF(flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!captured, CUDA_ERROR_ILLEGAL_STATE);
+    SIM_RETURN_IF(captured->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    SIM_TRY(edge_check_dependencies((struct graph *)captured->capture->graph, nodes, edges, count));
+    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+        captured_set_points(captured, NULL, 0);
+    for (size_t i = 0; i < count; i++) {
+        struct node *node;
+        SIM_TRY(node_find(nodes[i], &node));
+        SIM_TRY(captured_add_point(captured, &node->object, edges ? &edges[i] : &plain));
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult update_in_stream(CUstream handle, const CUgraphNode *nodes,
+                                 const CUgraphEdgeData *edges, size_t count, unsigned flags)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    pthread_mutex_lock(&graph_mutex);
+    CUresult result = update(stream, nodes, edges, count, flags);
+    pthread_mutex_unlock(&graph_mutex);
+    object_put(&stream->object);
+    return result;
+}
+
+SIM_STREAM_API(cuStreamUpdateCaptureDependencies,
+               (CUstream stream, CUgraphNode *nodes, size_t count, unsigned int flags),
+               update_in_stream(stream, nodes, NULL, count, flags))
+SIM_STREAM_API(cuStreamUpdateCaptureDependencies_v2,
+               (CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t count,
+                unsigned int flags),
+               update_in_stream(stream, nodes, edges, count, flags))

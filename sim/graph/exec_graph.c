@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Executable graphs: instantiation and their end.
+#include "sim/graph/exec_graph.h"
+
+#include <stdlib.h>
+
+#include "sim/graph/exec_launch.h"
+#include "sim/graph/user_object.h"
+
+#define FLAGS \
+    (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | \
+     CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+
+CUresult exec_find(CUgraphExec handle, struct exec **out)
+{
+    struct exec *exec = handle_get(OBJECT_EXEC, handle);
+    SIM_RETURN_IF(!exec, CUDA_ERROR_INVALID_VALUE);
+    object_put(&exec->object);
+    *out = exec;
+    return CUDA_SUCCESS;
+}
+
+static void free_exec(struct sim_object *object)
+{
+    struct exec *exec = (struct exec *)object;
+    exec_plan_put(exec->plan);
+    pthread_mutex_lock(&graph_mutex);
+    users_drop_all(&exec->users);
+    if (exec->memory_graph)
+        exec->memory_graph->instances--;
+    pthread_mutex_unlock(&graph_mutex);
+    if (exec->memory_graph)
+        object_put(&exec->memory_graph->object);
+    if (exec->last)
+        object_put(&exec->last->object);
+    pthread_mutex_destroy(&exec->launching);
+    free(exec->values);
+    free(exec);
+}
+
+CUresult exec_own_plan(struct exec *exec, struct exec_plan **out)
+{
+    if (atomic_load(&exec->plan->references) > 1) {
+        struct exec_plan *copy;
+        SIM_TRY(exec_plan_copy(exec->plan, &copy));
+        exec_plan_put(exec->plan);
+        exec->plan = copy;
+    }
+    *out = exec->plan;
+    return CUDA_SUCCESS;
+}
+
+// Kernels that start graphs by themselves would have to reach into the queues of streams while they
+// run, which nothing here does for them.
+static CUresult check_flags(unsigned long long flags)
+{
+    SIM_RETURN_IF(flags & ~(unsigned long long)FLAGS, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH &&
+                      flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH,
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, CUDA_ERROR_NOT_SUPPORTED);
+    return CUDA_SUCCESS;
+}
+
+static CUresult fill(struct exec *exec, struct graph *graph)
+{
+    unsigned slots = exec->plan->slot_count;
+    exec->values = calloc(slots ? slots : 1, sizeof(atomic_uint));
+    SIM_RETURN_IF(!exec->values, CUDA_ERROR_OUT_OF_MEMORY);
+    for (unsigned i = 0; i < slots; i++)
+        atomic_init(&exec->values[i], exec->plan->slots[i].value);
+    SIM_TRY(users_copy(graph->users, &exec->users));
+    if (graph->memory_nodes) {
+        object_hold(&graph->object);
+        exec->memory_graph = graph;
+        graph->instances++;
+    }
+    return handle_publish(&exec->object);
+}
+
+// Under the lock. The executable graph goes into *out also where it failed, to be put without it.
+static CUresult create(struct graph *graph, unsigned long long flags, struct exec **out,
+                       struct node **error, CUgraphInstantiateResult *reason)
+{
+    *reason = CUDA_GRAPH_INSTANTIATE_ERROR;
+    *error = NULL;
+    SIM_TRY(check_flags(flags));
+    SIM_RETURN_IF(graph->memory_nodes && graph->instances, CUDA_ERROR_NOT_SUPPORTED);
+    struct exec *exec = calloc(1, sizeof(*exec));
+    SIM_RETURN_IF(!exec, CUDA_ERROR_OUT_OF_MEMORY);
+    object_init(&exec->object, OBJECT_EXEC, NULL, free_exec);
+    exec->flags = flags;
+    pthread_mutex_init(&exec->launching, NULL);
+    *out = exec;
+    SIM_TRY(exec_plan_create(graph, &exec->plan, error, reason));
+    return fill(exec, graph);
+}
+
+static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags,
+                            CUgraphNode *error_node, CUgraphInstantiateResult *reason)
+{
+    struct graph *graph;
+    struct node *error = NULL;
+    struct exec *exec = NULL;
+    CUgraphInstantiateResult unused;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&graph_mutex);
+    CUresult result = graph_find(handle, &graph);
+    if (!result)
+        result = create(graph, flags, &exec, &error, reason ? reason : &unused);
+    if (error_node)
+        *error_node = error ? node_handle(error) : NULL;
+    pthread_mutex_unlock(&graph_mutex);
+    if (!result)
+        *out = object_handle(&exec->object);
+    else if (exec)
+        object_put(&exec->object);
+    return result;
+}
+
+SIM_API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+    return instantiate(out, graph, flags, NULL, NULL);
+}
+
+static CUresult instantiate_logged(CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
+                                   size_t size)
+{
+    if (log && size)
+        *log = 0;
+    return instantiate(out, graph, 0, error, NULL);
+}
+
+SIM_API(cuGraphInstantiate, CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
+        size_t size)
+{
+    return instantiate_logged(out, graph, error, log, size);
+}
+
+SIM_API(cuGraphInstantiate_v2, CUgraphExec *out, CUgraph graph, CUgraphNode *error, char *log,
+        size_t size)
+{
+    return instantiate_logged(out, graph, error, log, size);
+}
+
+static CUresult instantiate_with(CUgraphExec *out, CUgraph graph,
+                                 CUDA_GRAPH_INSTANTIATE_PARAMS *params, CUstream upload_stream)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!params, CUDA_ERROR_INVALID_VALUE);
+    params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    SIM_TRY(instantiate(out, graph, params->flags, &params->hErrNode_out, &params->result_out));
+    if (params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+        return exec_upload(*out, upload_stream);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
+        CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    return instantiate_with(out, graph, params, params ? params->hUploadStream : NULL);
+}
+
+SIM_API(cuGraphInstantiateWithParams_ptsz, CUgraphExec *out, CUgraph graph,
+        CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    CUstream stream = params ? params->hUploadStream : NULL;
+    return instantiate_with(out, graph, params, stream ? stream : CU_STREAM_PER_THREAD);
+}
+
+// Launches that are queued hold on to it until they have run.
+SIM_API(cuGraphExecDestroy, CUgraphExec handle)
+{
+    SIM_TRY(sim_check_ready());
+    struct exec *exec = handle_get(OBJECT_EXEC, handle);
+    SIM_RETURN_IF(!exec, CUDA_ERROR_INVALID_VALUE);
+    bool first = handle_revoke(&exec->object);
+    if (first)
+        object_put(&exec->object);
+    object_put(&exec->object);
+    return first ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_API(cuGraphExecGetFlags, CUgraphExec handle, cuuint64_t *flags)
+{
+    struct exec *exec;
+    SIM_TRY(sim_check_ready());
+    SCOPED_LOCK(&graph_mutex);
+    SIM_TRY(exec_find(handle, &exec));
+    SIM_RETURN_IF(!flags, CUDA_ERROR_INVALID_VALUE);
+    *flags = exec->flags;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Begin and end of captures, and how captured calls become nodes.
+#include <stdlib.h>
+
+#include "sim/graph/node_add.h"
+
+static CUresult attributes_of(const struct capture_item *item, struct step_attributes *attributes,
+                              CUgraphEdgeData *edge)
+{
+    for (unsigned i = 0; i < item->attribute_count; i++) {
+        const CUlaunchAttribute *attribute = &item->attributes[i];
+        SIM_RETURN_IF(attribute->id >= CU_LAUNCH_ATTRIBUTE_MAX, CUDA_ERROR_INVALID_VALUE);
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+            attribute->value.programmaticStreamSerializationAllowed)
+            *edge = (CUgraphEdgeData){.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                                      .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_IGNORE ||
+            attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            continue;
+        attributes->set |= 1u << attribute->id;
+        attributes->values[attribute->id] = attribute->value;
+    }
+    return CUDA_SUCCESS;
+}
+
+static struct graph *graph_of(const struct capture *capture)
+{
+    return (struct graph *)capture->graph;
+}
+
+// Behind what the stream has come to; a kernel that allows it overlaps with the kernel before.
+static CUresult connect_node(const struct captured *captured, struct node *node,
+                             const CUgraphEdgeData *overlap)
+{
+    for (size_t i = 0; i < captured->count; i++) {
+        struct node *from = (struct node *)captured->points[i].node;
+        const CUgraphEdgeData *data = &captured->points[i].edge;
+        if (!from->graph)
+            continue; // the program has taken it out
+        if (overlap->type && captured->count == 1 && node_type(from) == CU_GRAPH_NODE_TYPE_KERNEL)
+            data = overlap;
+        SIM_TRY(edge_add(from, node, data));
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult move_on(struct captured *captured, struct node *node)
+{
+    struct capture_point *points = malloc(sizeof(*points));
+    SIM_RETURN_IF(!points, CUDA_ERROR_OUT_OF_MEMORY);
+    object_hold(&node->object);
+    *points = (struct capture_point){.node = &node->object};
+    captured_set_points(captured, points, 1);
+    return CUDA_SUCCESS;
+}
+
+static CUresult add_captured(struct captured *captured, struct capture_item *item)
+{
+    struct node *node;
+    struct step_attributes attributes = {0};
+    CUgraphEdgeData overlap = {0};
+    SIM_TRY(attributes_of(item, &attributes, &overlap));
+    SIM_TRY(node_create(graph_of(captured->capture), &item->params, &attributes, &node));
+    CUresult result = connect_node(captured, node, &overlap);
+    if (!result)
+        result = move_on(captured, node);
+    if (result)
+        node_remove(node);
+    return result;
+}
+
+static const struct capture_ops ops = {add_captured};
+
+static CUresult check_begin(const struct stream *stream, CUstreamCaptureMode mode)
+{
+    SIM_RETURN_IF((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(stream->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    SIM_RETURN_IF(stream->captured, CUDA_ERROR_ILLEGAL_STATE);
+    return CUDA_SUCCESS;
+}
+
+// Under the lock.
+static CUresult begin(struct stream *stream, CUstreamCaptureMode mode)
+{
+    struct graph *graph;
+    struct captured *captured;
+    SIM_TRY(check_begin(stream, mode));
+    SIM_TRY(graph_create(&graph));
+    CUresult result = capture_open(stream, mode, &graph->object, true, &ops, &captured);
+    if (result)
+        graph_destroy(graph);
+    return result;
+}
+
+static CUresult begin_in_stream(CUstream handle, CUstreamCaptureMode mode)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    pthread_mutex_lock(&graph_mutex);
+    CUresult result = begin(stream, mode);
+    pthread_mutex_unlock(&graph_mutex);
+    object_put(&stream->object);
+    return result;
+}
+
+SIM_STREAM_API(cuStreamBeginCapture, (CUstream stream),
+               begin_in_stream(stream, CU_STREAM_CAPTURE_MODE_GLOBAL))
+SIM_STREAM_API(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
+               begin_in_stream(stream, mode))
+
+static CUresult begin_in_graph(struct stream *stream, CUgraph handle,
+                               const CUgraphNode *dependencies, const CUgraphEdgeData *data,
+                               size_t count, CUstreamCaptureMode mode)
+{
+    static const CUgraphEdgeData plain;
+    struct graph *graph;
+    struct captured *captured;
+    SIM_TRY(check_begin(stream, mode));
+    SIM_TRY(graph_find(handle, &graph));
+    SIM_TRY(edge_check_dependencies(graph, dependencies, data, count));
+    SIM_TRY(capture_open(stream, mode, &graph->object, false, &ops, &captured));
+    for (size_t i = 0; i < count; i++) {
+        struct node *node;
+        CUresult result = node_find(dependencies[i], &node);
+        if (!result)
+            result = captured_add_point(captured, &node->object, data ? &data[i] : &plain);
+        if (result) {
+            capture_close(captured->capture);
+            return result;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult begin_to_graph(CUstream handle, CUgraph graph, const CUgraphNode *dependencies,
+                               const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    pthread_mutex_lock(&graph_mutex);
+    CUresult result = begin_in_graph(stream, graph, dependencies, data, count, mode);
+    pthread_mutex_unlock(&graph_mutex);
+    object_put(&stream->object);
+    return result;
+}
+
+SIM_STREAM_API(cuStreamBeginCaptureToGraph,
+               (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
+                const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode),
+               begin_to_graph(stream, graph, dependencies, data, count, mode))
+
+static void mark_before(struct node *node)
+{
+    if (node->marked)
+        return;
+    node->marked = true;
+    for (size_t i = 0; i < node->before.count; i++)
+        mark_before(node->before.items[i].node);
+}
+
+// Whether everything that other streams have captured comes before what the origin has come to.
+static bool all_joined(const struct capture *capture)
+{
+    struct graph *graph = graph_of(capture);
+    const struct captured *origin = capture->origin->captured;
+    for (size_t i = 0; i < graph->node_count; i++)
+        graph->nodes[i]->marked = false;
+    for (size_t i = 0; i < origin->count; i++)
+        mark_before((struct node *)origin->points[i].node);
+    for (const struct captured *s = capture->streams; s; s = s->next)
+        for (size_t i = 0; i < s->count; i++) {
+            const struct node *node = (const struct node *)s->points[i].node;
+            if (node->graph && !node->marked)
+                return false;
+        }
+    return true;
+}
+
+static CUresult check_end(const struct stream *stream)
+{
+    SIM_RETURN_IF(!stream->captured, CUDA_ERROR_ILLEGAL_STATE);
+    struct capture *capture = stream->captured->capture;
+    if (capture->origin != stream) {
+        capture_invalidate(capture);
+        return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    }
+    SIM_RETURN_IF(capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+                      !pthread_equal(capture->thread, pthread_self()),
+                  CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    return CUDA_SUCCESS;
+}
+
+// Under the lock. Whatever comes of it, the capture is over.
+static CUresult end(struct stream *stream, CUgraph *out)
+{
+    SIM_TRY(check_end(stream));
+    struct capture *capture = stream->captured->capture;
+    struct graph *graph = graph_of(capture);
+    bool is_new = capture->graph_is_new;
+    CUresult result = capture->invalid       ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                      : !all_joined(capture) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+                                             : CUDA_SUCCESS;
+    *out = result ? NULL : graph_handle(graph);
+    capture_close(capture);
+    if (result && is_new)
+        graph_destroy(graph);
+    return result;
+}
+
+static CUresult end_in_stream(CUstream handle, CUgraph *out)
+{
+    struct stream *stream;
+    SIM_TRY(stream_get(handle, &stream));
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    if (out) {
+        SCOPED_LOCK(&graph_mutex);
+        result = end(stream, out);
+    }
+    object_put(&stream->object);
+    return result;
+}
+
+SIM_STREAM_API(cuStreamEndCapture, (CUstream stream, CUgraph *out), end_in_stream(stream, out))
+
+SIM_API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
+{
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED,
+                  CUDA_ERROR_INVALID_VALUE);
+    *mode = capture_exchange_mode(*mode);
+    return CUDA_SUCCESS;
+}

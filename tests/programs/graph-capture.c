@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stream capture: what calls become nodes, streams that fork and join by events, and everything that
+// makes a capture invalid.
+#include <pthread.h>
+
+#include "tests/programs/graph_calls.h"
+
+static CUfunction add, poke;
+static CUstream stream, side;
+static CUdeviceptr data;
+static unsigned one = 1;
+
+static void begin(CUstream in)
+{
+    CHECK(cuStreamBeginCapture(in, CU_STREAM_CAPTURE_MODE_RELAXED));
+}
+
+static CUgraph end(CUstream in)
+{
+    CUgraph graph;
+    CHECK(cuStreamEndCapture(in, &graph));
+    return graph;
+}
+
+static CUstreamCaptureStatus status_of(CUstream of)
+{
+    CUstreamCaptureStatus status;
+    CHECK(cuStreamIsCapturing(of, &status));
+    return status;
+}
+
+static void count_call(void *calls)
+{
+    ++*(int *)calls;
+}
+
+static void calls_become_nodes(void)
+{
+    uint32_t in[4] = {1, 2, 3, 4}, out[4] = {0};
+    unsigned n = 4;
+    int calls = 0;
+    is_int(status_of(stream), CU_STREAM_CAPTURE_STATUS_NONE, "a stream is not captured at first");
+    begin(stream);
+    is_int(status_of(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE, "then it is");
+    CHECK(cuMemsetD32Async(data, 0, 16, stream));
+    CHECK(cuMemcpyHtoDAsync(data, in, 16, stream));
+    launch(add, 1, 32, stream, &data, &one, &n);
+    CHECK(cuMemcpyDtoDAsync(data + 32, data, 16, stream));
+    CHECK(cuMemcpyDtoHAsync(out, data + 32, 16, stream));
+    CHECK(cuLaunchHostFunc(stream, count_call, &calls));
+    CUgraph graph = end(stream);
+    is_int(calls, 0, "nothing runs during a capture");
+    is_int(node_count(graph), 6, "each call has become a node");
+    is_int(edge_count(graph), 5, "one behind the other");
+    CUgraphExec exec = instantiate(graph);
+    run_graph(exec, stream);
+    ok(out[0] == 2 && out[3] == 5 && calls == 1, "a launch does it all");
+    in[0] = 100;
+    run_graph(exec, stream);
+    ok(out[0] == 101 && out[3] == 5 && calls == 2, "and again, with what host memory holds then");
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+}
+
+static void streams_fork_and_join(void)
+{
+    CUevent fork, join;
+    CUdeviceptr other = data + 64;
+    CHECK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+    CHECK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    CHECK(cuMemsetD32(data, 0, 32));
+    begin(stream);
+    launch(add, 1, 1, stream, &data, &one, &one);
+    CHECK(cuEventRecord(fork, stream));
+    CHECK(cuStreamWaitEvent(side, fork, 0));
+    is_int(status_of(side), CU_STREAM_CAPTURE_STATUS_ACTIVE, "a stream that waits is drawn in");
+    launch(add, 1, 1, side, &other, &one, &one);
+    launch(add, 1, 1, stream, &data, &one, &one);
+    CHECK(cuEventRecord(join, side));
+    CHECK(cuStreamWaitEvent(stream, join, 0));
+    launch(add, 1, 1, stream, &other, &one, &one);
+    CUgraph graph = end(stream);
+    is_int(status_of(side), CU_STREAM_CAPTURE_STATUS_NONE, "and let go at the end");
+    is_int(node_count(graph), 4, "four kernels");
+    is_int(edge_count(graph), 4, "in the shape of a diamond");
+    CUgraphExec exec = instantiate(graph);
+    for (int i = 0; i < 3; i++)
+        CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuStreamSynchronize(stream));
+    ok(word_at(data) == 6 && word_at(other) == 6, "which runs");
+    gives(cuEventQuery(join), CUDA_ERROR_CAPTURED_EVENT,
+          "the event was recorded in a capture only");
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+    CHECK(cuEventDestroy(fork));
+    CHECK(cuEventDestroy(join));
+}
+
+static void ends_with(CUstream in, CUresult want, const char *what)
+{
+    CUgraph graph = NULL;
+    gives(cuStreamEndCapture(in, &graph), want, "%s", what);
+    ok(!graph, "%s: there is no graph", what);
+    is_int(status_of(in), CU_STREAM_CAPTURE_STATUS_NONE, "%s: it is over", what);
+}
+
+static void what_makes_it_invalid(void)
+{
+    CUevent event, outside;
+    CUgraph graph;
+    CHECK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+    CHECK(cuEventCreate(&outside, CU_EVENT_DEFAULT));
+    gives(cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE,
+          "there is no capture to end");
+
+    begin(stream);
+    gives(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "a captured stream cannot be waited for");
+    is_int(status_of(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED, "which spoils the capture");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "spoilt");
+
+    begin(stream);
+    CHECK(cuEventRecord(event, stream));
+    CHECK(cuStreamWaitEvent(side, event, 0));
+    launch(poke, 1, 1, side, &data, &one);
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "work left behind in another stream");
+
+    begin(stream);
+    CHECK(cuEventRecord(event, stream));
+    CHECK(cuStreamWaitEvent(side, event, 0));
+    gives(cuStreamEndCapture(side, &graph), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+          "a capture ends where it began");
+    (void)cuStreamEndCapture(stream, &graph);
+
+    CHECK(cuEventRecord(outside, side));
+    begin(stream);
+    gives(cuStreamWaitEvent(stream, outside, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+          "a capture cannot wait for what is outside");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "not isolated");
+
+    begin(stream);
+    begin(side);
+    CHECK(cuEventRecord(event, stream));
+    gives(cuStreamWaitEvent(side, event, 0), CUDA_ERROR_STREAM_CAPTURE_MERGE,
+          "two captures do not become one");
+    (void)cuStreamEndCapture(stream, &graph);
+    (void)cuStreamEndCapture(side, &graph);
+
+    CUstream blocking;
+    CHECK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    begin(blocking);
+    gives(cuLaunchKernel(poke, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&data, &one}, NULL),
+          CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy stream would wait for a captured one");
+    ends_with(blocking, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "drawn in by the legacy stream");
+    gives(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
+          CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream itself is not captured");
+    CHECK(cuStreamDestroy(blocking));
+    CHECK(cuEventDestroy(event));
+    CHECK(cuEventDestroy(outside));
+}
+
+struct job {
+    CUcontext context;
+    CUresult end, allocation;
+};
+
+static void *from_another_thread(void *opaque)
+{
+    struct job *job = opaque;
+    CUgraph graph;
+    CUdeviceptr memory;
+    CHECK(cuCtxSetCurrent(job->context));
+    job->end = cuStreamEndCapture(stream, &graph);
+    job->allocation = cuMemAlloc(&memory, 64);
+    if (!job->allocation)
+        CHECK(cuMemFree(memory));
+    return NULL;
+}
+
+static struct job in_another_thread(const struct gpu *gpu)
+{
+    struct job job = {.context = gpu->context};
+    pthread_t thread;
+    pthread_create(&thread, NULL, from_another_thread, &job);
+    pthread_join(thread, NULL);
+    return job;
+}
+
+static void modes(const struct gpu *gpu)
+{
+    CUdeviceptr memory;
+    CUgraph graph;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gives(cuMemAlloc(&memory, 64), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "global: unsafe calls of this thread are refused");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an unsafe call");
+
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    struct job job = in_another_thread(gpu);
+    is_int(job.end, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread cannot end it");
+    is_int(job.allocation, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+           "global: unsafe calls of other threads are refused");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an unsafe call elsewhere");
+
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    job = in_another_thread(gpu);
+    is_int(job.allocation, CUDA_SUCCESS, "thread-local: other threads do what they like");
+    CHECK(cuThreadExchangeStreamCaptureMode(&mode));
+    is_int(mode, CU_STREAM_CAPTURE_MODE_GLOBAL, "a thread's mode is global at first");
+    gives(cuMemAlloc(&memory, 64), CUDA_SUCCESS, "a relaxed thread as well");
+    CHECK(cuThreadExchangeStreamCaptureMode(&mode));
+    gives(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS, "the capture is none the worse");
+    CHECK(cuGraphDestroy(graph));
+    CHECK(cuMemFree(memory));
+}
+
+static void what_a_capture_tells(void)
+{
+    CUstreamCaptureStatus status;
+    cuuint64_t id, next_id;
+    CUgraph graph, ended;
+    const CUgraphNode *nodes;
+    const CUgraphEdgeData *edges;
+    size_t count;
+    CUgraphNode extra, last;
+    begin(stream);
+    launch(add, 1, 1, stream, &data, &one, &one);
+    CHECK(cuStreamGetCaptureInfo(stream, &status, &id, &graph, &nodes, &edges, &count));
+    ok(status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1, "the next node comes behind one");
+    last = nodes[0];
+    CHECK(cuGraphAddEmptyNode(&extra, graph, &last, 1));
+    CHECK(cuStreamUpdateCaptureDependencies(stream, &extra, NULL, 1,
+                                            CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    launch(add, 1, 1, stream, &data, &one, &one);
+    CHECK(cuStreamGetCaptureInfo(stream, &status, &id, &graph, &nodes, &edges, &count));
+    CUgraphNode before[4];
+    CUgraphEdgeData before_edges[4];
+    size_t before_count = 4;
+    CHECK(cuGraphNodeGetDependencies(nodes[0], before, before_edges, &before_count));
+    ok(before_count == 1 && before[0] == extra, "a program's own node can be put between");
+    ended = end(stream);
+    ok(ended == graph, "the graph was there all the time");
+    CHECK(cuGraphDestroy(ended));
+    begin(stream);
+    CHECK(cuStreamGetCaptureInfo(stream, &status, &next_id, NULL, NULL, NULL, NULL));
+    ok(next_id != id, "each capture has an id of its own");
+    CHECK(cuGraphDestroy(end(stream)));
+
+    graph = new_graph();
+    last = add_kernel(graph, NULL, 0, add, 1, &data, &one, &one);
+    CHECK(
+        cuStreamBeginCaptureToGraph(stream, graph, &last, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED));
+    launch(add, 1, 1, stream, &data, &one, &one);
+    CHECK(cuStreamEndCapture(stream, &ended));
+    ok(ended == graph && node_count(graph) == 2 && edge_count(graph) == 1,
+       "a capture can go on with a graph that is there");
+    CHECK(cuGraphDestroy(graph));
+}
+
+// A graph in a capture is a part of the new one; external events are nodes.
+static void graphs_and_events_in_captures(void)
+{
+    CUgraph graph = new_graph(), outer;
+    CUevent event;
+    CHECK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+    CHECK(cuMemsetD32(data, 0, 1));
+    add_kernel(graph, NULL, 0, add, 1, &data, &one, &one);
+    CUgraphExec exec = instantiate(graph);
+    begin(stream);
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
+    outer = end(stream);
+    CUgraphNode nodes[3];
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    size_t count = 3;
+    CHECK(cuGraphGetNodes(outer, nodes, &count));
+    CHECK(cuGraphNodeGetType(nodes[0], &type));
+    ok(count == 3 && type == CU_GRAPH_NODE_TYPE_GRAPH, "a launch in a capture is a child graph");
+    CUgraphExec outer_exec = instantiate(outer);
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+    run_graph(outer_exec, stream);
+    is_int(word_at(data), 2, "which runs, whatever became of the first graph");
+    gives(cuEventQuery(event), CUDA_SUCCESS, "an external event is recorded by the launch");
+    CHECK(cuGraphExecDestroy(outer_exec));
+    CHECK(cuGraphDestroy(outer));
+    CHECK(cuEventDestroy(event));
+}
+
+int main(void)
+{
+    struct gpu gpu = open_gpu(0);
+    add = kernel(&gpu, "add");
+    poke = kernel(&gpu, "poke");
+    data = device_alloc(4096);
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&side, CU_STREAM_NON_BLOCKING));
+    calls_become_nodes();
+    streams_fork_and_join();
+    what_makes_it_invalid();
+    modes(&gpu);
+    what_a_capture_tells();
+    graphs_and_events_in_captures();
+    CHECK(cuMemFree(data));
+    CHECK(cuStreamDestroy(side));
+    CHECK(cuStreamDestroy(stream));
+    close_gpu(&gpu);
+    return done();
+}

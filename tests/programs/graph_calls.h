@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the graph-*.c programs share: the calls on graphs, and nodes that are quickly made.
+#ifndef RGPU_TESTS_GRAPH_CALLS_H
+#define RGPU_TESTS_GRAPH_CALLS_H
+
+#include "tests/programs/driver.h"
+
+#ifndef WITH_CUDA_H
+#define cuGraphAddKernelNode cuGraphAddKernelNode_v2
+#define cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
+#define cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2
+#define cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
+#define cuGraphInstantiate cuGraphInstantiateWithFlags
+#define cuGraphExecUpdate cuGraphExecUpdate_v2
+#define cuGraphAddNode cuGraphAddNode_v2
+#define cuGraphGetEdges cuGraphGetEdges_v2
+#define cuGraphNodeGetDependencies cuGraphNodeGetDependencies_v2
+#define cuGraphNodeGetDependentNodes cuGraphNodeGetDependentNodes_v2
+#define cuGraphAddDependencies cuGraphAddDependencies_v2
+#define cuGraphRemoveDependencies cuGraphRemoveDependencies_v2
+#define cuStreamBeginCapture cuStreamBeginCapture_v2
+#define cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v3
+#define cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
+#define cuStreamBatchMemOp cuStreamBatchMemOp_v2
+#endif
+
+CUresult cuGraphCreate(CUgraph *, unsigned);
+CUresult cuGraphDestroy(CUgraph);
+CUresult cuGraphClone(CUgraph *, CUgraph);
+CUresult cuGraphNodeFindInClone(CUgraphNode *, CUgraphNode, CUgraph);
+CUresult cuGraphDestroyNode(CUgraphNode);
+CUresult cuGraphAddKernelNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                              const CUDA_KERNEL_NODE_PARAMS *);
+CUresult cuGraphKernelNodeGetParams(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
+CUresult cuGraphKernelNodeSetParams(CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *);
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS *);
+CUresult cuGraphAddMemcpyNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                              const CUDA_MEMCPY3D *, CUcontext);
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode, CUDA_MEMCPY3D *);
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode, const CUDA_MEMCPY3D *);
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_MEMCPY3D *, CUcontext);
+CUresult cuGraphAddMemsetNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                              const CUDA_MEMSET_NODE_PARAMS *, CUcontext);
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode, CUDA_MEMSET_NODE_PARAMS *);
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode, const CUDA_MEMSET_NODE_PARAMS *);
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS *,
+                                        CUcontext);
+CUresult cuGraphAddHostNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                            const CUDA_HOST_NODE_PARAMS *);
+CUresult cuGraphHostNodeGetParams(CUgraphNode, CUDA_HOST_NODE_PARAMS *);
+CUresult cuGraphHostNodeSetParams(CUgraphNode, const CUDA_HOST_NODE_PARAMS *);
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec, CUgraphNode, const CUDA_HOST_NODE_PARAMS *);
+CUresult cuGraphAddChildGraphNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph);
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode, CUgraph *);
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec, CUgraphNode, CUgraph);
+CUresult cuGraphAddEmptyNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t);
+CUresult cuGraphAddEventRecordNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUevent);
+CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode, CUevent *);
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode, CUevent);
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec, CUgraphNode, CUevent);
+CUresult cuGraphAddEventWaitNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUevent);
+CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode, CUevent *);
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *);
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *);
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec, CUgraphNode,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *);
+CUresult cuGraphAddMemAllocNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *);
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *);
+CUresult cuGraphAddMemFreeNode(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUdeviceptr);
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode, CUdeviceptr *);
+CUresult cuDeviceGraphMemTrim(CUdevice);
+CUresult cuDeviceGetGraphMemAttribute(CUdevice, CUgraphMem_attribute, void *);
+CUresult cuDeviceSetGraphMemAttribute(CUdevice, CUgraphMem_attribute, void *);
+CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType *);
+CUresult cuGraphGetNodes(CUgraph, CUgraphNode *, size_t *);
+CUresult cuGraphGetRootNodes(CUgraph, CUgraphNode *, size_t *);
+CUresult cuGraphGetEdges(CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *);
+CUresult cuGraphNodeGetDependencies(CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *);
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *);
+CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode *, const CUgraphNode *,
+                                const CUgraphEdgeData *, size_t);
+CUresult cuGraphRemoveDependencies(CUgraph, const CUgraphNode *, const CUgraphNode *,
+                                   const CUgraphEdgeData *, size_t);
+CUresult cuGraphInstantiate(CUgraphExec *, CUgraph, unsigned long long);
+CUresult cuGraphInstantiateWithParams(CUgraphExec *, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS *);
+CUresult cuGraphExecGetFlags(CUgraphExec, cuuint64_t *);
+CUresult cuGraphNodeSetEnabled(CUgraphExec, CUgraphNode, unsigned);
+CUresult cuGraphNodeGetEnabled(CUgraphExec, CUgraphNode, unsigned *);
+CUresult cuGraphUpload(CUgraphExec, CUstream);
+CUresult cuGraphLaunch(CUgraphExec, CUstream);
+CUresult cuGraphExecDestroy(CUgraphExec);
+CUresult cuGraphExecUpdate(CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo *);
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode, CUgraphNode);
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue *);
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode, CUkernelNodeAttrID,
+                                       const CUkernelNodeAttrValue *);
+CUresult cuGraphDebugDotPrint(CUgraph, const char *, unsigned);
+CUresult cuUserObjectCreate(CUuserObject *, void *, CUhostFn, unsigned, unsigned);
+CUresult cuUserObjectRetain(CUuserObject, unsigned);
+CUresult cuUserObjectRelease(CUuserObject, unsigned);
+CUresult cuGraphRetainUserObject(CUgraph, CUuserObject, unsigned, unsigned);
+CUresult cuGraphReleaseUserObject(CUgraph, CUuserObject, unsigned);
+CUresult cuGraphAddNode(CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *,
+                        size_t, CUgraphNodeParams *);
+CUresult cuGraphNodeSetParams(CUgraphNode, CUgraphNodeParams *);
+CUresult cuGraphExecNodeSetParams(CUgraphExec, CUgraphNode, CUgraphNodeParams *);
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned,
+                                        unsigned);
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode);
+CUresult cuStreamBeginCaptureToGraph(CUstream, CUgraph, const CUgraphNode *,
+                                     const CUgraphEdgeData *, size_t, CUstreamCaptureMode);
+CUresult cuStreamEndCapture(CUstream, CUgraph *);
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *);
+CUresult cuStreamGetCaptureInfo(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+                                const CUgraphNode **, const CUgraphEdgeData **, size_t *);
+CUresult cuStreamUpdateCaptureDependencies(CUstream, CUgraphNode *, const CUgraphEdgeData *, size_t,
+                                           unsigned);
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *);
+CUresult cuEventRecordWithFlags(CUevent, CUstream, unsigned);
+CUresult cuStreamBatchMemOp(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned);
+
+static inline CUgraph new_graph(void)
+{
+    CUgraph graph;
+    CHECK(cuGraphCreate(&graph, 0));
+    return graph;
+}
+
+// A kernel with one block of `threads` threads; the arguments are pointers to the parameters.
+#define add_kernel(graph, after, count, function, threads, ...) \
+    add_kernel_node((graph), (after), (count), (function), (threads), (void *[]){__VA_ARGS__})
+static inline CUDA_KERNEL_NODE_PARAMS kernel_params(CUfunction function, unsigned threads,
+                                                    void **parameters)
+{
+    CUDA_KERNEL_NODE_PARAMS params = {.func = function,
+                                      .gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = threads,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = parameters};
+    return params;
+}
+
+static inline CUgraphNode add_kernel_node(CUgraph graph, const CUgraphNode *after, size_t count,
+                                          CUfunction function, unsigned threads, void **parameters)
+{
+    CUgraphNode node;
+    CUDA_KERNEL_NODE_PARAMS params = kernel_params(function, threads, parameters);
+    CHECK(cuGraphAddKernelNode(&node, graph, after, count, &params));
+    return node;
+}
+
+static inline CUDA_MEMCPY3D copy_in(CUdeviceptr to, const void *from, size_t size)
+{
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = from,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = to,
+                          .WidthInBytes = size,
+                          .Height = 1,
+                          .Depth = 1};
+    return copy;
+}
+
+static inline CUDA_MEMCPY3D copy_out(void *to, CUdeviceptr from, size_t size)
+{
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = from,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = to,
+                          .WidthInBytes = size,
+                          .Height = 1,
+                          .Depth = 1};
+    return copy;
+}
+
+static inline CUgraphNode add_copy(const struct gpu *gpu, CUgraph graph, const CUgraphNode *after,
+                                   size_t count, CUDA_MEMCPY3D copy)
+{
+    CUgraphNode node;
+    CHECK(cuGraphAddMemcpyNode(&node, graph, after, count, &copy, gpu->context));
+    return node;
+}
+
+static inline CUgraphNode add_fill(const struct gpu *gpu, CUgraph graph, const CUgraphNode *after,
+                                   size_t count, CUdeviceptr to, uint32_t value, size_t words)
+{
+    CUgraphNode node;
+    CUDA_MEMSET_NODE_PARAMS fill = {
+        .dst = to, .value = value, .elementSize = 4, .width = words, .height = 1};
+    CHECK(cuGraphAddMemsetNode(&node, graph, after, count, &fill, gpu->context));
+    return node;
+}
+
+static inline CUgraphExec instantiate(CUgraph graph)
+{
+    CUgraphExec exec;
+    CHECK(cuGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+static inline void run_graph(CUgraphExec exec, CUstream stream)
+{
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuStreamSynchronize(stream));
+}
+
+static inline uint32_t word_at(CUdeviceptr address)
+{
+    uint32_t word;
+    CHECK(cuMemcpyDtoH(&word, address, 4));
+    return word;
+}
+
+static inline size_t node_count(CUgraph graph)
+{
+    size_t count = 0;
+    CHECK(cuGraphGetNodes(graph, NULL, &count));
+    return count;
+}
+
+static inline size_t edge_count(CUgraph graph)
+{
+    size_t count = 0;
+    CHECK(cuGraphGetEdges(graph, NULL, NULL, NULL, &count));
+    return count;
+}
+
+#endif

@@ -93,6 +93,9 @@ int broker_client_await(struct broker_client *client, const char *id, unsigned s
 // A ticket for a lease by id, or by key where id is NULL; `seconds` 0: the broker's default.
 int broker_client_ticket(struct broker_client *client, const char *id, const char *key,
                          uint64_t seconds, char **bundle) __attribute__((warn_unused_result));
+// The same for what BODY asks for, which is released here (docs/broker-api.md). The caller frees *bundle.
+int broker_client_ask_ticket(struct broker_client *client, json_t *body, char **bundle)
+    __attribute__((warn_unused_result));
 // Releasing what has ended, or (by key) what never was acquired, is success.
 int broker_client_release(struct broker_client *client, const char *id)
     __attribute__((warn_unused_result));
@@ -104,7 +107,8 @@ void broker_lease_clear(struct broker_lease *lease);
 
 // Adds constraints to a "request" object from text such as "model=*H200*,same-box,policy=spread":
 // model=, box=, locality= (globs), min-memory=SIZE, min-capability=8.0, near=PLACE|PLACE,
-// policy=pack|spread|best-fit, same-box, different-boxes, protection=authenticate|privacy. -EINVAL with the word that was not understood in *bad (of `size` bytes).
+// policy=pack|spread|best-fit, same-box, different-boxes, protection=authenticate|privacy. -EINVAL with the
+// word that was not understood in *bad (of `size` bytes).
 int broker_request_constrain(json_t *request, const char *text, char *bad, size_t size)
     __attribute__((warn_unused_result));
 

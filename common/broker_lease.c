@@ -176,8 +176,14 @@ int broker_client_await(struct broker_client *client, const char *id, unsigned s
 int broker_client_ticket(struct broker_client *client, const char *id, const char *key,
                          uint64_t seconds, char **bundle)
 {
-    json_t *body = json_pack("{s:s, s:I}", id ? "lease" : "key", id ? id : key, "lifetime",
-                             (json_int_t)seconds);
+    return broker_client_ask_ticket(client,
+                                    json_pack("{s:s, s:I}", id ? "lease" : "key", id ? id : key,
+                                              "lifetime", (json_int_t)seconds),
+                                    bundle);
+}
+
+int broker_client_ask_ticket(struct broker_client *client, json_t *body, char **bundle)
+{
     json_t *answer;
     const char *ticket;
     int error = broker_client_call(client, "POST", "/v1/tickets", body, &answer);

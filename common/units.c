@@ -37,6 +37,19 @@ static int apply_unit(const struct unit *units, const char *name, uint64_t value
     return -EINVAL;
 }
 
+static int parse_with(const struct unit *units, const char *text, uint64_t *out)
+{
+    uint64_t value, result;
+    const char *unit;
+    int err = parse_scaled(text, &value, &unit);
+
+    if (!err)
+        err = apply_unit(units, unit, value, &result);
+    if (!err)
+        *out = result;
+    return err;
+}
+
 int units_parse_size(const char *text, uint64_t *bytes)
 {
     static const struct unit units[] = {
@@ -47,15 +60,8 @@ int units_parse_size(const char *text, uint64_t *bytes)
         {"T", 1ull << 40}, {"TiB", 1ull << 40},
         {NULL, 0},
     };
-    uint64_t value, result;
-    const char *unit;
-    int err = parse_scaled(text, &value, &unit);
 
-    if (!err)
-        err = apply_unit(units, unit, value, &result);
-    if (!err)
-        *bytes = result;
-    return err;
+    return parse_with(units, text, bytes);
 }
 
 int units_parse_duration(const char *text, uint64_t *microseconds)
@@ -65,13 +71,6 @@ int units_parse_duration(const char *text, uint64_t *microseconds)
         {"s", 1000000},        {"min", 60000000}, {"h", 3600000000ull},
         {"d", 86400000000ull}, {NULL, 0},
     };
-    uint64_t value, result;
-    const char *unit;
-    int err = parse_scaled(text, &value, &unit);
 
-    if (!err)
-        err = apply_unit(units, unit, value, &result);
-    if (!err)
-        *microseconds = result;
-    return err;
+    return parse_with(units, text, microseconds);
 }

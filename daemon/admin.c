@@ -5,12 +5,9 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/listener.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +16,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/accounts.h"
+#include "daemon/askers.h"
 #include "daemon/figures.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
@@ -26,13 +24,9 @@
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
 
-enum { COMMAND_MAX = 256, TIMEOUT_SECONDS = 5, ASKERS_MAX = 32 };
-
 struct admin {
-    struct box *box;
-    struct evconnlistener *listener;
+    struct askers *askers;
     char *path;
-    unsigned askers;
 };
 
 static void put_line(struct evbuffer *out, json_t *object)
@@ -148,7 +142,7 @@ static const struct admin_command {
     {"drain", drain},           {"undrain", undrain},
 };
 
-static void answer(struct box *box, const char *line, struct evbuffer *out)
+static void answer(void *box, const char *line, struct evbuffer *out)
 {
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (!strcmp(line, commands[i].name)) {
@@ -161,54 +155,8 @@ static void answer(struct box *box, const char *line, struct evbuffer *out)
                             "unknown command; known: sessions, devices, health, drain, undrain"));
 }
 
-static void asker_free(struct bufferevent *asker, struct admin *admin)
-{
-    bufferevent_free(asker);
-    admin->askers--;
-}
-
-static void asker_written(struct bufferevent *asker, void *argument)
-{
-    asker_free(asker, argument);
-}
-
-static void asker_event(struct bufferevent *asker, short events, void *argument)
-{
-    asker_free(asker, argument);
-}
-
-static void asker_readable(struct bufferevent *asker, void *argument)
-{
-    struct admin *admin = argument;
-    struct evbuffer *in = bufferevent_get_input(asker);
-    SCOPED_FREE char *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
-
-    if (!line && evbuffer_get_length(in) < COMMAND_MAX)
-        return;
-    bufferevent_disable(asker, EV_READ);
-    bufferevent_setcb(asker, NULL, asker_written, asker_event, admin);
-    answer(admin->box, line ? line : "", bufferevent_get_output(asker));
-}
-
-static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,
-                          struct sockaddr *address, int size, void *argument)
-{
-    struct admin *admin = argument;
-    struct timeval limit = {.tv_sec = TIMEOUT_SECONDS};
-    struct bufferevent *asker = NULL;
-
-    if (admin->askers < ASKERS_MAX)
-        asker = bufferevent_socket_new(admin->box->base, fd, BEV_OPT_CLOSE_ON_FREE);
-    if (!asker) {
-        close(fd);
-        return;
-    }
-    admin->askers++;
-    bufferevent_setcb(asker, asker_readable, NULL, asker_event, admin);
-    bufferevent_set_timeouts(asker, &limit, &limit);
-    bufferevent_setwatermark(asker, EV_READ, 0, COMMAND_MAX);
-    bufferevent_enable(asker, EV_READ | EV_WRITE);
-}
+static const struct asker_rules rules = {
+    .end = "\n", .size_max = 256, .seconds = 5, .count_max = 32, .answer = answer};
 
 int admin_open(struct box *box)
 {
@@ -226,7 +174,7 @@ int admin_open(struct box *box)
     }
     // Only the owner and the group may connect: who can reach this socket may drain the box.
     mode_t mask = umask(0117);
-    int fd = endpoint_listen(&endpoint, 16, &port);
+    SCOPED_FD int fd = endpoint_listen(&endpoint, 16, &port);
     umask(mask);
     if (fd < 0) {
         log_error("cannot open admin_socket=%s error=\"%s\"", box->settings.admin_socket,
@@ -234,19 +182,14 @@ int admin_open(struct box *box)
         return fd;
     }
     struct admin *admin = calloc(1, sizeof(*admin));
-    if (admin) {
-        admin->box = box;
-        admin->path = strdup(box->settings.admin_socket);
-        admin->listener = evconnlistener_new(box->base, asker_arrives, admin,
-                                             LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-    }
-    if (!admin || !admin->path || !admin->listener) {
-        if (admin)
-            free(admin->path);
+    char *path = strdup(box->settings.admin_socket);
+    if (!admin || !path ||
+        askers_open(box->base, scoped_take_fd(&fd), &rules, box, &admin->askers)) {
+        free(path);
         free(admin);
-        close(fd);
         return -ENOMEM;
     }
+    admin->path = path;
     box->admin = admin;
     return 0;
 }
@@ -255,7 +198,7 @@ void admin_close(struct box *box)
 {
     if (!box->admin)
         return;
-    evconnlistener_free(box->admin->listener);
+    askers_close(&box->admin->askers);
     unlink(box->admin->path);
     free(box->admin->path);
     free(box->admin);

@@ -65,7 +65,7 @@ struct box {
     struct ticket_keyring keys; // none where tickets are not asked for
     struct listeners *listeners;
     struct admin *admin;
-    struct exporter *exporter;  // NULL where there is none
+    struct askers *exporter;    // NULL where there is none
     struct gauge *gauge;        // NULL: accounts are not compared
     struct broker_agent *agent; // NULL where no broker is set
     int exit_status;

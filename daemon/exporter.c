@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exporter: one request per connection, GET /metrics and nothing else. It reads at most one small
-// head, and whoever is slow or one too many is dropped: sessions must not suffer from who watches them.
+// The exporter: one request per connection, GET /metrics and nothing else.
 #include "daemon/exporter.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/listener.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "daemon/accounts.h"
+#include "daemon/askers.h"
 #include "daemon/figures.h"
 #include "daemon/waiting_clients.h"
 
-enum { DEFAULT_PORT = 7301, HEAD_MAX = 8192, TIMEOUT_SECONDS = 10, ASKERS_MAX = 16 };
-
-struct exporter {
-    struct box *box;
-    struct evconnlistener *listener;
-    unsigned askers;
-};
+enum { DEFAULT_PORT = 7301 };
 
 // ---- figures ----
 
@@ -205,9 +196,8 @@ static char *figures(struct box *box, size_t *size)
 
 // ---- the server ----
 
-static void answer(struct bufferevent *asker, const char *line, struct box *box)
+static void answer(void *box, const char *line, struct evbuffer *out)
 {
-    struct evbuffer *out = bufferevent_get_output(asker);
     bool known = !strncmp(line, "GET /metrics ", 13) || !strncmp(line, "GET /metrics?", 13);
     size_t size = 0;
     char *text = known ? figures(box, &size) : NULL;
@@ -223,65 +213,15 @@ static void answer(struct bufferevent *asker, const char *line, struct box *box)
     free(text);
 }
 
-static void asker_free(struct bufferevent *asker, struct exporter *exporter)
-{
-    bufferevent_free(asker);
-    exporter->askers--;
-}
+static const struct asker_rules rules = {
+    .end = "\r\n\r\n", .size_max = 8192, .seconds = 10, .count_max = 16, .answer = answer};
 
-static void asker_written(struct bufferevent *asker, void *argument)
-{
-    asker_free(asker, argument);
-}
-
-static void asker_event(struct bufferevent *asker, short events, void *argument)
-{
-    asker_free(asker, argument);
-}
-
-static void asker_readable(struct bufferevent *asker, void *argument)
-{
-    struct exporter *exporter = argument;
-    struct evbuffer *in = bufferevent_get_input(asker);
-    struct evbuffer_ptr end = evbuffer_search(in, "\r\n\r\n", 4, NULL);
-    char *line;
-
-    if (end.pos < 0 && evbuffer_get_length(in) < HEAD_MAX)
-        return;
-    line = evbuffer_readln(in, NULL, EVBUFFER_EOL_CRLF);
-    bufferevent_disable(asker, EV_READ);
-    bufferevent_setcb(asker, NULL, asker_written, asker_event, exporter);
-    answer(asker, end.pos >= 0 && line ? line : "", exporter->box);
-    free(line);
-}
-
-static void asker_arrives(struct evconnlistener *listener, evutil_socket_t fd,
-                          struct sockaddr *address, int size, void *argument)
-{
-    struct exporter *exporter = argument;
-    struct timeval limit = {.tv_sec = TIMEOUT_SECONDS};
-    struct bufferevent *asker = NULL;
-
-    if (exporter->askers < ASKERS_MAX)
-        asker = bufferevent_socket_new(exporter->box->base, fd, BEV_OPT_CLOSE_ON_FREE);
-    if (!asker) {
-        close(fd);
-        return;
-    }
-    exporter->askers++;
-    bufferevent_setcb(asker, asker_readable, NULL, asker_event, exporter);
-    bufferevent_set_timeouts(asker, &limit, &limit);
-    bufferevent_setwatermark(asker, EV_READ, 0, HEAD_MAX);
-    bufferevent_enable(asker, EV_READ | EV_WRITE);
-}
-
-int exporter_open(struct box *box, struct exporter **out)
+int exporter_open(struct box *box, struct askers **out)
 {
     const char *text = box->settings.metrics_listen;
     struct endpoint endpoint;
-    struct exporter *exporter;
     uint16_t port = 0;
-    int fd;
+    int fd, err;
 
     if (!text)
         return 0;
@@ -294,28 +234,8 @@ int exporter_open(struct box *box, struct exporter **out)
         log_error("cannot listen metrics_listen=%s error=\"%s\"", text, strerror(-fd));
         return fd;
     }
-    exporter = calloc(1, sizeof(*exporter));
-    if (exporter) {
-        exporter->box = box;
-        exporter->listener = evconnlistener_new(box->base, asker_arrives, exporter,
-                                                LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
-                                                fd);
-    }
-    if (!exporter || !exporter->listener) {
-        free(exporter);
-        close(fd);
-        return -ENOMEM;
-    }
-    log_info("figures for Prometheus metrics_listen=%s port=%u", text, port);
-    *out = exporter;
-    return 0;
-}
-
-void exporter_close(struct exporter **exporter)
-{
-    if (!*exporter)
-        return;
-    evconnlistener_free((*exporter)->listener);
-    free(*exporter);
-    *exporter = NULL;
+    err = askers_open(box->base, fd, &rules, box, out);
+    if (!err)
+        log_info("figures for Prometheus metrics_listen=%s port=%u", text, port);
+    return err;
 }

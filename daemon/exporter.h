@@ -6,7 +6,6 @@
 #include "daemon/box.h"
 
 // Listens where the settings say so; prints the address as bound. -errno after logging.
-int exporter_open(struct box *box, struct exporter **exporter) __attribute__((warn_unused_result));
-void exporter_close(struct exporter **exporter);
+int exporter_open(struct box *box, struct askers **askers) __attribute__((warn_unused_result));
 
 #endif

@@ -22,6 +22,7 @@
 #include "daemon/client.h"
 #include "daemon/comparison.h"
 #include "daemon/confinement.h"
+#include "daemon/askers.h"
 #include "daemon/exporter.h"
 #include "daemon/figures.h"
 #include "daemon/lifecycle.h"
@@ -323,7 +324,7 @@ static void tear_down(struct program *program)
 
     notify_stop_watchdog();
     admin_close(box);
-    exporter_close(&box->exporter);
+    askers_close(&box->exporter);
     broker_agent_close(box);
     listeners_close(box);
     client_close_all(box);

@@ -272,19 +272,10 @@ int lease_find(struct broker_client *client, const struct slurm_settings *settin
 int lease_ticket(struct broker_client *client, const struct step_lease *lease, const uint32_t *gpus,
                  uint32_t count, char **bundle)
 {
-    json_t *list = json_array(), *body, *answer;
-    const char *ticket;
-    int error;
+    json_t *list = json_array(), *body;
 
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, json_integer(gpus[i]));
     body = json_pack("{s:s, s:o}", "lease", lease->id, "gpus", list);
-    error = broker_client_call(client, "POST", "/v1/tickets", body, &answer);
-    json_decref(body);
-    if (error)
-        return error;
-    ticket = json_string_value(json_object_get(answer, "ticket"));
-    *bundle = ticket ? strdup(ticket) : NULL;
-    json_decref(answer);
-    return *bundle ? 0 : -EPROTO;
+    return broker_client_ask_ticket(client, body, bundle);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Library management: libraries and kernels.
 #include <stdlib.h>
-#include <string.h>
 
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/libraries.h"
+#include "client-lib/objects/name_list.h"
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"
 #include "common/driver/image.h"
@@ -81,23 +81,19 @@ CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
     return remote_library_kernel_count(lib, count);
 }
 
+static CUresult ask_names(void *owner, unsigned int first, char *names, size_t room, size_t *used)
+{
+    return remote_library_kernels(owner, first, names, room, used);
+}
+
+static CUresult find_kernel(void *owner, const char *name, void **out)
+{
+    return library_kernel(owner, name, (CUkernel *)out);
+}
+
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
 {
-    SCOPED_FREE char *names = malloc(WIRE_INLINE_MAX);
-    unsigned int done = 0;
-    CUresult result = !kernels && numKernels ? CUDA_ERROR_INVALID_VALUE
-                      : names                ? CUDA_SUCCESS
-                                             : CUDA_ERROR_OUT_OF_MEMORY;
-    while (result == CUDA_SUCCESS && done < numKernels) {
-        size_t used = 0;
-        result = remote_library_kernels(lib, done, names, WIRE_INLINE_MAX, &used);
-        if (result != CUDA_SUCCESS || !used || names[used - 1])
-            break;
-        for (size_t at = 0; at < used && done < numKernels && result == CUDA_SUCCESS;
-             at += strlen(names + at) + 1)
-            result = library_kernel(lib, names + at, &kernels[done++]);
-    }
-    return result;
+    return name_list_take(lib, ask_names, find_kernel, numKernels, (void **)kernels);
 }
 
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Module management: modules, their functions and global variables.
 #include <stdlib.h>
-#include <string.h>
 
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/modules.h"
+#include "client-lib/objects/name_list.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
@@ -67,23 +67,19 @@ CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
     return remote_module_function_count(mod, count);
 }
 
+static CUresult ask_names(void *owner, unsigned int first, char *names, size_t room, size_t *used)
+{
+    return remote_module_functions(owner, first, names, room, used);
+}
+
+static CUresult find_function(void *owner, const char *name, void **out)
+{
+    return module_function(owner, name, (CUfunction *)out);
+}
+
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
 {
-    SCOPED_FREE char *names = malloc(WIRE_INLINE_MAX);
-    unsigned int done = 0;
-    CUresult result = !functions && numFunctions ? CUDA_ERROR_INVALID_VALUE
-                      : names                    ? CUDA_SUCCESS
-                                                 : CUDA_ERROR_OUT_OF_MEMORY;
-    while (result == CUDA_SUCCESS && done < numFunctions) {
-        size_t used = 0;
-        result = remote_module_functions(mod, done, names, WIRE_INLINE_MAX, &used);
-        if (result != CUDA_SUCCESS || !used || names[used - 1])
-            break;
-        for (size_t at = 0; at < used && done < numFunctions && result == CUDA_SUCCESS;
-             at += strlen(names + at) + 1)
-            result = module_function(mod, names + at, &functions[done++]);
-    }
-    return result;
+    return name_list_take(mod, ask_names, find_function, numFunctions, (void **)functions);
 }
 
 static CUresult give_global(CUresult result, CUdeviceptr address, size_t size, CUdeviceptr *dptr,

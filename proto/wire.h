@@ -41,6 +41,9 @@ enum wire_event_kind {
     EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
     EVENT_PRINT,         // text that kernels printed follows the header
     EVENT_REACHED,       // struct wire_reached: an event that is watched has come
+    EVENT_GRAPH_WANTED,  // struct wire_callee: a copy of a graph wants its source (graph_bytes)
+    EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target behind it
+    EVENT_GRAPH_GONE,    // struct wire_callee: it will not be called again; a destructor is due
     EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
 };
 
@@ -181,7 +184,112 @@ enum handle_kind {
     HANDLE_LIBRARY,
     HANDLE_POOL,
     HANDLE_LINK,
+    HANDLE_GRAPH,
+    HANDLE_NODE,
+    HANDLE_EXEC,
+    HANDLE_USER_OBJECT,
+    HANDLE_CALLEE,      // what a graph calls in the client: a function, a copy, a destructor
     HANDLE_MEMORY = 24, // physical device memory
+};
+
+// What the driver answers to a handle of that kind which is none.
+static inline CUresult wire_wrong_handle(enum handle_kind kind)
+{
+    if (kind == HANDLE_CONTEXT)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return kind >= HANDLE_GRAPH && kind <= HANDLE_CALLEE ? CUDA_ERROR_INVALID_VALUE
+                                                         : CUDA_ERROR_INVALID_HANDLE;
+}
+
+// ---- graphs ----
+
+// One dependency of a node, or of a capture. EDGE counts only where the request says so.
+struct wire_dependency {
+    uint64_t node;
+    CUgraphEdgeData edge;
+};
+// One edge, in lists and in changes.
+struct wire_edge {
+    uint64_t from, to;
+    CUgraphEdgeData edge;
+};
+// graph_name: what is behind NUMBER is HANDLE from now on.
+struct wire_name {
+    uint64_t number;
+    uint64_t handle;
+};
+// What lists give: of a graph all nodes, those without dependencies, and edges; of a node what it depends
+// on and what depends on it (wire_dependency), and the graphs inside it. Other entries are uint64_t.
+enum wire_graph_list {
+    WIRE_GRAPH_NODES,
+    WIRE_GRAPH_ROOTS,
+    WIRE_GRAPH_EDGES,
+    WIRE_NODE_DEPENDENCIES,
+    WIRE_NODE_DEPENDENTS,
+    WIRE_NODE_GRAPHS,
+};
+// Parameters of nodes, by CUgraphNodeType. Contexts, functions and events are handles.
+struct wire_kernel_node {
+    uint64_t function;
+    uint64_t context; // 0: the caller's
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    uint32_t bytes; // of the packed parameters behind this
+};
+struct wire_copy_node {
+    uint64_t context;
+    // Who has the host side, where the box does not map it; then its rows are packed. 0: nobody. Both
+    // sides of the host: a copy that the client makes.
+    uint64_t callee;
+    CUDA_MEMCPY3D copy; // host sides that the box maps are WIRE_HOST names
+};
+struct wire_set_node {
+    uint64_t context;
+    CUDA_MEMSET_NODE_PARAMS params;
+};
+struct wire_host_node {
+    uint64_t callee;
+};
+struct wire_child_node {
+    uint64_t graph;
+    uint32_t ownership; // CUgraphChildGraphNodeOwnership
+    uint32_t reserved;
+};
+struct wire_event_node {
+    uint64_t event;
+};
+struct wire_alloc_node {
+    CUmemPoolProps pool;
+    uint64_t size;
+    uint64_t address;      // in answers
+    uint32_t access_count; // of CUmemAccessDesc behind this
+    uint32_t reserved;
+};
+struct wire_free_node {
+    uint64_t address;
+};
+struct wire_batch_node {
+    uint64_t context;
+    uint32_t count; // of CUstreamBatchMemOpParams behind this
+    uint32_t flags;
+};
+struct wire_conditional_node {
+    uint64_t handle;
+    uint64_t context;
+    uint32_t type;
+    uint32_t size; // of handles of its graphs behind this
+};
+// Answers of graph_instantiate and graph_update, also where they fail.
+struct wire_graph_outcome {
+    int32_t result; // CUgraphInstantiateResult, CUgraphExecUpdateResult
+    uint32_t reserved;
+    uint64_t node, from_node; // 0: none
+};
+// EVENT_GRAPH_...: a callee.
+struct wire_callee {
+    uint64_t callee;
+    uint64_t offset; // EVENT_GRAPH_DATA: of the bytes that follow
+    uint64_t size;
 };
 
 _Static_assert(sizeof(struct wire_request) == 24, "layout is part of the protocol");

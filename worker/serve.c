@@ -64,8 +64,7 @@ void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle)
     if (!object && kind == HANDLE_FUNCTION)
         object = handle_find(session.handles, handle, HANDLE_KERNEL);
     if (!object)
-        serve_fail(serve,
-                   kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE);
+        serve_fail(serve, wire_wrong_handle(kind));
     return object;
 }
 

@@ -99,6 +99,14 @@ int session_device_of(CUdevice handle)
     return 0;
 }
 
+int session_number_of(CUdevice handle)
+{
+    for (unsigned i = 0; i < session.device_count; i++)
+        if (gpus.list[session.ordinals[i]].handle == handle)
+            return (int)i;
+    return -1;
+}
+
 int session_open_account(const struct control_grant *grant, int account_fd)
 {
     if (account_fd < 0)

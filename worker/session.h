@@ -13,6 +13,7 @@
 #include "worker/gpus.h"
 
 struct ledger;
+struct graph_part;
 
 struct client_session {
     uint64_t id;
@@ -41,9 +42,10 @@ struct handle_note {
     uint64_t parent;          // handle of the context, module or library that it dies with
     uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
     union {
-        uint32_t event_flags; // of an event, as it was made
-        int32_t pool_device;  // of a pool: which device's memory it has
-        uint32_t frame_bytes; // of a function or kernel: local memory of each thread
+        uint32_t event_flags;    // of an event, as it was made
+        int32_t pool_device;     // of a pool: which device's memory it has
+        uint32_t frame_bytes;    // of a function or kernel: local memory of each thread
+        struct graph_part *part; // of a graph or a node
     };
 };
 
@@ -57,5 +59,6 @@ void session_end(enum control_end_reason reason, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 bool session_report(void); // STATS, when something changed
 int session_device_of(CUdevice handle);
+int session_number_of(CUdevice handle); // as the client counts; -1: not one of the session's
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Execution control: functions, launches, and functions of the program that a stream calls.
 #include "client-lib/api/exports.h"
-#include "client-lib/objects/host_function.h"
 #include "client-lib/objects/launching.h"
 #include "client-lib/objects/parameters.h"
+#include "client-lib/objects/stream_function.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
@@ -80,7 +80,7 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void 
 
 static CUresult host_function(CUstream stream, CUhostFn fn, void *data, bool per_thread)
 {
-    return fn ? host_function_launch(stream, per_thread, fn, NULL, data) : CUDA_ERROR_INVALID_VALUE;
+    return fn ? stream_function(stream, per_thread, fn, NULL, data) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)

@@ -2,8 +2,8 @@
 // Initialization and version.
 #include "client-lib/api/exports.h"
 #include "client-lib/move/late_push.h"
+#include "client-lib/objects/callees.h"
 #include "client-lib/objects/crossing.h"
-#include "client-lib/objects/host_function.h"
 #include "client-lib/session/process.h"
 #include "common/log.h"
 
@@ -24,7 +24,8 @@ CUresult cuInit(unsigned int flags)
     static const struct session_listener listener = {
         .data_wanted = late_push_due,
         .event_reached = crossing_reached,
-        .host_function_due = host_function_due,
+        .host_function_due = callee_due,
+        .graph_calls = callee_event,
         .lost = crossing_lost,
     };
     return flags ? CUDA_ERROR_INVALID_VALUE : process_start(&listener);

@@ -4,8 +4,8 @@
 
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/crossing.h"
-#include "client-lib/objects/host_function.h"
 #include "client-lib/objects/object.h"
+#include "client-lib/objects/stream_function.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/session/box_session.h"
@@ -133,7 +133,7 @@ static CUresult add_callback(CUstream stream, CUstreamCallback callback, void *d
                              unsigned int flags, bool per_thread)
 {
     return !callback || flags ? CUDA_ERROR_INVALID_VALUE
-                              : host_function_launch(stream, per_thread, NULL, callback, data);
+                              : stream_function(stream, per_thread, NULL, callback, data);
 }
 
 CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
@@ -175,8 +175,6 @@ STREAM_QUESTION(cuStreamGetId, unsigned long long,
                 found.stream ? found.stream->stream.id : found.default_id)
 STREAM_QUESTION(cuStreamGetDevice, CUdevice, found.context->ctx.device)
 STREAM_QUESTION(cuStreamGetCtx, CUcontext, (CUcontext)(uintptr_t)found.context->handle)
-// Nothing is ever captured: graphs are not carried.
-STREAM_QUESTION(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
 
 static CUresult get_ctx_v2(CUstream hStream, bool per_thread, CUcontext *pCtx,
                            CUgreenCtx *pGreenCtx)
@@ -195,72 +193,4 @@ CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreen
 CUresult cuStreamGetCtx_v2_ptsz(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
 {
     return get_ctx_v2(hStream, true, pCtx, pGreenCtx);
-}
-
-static CUresult capture_info(CUstream hStream, bool per_thread, CUstreamCaptureStatus *status,
-                             cuuint64_t *id)
-{
-    CUresult result = cuStreamIsCapturing_answer(hStream, per_thread, status);
-    if (result == CUDA_SUCCESS && id)
-        *id = 0;
-    return result;
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                cuuint64_t *id_out)
-{
-    return capture_info(hStream, false, captureStatus_out, id_out);
-}
-
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                     cuuint64_t *id_out)
-{
-    return capture_info(hStream, true, captureStatus_out, id_out);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   size_t *numDependencies_out)
-{
-    return capture_info(hStream, false, captureStatus_out, id_out);
-}
-
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        size_t *numDependencies_out)
-{
-    return capture_info(hStream, true, captureStatus_out, id_out);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   const CUgraphEdgeData **edgeData_out,
-                                   size_t *numDependencies_out)
-{
-    return capture_info(hStream, false, captureStatus_out, id_out);
-}
-
-CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        const CUgraphEdgeData **edgeData_out,
-                                        size_t *numDependencies_out)
-{
-    return capture_info(hStream, true, captureStatus_out, id_out);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    struct thread_state *thread = thread_state();
-    if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (!thread)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUstreamCaptureMode before = thread->capture_mode;
-    thread->capture_mode = *mode;
-    *mode = before;
-    return CUDA_SUCCESS;
 }

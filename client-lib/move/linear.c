@@ -3,6 +3,7 @@
 #include "client-lib/move/copies.h"
 
 #include "client-lib/move/flags.h"
+#include "client-lib/move/graph_copies.h"
 #include "client-lib/move/late_push.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/call.h"
@@ -10,18 +11,6 @@
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
-
-bool copy_shared_name(const struct box_session *session, const void *host, size_t size,
-                      uint64_t *name)
-{
-    struct allocation found;
-    uint64_t address = (uintptr_t)host;
-    if (!session->staging || !memory_find(address, &found) || !(found.mapped || found.reached) ||
-        found.session != session || size > found.base + found.size - address)
-        return false;
-    *name = WIRE_HOST(found.region, address - found.base + found.region_offset);
-    return true;
-}
 
 // Whether work that is under way may still write to page-locked memory at HOST.
 static bool still_written(struct box_session *session, const void *host)
@@ -112,6 +101,16 @@ static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream st
     if (!host)
         return CUDA_ERROR_INVALID_VALUE;
     result = check_device_memory(device, size, &memory);
+    if (result == CUDA_SUCCESS && graph_copy_wanted(session, stream, wait, &result)) {
+        if (result == CUDA_SUCCESS && memory.session != session)
+            result = CUDA_ERROR_NOT_SUPPORTED;
+        struct side there = {.device = true, .address = device};
+        struct side here = {.address = (uintptr_t)host};
+        return result == CUDA_SUCCESS
+                   ? graph_copy_capture_linear(session, to_gpu ? there : here,
+                                               to_gpu ? here : there, size, stream)
+                   : result;
+    }
     if (result == CUDA_SUCCESS && memory.session != session) {
         if (stream)
             return CUDA_ERROR_INVALID_VALUE;

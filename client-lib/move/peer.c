@@ -4,7 +4,7 @@
 
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
-#include "client-lib/move/rectangles.h"
+#include "client-lib/move/rect_sides.h"
 #include "client-lib/objects/contexts.h"
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"

@@ -4,89 +4,19 @@
 // Where the host side is shared with the box, the whole copy is one request that the GPU carries
 // out; where the box reaches it, one that the box fetches or stores row by row. Otherwise rows travel
 // packed, in staging blocks or as many as fit a record, and wide rows as linear copies.
-#include "client-lib/move/rectangles.h"
+#include "client-lib/move/rect_sides.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
+#include "client-lib/move/graph_copies.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
-
-static bool multiply(size_t a, size_t b, size_t *product)
-{
-    return !__builtin_mul_overflow(a, b, product);
-}
-
-static bool on_device(CUmemorytype type, uint64_t address)
-{
-    struct allocation found;
-    return type == CU_MEMORYTYPE_DEVICE ||
-           (type == CU_MEMORYTYPE_UNIFIED && memory_find(address, &found) && !found.host);
-}
-
-CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side)
-{
-    if (corner->type == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (corner->type != CU_MEMORYTYPE_HOST && corner->type != CU_MEMORYTYPE_DEVICE &&
-        corner->type != CU_MEMORYTYPE_UNIFIED)
-        return CUDA_ERROR_INVALID_VALUE;
-    uint64_t base = corner->type == CU_MEMORYTYPE_HOST ? (uintptr_t)corner->host : corner->device;
-    size_t offset, planes;
-    side->pitch = corner->pitch ? corner->pitch : corner->x + copy->width;
-    size_t rows = corner->height ? corner->height : corner->y + copy->height;
-    if (!base || (copy->height > 1 && side->pitch < copy->width) ||
-        !multiply(side->pitch, rows, &side->slice) || !multiply(side->slice, corner->z, &planes) ||
-        !multiply(side->pitch, corner->y, &offset))
-        return CUDA_ERROR_INVALID_VALUE;
-    side->device = on_device(corner->type, base);
-    side->address = base + planes + offset + corner->x;
-    return CUDA_SUCCESS;
-}
-
-// From the first byte of a side to behind its last one.
-static size_t extent(const struct side *side, const struct rect_copy *copy)
-{
-    return (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch + copy->width;
-}
-
-CUresult rect_check_side(const struct side *side, const struct rect_copy *copy)
-{
-    struct allocation found;
-    if (!side->device)
-        return CUDA_SUCCESS;
-    return memory_find_span(side->address, extent(side, copy), &found) ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUDA_MEMCPY3D rect_request(const struct rect_copy *copy)
-{
-    CUDA_MEMCPY3D request = {
-        .srcMemoryType = copy->from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
-        .dstMemoryType = copy->to.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
-        .srcPitch = copy->from.pitch,
-        .dstPitch = copy->to.pitch,
-        .srcHeight = copy->from.pitch ? copy->from.slice / copy->from.pitch : 0,
-        .dstHeight = copy->to.pitch ? copy->to.slice / copy->to.pitch : 0,
-        .WidthInBytes = copy->width,
-        .Height = copy->height,
-        .Depth = copy->depth,
-    };
-    if (copy->from.device)
-        request.srcDevice = copy->from.address;
-    else
-        request.srcHost = (const void *)(uintptr_t)copy->from.address;
-    if (copy->to.device)
-        request.dstDevice = copy->to.address;
-    else
-        request.dstHost = (void *)(uintptr_t)copy->to.address;
-    return request;
-}
 
 static CUresult rows_to_device(struct box_session *session, const struct side *from,
                                const struct side *to, size_t width, size_t rows, CUstream stream,
@@ -144,7 +74,8 @@ static bool is_one_request(const struct box_session *session, const struct rect_
     uint64_t name;
     if (copy->width < session->memory->row_min || copy->width > session->memory->row_max)
         return false;
-    if (!copy_shared_name(session, (void *)(uintptr_t)host->address, extent(host, copy), &name))
+    if (!copy_shared_name(session, (void *)(uintptr_t)host->address, rect_extent(host, copy),
+                          &name))
         return false;
     host->address = name;
     return true;
@@ -221,13 +152,14 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
 {
     struct box_session *session;
     CUresult result = copy_begin(stream, &session, &stream);
-    if (result != CUDA_SUCCESS || !copy->width || !copy->height || !copy->depth)
+    if (result != CUDA_SUCCESS || !copy->width || !copy->height || !copy->depth ||
+        (result = rect_check_sides(copy, from, to)) != CUDA_SUCCESS)
         return result;
-    if ((result = rect_side(from, copy, &copy->from)) != CUDA_SUCCESS ||
-        (result = rect_side(to, copy, &copy->to)) != CUDA_SUCCESS ||
-        (result = rect_check_side(&copy->from, copy)) != CUDA_SUCCESS ||
-        (result = rect_check_side(&copy->to, copy)) != CUDA_SUCCESS)
+    bool captured = graph_copy_wanted(session, stream, wait, &result);
+    if (result != CUDA_SUCCESS)
         return result;
+    if (captured && !(copy->from.device && copy->to.device))
+        return graph_copy_capture(session, copy, stream);
     if (!copy->from.device && !copy->to.device)
         return copy_on_host(session, copy, stream);
 
@@ -244,12 +176,10 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
 
 CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool wait)
 {
+    struct corner from, to;
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
-    struct corner from = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-                          c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
-    struct corner to = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-                        c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
+    rect_read_corners(c, &from, &to);
     struct rect_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
     return copy_rect(&copy, &from, &to, stream, wait);
 }

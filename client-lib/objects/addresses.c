@@ -54,6 +54,19 @@ static int reserve_addresses(uint64_t base, uint64_t size, struct box_session *s
     return 0;
 }
 
+// What graphs have had in these addresses. Under lock.
+static void give_way(uint64_t base, uint64_t size)
+{
+    void *row;
+    for (struct range *at;
+         (at = ranges_at_or_after(&allocations, base)) && at->base < base + size;) {
+        if (!((const struct allocation *)at->value)->of_graph ||
+            !ranges_remove(&allocations, at->base, &row))
+            return;
+        free(row);
+    }
+}
+
 int memory_add(const struct allocation *allocation)
 {
     struct allocation *row = malloc(sizeof(*row));
@@ -62,6 +75,7 @@ int memory_add(const struct allocation *allocation)
     *row = *allocation;
     pthread_rwlock_wrlock(&lock);
     row->id = next_id++;
+    give_way(row->base, row->size);
     int err = row->host ? 0 : reserve_addresses(row->base, row->size, row->session);
     if (!err)
         err = ranges_add(&allocations, row->base, row->size, row);
@@ -164,7 +178,7 @@ void memory_forget_context(uint64_t context)
     size_t kept = 0;
     for (size_t i = 0; i < allocations.count; i++) {
         struct allocation *row = allocations.rows[i].value;
-        if (!row->host && !row->pool && !row->memory && row->context == context)
+        if (!row->host && !row->pool && !row->memory && !row->of_graph && row->context == context)
             free(row);
         else
             allocations.rows[kept++] = allocations.rows[i];

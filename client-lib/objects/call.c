@@ -17,7 +17,7 @@
 
 void call_begin(struct call *call, uint16_t op)
 {
-    *call = (struct call){.op = op};
+    *call = (struct call){.op = op, .of_program = true};
     call->result = process_ready();
     if (call->result != CUDA_SUCCESS)
         return;
@@ -82,8 +82,7 @@ uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handl
         return 0;
     struct object *object = object_find(kind, handle);
     if (!object) {
-        call->result = kind == HANDLE_CONTEXT ? CUDA_ERROR_INVALID_CONTEXT
-                                              : CUDA_ERROR_INVALID_HANDLE;
+        call->result = wire_wrong_handle(kind);
         return 0;
     }
     // Libraries and kernels are not tied to a context: each box gets its own when it is needed.
@@ -232,6 +231,10 @@ CUresult call_post(struct call *call)
         link_cancel(call->session->link);
         return sticky;
     }
+    // While streams are captured, what they refuse is to be the failure of the call itself.
+    if (__builtin_expect(atomic_load_explicit(&call->session->captures, memory_order_relaxed), 0) &&
+        call->of_program)
+        return call_wait(call, NULL, 0);
     link_commit(call->session->link);
     return CUDA_SUCCESS;
 }

@@ -20,6 +20,7 @@ struct call {
     CUresult result;
     uint16_t op;
     bool stale;                  // the thread's current context has been destroyed
+    bool of_program;             // and not one of the library's own threads
     bool bound;                  // an argument has said which session it is
     struct box_session *session; // of the current context until a handle or device says otherwise
     struct object *context;      // NULL: none, or none in that session

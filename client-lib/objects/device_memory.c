@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/captures.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/tell.h"
 #include "client_calls.h"
@@ -13,9 +14,11 @@
 
 enum { CLASH_RETRIES = 16 };
 
-static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool)
+static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool,
+                 bool of_graph)
 {
-    struct allocation allocation = {.base = base,
+    struct allocation allocation = {.of_graph = of_graph,
+                                    .base = base,
                                     .size = size,
                                     .session = context->session,
                                     .context = context->handle,
@@ -34,6 +37,7 @@ struct allocation_request {
     size_t pitch;
     CUmemoryPool pool;
     CUstream stream;
+    bool captured; // the memory is that of the graph
 };
 
 // Allocates, and asks for other memory while the addresses that come are taken here. What is of
@@ -51,7 +55,7 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
         result = request->allocate(request, &got);
         if (result != CUDA_SUCCESS)
             break;
-        int err = enter(got, request->size, context, request->pool);
+        int err = enter(got, request->size, context, request->pool, request->captured);
         if (!err) {
             *dptr = got;
             break;
@@ -122,12 +126,44 @@ static CUresult release_async(struct allocation_request *request, CUdeviceptr dp
     return remote_cuMemFreeAsync(dptr, request->stream);
 }
 
+static CUresult ask_captured(CUstream stream, bool *captured)
+{
+    struct object *context;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = CUDA_SUCCESS;
+    if (captures_any() && thread_context_object(&context) == CUDA_SUCCESS)
+        result = capture_status(context->session, stream, &status);
+    *captured = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    // In another stream it is as unsafe as an ordinary allocation.
+    if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE && captures_any() &&
+        capture_forbids())
+        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return result;
+}
+
 CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
                                       CUstream stream)
 {
     struct allocation_request request = {allocate_async, release_async, .size = size, .pool = pool,
                                          .stream = stream};
-    return allocate(&request, dptr);
+    CUresult result = ask_captured(stream, &request.captured);
+    return result == CUDA_SUCCESS ? allocate(&request, dptr) : result;
+}
+
+CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_session *session,
+                                CUdevice device, const struct object *context)
+{
+    struct allocation allocation = {.base = dptr,
+                                    .size = size,
+                                    .of_graph = true,
+                                    .session = session,
+                                    .context = context ? context->handle : 0,
+                                    .device = device};
+    int err = memory_add(&allocation);
+    if (err)
+        log_error("no usable address for memory of a graph address=0x%llx size=%zu error=\"%s\"",
+                  (unsigned long long)dptr, size, strerror(-err));
+    return err ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 // Forgets the allocation before it is freed: once the box has freed it, another thread may be given the same
@@ -135,7 +171,7 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
     return memory_find(dptr, gone) && !gone->host && !gone->memory && gone->base == dptr &&
-           memory_remove(dptr, gone);
+           (gone->of_graph || memory_remove(dptr, gone));
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)
@@ -148,7 +184,7 @@ CUresult device_memory_free(CUdeviceptr dptr)
     if (result == CUDA_SUCCESS)
         result = remote_cuMemFree_v2(dptr);
     memory_leave(entered);
-    if (result == CUDA_ERROR_INVALID_VALUE)
+    if (result == CUDA_ERROR_INVALID_VALUE && !gone.of_graph)
         (void)memory_add(&gone);
     return result;
 }

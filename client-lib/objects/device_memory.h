@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "client-lib/objects/object.h"
 #include "proto/cuda_abi.h"
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
@@ -14,6 +15,9 @@ CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t wi
 // In the order of a stream. POOL: NULL for the device's current one.
 CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
                                       CUstream stream);
+// Memory that a graph allocates, on DEVICE as the program counts.
+CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_session *session,
+                                CUdevice device, const struct object *context);
 CUresult device_memory_free(CUdeviceptr dptr);
 CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream);
 

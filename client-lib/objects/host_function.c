@@ -22,6 +22,7 @@ struct host_function {
     CUstream stream; // as the program named it
     struct box_session *session;
     int32_t status;
+    bool of_graph; // counted by its callee
     struct host_function *next;
 };
 
@@ -64,8 +65,10 @@ static void *run_due(void *unused)
             called->callback(called->stream, (CUresult)called->status, called->data);
         else
             called->function(called->data);
-        tell_done(called);
-        session_expect(called->session, -1);
+        if (called->token)
+            tell_done(called);
+        if (!called->of_graph)
+            session_expect(called->session, -1);
         free(called);
     }
     return NULL;
@@ -82,7 +85,28 @@ static struct host_function *take_waiting(uint64_t token)
     return found;
 }
 
-static bool make_due(struct box_session *session, const struct wire_host_function *event)
+// Under lock.
+static void add_due(struct host_function *called)
+{
+    called->next = NULL;
+    *due_end = called;
+    due_end = &called->next;
+    pthread_cond_signal(&due_now);
+}
+
+bool host_function_queue(struct box_session *session, uint64_t token, CUhostFn function, void *data)
+{
+    struct host_function *called = malloc(sizeof(*called));
+    if (!called)
+        return false;
+    *called = (struct host_function){
+        .token = token, .function = function, .data = data, .session = session, .of_graph = true};
+    SCOPED_LOCK(&lock);
+    add_due(called);
+    return true;
+}
+
+bool host_function_due(struct box_session *session, const struct wire_host_function *event)
 {
     SCOPED_LOCK(&lock);
     struct host_function *found = take_waiting(event->token);
@@ -90,27 +114,23 @@ static bool make_due(struct box_session *session, const struct wire_host_functio
     if (!found || found->session != session)
         return false;
     found->status = event->status;
-    found->next = NULL;
-    *due_end = found;
-    due_end = &found->next;
-    pthread_cond_signal(&due_now);
+    add_due(found);
     return true;
 }
 
-void host_function_due(struct box_session *session, const struct wire_host_function *event)
+bool host_function_ready(void)
 {
-    if (!make_due(session, event))
-        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE,
-                     "a host function that was not asked for");
+    SCOPED_LOCK(&lock);
+    running = running || thread_start(run_due, NULL);
+    return running;
 }
 
 // Enters what a request will ask for. 0: no thread can be had that would call it.
 static uint64_t enter(struct host_function *asked)
 {
-    SCOPED_LOCK(&lock);
-    running = running || thread_start(run_due, NULL);
-    if (!running)
+    if (!host_function_ready())
         return 0;
+    SCOPED_LOCK(&lock);
     asked->token = next_token++;
     asked->next = waiting;
     waiting = asked;

@@ -3,9 +3,11 @@
 #include "client-lib/objects/launching.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/objects/call.h"
+#include "client-lib/objects/libraries.h"
 #include "client-lib/objects/parameters.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/watch.h"
@@ -252,4 +254,85 @@ CUresult kernel_launch(const struct launch *launch)
     if (result == CUDA_SUCCESS && mark)
         atomic_store_explicit(&layout->attributes_allowed, mark, memory_order_relaxed);
     return result;
+}
+
+// ---- nodes of graphs ----
+
+// The function of a node, as SESSION has it.
+static struct object *node_function(const CUDA_KERNEL_NODE_PARAMS_v3 *node,
+                                    struct box_session *session, CUresult *result)
+{
+    const void *handle = node->func ? (const void *)node->func : (const void *)node->kern;
+    struct object *object = object_find(HANDLE_FUNCTION, handle);
+    *result = CUDA_ERROR_INVALID_HANDLE;
+    if (object && object->session != session)
+        object = object->kind == HANDLE_KERNEL ? library_twin(object, session, result) : NULL;
+    return object;
+}
+
+static CUresult node_context(CUcontext context, const struct box_session *session, uint64_t *wire)
+{
+    const struct object *object = object_find(HANDLE_CONTEXT, context);
+    *wire = object ? object->ctx.wire : 0;
+    return !context || (object && object->session == session) ? CUDA_SUCCESS
+                                                              : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_session *session,
+                          struct wire_kernel_node **out, size_t *size)
+{
+    CUlaunchConfig config = {.gridDimX = node->gridDimX,
+                             .gridDimY = node->gridDimY,
+                             .gridDimZ = node->gridDimZ,
+                             .blockDimX = node->blockDimX,
+                             .blockDimY = node->blockDimY,
+                             .blockDimZ = node->blockDimZ,
+                             .sharedMemBytes = node->sharedMemBytes};
+    struct launch launch = {.config = &config,
+                            .parameters = node->kernelParams,
+                            .extra = node->extra};
+    const void *buffer;
+    uint64_t context;
+    CUresult result;
+    struct object *function = node_function(node, session, &result);
+    struct parameter_layout *layout = function ? function_layout(function, &result) : NULL;
+    if (!layout || (result = check_shape(&launch, layout)) != CUDA_SUCCESS ||
+        (result = check_parameters(&launch, layout, &buffer)) != CUDA_SUCCESS ||
+        (result = node_context(node->ctx, session, &context)) != CUDA_SUCCESS)
+        return result;
+    struct wire_kernel_node *wire = malloc(sizeof(*wire) + layout->bytes);
+    if (!wire)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *wire = (struct wire_kernel_node){
+        .function = function->handle,
+        .context = context,
+        .grid = {config.gridDimX, config.gridDimY, config.gridDimZ},
+        .block = {config.blockDimX, config.blockDimY, config.blockDimZ},
+        .shared_bytes = config.sharedMemBytes,
+        .bytes = layout->bytes,
+    };
+    if (buffer)
+        memcpy(wire + 1, buffer, layout->bytes);
+    else
+        pack((uint8_t *)(wire + 1), layout, node->kernelParams);
+    *out = wire;
+    *size = sizeof(*wire) + layout->bytes;
+    return CUDA_SUCCESS;
+}
+
+void **kernel_node_unpack(struct object *function, const uint8_t *packed, size_t bytes)
+{
+    CUresult result;
+    const struct parameter_layout *layout = function_layout(function, &result);
+    if (!layout || bytes < layout->bytes)
+        return NULL;
+    void **pointers = malloc((layout->count + 1) * sizeof(void *) + layout->bytes);
+    if (!pointers)
+        return NULL;
+    uint8_t *values = (uint8_t *)(pointers + layout->count + 1);
+    memcpy(values, packed, layout->bytes);
+    for (uint32_t i = 0; i < layout->count; i++)
+        pointers[i] = values + layout->parameters[i].offset;
+    pointers[layout->count] = NULL;
+    return pointers;
 }

@@ -3,9 +3,14 @@
 #ifndef RGPU_CLIENT_LAUNCHING_H
 #define RGPU_CLIENT_LAUNCHING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+struct box_session;
+struct object;
 
 struct launch {
     const CUlaunchConfig *config;
@@ -16,5 +21,10 @@ struct launch {
     uint32_t flags; // WIRE_LAUNCH_...
 };
 CUresult kernel_launch(const struct launch *launch);
+// The parameters of a kernel node as they travel, for a graph of SESSION; the caller frees *OUT.
+CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_session *session,
+                          struct wire_kernel_node **out, size_t *size);
+// The other way: a block of the parameters, with pointers to each at its start. NULL: no memory.
+void **kernel_node_unpack(struct object *function, const uint8_t *packed, size_t bytes);
 
 #endif

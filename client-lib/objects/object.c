@@ -83,6 +83,10 @@ void object_retire(enum handle_kind kind, uint64_t handle)
     }
     if (kind == HANDLE_LINK)
         free(object->link.image);
+    if (kind == HANDLE_GRAPH || kind == HANDLE_NODE)
+        free(object->part.kept);
+    if (kind == HANDLE_CALLEE)
+        free(object->callee.copy);
     give_object(object);
 }
 

@@ -14,6 +14,7 @@
 #include "proto/wire.h"
 
 struct box_session;
+struct callee_copy;
 struct kept_image;
 
 struct parameter_layout {
@@ -77,6 +78,18 @@ struct object {
         struct {
             void *image; // what link_complete gave the program
         } link;
+        struct {
+            struct object *owner, *first, *sibling, *previous; // graph_objects.h
+            uint64_t capture; // handle of the stream by whose capture a graph was found; 0: none
+            void *kept;       // what the program was given with a node's parameters
+        } part;               // graphs and nodes
+        struct {
+            CUhostFn function;
+            void *data;
+            struct callee_copy *copy; // instead of a function
+            bool destructor;
+            uint64_t user_object; // that it ends
+        } callee;
     };
 };
 

@@ -67,6 +67,7 @@ struct box_session {
     struct wire_device *devices;
     struct wire_peer *peers; // device_count squared
 
+    _Atomic unsigned int captures; // of its streams, that are under way
     _Atomic int lost; // CUresult that every call gives from now on; 0 while the session lives
 
     // Who reads the link, and who waits for what it brings. All below is under `lock`.
@@ -102,6 +103,9 @@ struct session_listener {
     void (*data_wanted)(struct box_session *session, uint32_t job);
     void (*event_reached)(struct box_session *session, const struct wire_reached *reached);
     void (*host_function_due)(struct box_session *session, const struct wire_host_function *due);
+    // One of EVENT_GRAPH_..., with BYTES of data.
+    void (*graph_calls)(struct box_session *session, enum wire_event_kind kind,
+                        const struct wire_callee *callee, const void *data, uint32_t bytes);
     void (*lost)(struct box_session *session);
 };
 // Set before the first session is opened.

@@ -96,6 +96,18 @@ static void handle_pulled(struct box_session *session, const struct wire_job_end
         malformed_event(session, "the end of a copy that was not asked for");
 }
 
+// What graphs call. The bytes of a copy lie behind the body, inside the record.
+static bool handle_callee(struct box_session *session, const struct wire_event *event,
+                          const uint8_t *body, uint32_t size)
+{
+    const struct wire_callee *callee = (const void *)body;
+    if (size < sizeof(*callee) || event->bytes > size - sizeof(*callee))
+        return false;
+    session_listener->graph_calls(session, (enum wire_event_kind)event->kind, callee, callee + 1,
+                                  event->bytes);
+    return true;
+}
+
 static void handle_credit(struct box_session *session, const struct wire_credit *credit)
 {
     SCOPED_LOCK(&session->lock);
@@ -165,6 +177,12 @@ void incoming_handle(struct box_session *session, uint32_t size)
             session_listener->event_reached(session, (const void *)body);
             return;
         }
+        break;
+    case EVENT_GRAPH_WANTED:
+    case EVENT_GRAPH_DATA:
+    case EVENT_GRAPH_GONE:
+        if (handle_callee(session, event, body, size))
+            return;
         break;
     case EVENT_HOST_FUNCTION:
         needed = sizeof(struct wire_host_function);

@@ -296,6 +296,9 @@ static void take_event(struct peer *peer, const struct wire_event *event)
         peer->text_size += event->bytes;
         peer->text[peer->text_size] = '\0';
         return;
+    case EVENT_GRAPH_WANTED:
+    case EVENT_GRAPH_DATA:
+    case EVENT_GRAPH_GONE: bail("a graph called that nobody made");
     case EVENT_REACHED: bail("an event was reached that nobody watches");
     case EVENT_ENDING:
         snprintf(peer->ending, sizeof(peer->ending), "%s", (const char *)body);

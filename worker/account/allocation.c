@@ -82,11 +82,25 @@ static void drop(size_t i)
     take_out(i);
 }
 
+// What graphs no longer have, as something else is there.
+static void drop_of_graphs(uint64_t start, uint64_t size)
+{
+    size_t i = below(start);
+
+    i -= i && list[i - 1].start + list[i - 1].size > start;
+    while (i < count && list[i].start < start + size)
+        if (list[i].kind == ALLOCATION_GRAPH)
+            take_out(i);
+        else
+            i++;
+}
+
 static int insert(const struct counted_allocation *allocation)
 {
     int err = 0;
 
     SCOPED_LOCK(&lock);
+    drop_of_graphs(allocation->start, allocation->size);
     if (count == room) {
         size_t more = room ? room * 2 : 256;
         struct counted_allocation *grown = realloc(list, more * sizeof(*list));
@@ -119,12 +133,17 @@ int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext
         &(struct counted_allocation){address, size, context, device, ALLOCATION_POOL, account});
 }
 
+int allocation_add_of_graph(uint64_t address, uint64_t size)
+{
+    return insert(&(struct counted_allocation){address, size, NULL, 0, ALLOCATION_GRAPH, NULL});
+}
+
 bool allocation_remove(uint64_t address)
 {
     SCOPED_LOCK(&lock);
     size_t at = below(address);
     bool found = at && list[at - 1].start == address;
-    if (found)
+    if (found && list[at - 1].kind != ALLOCATION_GRAPH)
         drop(at - 1);
     return found;
 }

@@ -10,7 +10,13 @@
 #include "worker_driver.h"
 
 // The first two count against a budget; what is mapped was counted when it was made.
-enum allocation_kind { ALLOCATION_DEVICE = 1, ALLOCATION_POOL, ALLOCATION_HOST, ALLOCATION_MAPPED };
+enum allocation_kind {
+    ALLOCATION_DEVICE = 1,
+    ALLOCATION_POOL,
+    ALLOCATION_HOST,
+    ALLOCATION_MAPPED,
+    ALLOCATION_GRAPH
+};
 
 int allocation_add(uint64_t address, uint64_t size, int device, CUcontext context,
                    enum allocation_kind kind);
@@ -18,6 +24,9 @@ int allocation_add(uint64_t address, uint64_t size, int device, CUcontext contex
 struct pool_account;
 int allocation_add_pooled(uint64_t address, uint64_t size, int device, CUcontext context,
                           struct pool_account *account);
+// One that graphs have at this address whenever they run. It is not counted, it stays when it is freed, and
+// gives way to what the driver puts in its place later.
+int allocation_add_of_graph(uint64_t address, uint64_t size);
 bool allocation_remove(uint64_t address); // false: there is none that starts there
 void allocation_forget(uint64_t address); // the same, and nothing is given back
 // The bytes that are taken for the one at ADDRESS alone: whole pages, less those that it shares with its

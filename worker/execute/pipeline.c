@@ -89,6 +89,9 @@ static void prepare_to_block(struct serve *serve, const struct serve_entry *entr
         return;
     if (entry->query)
         result = serve_ask_a_while(serve, entry->query, serve->request + 1);
+    // Asking may have had its consequences: a capture is no longer what it was.
+    if (result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || result == CUDA_ERROR_CAPTURED_EVENT)
+        serve_fail(serve, result);
     if (result != CUDA_SUCCESS && !serve_failed(serve))
         serve_let_others_read(serve);
 }

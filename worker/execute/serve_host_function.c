@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of the client that its streams call. The driver calls us in stream order; we tell the
 // client and hold the stream until it says that it is done.
+#include "worker/execute/serve_host_function.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -51,17 +53,26 @@ static void run(struct host_call *call, CUresult status)
     enter(call);
     event_send(EVENT_HOST_FUNCTION, &body, sizeof(body), 0);
     await_done(call);
-    free(call);
 }
 
 static void CUDA_CB host_function(void *call)
 {
     run(call, CUDA_SUCCESS);
+    free(call);
 }
 
 static void CUDA_CB stream_callback(CUstream stream, CUresult status, void *call)
 {
     run(call, status);
+    free(call);
+}
+
+void host_function_call(uint64_t token)
+{
+    struct host_call call = {.token = token};
+
+    expected_add();
+    run(&call, CUDA_SUCCESS);
 }
 
 void serve_host_function(struct serve *serve, const struct args_host_function *args)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernel launches. The parameters come packed by the layout that function_info gave; their size must
 // be that layout's, as a launch with other parameters would run on garbage.
+#include "worker/execute/serve_launch.h"
+
 #include <string.h>
 
 #include "common/handle_table.h"
@@ -134,6 +136,17 @@ static bool memory_fits(struct serve *serve, uint64_t handle)
     return false;
 }
 
+bool launch_fits(struct serve *serve, uint64_t handle, void *function, uint32_t bytes)
+{
+    return parameters_fit(serve, handle, function, bytes) && memory_fits(serve, handle);
+}
+
+CUresult launch_layout(uint64_t handle, void *function, struct wire_parameter *out, size_t room,
+                       uint32_t *count, uint32_t *bytes)
+{
+    return layout(handle, function, out, room, count, bytes);
+}
+
 // ---- attributes ----
 
 // What a client may ask for: scalars, which the driver checks, and events of the session.
@@ -224,8 +237,7 @@ void serve_launch(struct serve *serve, const struct args_launch *args)
         (count && !take_attributes(serve, args + 1, args->bytes, count, attributes, &taken)))
         return;
     size_t bytes = args->bytes - taken;
-    if (!parameters_fit(serve, args->function, function, (uint32_t)bytes) ||
-        !memory_fits(serve, args->function))
+    if (!launch_fits(serve, args->function, function, (uint32_t)bytes))
         return;
     void *packed = (uint8_t *)(uintptr_t)(args + 1) + taken;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,

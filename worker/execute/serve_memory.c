@@ -10,6 +10,7 @@
 #include "worker/account/budget.h"
 #include "worker/account/charge.h"
 #include "worker/account/pools.h"
+#include "worker/execute/serve_graph_exec.h"
 #include "worker/gpus.h"
 #include "worker/move/one_sided/direct.h"
 #include "worker/move/wait_for_gpu.h"
@@ -160,7 +161,7 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
     }
     atomic_fetch_add(&session.memory_epoch, 1);
     serve_fail(serve, driver.cuMemFree_v2(args->dptr));
-    if (serve_failed(serve) && known)
+    if (serve_failed(serve) && known && !allocation_find(args->dptr, &start, &end))
         enter(start, end - start, device, serve->current, 0);
 }
 
@@ -178,9 +179,32 @@ static CUresult allocate_uncounted(CUmemoryPool pool, uint64_t size, CUstream st
                                   : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+static bool is_captured(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    return driver.cuStreamIsCapturing &&
+           driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// The memory is the graph's, which takes it from the device when it runs.
+static void allocate_in_graph(struct serve *serve, CUmemoryPool pool, uint64_t size,
+                              CUstream stream, CUdeviceptr *address)
+{
+    graph_memory_note();
+    serve_fail(serve, allocate_uncounted(pool, size, stream, address));
+    if (!serve_failed(serve) && allocation_add_of_graph(*address, size))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device, uint64_t size,
                               CUstream stream, CUdeviceptr *address)
 {
+    if (!serve_failed(serve) && is_captured(stream)) {
+        allocate_in_graph(serve, pool, size, stream, address);
+        return;
+    }
     struct pool_account *account = charges_apply(device) ? pool_account(pool, device) : NULL;
 
     if (!size)

@@ -2,6 +2,8 @@
 // The requests for copies: between devices and the client's memory, which the session's carrier brings,
 // within devices, and small ones that travel inside records; and the flags by which the GPU tells the client
 // how far it has come.
+#include "worker/move/serve_copy.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -103,7 +105,7 @@ static void resolve_side(struct serve *serve, const struct side_fields *side,
     serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
 }
 
-static void resolve(struct serve *serve, CUDA_MEMCPY3D *copy)
+void box_resolve(struct serve *serve, CUDA_MEMCPY3D *copy, enum box_sides sides)
 {
     struct side_fields src = {.type = &copy->srcMemoryType,
                               .x = copy->srcXInBytes,
@@ -126,10 +128,21 @@ static void resolve(struct serve *serve, CUDA_MEMCPY3D *copy)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     copy->srcArray = copy->dstArray = NULL;
     copy->reserved0 = copy->reserved1 = NULL;
-    if (!serve_failed(serve))
+    if (!serve_failed(serve) && (sides == BOX_BOTH || *src.type != CU_MEMORYTYPE_HOST))
         resolve_side(serve, &src, copy);
-    if (!serve_failed(serve))
+    if (!serve_failed(serve) && (sides == BOX_BOTH || *dst.type != CU_MEMORYTYPE_HOST))
         resolve_side(serve, &dst, copy);
+}
+
+void box_resolve_addresses(struct serve *serve, CUDA_MEMCPY3D *copy)
+{
+    bool host = copy->srcMemoryType == CU_MEMORYTYPE_HOST ||
+                copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+
+    if (host && !carrier->addresses)
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else
+        box_resolve(serve, copy, BOX_BOTH);
 }
 
 void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args)
@@ -137,7 +150,7 @@ void serve_copy_3d(struct serve *serve, const struct args_copy_3d *args)
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
     CUDA_MEMCPY3D copy = args->copy;
 
-    resolve(serve, &copy);
+    box_resolve(serve, &copy, BOX_BOTH);
     carrier->copy_box(serve, &copy, stream);
 }
 
@@ -148,10 +161,7 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
     CUcontext src = serve_handle(serve, HANDLE_CONTEXT, args->src_context);
     CUDA_MEMCPY3D copy = args->copy;
 
-    resolve(serve, &copy);
-    if (!carrier->addresses &&
-        (copy.srcMemoryType == CU_MEMORYTYPE_HOST || copy.dstMemoryType == CU_MEMORYTYPE_HOST))
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    box_resolve_addresses(serve, &copy);
     if (!serve_require(serve, driver.cuMemcpy3DPeerAsync))
         return;
     CUDA_MEMCPY3D_PEER peer = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does, and
  * tells those who watch (client-lib/report/watch.h). */
+#include "client-lib/objects/captures.h"
 #include "client-lib/report/watch.h"
 #include "cuda_ops.h"
 
@@ -13,6 +14,10 @@ EXPORT CUresult ${symbol}(${c.prototype});
 CUresult ${symbol}_call(${c.prototype});
 CUresult ${symbol}(${c.prototype})
 {
+%           if 'unsafe' in c.flags:
+    if (captures_any() && capture_forbids())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+%           end
     if (!watching())
         return ${symbol}_call(${c.names});
     uint64_t began = watch_begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rectangles that the 2D and 3D calls copy.
-#ifndef RGPU_CLIENT_RECTANGLES_H
-#define RGPU_CLIENT_RECTANGLES_H
+// The rectangles that the 2D and 3D calls copy: what their sides are.
+#ifndef RGPU_CLIENT_RECT_SIDES_H
+#define RGPU_CLIENT_RECT_SIDES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +34,14 @@ struct rect_copy {
 CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side);
 // Whether the device has the memory.
 CUresult rect_check_side(const struct side *side, const struct rect_copy *copy);
+void rect_read_corners(const CUDA_MEMCPY3D *program, struct corner *from, struct corner *to);
+// Finds out what both sides are, and checks them.
+CUresult rect_check_sides(struct rect_copy *copy, const struct corner *from,
+                          const struct corner *to);
+// Both sides of a copy as the program gives it, checked.
+CUresult rect_read(const CUDA_MEMCPY3D *program, struct rect_copy *copy);
+// Bytes from the first of a side to behind its last one.
+size_t rect_extent(const struct side *side, const struct rect_copy *copy);
 // As the box is asked for it; a host side's address is its shared name.
 CUDA_MEMCPY3D rect_request(const struct rect_copy *copy);
 

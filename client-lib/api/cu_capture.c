@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stream management: capturing the work of streams into graphs.
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/api/exports.h"
+#include "client-lib/api/graph_handles.h"
+#include "client-lib/move/copies.h"
+#include "client-lib/objects/captures.h"
+#include "client-lib/objects/graph_objects.h"
+#include "client-lib/objects/stream_names.h"
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+enum { DEPENDENCIES_MAX = WIRE_INLINE_MAX / sizeof(struct wire_dependency) };
+
+// Defines a call and its variant for per-thread default streams; `used` in DOES is the stream.
+#define CAPTURE_CALLS(name, parameters, does) \
+    CUresult name parameters \
+    { \
+        CUstream used = hStream; \
+        return does; \
+    } \
+    CUresult name##_ptsz parameters \
+    { \
+        CUstream used = stream_per_thread(hStream); \
+        return does; \
+    }
+
+// ---- beginning and ending ----
+
+static CUresult begin(CUstream named, CUstreamCaptureMode mode)
+{
+    struct box_session *session;
+    CUstream stream;
+    if ((unsigned int)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS)
+        result = capture_enter(session, stream, mode);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = remote_cuStreamBeginCapture_v2(stream, mode);
+    if (result != CUDA_SUCCESS)
+        capture_abandon(stream);
+    return result;
+}
+
+CAPTURE_CALLS(cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode),
+              begin(used, mode))
+CAPTURE_CALLS(cuStreamBeginCapture, (CUstream hStream), begin(used, CU_STREAM_CAPTURE_MODE_GLOBAL))
+
+static CUresult begin_in_graph(CUstream named, CUgraph graph, const CUgraphNode *after,
+                               const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)
+{
+    struct box_session *session;
+    struct object *object;
+    CUstream stream;
+    SCOPED_FREE struct wire_dependency *wire = NULL;
+    CUresult result = graph_handle_find(HANDLE_GRAPH, graph, &object);
+    if (result == CUDA_SUCCESS && ((unsigned int)mode > CU_STREAM_CAPTURE_MODE_RELAXED ||
+                                   (count && !after) || count > DEPENDENCIES_MAX))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = copy_begin(named, &session, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    wire = malloc((count + 1) * sizeof(*wire));
+    if (!wire)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (graph_pack_dependencies(session, after, edges, count, wire) < 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = capture_enter(session, stream, mode);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = remote_capture_to_graph(stream, graph, mode, (uint32_t)count, edges != NULL, wire,
+                                     count * sizeof(*wire));
+    if (result != CUDA_SUCCESS)
+        capture_abandon(stream);
+    return result;
+}
+
+CAPTURE_CALLS(cuStreamBeginCaptureToGraph,
+              (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
+               const CUgraphEdgeData *dependencyData, size_t numDependencies,
+               CUstreamCaptureMode mode),
+              begin_in_graph(used, hGraph, dependencies, dependencyData, numDependencies, mode))
+
+// A capture that has failed is over, unless it was the call that was wrong.
+static void settle_failure(struct box_session *session, CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (capture_status(session, stream, &status) == CUDA_SUCCESS &&
+        status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return;
+    uint64_t found = capture_leave(stream);
+    if (found)
+        graph_object_drop((void *)(uintptr_t)found);
+}
+
+static CUresult end(CUstream named, CUgraph *out)
+{
+    struct box_session *session;
+    CUstream stream;
+    CUgraph graph = NULL;
+    uint64_t known = 0;
+    CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = capture_may_end(stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    GRAPH_FINDING(finding);
+    *out = NULL;
+    result = remote_capture_end(stream, capture_found(stream), &graph, &known);
+    if (result != CUDA_SUCCESS) {
+        settle_failure(session, stream);
+        return result;
+    }
+    capture_leave(stream);
+    if (known) {
+        object_retire(HANDLE_GRAPH, (uintptr_t)graph);
+        if (graph_name_found(session, HANDLE_GRAPH, &known, 1, 0) != CUDA_SUCCESS)
+            return CUDA_ERROR_UNKNOWN;
+        graph = (CUgraph)(uintptr_t)known;
+    }
+    *out = graph;
+    return CUDA_SUCCESS;
+}
+
+CAPTURE_CALLS(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), end(used, phGraph))
+
+// ---- what is under way ----
+
+static CUresult is_capturing(CUstream named, CUstreamCaptureStatus *status)
+{
+    struct box_session *session;
+    CUstream stream;
+    CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS && !status)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return result == CUDA_SUCCESS ? capture_status(session, stream, status) : result;
+}
+
+CAPTURE_CALLS(cuStreamIsCapturing, (CUstream hStream, CUstreamCaptureStatus *captureStatus),
+              is_capturing(used, captureStatus))
+
+// What the program may look at until its thread asks again.
+static __thread struct {
+    CUgraphNode *nodes;
+    CUgraphEdgeData *edges;
+    size_t room;
+} shown;
+
+static CUresult show(struct box_session *session, const struct wire_dependency *list, size_t count,
+                     uint64_t graph)
+{
+    SCOPED_FREE uint64_t *names = malloc((count + 1) * sizeof(*names));
+    if (shown.room < count + 1) {
+        free(shown.nodes);
+        free(shown.edges);
+        shown.room = 2 * count + 16;
+        shown.nodes = calloc(shown.room, sizeof(*shown.nodes));
+        shown.edges = calloc(shown.room, sizeof(*shown.edges));
+    }
+    if (!names || !shown.nodes || !shown.edges) {
+        shown.room = 0;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        names[i] = list[i].node;
+    CUresult result = graph_name_found(session, HANDLE_NODE, names, count, graph);
+    for (size_t i = 0; i < count; i++) {
+        shown.nodes[i] = (CUgraphNode)(uintptr_t)names[i];
+        shown.edges[i] = list[i].edge;
+    }
+    return result;
+}
+
+// What a caller wants to know; any but STATUS may be NULL.
+struct capture_questions {
+    CUstreamCaptureStatus *status;
+    cuuint64_t *id;
+    CUgraph *graph;
+    const CUgraphNode **nodes;
+    const CUgraphEdgeData **edges;
+    size_t *count;
+    bool lossy; // there is no room for edges' data
+};
+
+static bool has_data(size_t count)
+{
+    static const CUgraphEdgeData none;
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(&shown.edges[i], &none, sizeof(none)) != 0)
+            return true;
+    return false;
+}
+
+static CUresult ask(struct box_session *session, CUstream stream,
+                    const struct capture_questions *wanted)
+{
+    SCOPED_FREE struct wire_dependency *list = malloc(WIRE_INLINE_MAX);
+    uint64_t id = 0, graph = 0;
+    uint32_t total = 0;
+    size_t used = 0;
+    if (!list)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    GRAPH_FINDING(finding);
+    CUresult result = remote_capture_info(stream, 0, wanted->status, &id, &graph, &total, list,
+                                          WIRE_INLINE_MAX, &used);
+    if (result != CUDA_SUCCESS || *wanted->status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return result;
+    bool fresh = graph && graph >> 32 == 0;
+    result = graph_name_found(session, HANDLE_GRAPH, &graph, 1, 0);
+    if (result == CUDA_SUCCESS && fresh)
+        capture_note_found(stream, graph);
+    size_t count = used / sizeof(*list);
+    if (result == CUDA_SUCCESS)
+        result = show(session, list, count, graph);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (wanted->id)
+        *wanted->id = id;
+    if (wanted->graph)
+        *wanted->graph = (CUgraph)(uintptr_t)graph;
+    if (wanted->nodes)
+        *wanted->nodes = shown.nodes;
+    if (wanted->edges)
+        *wanted->edges = shown.edges;
+    if (wanted->count)
+        *wanted->count = count;
+    return wanted->lossy && has_data(count) ? CUDA_ERROR_LOSSY_QUERY : CUDA_SUCCESS;
+}
+
+static CUresult info(CUstream named, const struct capture_questions *wanted)
+{
+    struct box_session *session;
+    CUstream stream;
+    CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS && !wanted->status)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    *wanted->status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!atomic_load_explicit(&session->captures, memory_order_relaxed))
+        return CUDA_SUCCESS;
+    return ask(session, stream, wanted);
+}
+
+CAPTURE_CALLS(cuStreamGetCaptureInfo,
+              (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out),
+              info(used, &(struct capture_questions){.status = captureStatus_out, .id = id_out}))
+CAPTURE_CALLS(cuStreamGetCaptureInfo_v2,
+              (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+               CUgraph *graph_out, const CUgraphNode **dependencies_out,
+               size_t *numDependencies_out),
+              info(used, &(struct capture_questions){captureStatus_out, id_out, graph_out,
+                                                     dependencies_out, NULL, numDependencies_out,
+                                                     dependencies_out != NULL}))
+CAPTURE_CALLS(cuStreamGetCaptureInfo_v3,
+              (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+               CUgraph *graph_out, const CUgraphNode **dependencies_out,
+               const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out),
+              info(used, &(struct capture_questions){
+                             captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out,
+                             numDependencies_out, dependencies_out && !edgeData_out}))
+
+static CUresult depend(CUstream named, const CUgraphNode *nodes, const CUgraphEdgeData *edges,
+                       size_t count, unsigned int flags)
+{
+    struct box_session *session;
+    CUstream stream;
+    SCOPED_FREE struct wire_dependency *wire = NULL;
+    CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS && ((count && !nodes) || count > DEPENDENCIES_MAX))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    wire = malloc((count + 1) * sizeof(*wire));
+    if (!wire)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (graph_pack_dependencies(session, nodes, edges, count, wire) < 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return remote_capture_depend(stream, flags, (uint32_t)count, edges != NULL, wire,
+                                 count * sizeof(*wire));
+}
+
+CAPTURE_CALLS(cuStreamUpdateCaptureDependencies_v2,
+              (CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
+               size_t numDependencies, unsigned int flags),
+              depend(used, dependencies, dependencyData, numDependencies, flags))
+CAPTURE_CALLS(cuStreamUpdateCaptureDependencies,
+              (CUstream hStream, CUgraphNode *dependencies, size_t numDependencies,
+               unsigned int flags),
+              depend(used, dependencies, NULL, numDependencies, flags))
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    struct thread_state *thread = thread_state();
+    if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!thread)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUstreamCaptureMode before = thread->capture_mode;
+    thread->capture_mode = *mode;
+    *mode = before;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Graph management: instantiating graphs and bringing what comes of it up to date.
+#include "client-lib/api/exports.h"
+#include "client-lib/api/graph_handles.h"
+#include "client-lib/objects/graph_objects.h"
+#include "client-lib/objects/stream_names.h"
+#include "client_calls.h"
+
+// The nodes that an answer names, of GRAPH.
+static void name_nodes(const struct object *graph, struct wire_graph_outcome *outcome)
+{
+    uint64_t names[2] = {outcome->node, outcome->from_node};
+    if (graph_name_found(graph->session, HANDLE_NODE, names, 2, graph->handle) != CUDA_SUCCESS)
+        names[0] = names[1] = 0;
+    outcome->node = names[0];
+    outcome->from_node = names[1];
+}
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph hGraph, uint64_t flags, bool with_upload,
+                            CUstream upload, struct wire_graph_outcome *outcome)
+{
+    struct object *graph;
+    size_t used = 0;
+    *outcome = (struct wire_graph_outcome){0};
+    CUresult result = graph_handle_find(HANDLE_GRAPH, hGraph, &graph);
+    if (result == CUDA_SUCCESS && !exec)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    GRAPH_FINDING(finding);
+    result = remote_graph_instantiate(exec, hGraph, flags, with_upload, upload, outcome,
+                                      sizeof(*outcome), &used);
+    name_nodes(graph, outcome);
+    return result;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                     unsigned long long flags)
+{
+    struct wire_graph_outcome outcome;
+    return instantiate(phGraphExec, hGraph, flags, false, NULL, &outcome);
+}
+
+static CUresult with_params(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params,
+                            bool per_thread)
+{
+    struct wire_graph_outcome outcome;
+    if (!params)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstream upload = per_thread ? stream_per_thread(params->hUploadStream) : params->hUploadStream;
+    bool uploads = params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    CUresult result = instantiate(exec, graph, params->flags, uploads, upload, &outcome);
+    params->hErrNode_out = (CUgraphNode)(uintptr_t)outcome.node;
+    params->result_out = (CUgraphInstantiateResult)outcome.result;
+    if (result != CUDA_SUCCESS && params->result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS)
+        params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    return result;
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+{
+    return with_params(phGraphExec, hGraph, instantiateParams, false);
+}
+
+CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+{
+    return with_params(phGraphExec, hGraph, instantiateParams, true);
+}
+
+static CUresult with_log(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
+                         size_t size)
+{
+    struct wire_graph_outcome outcome;
+    CUresult result = instantiate(exec, graph, 0, false, NULL, &outcome);
+    if (error_node)
+        *error_node = (CUgraphNode)(uintptr_t)outcome.node;
+    if (log && size)
+        log[0] = '\0';
+    return result;
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+                            char *logBuffer, size_t bufferSize)
+{
+    return with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+                               char *logBuffer, size_t bufferSize)
+{
+    return with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
+{
+    return remote_cuGraphExecDestroy(hGraphExec);
+}
+
+// ---- updates ----
+
+static CUresult update(CUgraphExec exec, CUgraph hGraph, struct wire_graph_outcome *outcome)
+{
+    struct object *graph, *object;
+    size_t used = 0;
+    *outcome = (struct wire_graph_outcome){0};
+    CUresult result = graph_handle_find(HANDLE_EXEC, exec, &object);
+    if (result == CUDA_SUCCESS)
+        result = graph_handle_find(HANDLE_GRAPH, hGraph, &graph);
+    if (result != CUDA_SUCCESS)
+        return result;
+    GRAPH_FINDING(finding);
+    result = remote_graph_update(exec, hGraph, outcome, sizeof(*outcome), &used);
+    name_nodes(graph, outcome);
+    return result;
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
+                              CUgraphExecUpdateResultInfo *resultInfo)
+{
+    struct wire_graph_outcome outcome;
+    if (!resultInfo)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = update(hGraphExec, hGraph, &outcome);
+    *resultInfo =
+        (CUgraphExecUpdateResultInfo){.result = (CUgraphExecUpdateResult)outcome.result,
+                                      .errorNode = (CUgraphNode)(uintptr_t)outcome.node,
+                                      .errorFromNode = (CUgraphNode)(uintptr_t)outcome.from_node};
+    return result;
+}
+
+CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,
+                           CUgraphExecUpdateResult *updateResult_out)
+{
+    struct wire_graph_outcome outcome;
+    CUresult result = update(hGraphExec, hGraph, &outcome);
+    if (hErrorNode_out)
+        *hErrorNode_out = (CUgraphNode)(uintptr_t)outcome.node;
+    if (updateResult_out)
+        *updateResult_out = (CUgraphExecUpdateResult)outcome.result;
+    return result;
+}

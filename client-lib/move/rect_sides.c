@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the sides of rectangles are, and whether they can be.
+#include "client-lib/move/rect_sides.h"
+
+#include "client-lib/objects/addresses.h"
+
+static bool multiply(size_t a, size_t b, size_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+static bool on_device(CUmemorytype type, uint64_t address)
+{
+    struct allocation found;
+    return type == CU_MEMORYTYPE_DEVICE ||
+           (type == CU_MEMORYTYPE_UNIFIED && memory_find(address, &found) && !found.host);
+}
+
+CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side)
+{
+    if (corner->type == CU_MEMORYTYPE_ARRAY)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (corner->type != CU_MEMORYTYPE_HOST && corner->type != CU_MEMORYTYPE_DEVICE &&
+        corner->type != CU_MEMORYTYPE_UNIFIED)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t base = corner->type == CU_MEMORYTYPE_HOST ? (uintptr_t)corner->host : corner->device;
+    size_t offset, planes;
+    side->pitch = corner->pitch ? corner->pitch : corner->x + copy->width;
+    size_t rows = corner->height ? corner->height : corner->y + copy->height;
+    if (!base || (copy->height > 1 && side->pitch < copy->width) ||
+        !multiply(side->pitch, rows, &side->slice) || !multiply(side->slice, corner->z, &planes) ||
+        !multiply(side->pitch, corner->y, &offset))
+        return CUDA_ERROR_INVALID_VALUE;
+    side->device = on_device(corner->type, base);
+    side->address = base + planes + offset + corner->x;
+    return CUDA_SUCCESS;
+}
+
+size_t rect_extent(const struct side *side, const struct rect_copy *copy)
+{
+    return (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch + copy->width;
+}
+
+CUresult rect_check_side(const struct side *side, const struct rect_copy *copy)
+{
+    struct allocation found;
+    if (!side->device)
+        return CUDA_SUCCESS;
+    return memory_find_span(side->address, rect_extent(side, copy), &found)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUDA_MEMCPY3D rect_request(const struct rect_copy *copy)
+{
+    CUDA_MEMCPY3D request = {
+        .srcMemoryType = copy->from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .dstMemoryType = copy->to.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+        .srcPitch = copy->from.pitch,
+        .dstPitch = copy->to.pitch,
+        .srcHeight = copy->from.pitch ? copy->from.slice / copy->from.pitch : 0,
+        .dstHeight = copy->to.pitch ? copy->to.slice / copy->to.pitch : 0,
+        .WidthInBytes = copy->width,
+        .Height = copy->height,
+        .Depth = copy->depth,
+    };
+    if (copy->from.device)
+        request.srcDevice = copy->from.address;
+    else
+        request.srcHost = (const void *)(uintptr_t)copy->from.address;
+    if (copy->to.device)
+        request.dstDevice = copy->to.address;
+    else
+        request.dstHost = (void *)(uintptr_t)copy->to.address;
+    return request;
+}
+
+CUresult rect_check_sides(struct rect_copy *copy, const struct corner *from,
+                          const struct corner *to)
+{
+    CUresult result;
+    if ((result = rect_side(from, copy, &copy->from)) != CUDA_SUCCESS ||
+        (result = rect_side(to, copy, &copy->to)) != CUDA_SUCCESS ||
+        (result = rect_check_side(&copy->from, copy)) != CUDA_SUCCESS)
+        return result;
+    return rect_check_side(&copy->to, copy);
+}
+
+void rect_read_corners(const CUDA_MEMCPY3D *c, struct corner *from, struct corner *to)
+{
+    *from = (struct corner){c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+                            c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
+    *to = (struct corner){c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+                          c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
+}
+
+CUresult rect_read(const CUDA_MEMCPY3D *program, struct rect_copy *copy)
+{
+    struct corner from, to;
+    rect_read_corners(program, &from, &to);
+    *copy = (struct rect_copy){.width = program->WidthInBytes,
+                               .height = program->Height,
+                               .depth = program->Depth};
+    if (!copy->width || !copy->height || !copy->depth)
+        return CUDA_ERROR_INVALID_VALUE;
+    return rect_check_sides(copy, &from, &to);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions and copies that graphs call. Data for the program are stored by the thread that reads the link, so
+// that they are there before any event that tells of the graph's end; everything else that is to be done here
+// is done by the thread of the host functions, in order.
+#include "client-lib/objects/callees.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/objects/call.h"
+#include "client-lib/objects/host_function.h"
+#include "client-lib/objects/object.h"
+#include "client-lib/session/waiting.h"
+#include "cuda_ops.h"
+
+static struct object *make(struct box_session *session)
+{
+    struct object *callee = host_function_ready() ? object_new(HANDLE_CALLEE, session, 0) : NULL;
+    if (callee)
+        session_expect(session, 1);
+    return callee;
+}
+
+uint64_t callee_function(struct box_session *session, CUhostFn function, void *data)
+{
+    struct object *callee = make(session);
+    if (!callee)
+        return 0;
+    callee->callee.function = function;
+    callee->callee.data = data;
+    return callee->handle;
+}
+
+uint64_t callee_destructor(struct box_session *session, CUhostFn function, void *data)
+{
+    uint64_t callee = callee_function(session, function, data);
+    struct object *object = object_find(HANDLE_CALLEE, (void *)(uintptr_t)callee);
+    if (object)
+        object->callee.destructor = true;
+    return callee;
+}
+
+void callee_names(uint64_t callee, CUuserObject object)
+{
+    struct object *of = object_find(HANDLE_CALLEE, (void *)(uintptr_t)callee);
+    if (of)
+        of->callee.user_object = (uintptr_t)object;
+}
+
+void callee_drop(uint64_t callee)
+{
+    struct object *object = object_find(HANDLE_CALLEE, (void *)(uintptr_t)callee);
+    if (!object)
+        return;
+    struct box_session *session = object->session;
+    object_retire(HANDLE_CALLEE, callee);
+    session_expect(session, -1);
+}
+
+// ---- copies ----
+
+static void copy_here(void *opaque)
+{
+    const struct callee_copy *copy = opaque;
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++)
+            memmove(copy->host + z * copy->slice + y * copy->pitch,
+                    copy->from + z * copy->from_slice + y * copy->from_pitch, copy->width);
+}
+
+static size_t copy_size(const struct callee_copy *copy)
+{
+    return copy->width * copy->height * copy->depth;
+}
+
+// Moves SIZE packed bytes from OFFSET on between the rows and PACKED.
+static void move_rows(const struct callee_copy *copy, size_t offset, size_t size, uint8_t *packed,
+                      bool store)
+{
+    while (size) {
+        size_t row = offset / copy->width, column = offset % copy->width;
+        size_t now = copy->width - column < size ? copy->width - column : size;
+        uint8_t *host = copy->host + row / copy->height * copy->slice +
+                        row % copy->height * copy->pitch + column;
+        if (store)
+            memcpy(host, packed, now);
+        else
+            memcpy(packed, host, now);
+        offset += now;
+        packed += now;
+        size -= now;
+    }
+}
+
+static bool send_part(struct box_session *session, uint64_t callee, const struct callee_copy *copy,
+                      size_t offset)
+{
+    struct call call = {.session = session, .op = OP_graph_bytes};
+    size_t left = copy_size(copy) - offset, size = left < WIRE_INLINE_MAX ? left : WIRE_INLINE_MAX;
+    struct args_graph_bytes *args = call_reserve(&call, sizeof(*args) + size);
+    if (!args)
+        return false; // the session is lost, and the graph with it
+    *args = (struct args_graph_bytes){.token = callee, .offset = offset, .bytes = (uint32_t)size};
+    move_rows(copy, offset, size, (uint8_t *)(args + 1), false);
+    call_post(&call);
+    return true;
+}
+
+uint64_t callee_copy(struct box_session *session, const struct callee_copy *copy)
+{
+    struct callee_copy *kept = malloc(sizeof(*kept));
+    struct object *callee = kept ? make(session) : NULL;
+    if (!callee) {
+        free(kept);
+        return 0;
+    }
+    *kept = *copy;
+    callee->callee.copy = kept;
+    if (copy->from) {
+        callee->callee.function = copy_here;
+        callee->callee.data = kept;
+    }
+    return callee->handle;
+}
+
+// With the last byte the graph goes on, and may end: nothing of the callee is touched after that.
+static void send_source(void *opaque)
+{
+    const struct object *callee = opaque;
+    struct box_session *session = callee->session;
+    struct callee_copy copy = *callee->callee.copy;
+    uint64_t handle = callee->handle;
+    for (size_t offset = 0; offset < copy_size(&copy); offset += WIRE_INLINE_MAX)
+        if (!send_part(session, handle, &copy, offset))
+            return;
+    link_flush(session->link);
+}
+
+// ---- what the box says ----
+
+static struct object *find(struct box_session *session, uint64_t handle)
+{
+    struct object *callee = object_find(HANDLE_CALLEE, (void *)(uintptr_t)handle);
+    return callee && callee->session == session ? callee : NULL;
+}
+
+static bool function_due(struct box_session *session, const struct wire_host_function *event)
+{
+    const struct object *callee = find(session, event->token);
+    return callee && callee->callee.function && !callee->callee.destructor &&
+           host_function_queue(session, event->token, callee->callee.function, callee->callee.data);
+}
+
+void callee_due(struct box_session *session, const struct wire_host_function *event)
+{
+    if (!host_function_due(session, event) && !function_due(session, event))
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE,
+                     "a host function that was not asked for");
+}
+
+static bool store(const struct object *callee, const struct wire_callee *body, const void *data,
+                  uint32_t bytes)
+{
+    const struct callee_copy *copy = callee->callee.copy;
+    if (!copy || copy->from || copy->to_device || body->offset > copy_size(copy) ||
+        bytes > copy_size(copy) - body->offset)
+        return false;
+    move_rows(copy, body->offset, bytes, (uint8_t *)(uintptr_t)data, true);
+    return true;
+}
+
+static bool end(struct box_session *session, const struct object *callee)
+{
+    bool fine = !callee->callee.destructor ||
+                host_function_queue(session, 0, callee->callee.function, callee->callee.data);
+    object_retire(HANDLE_USER_OBJECT, callee->callee.user_object);
+    object_retire(HANDLE_CALLEE, callee->handle);
+    session_expect(session, -1);
+    return fine;
+}
+
+static bool act(struct box_session *session, enum wire_event_kind kind,
+                const struct wire_callee *body, const void *data, uint32_t bytes)
+{
+    struct object *callee = find(session, body->callee);
+    // Of one whose request has failed here the end is known already.
+    if (kind == EVENT_GRAPH_GONE)
+        return !callee || end(session, callee);
+    if (!callee)
+        return false;
+    if (kind == EVENT_GRAPH_DATA)
+        return store(callee, body, data, bytes);
+    return callee->callee.copy && !callee->callee.function && callee->callee.copy->to_device &&
+           host_function_queue(session, 0, send_source, callee);
+}
+
+void callee_event(struct box_session *session, enum wire_event_kind kind,
+                  const struct wire_callee *body, const void *data, uint32_t bytes)
+{
+    if (!act(session, kind, body, data, bytes))
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, "a call that no graph makes");
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the modes of captures mean for the threads of this process.
+#include "client-lib/objects/captures.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "client-lib/objects/thread.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+struct capture {
+    struct box_session *session;
+    CUstream stream; // in which it began
+    CUstreamCaptureMode mode;
+    pthread_t thread;
+    bool broken;    // by a call that it forbids
+    uint64_t found; // handle of its graph, where the program has asked for it
+    struct capture *next;
+};
+
+_Atomic unsigned int captures_under_way;
+static struct capture *captures; // under lock
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode)
+{
+    struct capture *capture = malloc(sizeof(*capture));
+    if (!capture)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    SCOPED_LOCK(&lock);
+    *capture = (struct capture){.session = session,
+                                .stream = stream,
+                                .mode = mode,
+                                .thread = pthread_self(),
+                                .next = captures};
+    captures = capture;
+    atomic_fetch_add(&session->captures, 1);
+    atomic_fetch_add(&captures_under_way, 1);
+    return CUDA_SUCCESS;
+}
+
+// Under lock.
+static struct capture **find(CUstream stream)
+{
+    struct capture **at = &captures;
+    while (*at && (*at)->stream != stream)
+        at = &(*at)->next;
+    return at;
+}
+
+uint64_t capture_leave(CUstream stream)
+{
+    SCOPED_LOCK(&lock);
+    struct capture **at = find(stream), *capture = *at;
+    if (!capture)
+        return 0;
+    uint64_t found = capture->found;
+    *at = capture->next;
+    atomic_fetch_sub(&capture->session->captures, 1);
+    atomic_fetch_sub(&captures_under_way, 1);
+    free(capture);
+    return found;
+}
+
+// The newest: a stream that is captured already cannot begin another.
+void capture_abandon(CUstream stream)
+{
+    capture_leave(stream);
+}
+
+void capture_note_found(CUstream stream, uint64_t graph)
+{
+    SCOPED_LOCK(&lock);
+    struct capture *capture = *find(stream);
+    if (capture)
+        capture->found = graph;
+}
+
+uint64_t capture_found(CUstream stream)
+{
+    SCOPED_LOCK(&lock);
+    const struct capture *capture = *find(stream);
+    uint64_t found = capture ? capture->found : 0;
+    return found;
+}
+
+CUresult capture_may_end(CUstream stream)
+{
+    SCOPED_LOCK(&lock);
+    const struct capture *capture = *find(stream);
+    return capture && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+                   !pthread_equal(capture->thread, pthread_self())
+               ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+               : CUDA_SUCCESS;
+}
+
+static bool forbids(const struct capture *capture, CUstreamCaptureMode mine)
+{
+    bool own = pthread_equal(capture->thread, pthread_self());
+    return own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+               : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                     mine == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+// A capture that forbids what this thread does, and is not broken yet; NULL: there is none more. ANY says
+// whether there is one at all.
+static CUstream next_to_break(CUstreamCaptureMode mine, bool *any)
+{
+    SCOPED_LOCK(&lock);
+    for (struct capture *c = captures; c; c = c->next) {
+        if (!forbids(c, mine))
+            continue;
+        *any = true;
+        if (c->broken)
+            continue;
+        c->broken = true;
+        return c->stream;
+    }
+    return NULL;
+}
+
+bool capture_forbids(void)
+{
+    const struct thread_state *thread = thread_state();
+    CUstreamCaptureMode mine = thread ? thread->capture_mode : CU_STREAM_CAPTURE_MODE_GLOBAL;
+    CUstream stream;
+    bool any = false;
+    if (mine == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    // A question that no stream under capture may be asked: the box's driver breaks the capture for it.
+    while ((stream = next_to_break(mine, &any)) != NULL)
+        remote_cuStreamQuery(stream);
+    return any;
+}
+
+CUresult capture_status(struct box_session *session, CUstream stream, CUstreamCaptureStatus *status)
+{
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!atomic_load_explicit(&session->captures, memory_order_relaxed))
+        return CUDA_SUCCESS;
+    return remote_cuStreamIsCapturing(stream, status);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that graphs make in the client. The driver tells when a graph and everything that was made of it is
+// gone by the end of a user object, in a thread where none of its functions may be called.
+#include "worker/execute/graph_calls.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "transport/link.h"
+#include "worker/events.h"
+#include "worker/execute/serve_host_function.h"
+#include "worker/expected.h"
+#include "worker/move/deliver.h"
+#include "worker/session.h"
+#include "worker_serve.h"
+
+enum graph_call_kind { CALL_FUNCTION, CALL_FETCH, CALL_STORE };
+
+struct graph_call {
+    enum graph_call_kind kind;
+    uint64_t callee;
+    uint64_t size; // of a copy
+    uint8_t *buffer;
+    struct graph_call *next; // in `gone`
+};
+
+// One launch that waits for its bytes. It lies on the stack of the driver's thread.
+struct fetch {
+    const struct graph_call *call;
+    uint64_t received;
+    struct fetch *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of both lists
+static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
+static struct fetch *fetching;  // oldest first
+static struct graph_call *gone; // whose memory is still to be given back
+
+// ---- at each launch ----
+
+static void await_bytes(struct fetch *fetch)
+{
+    SCOPED_LOCK(&lock);
+    while (fetch->received < fetch->call->size) // the end of the session is the end of the process
+        pthread_cond_wait(&came, &lock);
+    struct fetch **at = &fetching;
+    while (*at != fetch)
+        at = &(*at)->next;
+    *at = fetch->next;
+}
+
+static void begin_fetch(struct fetch *fetch)
+{
+    struct fetch **end = &fetching;
+
+    SCOPED_LOCK(&lock);
+    while (*end)
+        end = &(*end)->next;
+    *end = fetch;
+}
+
+static void fetch(const struct graph_call *call)
+{
+    struct wire_callee body = {.callee = call->callee, .size = call->size};
+    struct fetch under_way = {.call = call};
+
+    deliver_all();
+    expected_add();
+    begin_fetch(&under_way);
+    event_send(EVENT_GRAPH_WANTED, &body, sizeof(body), 0);
+    await_bytes(&under_way);
+    expected_came();
+}
+
+static void store(const struct graph_call *call)
+{
+    const uint32_t head = (uint32_t)(sizeof(struct wire_event) + sizeof(struct wire_callee));
+
+    for (uint64_t offset = 0; offset < call->size; offset += WIRE_INLINE_MAX) {
+        uint64_t left = call->size - offset;
+        uint32_t size = left < WIRE_INLINE_MAX ? (uint32_t)left : WIRE_INLINE_MAX;
+        uint32_t whole = head + ((size + 7) & ~7u);
+        struct wire_event *event = link_reserve(session.link, whole);
+        if (!event)
+            return;
+        *event = (struct wire_event){.size = whole, .kind = EVENT_GRAPH_DATA, .bytes = size};
+        struct wire_callee *body = (void *)(event + 1);
+        *body = (struct wire_callee){call->callee, offset, size};
+        memcpy(body + 1, call->buffer + offset, size);
+        memset((uint8_t *)(body + 1) + size, 0, -size & 7);
+        link_commit_flush(session.link);
+    }
+}
+
+static void CUDA_CB run(void *opaque)
+{
+    struct graph_call *call = opaque;
+
+    switch (call->kind) {
+    case CALL_FUNCTION: host_function_call(call->callee); return;
+    case CALL_FETCH: fetch(call); return;
+    case CALL_STORE: store(call); return;
+    }
+}
+
+void serve_graph_bytes(struct serve *serve, const struct args_graph_bytes *args)
+{
+    SCOPED_LOCK(&lock);
+    struct fetch *fetch = fetching;
+    // What has all of its bytes is only still to leave.
+    while (fetch && (fetch->call->callee != args->token || fetch->received == fetch->call->size))
+        fetch = fetch->next;
+    if (!fetch || args->offset != fetch->received ||
+        args->bytes > fetch->call->size - fetch->received) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    memcpy(fetch->call->buffer + fetch->received, args + 1, args->bytes);
+    fetch->received += args->bytes;
+    if (fetch->received == fetch->call->size)
+        pthread_cond_broadcast(&came);
+}
+
+// ---- making them, and their end ----
+
+static struct graph_call *make(struct serve *serve, enum graph_call_kind kind, uint64_t callee)
+{
+    struct graph_call *call = serve_failed(serve) ? NULL : calloc(1, sizeof(*call));
+
+    if (call)
+        *call = (struct graph_call){.kind = kind, .callee = callee};
+    else
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    return call;
+}
+
+struct graph_call *graph_call_function(struct serve *serve, uint64_t callee)
+{
+    return make(serve, CALL_FUNCTION, callee);
+}
+
+struct graph_call *graph_call_copy(struct serve *serve, uint64_t callee, bool to_device,
+                                   uint64_t size)
+{
+    struct graph_call *call = make(serve, to_device ? CALL_FETCH : CALL_STORE, callee);
+    void *buffer = NULL;
+
+    if (!call)
+        return NULL;
+    if (serve_require(serve, driver.cuMemHostAlloc))
+        serve_fail(serve, driver.cuMemHostAlloc(&buffer, size, CU_MEMHOSTALLOC_PORTABLE));
+    if (serve_failed(serve)) {
+        free(call);
+        return NULL;
+    }
+    call->size = size;
+    call->buffer = buffer;
+    return call;
+}
+
+void *graph_call_buffer(const struct graph_call *call)
+{
+    return call->buffer;
+}
+
+CUDA_HOST_NODE_PARAMS graph_call_params(struct graph_call *call)
+{
+    return (CUDA_HOST_NODE_PARAMS){.fn = run, .userData = call};
+}
+
+void graph_callee_refuse(uint64_t callee)
+{
+    struct wire_callee body = {.callee = callee};
+
+    if (callee)
+        event_send(EVENT_GRAPH_GONE, &body, sizeof(body), 0);
+}
+
+// In a thread of the driver's, which forbids calls of its functions there.
+static void CUDA_CB end(void *opaque)
+{
+    struct graph_call *call = opaque;
+
+    graph_callee_refuse(call->callee);
+    if (!call->buffer) {
+        free(call);
+        return;
+    }
+    SCOPED_LOCK(&lock);
+    call->next = gone;
+    gone = call;
+}
+
+void graph_call_drop(struct graph_call *call)
+{
+    end(call);
+}
+
+void graph_call_give(struct serve *serve, struct graph_call *call, CUgraph graph)
+{
+    CUuserObject object = NULL;
+
+    if (!driver.cuUserObjectCreate || !driver.cuGraphRetainUserObject) {
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+        end(call);
+        return;
+    }
+    CUresult result =
+        driver.cuUserObjectCreate(&object, call, end, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (result != CUDA_SUCCESS) {
+        serve_fail(serve, result);
+        end(call);
+        return;
+    }
+    result = driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    serve_fail(serve, result);
+    if (result != CUDA_SUCCESS)
+        driver.cuUserObjectRelease(object, 1);
+}
+
+uint64_t graph_call_of(const CUDA_HOST_NODE_PARAMS *params, bool *copies)
+{
+    const struct graph_call *call = params->userData;
+
+    if (params->fn != run)
+        return 0;
+    *copies = call->kind != CALL_FUNCTION;
+    return call->callee;
+}
+
+void graph_calls_free_memory(void)
+{
+    pthread_mutex_lock(&lock);
+    struct graph_call *list = gone;
+    gone = NULL;
+    pthread_mutex_unlock(&lock);
+    while (list) {
+        struct graph_call *call = list;
+        list = call->next;
+        driver.cuMemFreeHost(call->buffer);
+        free(call);
+    }
+}
+
+// ---- the client's own user objects ----
+
+struct user_object {
+    uint64_t handle, callee;
+};
+
+static void CUDA_CB user_object_ends(void *opaque)
+{
+    struct user_object *object = opaque;
+
+    handle_release(session.handles, object->handle, HANDLE_USER_OBJECT);
+    graph_callee_refuse(object->callee);
+    free(object);
+}
+
+void serve_graph_user_object(struct serve *serve, const struct args_graph_user_object *args)
+{
+    CUuserObject made = NULL;
+    struct user_object *object = malloc(sizeof(*object));
+
+    if (!object)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (object && serve_require(serve, driver.cuUserObjectCreate)) {
+        *object = (struct user_object){args->object, args->token};
+        serve_fail(serve, driver.cuUserObjectCreate(&made, object, user_object_ends,
+                                                    args->references, args->flags));
+    }
+    if (serve_failed(serve)) {
+        graph_callee_refuse(args->token);
+        free(object);
+        return;
+    }
+    serve_bind(serve, HANDLE_USER_OBJECT, args->object, made, 0);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The graphs of the session and their nodes by name: the handle that the client gave or, where the client
+// has only found one, a number of ours below 2^32 until it gives one. What is inside another ends with it.
+#ifndef RGPU_WORKER_GRAPH_PARTS_H
+#define RGPU_WORKER_GRAPH_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "worker/serve.h"
+
+// Ties HANDLE to a graph or a node inside OWNER, a handle (0: nothing); noted where that fails.
+void part_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object,
+               uint64_t owner);
+// The name of a graph or a node inside what is named OWNER; 0: there is no object, or no memory.
+uint64_t part_name(enum handle_kind kind, void *object, uint64_t owner);
+// The handle of one that has a name; 0: it has none, or a number.
+uint64_t part_known(const void *object);
+// The handle of what it is inside; 0: nothing.
+uint64_t part_owner(uint64_t handle);
+// Ends the handle, and what is inside; PART_INSIDE: only that.
+enum part_reach { PART_WHOLE, PART_INSIDE };
+void part_drop(uint64_t handle, enum part_reach reach);
+// Has the part be inside OWNER from now on.
+void part_move(uint64_t handle, uint64_t owner);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Instantiating graphs, bringing up to date and launching what comes of it.
+//
+// Memory that graphs allocate is taken from the device when they are uploaded or launched for the first time, by
+// an allocator that all graphs of a device share. So where a budget counts, an upload comes before a launch, and
+// what the allocator has reserved then is counted; when that is too much the launch is refused.
+#include "worker/execute/serve_graph_exec.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/handle_table.h"
+#include "proto/wire.h"
+#include "worker/account/charge.h"
+#include "worker/execute/graph_calls.h"
+#include "worker/execute/graph_parts.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+static _Atomic bool graphs_allocate;
+static const char owner_of_memory; // of what the allocators of graphs have
+
+void graph_memory_note(void)
+{
+    atomic_store(&graphs_allocate, true);
+}
+
+// Counts what the allocator of the current device has reserved. False: the budget does not allow it.
+static bool count_memory(struct serve *serve)
+{
+    CUdevice device = 0;
+    cuuint64_t reserved = 0;
+
+    if (!driver.cuDeviceGetGraphMemAttribute || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        return true;
+    int ordinal = session_device_of(device);
+    if (!charges_apply(ordinal) ||
+        driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
+                                            &reserved) != CUDA_SUCCESS)
+        return true;
+    return charge_set(&owner_of_memory, ordinal, NULL, ordinal, reserved);
+}
+
+// What is not in use goes back to the device, and counts no more.
+static void trim_memory(struct serve *serve)
+{
+    CUdevice device = 0;
+
+    if (driver.cuDeviceGraphMemTrim && driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
+        driver.cuDeviceGraphMemTrim(device);
+    count_memory(serve);
+}
+
+static bool memory_counts(void)
+{
+    return session.budgeted && atomic_load_explicit(&graphs_allocate, memory_order_relaxed);
+}
+
+void serve_cuGraphLaunch(struct serve *serve, const struct args_cuGraphLaunch *args)
+{
+    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraph);
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+
+    if (!serve_require(serve, driver.cuGraphLaunch))
+        return;
+    if (memory_counts() && serve_require(serve, driver.cuGraphUpload)) {
+        serve_fail(serve, driver.cuGraphUpload(exec, stream));
+        if (!serve_failed(serve) && !count_memory(serve)) {
+            trim_memory(serve);
+            serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        }
+    }
+    if (!serve_failed(serve))
+        serve_fail(serve, driver.cuGraphLaunch(exec, stream));
+}
+
+void serve_cuDeviceGraphMemTrim(struct serve *serve, const struct args_cuDeviceGraphMemTrim *args)
+{
+    CUdevice device = serve_device(serve, args->device);
+
+    if (!serve_require(serve, driver.cuDeviceGraphMemTrim))
+        return;
+    serve_fail(serve, driver.cuDeviceGraphMemTrim(device));
+    if (memory_counts())
+        count_memory(serve);
+}
+
+// ---- instantiation ----
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+    if (driver.cuGraphInstantiateWithParams)
+        return driver.cuGraphInstantiateWithParams(exec, graph, params);
+    return driver.cuGraphInstantiateWithFlags
+               ? driver.cuGraphInstantiateWithFlags(exec, graph, params->flags)
+               : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void tell(struct serve *serve, int result, CUgraphNode node, CUgraphNode from,
+                 uint64_t owner, uint32_t room)
+{
+    struct wire_graph_outcome outcome = {.result = result,
+                                         .node = part_name(HANDLE_NODE, node, owner),
+                                         .from_node = part_name(HANDLE_NODE, from, owner)};
+
+    if (room >= sizeof(outcome))
+        serve_reply_bytes(serve, &outcome, sizeof(outcome));
+}
+
+void serve_graph_instantiate(struct serve *serve, const struct args_graph_instantiate *args)
+{
+    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
+    CUDA_GRAPH_INSTANTIATE_PARAMS params = {.flags = args->flags};
+    CUgraphExec exec = NULL;
+
+    if (args->with_upload)
+        params.hUploadStream = serve_handle(serve, HANDLE_STREAM, args->upload);
+    if (serve_failed(serve))
+        return;
+    graph_calls_free_memory();
+    serve_fail(serve, instantiate(&exec, graph, &params));
+    tell(serve, params.result_out, params.hErrNode_out, NULL, args->graph, args->reply_room);
+    if (serve_failed(serve))
+        return;
+    if (memory_counts() && !count_memory(serve)) {
+        driver.cuGraphExecDestroy(exec);
+        trim_memory(serve);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    serve_bind(serve, HANDLE_EXEC, args->exec, exec, 0);
+}
+
+void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExecDestroy *args)
+{
+    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraphExec);
+
+    if (!serve_require(serve, driver.cuGraphExecDestroy))
+        return;
+    serve_unbind(serve, HANDLE_EXEC, args->hGraphExec);
+    serve_fail(serve, driver.cuGraphExecDestroy(exec));
+    if (memory_counts())
+        count_memory(serve);
+}
+
+void serve_graph_update(struct serve *serve, const struct args_graph_update *args)
+{
+    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
+    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
+    CUgraphExecUpdateResultInfo info = {0};
+
+    if (!serve_require(serve, driver.cuGraphExecUpdate_v2))
+        return;
+    serve_fail(serve, driver.cuGraphExecUpdate_v2(exec, graph, &info));
+    tell(serve, info.result, info.errorNode, info.errorFromNode, args->graph, args->reply_room);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operands of copies of boxes, as requests name them (serve_copy.c).
+#ifndef RGPU_WORKER_SERVE_COPY_H
+#define RGPU_WORKER_SERVE_COPY_H
+
+#include "worker/serve.h"
+#include "worker_driver.h"
+
+// Which sides there are to resolve: the client's host memory may be left out.
+enum box_sides { BOX_BOTH, BOX_DEVICE };
+
+// Turns operands into what the driver is to see, after checking all that they can reach.
+void box_resolve(struct serve *serve, CUDA_MEMCPY3D *copy, enum box_sides sides);
+// The same for a copy that the driver is to be given with the addresses of host memory.
+void box_resolve_addresses(struct serve *serve, CUDA_MEMCPY3D *copy);
+
+#endif

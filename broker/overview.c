@@ -69,7 +69,7 @@ add_problem(struct overview *overview, const char *what, const char *format, ...
     json_array_append_new(overview->problems, json_pack("{s:s, s:s}", "what", what, "why", why));
 }
 
-static void add_box_problems(struct overview *overview, const struct pool_box *box)
+static void add_box_problems(struct overview *overview, struct pool_box *box)
 {
     double silent = clock_boot_seconds() - box->heard;
 
@@ -81,7 +81,8 @@ static void add_box_problems(struct overview *overview, const struct pool_box *b
                     silent);
     if (box->impostor)
         add_problem(overview, box->name, "somebody else would register under its name");
-    for (uint32_t i = 0; i < box->gpu_count; i++)
+    box_count_free(box);
+    for (uint32_t i = 0; box->missing && i < box->gpu_count; i++)
         if (!box->gpus[i]->present)
             add_problem(overview, box->name, "GPU %u is missing: %s", box->gpus[i]->index,
                         box->gpus[i]->uuid);
@@ -100,7 +101,8 @@ static void add_problems(struct overview *overview, const struct broker *broker)
         add_box_problems(overview, broker->pool->boxes[i]);
     // What passes by itself comes after what does not.
     for (size_t i = 0; i < broker->pool->box_count; i++)
-        if (!strcmp(view_box_state(broker->pool->boxes[i]), "settling"))
+        if (!broker->pool->boxes[i]->settled &&
+            !strcmp(view_box_state(broker->pool->boxes[i]), "settling"))
             add_problem(overview, broker->pool->boxes[i]->name,
                         "settling, it has not said that it runs no sessions that are to end");
     TAILQ_FOREACH(entry, &broker->pool->queue->classes, all)
@@ -114,10 +116,10 @@ static json_t *count_figures(const struct pool *pool)
     size_t up = 0, free_gpus = 0;
 
     for (size_t i = 0; i < pool->box_count; i++) {
-        const struct pool_box *box = pool->boxes[i];
+        struct pool_box *box = pool->boxes[i];
         up += box->connected;
-        for (uint32_t j = 0; j < box->gpu_count; j++)
-            free_gpus += !strcmp(view_gpu_state(box->gpus[j]), "free");
+        box_count_free(box);
+        free_gpus += box_usable(box) ? box->unheld : 0;
     }
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "boxes", (json_int_t)pool->box_count,
                      "boxes_connected", (json_int_t)up, "gpus", (json_int_t)pool->gpu_count, "free",

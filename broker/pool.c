@@ -415,12 +415,15 @@ void box_count_free(struct pool_box *box)
     box->idle = 0;
     box->roomiest = 0;
     box->sample = NULL;
+    box->unheld = box->missing = 0;
     for (uint32_t i = 0; i < box->gpu_count; i++) {
         struct pool_gpu *gpu = box->gpus[i];
         uint64_t room = gpu_free_bytes(gpu);
 
+        box->missing += !gpu->present;
         if (!gpu_in_service(gpu))
             continue;
+        box->unheld += gpu->holders == 0;
         if (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && gpu->holders == 0)
             count_idle(box, gpu, &alike);
         if (gpu_takes_mode(gpu, GPU_SHARED) && room > box->roomiest)

@@ -96,7 +96,7 @@ struct pool_gpu {
 
 // Placement looks at every box as well: what it reads of one comes first.
 struct pool_box {
-    bool stale;     // `idle`, `roomiest` and `sample` are to be counted anew
+    bool stale;     // `idle` to `missing` are to be counted anew
     bool settled;   // runs no session of a lease that holds nothing there
     bool accepting; // takes new sessions, as far as its own administrator is concerned
     bool connected; // registered with this broker process and heard of in time
@@ -106,6 +106,8 @@ struct pool_box {
     uint32_t idle;           // GPUs in service that may be had whole and that nobody holds
     uint64_t roomiest;       // most bytes free on a shared GPU in service
     struct pool_gpu *sample; // one of those that are idle, where they are alike; else NULL
+    uint32_t unheld;         // GPUs in service that nobody holds, in any mode
+    uint32_t missing;        // GPUs that the box no longer has
     uint32_t gpu_count, holders;
     uint32_t scratch_free, scratch_planned, scratch_far; // of the planner
     TAILQ_ENTRY(pool_box) orders;

@@ -31,16 +31,23 @@ for name in boxes:
 register("gpubox0617", 7) # it has lost one
 for first in range(0, 1000, 100):
     report(boxes[first:first + 100])
+api.call("POST", "/v1/boxes/gpubox0003/drain", {"reason": "fan 3 rattles, the spare part is ordered, case 4711, ask the hall's technician before it is opened"})
+api.call("POST", "/v1/gpus/gpubox0004:2/drain", {"reason": "ECC-errors-in-a-word-that-is-longer-than-a-column-of-a-phone-is-wide"})
+api.call("POST", "/v1/leases", {"owner": 1, "job": "a job of a name that takes its place", "queue": True, "request": {"box": "gpubox000[34]", "gpus": [{"count": 6}], "same_box": True}})
 END
 # Every list within the window, and nothing wider than it.
 fits='document.documentElement.scrollWidth <= innerWidth && document.querySelectorAll("#boxes .gpu").length === 200'
+# No cell lies over another one of its row.
+apart='[...document.querySelectorAll("tbody tr")].every(row => { const all = [...row.cells].flatMap((cell, i) => [...cell.getClientRects()].map(box => [i, box])); return all.every(([i, a], n) => all.slice(n + 1).every(([j, b]) => i === j || a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1)); })'
 last='[...document.querySelectorAll("#boxes .gpus")].every(g => g.lastChild.getBoundingClientRect().right <= innerWidth)'
 start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROKER/" \
     '>live</span>' '1000 boxes, 8000 GPUs' 'GPU 7 is missing' '1–25 of 1000' \
+    'drained: fan 3 rattles' 'js:/fan 3 rattles.* \(root, /.test(document.querySelector("#boxes").textContent)' \
+    'js:/in-a-word/.test(document.querySelector("#boxes .gpu.drained[title*=ECC]").title)' 'drained (gpubox0003: fan 3 rattles' \
     'js:document.querySelector("#lists section:not([hidden])").id === "problems"' \
-    width:1400 "js:$fits" "js:$last" ${SHOTS:+"shot:$SHOTS/page-1400.png"} \
-    width:800 "js:innerWidth === 800 && $fits" "js:$last" ${SHOTS:+"shot:$SHOTS/page-800.png"} \
-    width:390 "js:innerWidth === 390 && $fits" "js:$last" ${SHOTS:+"shot:$SHOTS/page-390.png"} \
+    width:1400 "js:$fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-1400.png"} \
+    width:800 "js:innerWidth === 800 && $fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-800.png"} \
+    width:390 "js:innerWidth === 390 && $fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-390.png"} \
     'js:document.documentElement.scrollHeight < 9000' \
     'js:document.querySelector("#boxes button:last-of-type").click() === undefined' '26–50 of 1000' \
     'js:(find => { find.value = "box061"; find.dispatchEvent(new Event("input")); return true; })(document.getElementById("find"))' \
@@ -50,8 +57,13 @@ seen() { await_line browser "^seen .*$1"; }
 ok "figures" seen '8000 GPUs'
 ok "a problem" seen 'is missing'
 ok "a page of boxes at a time" seen '1–25 of 1000'
+ok "why a box is drained, and who said so" seen 'root'
+ok "and a GPU, to those who point at it" seen 'in-a-word'
+ok "and that somebody waits for it" seen 'drained .gpubox0003'
 ok "the problem stands first" seen '"problems"'
-ok "all fits on a wide window" seen 'innerWidth === 800'
+ok "nothing lies over anything on a wide window" seen 'every.row'
+ok "all fits on a smaller one" seen 'innerWidth === 800'
+ok "and nothing lies over anything" seen 'every.row'
 ok "and on the window of a phone, eight GPUs beside each other" seen 'scrollHeight < 9000'
 ok "the next page" seen '26–50'
 ok "what is looked for is found" seen 'tr.*length === 10'

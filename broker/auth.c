@@ -52,13 +52,16 @@ static int compare_nonces(const void *a, const void *b)
 // himself without his role. `optional`: one that stands there unless somebody sets another.
 static int resolve(const char *option, char **names, const char *optional, struct user_list *list)
 {
+    int error = 0;
+
     for (; *names; names++) {
         const struct passwd *entry = getpwnam(*names);
         char *end;
         unsigned long number = strtoul(*names, &end, 10);
 
         if (list->count == USERS_MAX) {
-            log_error("%s: more than %d users", option, USERS_MAX);
+            config_complain(settings_table, "auth", option, "%s: more than %d users", option,
+                            USERS_MAX);
             return -EINVAL;
         }
         if (entry)
@@ -66,11 +69,49 @@ static int resolve(const char *option, char **names, const char *optional, struc
         else if (!*end && number < UINT32_MAX)
             list->uids[list->count++] = (uid_t)number;
         else if (strcmp(*names, optional)) {
-            log_error("%s: there is no user %s", option, *names);
-            return -EINVAL;
+            config_complain(settings_table, "auth", option, "%s: there is no user %s", option,
+                            *names);
+            error = -EINVAL;
         }
     }
+    return error;
+}
+
+static int load_shared_keys(const struct broker_settings *settings, struct ticket_keyring *keys)
+{
+    int error;
+
+    if (!settings->key_file || !*settings->key_file)
+        return 0;
+    error = ticket_keyring_load(settings->key_file, keys);
+    if (error)
+        config_complain(settings_table, "auth", "key_file", "key_file=%s: %s", settings->key_file,
+                        error == -EPERM     ? "must be a file of ours with mode 0600"
+                        : error == -EBADMSG ? "not a key file: one \"ID HEX64\" per line"
+                                            : strerror(-error));
+    return error;
+}
+
+// All that is wrong is logged.
+static int read_members(const struct broker_settings *settings, struct auth *auth)
+{
+    int parts[] = {resolve("admins", settings->admins, "root", &auth->admins),
+                   resolve("schedulers", settings->schedulers, "slurm", &auth->schedulers),
+                   load_shared_keys(settings, &auth->keys)};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (parts[i])
+            return parts[i];
     return 0;
+}
+
+int auth_settings_check(const struct broker_settings *settings)
+{
+    struct auth members = {0};
+    int error = read_members(settings, &members);
+
+    explicit_bzero(&members, sizeof(members));
+    return error;
 }
 
 static bool has_user(const struct user_list *list, uid_t uid)
@@ -118,19 +159,9 @@ int auth_new(const struct broker_settings *settings, struct event_base *base, st
     TAILQ_INIT(&auth->order);
     auth->skew = (int64_t)(settings->clock_skew / 1000000);
     auth->started = clock_wall_seconds();
-    error = resolve("admins", settings->admins, "root", &auth->admins);
-    if (!error)
-        error = resolve("schedulers", settings->schedulers, "slurm", &auth->schedulers);
+    error = read_members(settings, auth);
     if (!error)
         error = start_munge(settings, base, auth);
-    if (!error && settings->key_file && *settings->key_file) {
-        error = ticket_keyring_load(settings->key_file, &auth->keys);
-        if (error)
-            log_error("key_file=%s: %s", settings->key_file,
-                      error == -EPERM     ? "must be a file of ours with mode 0600"
-                      : error == -EBADMSG ? "not a key file: one \"ID HEX64\" per line"
-                                          : strerror(-error));
-    }
     if (error)
         auth_free(&auth);
     else

@@ -44,6 +44,8 @@ struct identity {
 
 struct auth;
 
+// Whether users and keys of the settings are there; what is wrong is logged.
+int auth_settings_check(const struct broker_settings *settings) __attribute__((warn_unused_result));
 int auth_new(const struct broker_settings *settings, struct event_base *base, struct auth **auth)
     __attribute__((warn_unused_result));
 // Questions that munge has not answered yet are dropped.

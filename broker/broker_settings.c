@@ -65,21 +65,28 @@ const struct config_option settings_table[] = {
     CONFIG_END,
 };
 
-static int refuse(const char *why)
+static int refuse(const char *section, const char *name, const char *why)
 {
-    log_error("%s", why);
+    config_complain(settings_table, section, name, "%s", why);
     return -EINVAL;
 }
 
 int settings_check(const struct broker_settings *settings)
 {
+    enum log_level level;
+    int err = 0;
+
+    if ((err = log_level_parse(settings->log_level ? settings->log_level : "info", &level)))
+        config_complain(settings_table, "broker", "log_level", "log_level=%s is not a level",
+                        settings->log_level);
     if (settings->away_after / 2 < settings->heartbeat)
-        return refuse(
-            "away_after must be twice heartbeat or more: one late report and a box counts "
-            "as away");
+        err = refuse("pool", "away_after",
+                     "away_after must be twice heartbeat or more: one late report and a box counts "
+                     "as away");
     if (settings->ticket_lifetime < 1000000)
-        return refuse("[tickets] lifetime must be a second or more");
+        err = refuse("tickets", "lifetime", "[tickets] lifetime must be a second or more");
     if (settings->max_ticket_lifetime < settings->ticket_lifetime)
-        return refuse("max_ticket_lifetime must not be shorter than [tickets] lifetime");
-    return 0;
+        err = refuse("tickets", "max_ticket_lifetime",
+                     "max_ticket_lifetime must not be shorter than [tickets] lifetime");
+    return err;
 }

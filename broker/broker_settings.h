@@ -25,7 +25,7 @@ struct broker_settings {
 
 extern const struct config_option settings_table[];
 
-// What no single setting can tell: -EINVAL, and the reason in the log, where they contradict.
+// What no single setting can tell: -EINVAL, and the reason in the log, where they contradict; all that do.
 int settings_check(const struct broker_settings *settings) __attribute__((warn_unused_result));
 
 #endif

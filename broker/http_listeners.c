@@ -178,15 +178,41 @@ static void say_address(const struct evconnlistener *listener)
     printf(strchr(host, ':') ? "listening on [%s]:%s\n" : "listening on %s:%s\n", host, port);
 }
 
+static int parse(const char *text, struct endpoint *endpoint)
+{
+    if (!endpoint_parse(text, 0, endpoint) && !endpoint->is_unix)
+        return 0;
+    config_complain(settings_table, "broker", "listen", "listen=%s is not HOST:PORT", text);
+    return -EINVAL;
+}
+
+int http_listeners_check(const struct broker_settings *settings)
+{
+    struct sockaddr_un address;
+    struct endpoint endpoint;
+    int error = 0;
+
+    if (settings->socket && strlen(settings->socket) >= sizeof(address.sun_path)) {
+        config_complain(settings_table, "broker", "socket",
+                        "socket=%s is too long for a unix socket", settings->socket);
+        error = -ENAMETOOLONG;
+    }
+    for (char **text = settings->listen; *text; text++)
+        if (parse(*text, &endpoint))
+            error = -EINVAL;
+    return error;
+}
+
 static int listen_tcp(struct http_listeners *self, const char *text)
 {
     struct endpoint endpoint;
-    int error = endpoint_parse(text, 0, &endpoint);
+    int error;
 
-    if (!error)
-        error = endpoint.is_unix ? -EINVAL : listen_on(self, &endpoint);
+    if (parse(text, &endpoint))
+        return -EINVAL;
+    error = listen_on(self, &endpoint);
     if (error) {
-        log_error("listen=%s: %s", text, error == -EINVAL ? "not HOST:PORT" : strerror(-error));
+        log_error("listen=%s: %s", text, strerror(-error));
         return error;
     }
     say_address(self->all[self->count - 1]);

@@ -9,6 +9,9 @@
 
 struct http_listeners;
 
+// Whether addresses and path of the settings can be meant; what is wrong is logged.
+int http_listeners_check(const struct broker_settings *settings)
+    __attribute__((warn_unused_result));
 // Prints each address. What is in the way is in the log.
 int http_listeners_open(struct event_base *base, struct connections *connections,
                         const struct broker_settings *settings, struct http_listeners **listeners)

@@ -14,6 +14,7 @@
 #include "broker/history.h"
 #include "broker/holder.h"
 #include "broker/http.h"
+#include "broker/http_listeners.h"
 #include "broker/start.h"
 #include "common/clock.h"
 #include "common/fault.h"
@@ -28,13 +29,13 @@ static void tell_manager(const char *state)
     sd_notify(0, state);
 }
 
-static int load_keys(const struct broker_settings *settings, struct broker *broker)
+static int load_keys(const struct broker_settings *settings, struct ticket_keyring *keys)
 {
     int error;
 
     if (!settings->cluster_key || !*settings->cluster_key)
         return 0;
-    error = ticket_keyring_load(settings->cluster_key, &broker->keys);
+    error = ticket_keyring_load(settings->cluster_key, keys);
     if (error == -ENOENT) {
         log_warn("cluster_key=%s is not there: no tickets are issued; make one with "
                  "rgpu-brokerd --make-key",
@@ -42,10 +43,11 @@ static int load_keys(const struct broker_settings *settings, struct broker *brok
         return 0;
     }
     if (error)
-        log_error("cluster_key=%s: %s", settings->cluster_key,
-                  error == -EPERM     ? "must be a file of ours with mode 0600"
-                  : error == -EBADMSG ? "not a key file: one \"ID HEX64 [UNTIL]\" per line"
-                                      : strerror(-error));
+        config_complain(settings_table, "tickets", "cluster_key", "cluster_key=%s: %s",
+                        settings->cluster_key,
+                        error == -EPERM     ? "must be a file of ours with mode 0600"
+                        : error == -EBADMSG ? "not a key file: one \"ID HEX64 [UNTIL]\" per line"
+                                            : strerror(-error));
     return error;
 }
 
@@ -86,7 +88,7 @@ static void on_hangup(evutil_socket_t number, short events, void *argument)
 
     (void)number;
     (void)events;
-    if (load_keys(server->settings, server->broker) < 0)
+    if (load_keys(server->settings, &server->broker->keys) < 0)
         server->broker->keys = before;
     else
         log_info("cluster keys read again: keys=%zu", server->broker->keys.count);
@@ -184,7 +186,7 @@ static int run(struct broker_settings *settings)
     snprintf(path, sizeof(path), "%s/pool.sqlite", settings->state_dir);
     error = outcome_of(fit_connections(settings));
     if (!error)
-        error = outcome_of(load_keys(settings, &broker));
+        error = outcome_of(load_keys(settings, &broker.keys));
     if (!error)
         error = broker_open(path, settings->synchronous == 0, &broker);
     if (!error)
@@ -246,6 +248,8 @@ static const struct program_about about = {
         "                                         the broker runs\n"
         "       rgpu-brokerd [--config FILE] --check [--database FILE]   whether the database,\n"
         "                                         or a copy, is sound and keeps the promises\n"
+        "       rgpu-brokerd [--config FILE] --check-config   all that is wrong with the settings;\n"
+        "                                         status 1 where something is\n"
         "       rgpu-brokerd --print-config       the sample file: every option, its default\n"
         "       rgpu-brokerd --version\n\n",
     .settings = settings_table,
@@ -256,26 +260,48 @@ static int configure(int *argc, char **argv, struct broker_settings *settings)
 {
     const char *file = program_take_value(argc, argv, "--config");
     enum log_level level;
-    int parsed, error = config_defaults(settings_table, settings);
+    int error = config_defaults(settings_table, settings), more;
 
-    if (!error && file)
-        error = config_load(settings_table, file, settings);
-    if (!error)
-        error = config_command_line(settings_table, argc, argv, settings);
-    if (!error && *argc > 1) {
-        log_error("not understood: %s; see --help", argv[1]);
-        error = -EINVAL;
-    }
     if (error)
         return error;
-    parsed = log_level_parse(settings->log_level ? settings->log_level : "info", &level);
-    if (parsed < 0) {
-        log_error("log_level=%s is not a level", settings->log_level);
-        return -EINVAL;
+    // Each looks on where one before has found something, so that all that is wrong is told at once.
+    error = file ? config_load(settings_table, file, settings) : 0;
+    more = config_command_line(settings_table, argc, argv, settings);
+    if (!more && *argc > 1) {
+        log_error("not understood: %s; see --help", argv[1]);
+        more = -EINVAL;
     }
-    log_set_level(level);
+    error = error ? error : more;
+    more = settings_check(settings);
+    if (!log_level_parse(settings->log_level ? settings->log_level : "info", &level))
+        log_set_level(level);
     log_level_from_environment();
-    return settings_check(settings);
+    return error ? error : more;
+}
+
+static int check_state_dir(const struct broker_settings *settings)
+{
+    const char *directory = settings->state_dir ? settings->state_dir : "";
+    int error = access(directory, R_OK | W_OK | X_OK) ? -errno : 0;
+
+    if (error)
+        config_complain(settings_table, "broker", "state_dir", "state_dir=%s: %s", directory,
+                        strerror(-error));
+    return error;
+}
+
+// What a start reads beside the settings, and that can be told without starting. All that is wrong is logged.
+static int check_start(const struct broker_settings *settings)
+{
+    struct ticket_keyring keys;
+    int parts[] = {load_keys(settings, &keys), auth_settings_check(settings),
+                   http_listeners_check(settings), check_state_dir(settings)};
+
+    explicit_bzero(&keys, sizeof(keys));
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (parts[i])
+            return parts[i];
+    return 0;
 }
 
 // What is done with the database instead of serving it.
@@ -306,7 +332,8 @@ int main(int argc, char **argv)
     struct broker_settings settings = {0};
     struct offline_task task = {0};
     const char *key_path;
-    int error;
+    bool check_config;
+    int error, more;
 
     log_init("rgpu-brokerd", LOG_LEVEL_INFO);
     fault_init();
@@ -318,12 +345,20 @@ int main(int argc, char **argv)
     key_path = program_take_value(&argc, argv, "--make-key");
     if (key_path)
         return make_key(key_path) < 0 ? 1 : 0;
+    check_config = program_take_flag(&argc, argv, "--check-config");
     task.check = program_take_flag(&argc, argv, "--check");
     task.backup = program_take_value(&argc, argv, "--backup");
     task.database = program_take_value(&argc, argv, "--database");
+    config_keep_places();
     error = configure(&argc, argv, &settings);
-    if (!error)
+    if (check_config) {
+        more = check_start(&settings);
+        error = error ? error : more;
+        if (!error)
+            printf("rgpu-brokerd: the settings are in order\n");
+    } else if (!error) {
         error = task.check || task.backup ? run_task(&task, &settings) : run(&settings);
+    }
     config_clear(settings_table, &settings);
     return error ? 1 : 0;
 }

@@ -16,6 +16,7 @@ $(B)/gen/broker/status_page.h: broker/status.html broker/embed.py
 	$(Q)$(PYTHON) broker/embed.py status_page $< >$@.tmp && mv $@.tmp $@
 
 INSTALL_FILES += $(B)/bin/rgpu-brokerd:$(SBINDIR)/rgpu-brokerd:0755:broker \
+    common/daemon.bash-completion:$(COMPLETIONDIR)/rgpu-brokerd:0644:broker \
     systemd/rgpu-brokerd.service.in:$(UNITDIR)/rgpu-brokerd.service:0644:broker \
     systemd/rgpu-broker.sysusers:$(SYSUSERSDIR)/rgpu-broker.conf:0644:broker \
     config/rgpu-brokerd.conf:$(SYSCONFDIR)/rgpu/rgpu-brokerd.conf:config:broker \

@@ -9,6 +9,7 @@
 #include "broker/pool_figures.h"
 #include "broker/history.h"
 #include "common/clock.h"
+#include "common/spread.h"
 #include "broker/routes.h"
 #include "broker/view.h"
 
@@ -265,9 +266,7 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
 // on coming at one moment.
 static double report_pause(const struct server *server)
 {
-    double less = (double)random() / RAND_MAX / 4;
-
-    return (double)server->settings->heartbeat * 1e-6 * (1 - less);
+    return (double)spread_pause(server->settings->heartbeat, 25) * 1e-6;
 }
 
 // The answer waits for a command or for the next heartbeat.

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/config_place.h"
 #include "common/log.h"
 #include "common/units.h"
 
@@ -251,12 +252,23 @@ static const struct config_option *find_option(const struct config_option *table
     return NULL;
 }
 
+void config_keep_places(void)
+{
+    config_place_keep();
+}
+
+const char *config_place(const struct config_option *table, const char *section, const char *name)
+{
+    return config_place_of(find_option(table, section, name));
+}
+
 static int store(const struct config_option *option, const char *value, const char *where,
                  void *settings)
 {
     char expected[256];
     int err = set_value(option, value, settings);
 
+    config_place_set(option, where);
     if (err == -ENOMEM) {
         log_error("%s: out of memory", where);
         return err;

@@ -92,6 +92,14 @@ int config_set(const struct config_option *table, const char *section, const cha
 int config_command_line(const struct config_option *table, int *argc, char **argv, void *settings)
     __attribute__((warn_unused_result));
 
+// From here on it is remembered where each value was given. For programs that read their settings in one thread.
+void config_keep_places(void);
+// Where the value in use, or the one that was refused, was given: "FILE:LINE", "command line: --name" or "default".
+const char *config_place(const struct config_option *table, const char *section, const char *name);
+// Logs what is wrong with a value beyond its form, behind that place.
+#define config_complain(table, section, name, format, ...) \
+    log_error("%s: " format, config_place(table, section, name), ##__VA_ARGS__)
+
 // The table as --help text, and as a commented sample file in which every option appears.
 void config_print_help(const struct config_option *table, FILE *out);
 void config_print_sample(const struct config_option *table, const char *program, FILE *out);

@@ -158,20 +158,34 @@ static void answer(void *box, const char *line, struct evbuffer *out)
 static const struct asker_rules rules = {
     .end = "\n", .size_max = 256, .seconds = 5, .count_max = 32, .answer = answer};
 
+static int parse(const char *path, struct endpoint *endpoint)
+{
+    char text[ENDPOINT_TEXT_MAX];
+
+    if (!path || ((size_t)snprintf(text, sizeof(text), "unix:%s", path) < sizeof(text) &&
+                  !endpoint_parse(text, 0, endpoint)))
+        return 0;
+    config_complain(settings_table, "box", "admin_socket",
+                    "admin_socket=%s is not a usable absolute path", path);
+    return -EINVAL;
+}
+
+int admin_check(const struct box_settings *settings)
+{
+    struct endpoint endpoint;
+
+    return parse(settings->admin_socket, &endpoint);
+}
+
 int admin_open(struct box *box)
 {
     struct endpoint endpoint;
-    char text[ENDPOINT_TEXT_MAX];
     uint16_t port;
 
     if (!box->settings.admin_socket)
         return 0;
-    if ((size_t)snprintf(text, sizeof(text), "unix:%s", box->settings.admin_socket) >=
-            sizeof(text) ||
-        endpoint_parse(text, 0, &endpoint)) {
-        log_error("admin_socket=%s is not a usable absolute path", box->settings.admin_socket);
+    if (parse(box->settings.admin_socket, &endpoint))
         return -EINVAL;
-    }
     // Only the owner and the group may connect: who can reach this socket may drain the box.
     mode_t mask = umask(0117);
     SCOPED_FD int fd = endpoint_listen(&endpoint, 16, &port);

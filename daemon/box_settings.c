@@ -158,9 +158,11 @@ static int check_blocks(const struct box_settings *settings)
 
     if (size * (uint64_t)worker->block_count >= 2 * WIRE_BLOCK_SIZE)
         return 0;
-    log_error("block_size=%lluK times block_count=%lld is less than the %dK that a worker needs",
-              (unsigned long long)size / 1024, (long long)worker->block_count,
-              2 * WIRE_BLOCK_SIZE / 1024);
+    config_complain(settings_table, "workers", "block_count",
+                    "block_size=%lluK times block_count=%lld is less than the %dK that a worker "
+                    "needs",
+                    (unsigned long long)size / 1024, (long long)worker->block_count,
+                    2 * WIRE_BLOCK_SIZE / 1024);
     return -EINVAL;
 }
 
@@ -168,8 +170,9 @@ static int check_protection(const struct box_settings *settings)
 {
     if (!settings->protection || settings->auth == AUTH_TICKET)
         return 0;
-    log_error("protection=privacy needs auth=ticket: without tickets there is no secret to encrypt "
-              "with");
+    config_complain(settings_table, "auth", "protection",
+                    "protection=privacy needs auth=ticket: without tickets there is no secret to "
+                    "encrypt with");
     return -EINVAL;
 }
 
@@ -180,15 +183,13 @@ int settings_read(int argc, char *const *argv, const char *path, bool standalone
     int err = config_defaults(settings_table, settings);
     if (!err && standalone)
         err = set_standalone(settings);
-    if (!err && path)
-        err = config_load(settings_table, path, settings);
-    if (!err)
-        err = read_command_line(argc, argv, settings);
-    if (!err)
-        err = check_blocks(settings);
-    if (!err)
-        err = check_protection(settings);
     if (err)
-        config_clear(settings_table, settings);
+        return err;
+    // Each looks on where one before has found something, so that all that is wrong is told at once.
+    int parts[] = {path ? config_load(settings_table, path, settings) : 0,
+                   read_command_line(argc, argv, settings), check_blocks(settings),
+                   check_protection(settings)};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
+        err = parts[i];
     return err;
 }

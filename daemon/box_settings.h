@@ -60,7 +60,8 @@ extern const struct config_option settings_table[];
 
 // Fills *settings from defaults, the file at PATH (NULL: none) and the command line; what is left
 // of the command line is an error. STANDALONE changes two defaults: no authentication and no
-// admin socket. ARGV is not changed. -EINVAL after logging.
+// admin socket. ARGV is not changed. -EINVAL after logging all that is wrong; *settings then has what is right, and
+// is the caller's to clear, too.
 int settings_read(int argc, char *const *argv, const char *path, bool standalone,
                   struct box_settings *settings) __attribute__((warn_unused_result));
 

@@ -16,6 +16,7 @@
 
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/spread.h"
 #include "common/ticket.h"
 #include "daemon/broker_connection.h"
 #include "daemon/broker_orders.h"
@@ -78,7 +79,8 @@ static void go_offline(struct broker_agent *agent, const char *why)
     agent->was_online = false;
     broker_connection_turn(agent->connection);
     move(agent, AGENT_OFFLINE);
-    arm(agent, agent->retry_ms);
+    // All boxes of a broker lose it at one moment, and are not to come back at one moment.
+    arm(agent, (unsigned)spread_pause(agent->retry_ms, 50));
     agent->retry_ms = agent->retry_ms * 2 < RETRY_MAX_MS ? agent->retry_ms * 2 : RETRY_MAX_MS;
 }
 
@@ -279,10 +281,6 @@ static int set_up(struct broker_agent *agent)
     if (getrandom(instance, sizeof(instance), 0) != sizeof(instance))
         return -EIO;
     hex_encode(instance, sizeof(instance), agent->instance);
-    if (!box->keys.count) {
-        log_error("a box of a pool asks for tickets: set auth = ticket and key_file");
-        return -EINVAL;
-    }
     err = broker_orders_open(box, &agent->orders);
     if (err)
         return err;

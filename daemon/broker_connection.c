@@ -183,21 +183,41 @@ void broker_connection_expect(struct broker_connection *connection, unsigned hea
     connection->heartbeat_ms = heartbeat_ms;
 }
 
+static int parse(const char *text, struct endpoint *broker)
+{
+    if (!endpoint_parse(text, DEFAULT_PORT, broker) && !broker->is_unix && *broker->host)
+        return 0;
+    config_complain(settings_table, "broker", "broker", "broker=%s is not host:port", text);
+    return -EINVAL;
+}
+
+int broker_connection_check(const struct box_settings *settings)
+{
+    struct endpoint broker;
+    unsigned count = 0;
+    int err = 0;
+
+    for (char **text = settings->broker; *text; text++, count++)
+        if (parse(*text, &broker))
+            err = -EINVAL;
+    if (count > BROKERS_MAX) {
+        config_complain(settings_table, "broker", "broker", "broker: more than %d addresses",
+                        BROKERS_MAX);
+        err = -EINVAL;
+    }
+    if (count && settings->auth != AUTH_TICKET) {
+        config_complain(settings_table, "broker", "broker",
+                        "a box of a pool asks for tickets: set auth = ticket and key_file");
+        err = -EINVAL;
+    }
+    return err;
+}
+
 static int find_brokers(struct broker_connection *connection)
 {
-    for (char **text = connection->box->settings.broker; *text; text++) {
-        struct endpoint *broker = &connection->brokers[connection->broker_count];
-
-        if (connection->broker_count == BROKERS_MAX) {
-            log_error("broker: more than %d addresses", BROKERS_MAX);
+    for (char **text = connection->box->settings.broker; *text; text++)
+        if (parse(*text, &connection->brokers[connection->broker_count++]))
             return -EINVAL;
-        }
-        if (endpoint_parse(*text, DEFAULT_PORT, broker) || broker->is_unix || !*broker->host) {
-            log_error("broker=%s is not host:port", *text);
-            return -EINVAL;
-        }
-        connection->broker_count++;
-    }
     choose(connection, 0);
     return 0;
 }

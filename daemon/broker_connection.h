@@ -15,7 +15,10 @@ struct broker_connection;
 // is borrowed, and NULL where it is no JSON; one that is not proven may be anybody's.
 typedef void broker_answered(void *argument, int status, bool proven, const json_t *answer);
 
-// -errno after logging.
+// -EINVAL after logging.
+int broker_connection_check(const struct box_settings *settings)
+    __attribute__((warn_unused_result));
+// Of settings that were checked. -errno after logging.
 int broker_connection_open(struct box *box, broker_answered *answered, void *argument,
                            struct broker_connection **out) __attribute__((warn_unused_result));
 void broker_connection_close(struct broker_connection **connection);

@@ -38,9 +38,10 @@ static int parse_users(const char *text, uid_t *first, uid_t *last)
     // 65534 is the user nobody, and the highest number means that the user does not change.
     if (sscanf(text, "%10u-%10u%c", &a, &b, &rest) != 2 || !a || a > b || b >= UINT32_MAX - 1 ||
         b - a >= 1u << 20) {
-        log_error("worker_uids=%s is not a range of user numbers such as 2000000000-2000000999, "
-                  "or none",
-                  text);
+        config_complain(settings_table, "workers", "worker_uids",
+                        "worker_uids=%s is not a range of user numbers such as "
+                        "2000000000-2000000999, or none",
+                        text);
         return -EINVAL;
     }
     *first = a;
@@ -105,13 +106,23 @@ static void make_nodes(void)
         log_warn("nvidia-modprobe does not make the driver's device nodes");
 }
 
+static bool wants_users(const struct box_settings *settings)
+{
+    return settings->worker_uids && strcmp(settings->worker_uids, "none");
+}
+
+int confinement_check(const struct box_settings *settings)
+{
+    uid_t first, last;
+
+    return wants_users(settings) ? parse_users(settings->worker_uids, &first, &last) : 0;
+}
+
 int confinement_set_up(struct box *box)
 {
-    const char *users = box->settings.worker_uids;
-
-    if (users && strcmp(users, "none")) {
+    if (wants_users(&box->settings)) {
         uid_t first, last;
-        int err = parse_users(users, &first, &last);
+        int err = parse_users(box->settings.worker_uids, &first, &last);
         if (err)
             return err;
         if (have_capabilities()) {

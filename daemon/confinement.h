@@ -11,6 +11,8 @@ enum {
                             sizeof(struct control_device_node)
 };
 
+// -EINVAL after logging.
+int confinement_check(const struct box_settings *settings) __attribute__((warn_unused_result));
 // Reads the range of users, and logs once what protects this box's workers from each other and what does
 // not. -EINVAL after logging.
 int confinement_set_up(struct box *box) __attribute__((warn_unused_result));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "daemon/box_settings.h"
 
 static int parse_number(const char **text, uint32_t max, uint32_t *out)
 {
@@ -55,7 +56,8 @@ int device_choice_parse(const char *text, struct device_choice *out)
             err = -EINVAL;
     }
     if (err) {
-        log_error("devices=%s is not understood; use cuda:all, cuda:0,1 or sim:2", text);
+        config_complain(settings_table, "box", "devices",
+                        "devices=%s is not understood; use cuda:all, cuda:0,1 or sim:2", text);
         return err;
     }
     *out = choice;

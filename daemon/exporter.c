@@ -216,6 +216,23 @@ static void answer(void *box, const char *line, struct evbuffer *out)
 static const struct asker_rules rules = {
     .end = "\r\n\r\n", .size_max = 8192, .seconds = 10, .count_max = 16, .answer = answer};
 
+static int parse(const char *text, struct endpoint *endpoint)
+{
+    int err = text ? endpoint_parse(text, DEFAULT_PORT, endpoint) : 0;
+
+    if (err)
+        config_complain(settings_table, "box", "metrics_listen",
+                        "metrics_listen=%s is not host:port or unix:/path", text);
+    return err;
+}
+
+int exporter_check(const struct box_settings *settings)
+{
+    struct endpoint endpoint;
+
+    return parse(settings->metrics_listen, &endpoint);
+}
+
 int exporter_open(struct box *box, struct askers **out)
 {
     const char *text = box->settings.metrics_listen;
@@ -225,10 +242,8 @@ int exporter_open(struct box *box, struct askers **out)
 
     if (!text)
         return 0;
-    if (endpoint_parse(text, DEFAULT_PORT, &endpoint)) {
-        log_error("metrics_listen=%s is not host:port or unix:/path", text);
+    if (parse(text, &endpoint))
         return -EINVAL;
-    }
     fd = endpoint_listen(&endpoint, 16, &port);
     if (fd < 0) {
         log_error("cannot listen metrics_listen=%s error=\"%s\"", text, strerror(-fd));

@@ -79,15 +79,39 @@ static void acceptable(evutil_socket_t fd, short events, void *argument)
     }
 }
 
+static int parse(const char *text, struct endpoint *endpoint)
+{
+    int err = endpoint_parse(text, 0, endpoint);
+
+    if (err)
+        config_complain(settings_table, "box", "listen",
+                        "listen=%s is not host:port, [ipv6]:port or unix:/path", text);
+    return err;
+}
+
+int listeners_check(const struct box_settings *settings)
+{
+    struct endpoint endpoint;
+    size_t count = 0;
+    int err = 0;
+
+    for (char **text = settings->listen; *text; text++, count++)
+        if (parse(*text, &endpoint))
+            err = -EINVAL;
+    if (count && count <= LISTENERS_MAX)
+        return err;
+    config_complain(settings_table, "box", "listen",
+                    "listen has %zu addresses, and must have 1 to %d", count, LISTENERS_MAX);
+    return -EINVAL;
+}
+
 static int open_one(struct box *box, const char *text)
 {
     struct listeners *listeners = box->listeners;
     struct listener *listener = &listeners->all[listeners->count];
 
-    if (listeners->count == LISTENERS_MAX || endpoint_parse(text, 0, &listener->endpoint)) {
-        log_error("listen=%s is not host:port, [ipv6]:port or unix:/path", text);
+    if (parse(text, &listener->endpoint))
         return -EINVAL;
-    }
     listener->fd = endpoint_listen(&listener->endpoint, BACKLOG, &listener->endpoint.port);
     if (listener->fd < 0) {
         log_error("cannot listen=%s error=\"%s\"", text, strerror(-listener->fd));
@@ -112,10 +136,6 @@ int listeners_open(struct box *box, void (*arrived)(struct box *box, int fd))
     int err = box->listeners->resume ? 0 : -ENOMEM;
     for (char **text = box->settings.listen; !err && *text; text++)
         err = open_one(box, *text);
-    if (!err && !box->listeners->count) {
-        log_error("listen is empty: no client could ever come");
-        err = -EINVAL;
-    }
     if (err)
         listeners_close(box);
     return err;

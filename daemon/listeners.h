@@ -5,7 +5,9 @@
 
 #include "daemon/box.h"
 
-// Opens every address of the settings; ARRIVED takes over the connections. -errno after logging.
+// What is wrong with the addresses is logged. -EINVAL.
+int listeners_check(const struct box_settings *settings) __attribute__((warn_unused_result));
+// Opens every address of settings that were checked; ARRIVED takes over the connections. -errno after logging.
 int listeners_open(struct box *box, void (*arrived)(struct box *box, int fd))
     __attribute__((warn_unused_result));
 void listeners_close(struct box *box);

@@ -28,14 +28,14 @@
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/notify.h"
-#include "daemon/offered_transports.h"
+#include "daemon/start_check.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 #include "daemon/worker_setup.h"
 
 struct start_options {
     const char *config;
-    bool standalone;
+    bool standalone, check;
     int argc; // what the settings table is to read
     char **argv;
 };
@@ -56,6 +56,8 @@ static const struct program_about about = {
         "  --config FILE                  read the settings from this file\n"
         "  --standalone                   no authentication, no admin socket unless asked for,\n"
         "                                 and an exit where workers do not start\n"
+        "  --check-config                 say all that is wrong with the settings, and end;\n"
+        "                                 status 1 where something is\n"
         "  --print-config                 print a sample file with every setting\n"
         "  --help, --version\n\n"
         "Every setting of the file can be given here as well:\n",
@@ -68,6 +70,7 @@ static int take_options(int argc, char **argv, struct start_options *options)
 {
     options->config = program_take_value(&argc, argv, "--config");
     options->standalone = program_take_flag(&argc, argv, "--standalone");
+    options->check = program_take_flag(&argc, argv, "--check-config");
     options->argc = argc;
     options->argv = argv;
     if (options->config || options->standalone)
@@ -77,25 +80,6 @@ static int take_options(int argc, char **argv, struct start_options *options)
 }
 
 // ---- paths ----
-
-static void choose_paths(struct box *box)
-{
-    static const char *const workers[] = {"rgpu-worker", "../libexec/rgpu/rgpu-worker", NULL};
-    static const char *const simulators[] = {"../lib/rgpu/libcuda-sim.so", "../lib/libcuda-sim.so",
-                                             NULL};
-    const struct box_settings *settings = &box->settings;
-
-    if (settings->worker_program)
-        snprintf(box->worker_path, sizeof(box->worker_path), "%s", settings->worker_program);
-    else
-        program_path_find(workers, box->worker_path, sizeof(box->worker_path));
-    if (settings->driver)
-        snprintf(box->driver_path, sizeof(box->driver_path), "%s", settings->driver);
-    else if (box->choice.software)
-        program_path_find(simulators, box->driver_path, sizeof(box->driver_path));
-    else
-        snprintf(box->driver_path, sizeof(box->driver_path), "libcuda.so.1");
-}
 
 static void choose_gauge(const struct box *box, char *program, char *library, size_t size)
 {
@@ -165,14 +149,6 @@ static int open_gauge(struct box *box)
     return box->gauge ? 0 : -ENOMEM;
 }
 
-static void choose_name(struct box *box)
-{
-    if (box->settings.name)
-        snprintf(box->name, sizeof(box->name), "%s", box->settings.name);
-    else if (gethostname(box->name, sizeof(box->name) - 1))
-        snprintf(box->name, sizeof(box->name), "box");
-}
-
 // ---- signals ----
 
 static void child_ended(evutil_socket_t signal, short events, void *argument)
@@ -217,6 +193,7 @@ static void asked_to_reload(evutil_socket_t signal, short events, void *argument
     if (settings_read(program->options.argc, program->options.argv, program->options.config,
                       program->options.standalone, &fresh)) {
         log_error("reload failed, the old settings stay");
+        config_clear(settings_table, &fresh);
     } else if (admission_load_keys(box, &fresh)) {
         log_error("reload failed, the old settings stay");
         config_clear(settings_table, &fresh);
@@ -277,7 +254,6 @@ static int make_loop(struct box *box)
 static int set_up(struct program *program)
 {
     struct box *box = &program->box;
-    const struct box_settings *settings = &box->settings;
     int err;
 
     TAILQ_INIT(&box->workers);
@@ -288,12 +264,6 @@ static int set_up(struct program *program)
     err = make_loop(box);
     if (err)
         return err;
-    err = device_choice_parse(settings->devices ? settings->devices : "", &box->choice);
-    if (err || (err = transports_check(settings)) || (err = worker_setup_check(settings)) ||
-        (err = admission_load_keys(box, settings)))
-        return err;
-    choose_name(box);
-    choose_paths(box);
     control_boot_id(box->boot_id);
     raise_descriptor_limit();
     if (box->keys.count && (err = tls_prepare_server())) {
@@ -347,6 +317,23 @@ static void tear_down(struct program *program)
     libevent_global_shutdown();
 }
 
+// All that is wrong is in the log.
+static int configure(struct program *program)
+{
+    struct box *box = &program->box;
+    const struct start_options *options = &program->options;
+    int err = settings_read(options->argc, options->argv, options->config, options->standalone,
+                            &box->settings);
+
+    if (!err)
+        apply_log_level(&box->settings);
+    int more = start_check(box);
+    if (!err && !more && options->check)
+        printf("rgpud: the settings are in order%s%s\n", options->config ? ": " : "",
+               options->config ? options->config : "");
+    return err ? err : more;
+}
+
 int main(int argc, char **argv)
 {
     static struct program program;
@@ -358,12 +345,15 @@ int main(int argc, char **argv)
 
     if (program_answer(&about, argc, argv))
         return 0;
-    if (take_options(argc, argv, &program.options) ||
-        settings_read(program.options.argc, program.options.argv, program.options.config,
-                      program.options.standalone, &box->settings))
+    if (take_options(argc, argv, &program.options))
         return 2;
-    apply_log_level(&box->settings);
-    int err = set_up(&program);
+    config_keep_places();
+    int err = configure(&program);
+    if (err || program.options.check) {
+        config_clear(settings_table, &box->settings);
+        return !err ? 0 : program.options.check ? 1 : 2;
+    }
+    err = set_up(&program);
     if (!err) {
         notify_state(box);
         notify_start_watchdog(box);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The box daemon. It links neither CUDA nor verbs: what touches a GPU is the worker's.
-RGPUD_SOURCES := $(addprefix daemon/,main.c box.c box_settings.c devices.c lifecycle.c \
+RGPUD_SOURCES := $(addprefix daemon/,main.c start_check.c box.c box_settings.c devices.c lifecycle.c \
                    listeners.c arrival.c client.c login.c admission.c waiting_clients.c admin.c askers.c exporter.c notify.c broker_agent.c broker_connection.c \
                    broker_orders.c \
                    broker_report.c revocations.c broker_history.c state_file.c state_saver.c \
@@ -10,4 +10,5 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c box.c box_settings.c devices.c lifec
                    worker_spawn.c worker_output.c confinement.c refusals.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd -lseccomp)
+INSTALL_FILES += common/daemon.bash-completion:$(COMPLETIONDIR)/rgpud:0644:box
 INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755:box

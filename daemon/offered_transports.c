@@ -42,11 +42,14 @@ static bool is_known(const char *name)
 
 int transports_check(const struct box_settings *settings)
 {
+    int err = 0;
+
     for (char **name = settings->transports; *name; name++) {
-        if (!is_known(*name)) {
-            log_error("transports: %s is not one of all, " CONTROL_TRANSPORT_WORDS, *name);
-            return -EINVAL;
-        }
+        if (is_known(*name))
+            continue;
+        config_complain(settings_table, "box", "transports",
+                        "transports: %s is not one of all, " CONTROL_TRANSPORT_WORDS, *name);
+        err = -EINVAL;
     }
-    return 0;
+    return err;
 }

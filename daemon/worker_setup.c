@@ -53,18 +53,21 @@ static bool join_devices(const struct box_settings *settings, char *out, size_t 
 int worker_setup_check(const struct box_settings *settings)
 {
     struct control_setup room;
+    int err = 0;
 
     if (settings->rdma_ports &&
         !parse_ports(settings->rdma_ports, &room.rdma_first_port, &room.rdma_last_port)) {
-        log_error("rdma_ports: %s is not a port or a range such as 7400-7499",
-                  settings->rdma_ports);
-        return -EINVAL;
+        config_complain(settings_table, "box", "rdma_ports",
+                        "rdma_ports: %s is not a port or a range such as 7400-7499",
+                        settings->rdma_ports);
+        err = -EINVAL;
     }
     if (!join_devices(settings, room.rdma_devices, sizeof(room.rdma_devices))) {
-        log_error("rdma_addresses and rdma_devices together are too long");
-        return -EINVAL;
+        config_complain(settings_table, "box", "rdma_devices",
+                        "rdma_addresses and rdma_devices together are too long");
+        err = -EINVAL;
     }
-    return 0;
+    return err;
 }
 
 static void fill_transports(const struct box_settings *settings, struct control_setup *out)

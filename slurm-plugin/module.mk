@@ -47,6 +47,7 @@ ifneq ($(wildcard /usr/include/slurm/slurm.h),)
 $(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c slurm-plugin/sync_lost.c,rgpuslurm rgpucommon,\
     $(SLURM_LIBS) -lslurm -lsystemd)
 INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755:slurm \
+    common/daemon.bash-completion:$(COMPLETIONDIR)/rgpu-slurm-sync:0644:slurm \
     systemd/rgpu-slurm-sync.service.in:$(UNITDIR)/rgpu-slurm-sync.service:0644:slurm \
     docs/slurm.md:$(PREFIX)/share/doc/rgpu/slurm.md:0644:slurm \
     docs/man/rgpu-slurm-sync.8:$(MANDIR)/man8/rgpu-slurm-sync.8:0644:slurm \

@@ -166,18 +166,45 @@ static int run(struct sync *sync)
 
 static const struct program_about about = {
     .name = "rgpu-slurm-sync",
-    .usage = "usage: rgpu-slurm-sync\n"
-             "       rgpu-slurm-sync --print-config    the sample file: every option, its default\n"
-             "       rgpu-slurm-sync --version\n\n"
-             "Settings are read from " SLURM_SETTINGS_FILE
-             ", or from the file that RGPU_SLURM_CONF "
-             "names.\n",
+    .usage =
+        "usage: rgpu-slurm-sync\n"
+        "       rgpu-slurm-sync --check-config    all that is wrong with the settings; status 1\n"
+        "                                         where something is\n"
+        "       rgpu-slurm-sync --print-config    the sample file: every option, its default\n"
+        "       rgpu-slurm-sync --version\n\n"
+        "Settings are read from " SLURM_SETTINGS_FILE ", or from the file that RGPU_SLURM_CONF "
+        "names.\n",
     .settings = slurm_settings_table,
 };
+
+static int check_client(const char *setting, const struct broker_client_options *options)
+{
+    struct broker_client *client = NULL;
+    int error = broker_client_open(options, &client);
+
+    if (error)
+        config_complain(slurm_settings_table, "slurm", setting, "%s", broker_client_error(client));
+    broker_client_close(&client);
+    return error;
+}
+
+// What a start finds out of the settings without asking anybody; both, where both are wrong.
+static int check_settings(const struct slurm_settings *settings)
+{
+    const struct broker_client_options address = {.address = settings->broker, .key_file = ""};
+    const struct broker_client_options key = {.address = "localhost",
+                                              .key_file = settings->broker_key};
+    int parts[] = {check_client("broker", &address), check_client("broker_key", &key)};
+
+    if (!parts[0] && !parts[1])
+        printf("rgpu-slurm-sync: the settings are in order\n");
+    return parts[0] ? parts[0] : parts[1];
+}
 
 int main(int argc, char **argv)
 {
     struct sync sync = {0};
+    bool check;
     int error;
 
     log_init("rgpu-slurm-sync", LOG_LEVEL_INFO);
@@ -185,13 +212,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (program_answer(&about, argc, argv))
         return 0;
+    check = program_take_flag(&argc, argv, "--check-config");
     if (argc > 1) {
         log_error("not understood: %s; see --help", argv[1]);
         return 2;
     }
+    config_keep_places();
     if (slurm_settings_load(&sync.settings) < 0)
         return 1;
-    error = run(&sync);
+    error = check ? check_settings(&sync.settings) : run(&sync);
     json_decref(sync.suspects);
     lost_jobs_clear(&sync.lost);
     broker_client_close(&sync.client);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 $(call test_program,common-handles,tests/common/handles.c,rgpucommon)
 $(call test_program,common-scopes,tests/common/scopes.c,rgpucommon)
+$(call test_program,common-spread,tests/common/spread.c,rgpucommon)
 $(call test_program,common-settings,tests/common/settings.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,common-log-lines,tests/common/log-lines.c,rgpucommon)
 $(call test_program,common-log-limit,tests/common/log-limit.c,rgpucommon)

@@ -23,6 +23,8 @@ for program in rgpud rgpu-brokerd rgpu-slurm-sync rgpuctl rgpu-worker; do
         is "$sample" "" "$program, which has no file, prints none" ;;
     esac
     [ -n "${manual[$program]}" ] || continue
+    is "$(grep -c -- '-check-config' "$page" | sed 's/^[1-9][0-9]*$/yes/')" "$([ -n "$sample" ] && echo yes || echo 0)" \
+        "${manual[$program]} names --check-config where there are settings"
     for question in help version; do
         ok "${manual[$program]} names --$question" grep -qE -- "[ -]-$question" "$page"
     done

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "client-lib/api/exports.h"
+#include "client-lib/objects/captures.h"
 #include "client-lib/objects/crossing.h"
 #include "client-lib/objects/object.h"
 #include "client-lib/objects/stream_function.h"
@@ -116,7 +117,16 @@ static CUresult wait_event(CUstream stream, CUevent event, unsigned int flags, b
     if (!recorded || find_stream(stream, per_thread, &found) != CUDA_SUCCESS ||
         found.context->session == recorded->session)
         return remote_cuStreamWaitEvent(stream, event, flags);
-    return flags ? CUDA_ERROR_INVALID_VALUE : crossing_wait(stream, found.context, recorded);
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureStatus status;
+    CUresult result = capture_status(found.context->session, stream, &status);
+    if (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE) {
+        remote_cuStreamQuery(
+            stream); // no capture takes what is outside of it, and none survives it
+        return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+    return result == CUDA_SUCCESS ? crossing_wait(stream, found.context, recorded) : result;
 }
 
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)

@@ -33,6 +33,11 @@ is "$(tell one take $((1001 * MIB)))" $OOM "one byte more than the budget is too
 like "$(cat "$TMP/one.log")" "rgpu: an allocation of $((1001 * MIB)) bytes does not fit into the lease's share of GPU memory on box box1.*: ask for a larger share" \
     "of which the user is told, without any variable set"
 is "$(tell one take $((600 * MIB)))" CUDA_SUCCESS "600 of 1000 MiB"
+is "$(tell one graph $((401 * MIB)))" $OOM "a graph gets no more than what is left"
+is "$(tell one graph $((300 * MIB)))" CUDA_SUCCESS "but what there is, when it runs"
+is "$(tell one take $((101 * MIB)))" $OOM "and what it has is nobody else's"
+is "$(tell one end)" CUDA_SUCCESS "until it has gone"
+is "$(tell one info)" "free $((400 * MIB)) total $((1000 * MIB))" "with its memory"
 program two
 is "$(tell two info)" "free $((400 * MIB - context)) total $((1000 * MIB))" "a second process sees what is left, less its own context"
 is "$(tell two take $((400 * MIB)))" $OOM "and gets no more than that"

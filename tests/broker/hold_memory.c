@@ -1,11 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An ordinary CUDA program that does with device memory what its standard input says, for the tests
-// of budgets: "take BYTES", "free" (the last one), "info", "total". Answers one line each.
+// of budgets: "take BYTES", "free" (the last one), "graph BYTES" (takes them by launching a graph), "end" (of that
+// graph), "info", "total". Answers one line each.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/programs/driver.h"
+#include "tests/programs/graph_calls.h"
+
+static CUgraphExec launched;
+static CUdeviceptr taken_by_graph;
+
+static CUresult launch_graph(size_t bytes)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+        .bytesize = bytes};
+    CUgraph graph = new_graph();
+    CUgraphNode node;
+    CUresult result = cuGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc);
+    launched = NULL;
+    if (result == CUDA_SUCCESS)
+        result = cuGraphInstantiate(&launched, graph, 0);
+    if (result == CUDA_SUCCESS)
+        result = cuGraphLaunch(launched, NULL);
+    if (result == CUDA_SUCCESS)
+        result = cuStreamSynchronize(NULL);
+    if (result != CUDA_SUCCESS && launched)
+        CHECK(cuGraphExecDestroy(launched));
+    else if (result == CUDA_SUCCESS)
+        taken_by_graph = alloc.dptr;
+    CHECK(cuGraphDestroy(graph));
+    return result;
+}
+
+static CUresult end_graph(CUdevice device)
+{
+    CUresult result = cuMemFree(taken_by_graph);
+    if (result == CUDA_SUCCESS)
+        result = cuGraphExecDestroy(launched);
+    return result == CUDA_SUCCESS ? cuDeviceGraphMemTrim(device) : result;
+}
 
 int main(void)
 {
@@ -28,6 +64,10 @@ int main(void)
             puts(result_name(result));
         } else if (!strncmp(line, "free", 4) && count) {
             puts(result_name(cuMemFree(held[--count])));
+        } else if (!strncmp(line, "graph ", 6)) {
+            puts(result_name(launch_graph(strtoull(line + 6, NULL, 10))));
+        } else if (!strncmp(line, "end", 3)) {
+            puts(result_name(end_graph(device)));
         } else if (!strncmp(line, "info", 4)) {
             CHECK(cuMemGetInfo(&available, &total));
             printf("free %zu total %zu\n", available, total);

@@ -15,7 +15,7 @@ $(foreach p,$(PROGRAM_NAMES),\
     -L$(B)/lib -l:libcuda.so.1 -lm -ldl,,$(B)/lib/libcuda.so.1)))
 $(PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
 
-# Graphs, which the client library does not carry yet: they run on a GPU and on the software GPU.
+# Programs with graphs; tests/sim runs them on the software GPU, tests/session through a box.
 GRAPH_PROGRAM_NAMES := $(patsubst tests/programs/%.c,%,$(wildcard tests/programs/graph-*.c))
 $(foreach p,$(GRAPH_PROGRAM_NAMES),\
   $(eval $(call link_rule,$(P)/graph/$(p),tests/programs/$(p).c,,\

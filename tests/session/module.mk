@@ -7,3 +7,8 @@ TEST_EXTRAS += $(B)/tests/registered-elsewhere
 $(eval $(call link_rule,$(B)/tests/registered-elsewhere,tests/session/registered_elsewhere.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/registered_elsewhere.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/graph-running
+$(eval $(call link_rule,$(B)/tests/graph-running,tests/session/graph_running.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/graph_running.o: tests/programs/kernels.ptx

@@ -14,6 +14,7 @@
 #include "worker/execute/serve_host_function.h"
 #include "worker/expected.h"
 #include "worker/move/deliver.h"
+#include "worker/move/wait_for_gpu.h"
 #include "worker/session.h"
 #include "worker_serve.h"
 
@@ -24,7 +25,8 @@ struct graph_call {
     uint64_t callee;
     uint64_t size; // of a copy
     uint8_t *buffer;
-    struct graph_call *next; // in `gone`
+    uint64_t exec;           // whose it is, if not a graph's
+    struct graph_call *next; // in `gone`, or in `of_execs`
 };
 
 // One launch that waits for its bytes. It lies on the stack of the driver's thread.
@@ -36,7 +38,8 @@ struct fetch {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of both lists
 static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
-static struct fetch *fetching;  // oldest first
+static struct fetch *fetching; // oldest first
+static struct graph_call *of_execs;
 static struct graph_call *gone; // whose memory is still to be given back
 
 // ---- at each launch ----
@@ -219,6 +222,47 @@ void graph_call_give(struct serve *serve, struct graph_call *call, CUgraph graph
     serve_fail(serve, result);
     if (result != CUDA_SUCCESS)
         driver.cuUserObjectRelease(object, 1);
+}
+
+void graph_call_give_exec(struct graph_call *call, uint64_t exec)
+{
+    SCOPED_LOCK(&lock);
+    call->exec = exec;
+    call->next = of_execs;
+    of_execs = call;
+}
+
+static struct graph_call *take_of_exec(uint64_t exec)
+{
+    struct graph_call *taken = NULL;
+
+    SCOPED_LOCK(&lock);
+    for (struct graph_call **at = &of_execs, *call; (call = *at);) {
+        if (call->exec != exec) {
+            at = &call->next;
+            continue;
+        }
+        *at = call->next;
+        call->next = taken;
+        taken = call;
+    }
+    return taken;
+}
+
+// The driver does not say when the last launch of something that was destroyed is over.
+void graph_calls_end_exec(struct serve *serve, uint64_t exec)
+{
+    struct graph_call *call = take_of_exec(exec);
+
+    if (!call)
+        return;
+    serve_let_others_read(serve);
+    driver.cuCtxSynchronize();
+    while (call) {
+        struct graph_call *next = call->next;
+        end(call);
+        call = next;
+    }
 }
 
 uint64_t graph_call_of(const CUDA_HOST_NODE_PARAMS *params, bool *copies)

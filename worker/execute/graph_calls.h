@@ -24,6 +24,10 @@ CUDA_HOST_NODE_PARAMS graph_call_params(struct graph_call *call);
 // Has the call end with GRAPH and all that is made of it. It is the graph's from then on, also where that
 // fails.
 void graph_call_give(struct serve *serve, struct graph_call *call, CUgraph graph);
+// Has it end with what was instantiated, by its handle, as no graph knows of it.
+void graph_call_give_exec(struct graph_call *call, uint64_t exec);
+// EXEC has ended: its calls end when the GPU is through with them, which this waits for if there are any.
+void graph_calls_end_exec(struct serve *serve, uint64_t exec);
 // One that nothing makes.
 void graph_call_drop(struct graph_call *call);
 // A callee that no call was made for; 0: there is none.

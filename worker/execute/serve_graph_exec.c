@@ -142,6 +142,8 @@ void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExec
         return;
     serve_unbind(serve, HANDLE_EXEC, args->hGraphExec);
     serve_fail(serve, driver.cuGraphExecDestroy(exec));
+    graph_calls_end_exec(serve, args->hGraphExec);
+    graph_calls_free_memory();
     if (memory_counts())
         count_memory(serve);
 }

@@ -160,9 +160,20 @@ static CUgraph graph_of(uint64_t node)
     return handle_find(session.handles, part_owner(node), HANDLE_GRAPH);
 }
 
-// A copy of memory that is not mapped here stays one, or becomes an ordinary one beside a call of nothing.
+// Who makes the call from now on holds it: the graph of the node, or what was instantiated.
+static void give(struct serve *serve, uint64_t exec, uint64_t node, struct graph_call *call)
+{
+    if (call && serve_failed(serve))
+        graph_call_drop(call);
+    else if (call && exec)
+        graph_call_give_exec(call, exec);
+    else if (call)
+        graph_call_give(serve, call, graph_of(node));
+}
+
+// A copy of memory that is not mapped here stays one.
 static void change_copy(struct serve *serve, CUgraphExec exec, const struct copy_nodes *nodes,
-                        uint64_t handle, struct node_params *params)
+                        struct node_params *params)
 {
     if (!params->call) {
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
@@ -172,51 +183,41 @@ static void change_copy(struct serve *serve, CUgraphExec exec, const struct copy
     serve_fail(serve, change(exec, nodes->copy, &params->params));
     if (!serve_failed(serve))
         serve_fail(serve, change(exec, nodes->call, &called));
-    if (serve_failed(serve))
-        graph_call_drop(params->call);
-    else
-        graph_call_give(serve, params->call, graph_of(handle));
 }
 
-static void set(struct serve *serve, CUgraphExec exec, uint64_t handle, uint32_t type,
-                const void *data, uint32_t bytes)
+static void set(struct serve *serve, CUgraphExec exec, uint64_t exec_handle, uint64_t handle,
+                uint32_t type, const void *data, uint32_t bytes)
 {
     static __thread struct node_params params;
     CUgraphNode node = serve_handle(serve, HANDLE_NODE, handle);
+    bool is_copy = type == CU_GRAPH_NODE_TYPE_MEMCPY;
     struct copy_nodes copy;
 
     node_params_read(serve, type, data, bytes, &params);
     if (serve_failed(serve))
         return;
-    if (type == CU_GRAPH_NODE_TYPE_MEMCPY && node_is_copy(node, &copy)) {
-        change_copy(serve, exec, &copy, handle, &params);
-        return;
-    }
-    if (type == CU_GRAPH_NODE_TYPE_MEMCPY && params.call) {
-        // The node has an address of ours, and could not wait for bytes of the client's.
-        graph_call_drop(params.call);
+    if (is_copy && node_is_copy(node, &copy))
+        change_copy(serve, exec, &copy, &params);
+    else if (is_copy &&
+             params.call) // the node has an address of ours, and could not wait for bytes
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
-        return;
-    }
-    serve_fail(serve, change(exec, node, &params.params));
+    else
+        serve_fail(serve, change(exec, node, &params.params));
     if (type == CU_GRAPH_NODE_TYPE_GRAPH && !exec && !serve_failed(serve))
         part_drop(handle, PART_INSIDE);
-    if (params.call && serve_failed(serve))
-        graph_call_drop(params.call);
-    else if (params.call)
-        graph_call_give(serve, params.call, graph_of(handle));
+    give(serve, exec_handle, handle, params.call);
 }
 
 void serve_graph_node_set(struct serve *serve, const struct args_graph_node_set *args)
 {
-    set(serve, NULL, args->node, args->type, args + 1, args->bytes);
+    set(serve, NULL, 0, args->node, args->type, args + 1, args->bytes);
 }
 
 void serve_graph_exec_set(struct serve *serve, const struct args_graph_exec_set *args)
 {
     CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
 
-    set(serve, exec, args->node, args->type, args + 1, args->bytes);
+    set(serve, exec, args->exec, args->node, args->type, args + 1, args->bytes);
 }
 
 void serve_graph_node_get(struct serve *serve, const struct args_graph_node_get *args,

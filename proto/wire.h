@@ -197,8 +197,9 @@ static inline CUresult wire_wrong_handle(enum handle_kind kind)
 {
     if (kind == HANDLE_CONTEXT)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return kind >= HANDLE_GRAPH && kind <= HANDLE_CALLEE ? CUDA_ERROR_INVALID_VALUE
-                                                         : CUDA_ERROR_INVALID_HANDLE;
+    return kind == HANDLE_POOL || (kind >= HANDLE_GRAPH && kind <= HANDLE_CALLEE)
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_ERROR_INVALID_HANDLE;
 }
 
 // ---- graphs ----

@@ -70,9 +70,11 @@ static CUresult allocate_async(CUdeviceptr *out, size_t size, CUstream handle)
     struct stream *stream;
     struct memory_pool *pool;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = out && size ? device_current_pool(stream->context->device, &pool)
-                                  : CUDA_ERROR_INVALID_VALUE;
-    if (!result)
+    CUresult result = out ? device_current_pool(stream->context->device, &pool)
+                          : CUDA_ERROR_INVALID_VALUE;
+    if (!result && !size)
+        *out = 0;
+    else if (!result)
         result = capture_has(stream) ? capture_allocation(pool, stream, size, out)
                                      : allocate_from(pool, stream, size, out);
     object_put(&stream->object);
@@ -89,10 +91,14 @@ static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool h
     SIM_TRY(stream_get(stream_handle, &stream));
     struct sim_object *pool = handle_get(OBJECT_POOL, handle);
     CUresult result = CUDA_ERROR_INVALID_VALUE;
-    if (pool && out && size)
+    if (pool && out && !size) {
+        *out = 0;
+        result = CUDA_SUCCESS;
+    } else if (pool && out) {
         result = capture_has(stream)
                      ? capture_allocation((struct memory_pool *)pool, stream, size, out)
                      : allocate_from((struct memory_pool *)pool, stream, size, out);
+    }
     if (pool)
         object_put(pool);
     object_put(&stream->object);

@@ -5,6 +5,8 @@
 #include "sim/event.h"
 #include "sim/stream.h"
 
+enum { L2_FETCH_MAX = 128 }; // bytes
+
 #define CONTEXT_FLAGS \
     (CU_CTX_SCHED_MASK | CU_CTX_MAP_HOST | CU_CTX_LMEM_RESIZE_TO_MAX | CU_CTX_SYNC_MEMOPS)
 
@@ -57,9 +59,9 @@ SIM_API(cuCtxCreate_v4, CUcontext *out, CUctxCreateParams *parameters, unsigned 
 {
     SIM_TRY(sim_check_ready());
     if (parameters) {
+        SIM_RETURN_IF(parameters->cigParams, CUDA_ERROR_NOT_SUPPORTED);
         SIM_RETURN_IF(parameters->numExecAffinityParams < 0, CUDA_ERROR_INVALID_VALUE);
         SIM_RETURN_IF(parameters->numExecAffinityParams > 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
-        SIM_RETURN_IF(parameters->cigParams, CUDA_ERROR_NOT_SUPPORTED);
     }
     return create(out, flags, device);
 }
@@ -69,7 +71,8 @@ static CUresult destroy(CUcontext handle)
 {
     SIM_TRY(sim_check_ready());
     struct context *context = handle_get(OBJECT_CONTEXT, handle);
-    SIM_RETURN_IF(!context, CUDA_ERROR_INVALID_CONTEXT);
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (!context->primary && handle_revoke(&context->object)) {
         context_teardown(context);
@@ -109,7 +112,7 @@ static CUresult push(CUcontext handle)
 {
     struct context *context;
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_CONTEXT);
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(context_get(handle, &context));
     CUresult result = context_stack_push(context);
     object_put(&context->object);
@@ -231,8 +234,12 @@ SIM_API(cuCtxSetLimit, CUlimit limit, size_t value)
     struct context *context;
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF((unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED,
+                  CUDA_ERROR_NOT_PERMITTED);
     if (limit >= CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    SIM_RETURN_IF(limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > L2_FETCH_MAX,
+                  CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(limit == CU_LIMIT_STACK_SIZE && value > 512 * 1024, CUDA_ERROR_INVALID_VALUE);
     SCOPED_LOCK(&context->lock);
     context->limits[limit] = value;
@@ -246,7 +253,7 @@ SIM_API(cuCtxGetLimit, size_t *value, CUlimit limit)
     struct context *context;
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!value || (unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(limit >= CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH,
+    SIM_RETURN_IF(limit > CU_LIMIT_CIG_ENABLED || limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH,
                   CUDA_ERROR_UNSUPPORTED_LIMIT);
     *value = context_limit(context, limit);
     return CUDA_SUCCESS;

@@ -103,7 +103,7 @@ CUresult context_get(CUcontext handle, struct context **out)
         return CUDA_SUCCESS;
     }
     struct context *context = handle_get(OBJECT_CONTEXT, handle);
-    SIM_RETURN_IF(!context, CUDA_ERROR_INVALID_CONTEXT);
+    SIM_RETURN_IF(!context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     *out = context;
     return CUDA_SUCCESS;
 }

@@ -158,7 +158,10 @@ CUresult stream_get_any(CUstream handle, struct stream **out)
     if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
         return get_default(handle, out);
     struct stream *stream = handle_get(OBJECT_STREAM, handle);
-    SIM_RETURN_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
+    // A stream that is gone went with its context, for all that the driver knows.
+    if (!stream)
+        return handle_looks_like(OBJECT_STREAM, handle) ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                                        : CUDA_ERROR_INVALID_HANDLE;
     *out = stream;
     return CUDA_SUCCESS;
 }

@@ -176,12 +176,14 @@ SIM_API(cuDeviceComputeCapability, int *major, int *minor, CUdevice index)
     return CUDA_SUCCESS;
 }
 
+enum { PCI_TEXT = sizeof "0000:00:00.0" };
+
 SIM_API(cuDeviceGetPCIBusId, char *text, int length, CUdevice index)
 {
     struct device *device;
     int domain, bus, slot;
     SIM_TRY(device_get(index, &device));
-    SIM_RETURN_IF(!text || length <= 0, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!text || length < PCI_TEXT, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(device_attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &domain));
     SIM_TRY(device_attribute(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &bus));
     SIM_TRY(device_attribute(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &slot));
@@ -209,8 +211,8 @@ SIM_API(cuDeviceGetByPCIBusId, CUdevice *out, const char *text)
 {
     unsigned domain, bus, slot;
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!out || !text || !parse_pci(text, &domain, &bus, &slot),
-                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!out || !text, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!parse_pci(text, &domain, &bus, &slot), CUDA_ERROR_INVALID_DEVICE);
     for (int i = 0; i < device_count(); i++) {
         int d = -1, b = -1, s = -1;
         device_attribute(&devices.items[i], CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &d);
@@ -240,7 +242,8 @@ SIM_API(cuDeviceGetP2PAttribute, int *value, CUdevice_P2PAttribute attribute, CU
     struct device *a, *b;
     SIM_TRY(device_get(source, &a));
     SIM_TRY(device_get(destination, &b));
-    SIM_RETURN_IF(!value || a == b, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!value, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(a == b, CUDA_ERROR_INVALID_DEVICE);
     switch (attribute) {
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
@@ -257,7 +260,7 @@ SIM_API(cuDeviceGetExecAffinitySupport, int *supported, CUexecAffinityType type,
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
-    SIM_RETURN_IF(!supported || type >= CU_EXEC_AFFINITY_TYPE_MAX, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!supported, CUDA_ERROR_INVALID_VALUE);
     *supported = 0;
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a software GPU can do beyond its attributes: atomic operations on memory that is not its own, and widths of
 // textures.
+#include "sim/context.h"
 #include "sim/device.h"
 #include "sim/sim.h"
 
@@ -39,6 +40,19 @@ SIM_API(cuDeviceGetP2PAtomicCapabilities, unsigned int *capabilities,
     SIM_TRY(device_get(destination, &b));
     SIM_RETURN_IF(a == b, CUDA_ERROR_INVALID_DEVICE);
     return capabilities_of(capabilities, operations, count);
+}
+
+// Nothing of what reaches its memory is ever late.
+SIM_API(cuFlushGPUDirectRDMAWrites, CUflushGPUDirectRDMAWritesTarget target,
+        CUflushGPUDirectRDMAWritesScope scope)
+{
+    struct context *context;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+                      (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
+                       scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES),
+                  CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
 }
 
 static unsigned int format_bytes(CUarray_format format)

@@ -158,6 +158,8 @@ SIM_API(cuFuncSetSharedMemConfig, CUfunction handle, CUsharedconfig config)
 SIM_API(cuFuncGetModule, CUmodule *out, CUfunction handle)
 {
     struct function *function;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(function_get(handle, &function));
     if (out)
         *out = object_handle(&function->module->object);
@@ -168,6 +170,8 @@ SIM_API(cuFuncGetModule, CUmodule *out, CUfunction handle)
 SIM_API(cuFuncGetName, const char **name, CUfunction handle)
 {
     struct function *function;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(function_get(handle, &function));
     if (name)
         *name = function->info->name;

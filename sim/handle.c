@@ -57,6 +57,11 @@ void object_put(struct sim_object *object)
         object_put(&context->object);
 }
 
+bool handle_looks_like(enum object_kind kind, const void *handle)
+{
+    return (uintptr_t)handle >> KIND_SHIFT == kind;
+}
+
 // Under the table's lock.
 static uint32_t take_slot(void)
 {

@@ -51,6 +51,9 @@ bool handle_revoke(struct sim_object *object);
 // The object with one more reference, or NULL: no such handle of that kind.
 void *handle_get(enum object_kind kind, const void *handle);
 
+// Whether HANDLE is of that kind by its form, live or not.
+bool handle_looks_like(enum object_kind kind, const void *handle);
+
 // The next object of that kind from *POSITION on (0 at first), with one more reference; NULL: no more.
 void *handle_next(enum object_kind kind, uint32_t *position);
 

@@ -10,10 +10,14 @@ static CUresult allocate(void **out, size_t size, unsigned flags)
 {
     struct context *context;
     SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!out || !size, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                                       CU_MEMHOSTALLOC_WRITECOMBINED),
                   CUDA_ERROR_INVALID_VALUE);
+    if (!size) {
+        *out = NULL;
+        return CUDA_SUCCESS;
+    }
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     SIM_RETURN_IF(memory == MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     CUresult result = memory_add_host(context, memory, size, MEMORY_HOST, flags);
@@ -47,10 +51,11 @@ static bool is_registered(const struct memory_range *range)
 
 SIM_API(cuMemFreeHost, void *pointer)
 {
-    struct context *context;
     struct memory_range range;
     uint64_t address = (uintptr_t)pointer;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
+    if (!pointer)
+        return CUDA_SUCCESS;
     SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address || !is_allocated(&range),
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(memory_synchronize_owner(&range));
@@ -92,13 +97,13 @@ SIM_API(cuMemHostRegister_v2, void *pointer, size_t size, unsigned int flags)
 
 SIM_API(cuMemHostUnregister, void *pointer)
 {
-    struct context *context;
     struct memory_range range;
     uint64_t address = (uintptr_t)pointer;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!pointer, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address ||
-                      !is_registered(&range),
+    SIM_RETURN_IF(!memory_lookup(address, &range), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    SIM_RETURN_IF(is_allocated(&range), CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(range.base != address || !is_registered(&range),
                   CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     SIM_TRY(memory_synchronize_owner(&range));
     return memory_release(address, is_registered, NULL);

@@ -323,6 +323,10 @@ static CUresult launch_configured(const CUlaunchConfig *config, CUfunction funct
         .parameters = parameters,
         .extra = extra,
     };
+    struct stream *known;
+    SIM_TRY(
+        stream_get(stream, &known)); // before the attributes are read, of which there may be none
+    object_put(&known->object);
     SIM_RETURN_IF(config->numAttrs && !config->attrs, CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < config->numAttrs; i++)
         SIM_TRY(launch_apply_attribute(&config->attrs[i], &request, &event_handle));

@@ -159,6 +159,7 @@ SIM_API(cuLibraryLoadFromFile, CUlibrary *out, const char *path, CUjit_option *o
     char *text;
     size_t size;
     SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(jit_read_file(path, &text, &size));
     CUresult result = load(out, text, size, options, values, count, library_options, library_count);
     free(text);
@@ -264,6 +265,8 @@ SIM_API(cuKernelGetLibrary, CUlibrary *out, CUkernel handle)
 SIM_API(cuKernelGetName, const char **name, CUkernel handle)
 {
     struct kernel *kernel;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(kernel_get(handle, &kernel));
     if (name)
         *name = kernel->info->name;
@@ -274,6 +277,8 @@ SIM_API(cuKernelGetName, const char **name, CUkernel handle)
 SIM_API(cuKernelGetParamInfo, CUkernel handle, size_t index, size_t *offset, size_t *size)
 {
     struct kernel *kernel;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(kernel_get(handle, &kernel));
     CUresult result = function_param(kernel->info, index, offset, size);
     object_put(&kernel->object);

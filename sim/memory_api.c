@@ -9,7 +9,6 @@ SIM_API(cuMemGetInfo_v2, size_t *free_bytes, size_t *total)
 {
     struct context *context;
     SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!free_bytes && !total, CUDA_ERROR_INVALID_VALUE);
     if (free_bytes)
         *free_bytes = device_free_memory(context->device);
     if (total)
@@ -66,7 +65,9 @@ SIM_API(cuMemFree_v2, CUdeviceptr address)
 {
     struct context *context;
     struct memory_range range;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
+    if (context_stack_top()) // there need be none
+        SIM_TRY(context_require(&context));
     if (!address)
         return CUDA_SUCCESS;
     SIM_TRY(capture_check_unsafe());

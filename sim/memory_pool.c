@@ -191,8 +191,8 @@ SIM_API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice index)
 {
     struct device *device;
     struct memory_pool *pool;
-    SIM_TRY(device_get(index, &device));
-    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!out || device_get(index, &device), CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(device_current_pool(device, &pool));
     *out = pool_handle(pool);
     return CUDA_SUCCESS;
@@ -202,7 +202,8 @@ SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
 {
     struct device *device;
     struct memory_pool *pool;
-    SIM_TRY(device_get(index, &device));
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(device_get(index, &device), CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(pool_get(handle, &pool));
     bool fits = pool->device == device;
     pthread_mutex_lock(&device->lock);
@@ -217,7 +218,10 @@ static CUresult check_location(const CUmemLocation *location, CUmemAllocationTyp
                                struct device **device)
 {
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!location || type != CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!location || type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+                      location->type == CU_MEM_LOCATION_TYPE_INVALID ||
+                      location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
+                  CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(location->type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
     return device_get(location->id, device);
 }
@@ -364,7 +368,7 @@ SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribut
 static CUresult set_access(struct memory_pool *pool, const CUmemAccessDesc *access)
 {
     struct device *device;
-    SIM_RETURN_IF(access->location.type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(access->location.type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
     SIM_TRY(device_get(access->location.id, &device));
     SIM_RETURN_IF(access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
                       access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&

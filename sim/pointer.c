@@ -132,7 +132,7 @@ SIM_API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute,
     SIM_RETURN_IF(!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(!memory_lookup(address, &range) || memory_is_host(&range),
-                  CUDA_ERROR_INVALID_DEVICE);
+                  CUDA_ERROR_INVALID_VALUE);
     memory_set_sync_copies(address, *(const unsigned *)value != 0);
     return CUDA_SUCCESS;
 }

@@ -96,9 +96,15 @@ static CUresult set_flags(CUdevice index, unsigned flags)
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuDevicePrimaryCtxSetFlags, CUdevice device, unsigned int flags)
+// The first form does not touch a context that is there.
+SIM_API(cuDevicePrimaryCtxSetFlags, CUdevice index, unsigned int flags)
 {
-    return set_flags(device, flags);
+    struct device *device;
+    SIM_TRY(device_get(index, &device));
+    pthread_mutex_lock(&device->lock);
+    bool is_there = active(device);
+    pthread_mutex_unlock(&device->lock);
+    return is_there ? CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE : set_flags(index, flags);
 }
 
 SIM_API(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned int flags)

@@ -28,7 +28,7 @@ static CUresult read_attribute(const struct stream *stream, CUstreamAttrID attri
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-// Under the stream's lock. The priority is settled when a stream is made.
+// Under the stream's lock. A priority means nothing here.
 static CUresult write_attribute(struct stream *stream, CUstreamAttrID attribute,
                                 const CUstreamAttrValue *value)
 {
@@ -42,6 +42,7 @@ static CUresult write_attribute(struct stream *stream, CUstreamAttrID attribute,
                       CUDA_ERROR_INVALID_VALUE);
         stream->synchronization_policy = value->syncPolicy;
         return CUDA_SUCCESS;
+    case CU_STREAM_ATTRIBUTE_PRIORITY: return CUDA_SUCCESS;
     case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         stream->domain_map = value->memSyncDomainMap;
         return CUDA_SUCCESS;

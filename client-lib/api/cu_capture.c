@@ -10,6 +10,7 @@
 #include "client-lib/objects/graph_objects.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/session/process.h"
 #include "client_calls.h"
 #include "common/scope.h"
 
@@ -300,6 +301,9 @@ CAPTURE_CALLS(cuStreamUpdateCaptureDependencies,
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     struct thread_state *thread = thread_state();
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
     if (!mode || (unsigned int)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     if (!thread)

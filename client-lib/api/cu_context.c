@@ -45,8 +45,13 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
     return primary_set_flags(dev, flags);
 }
 
+// The first form refuses to change the flags of an active context.
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 {
+    unsigned int old;
+    int active = 0;
+    if (primary_state(dev, &old, &active) == CUDA_SUCCESS && active)
+        return CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE;
     return primary_set_flags(dev, flags);
 }
 
@@ -258,5 +263,8 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
     struct object *object;
-    return thread_context_object(&object);
+    CUresult result = thread_context_object(&object);
+    if (result == CUDA_SUCCESS && (unsigned int)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+        return CUDA_ERROR_INVALID_VALUE;
+    return result;
 }

@@ -55,6 +55,8 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 {
     FIND_DEVICE(device, dev);
+    if (len <= (int)strlen(device->pci_bus_id)) // the driver does not shorten this one
+        return CUDA_ERROR_INVALID_VALUE;
     return copy_text(pciBusId, len, device->pci_bus_id);
 }
 
@@ -192,9 +194,9 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev)
 {
     FIND_DEVICE(device, dev);
-    if (!pi || (int)type < 0 || type >= 4)
+    if (!pi)
         return CUDA_ERROR_INVALID_VALUE;
-    *pi = device->affinity_supported[type];
+    *pi = (unsigned int)type < 4 ? device->affinity_supported[type] : 0;
     return CUDA_SUCCESS;
 }
 

@@ -9,10 +9,10 @@
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
     unsigned int known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
+    if (Flags & ~(known | CU_EVENT_INTERPROCESS))
+        return CUDA_ERROR_INVALID_VALUE;
     if (Flags & CU_EVENT_INTERPROCESS)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (Flags & ~known)
-        return CUDA_ERROR_INVALID_VALUE;
     return remote_cuEventCreate(phEvent, Flags);
 }
 

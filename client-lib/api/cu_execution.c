@@ -100,6 +100,8 @@ static CUresult find_code(enum handle_kind kind, const void *handle, struct obje
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
     *function = object_find(kind, handle);
     return *function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

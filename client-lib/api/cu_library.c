@@ -8,6 +8,7 @@
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/name_list.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/session/process.h"
 #include "client_calls.h"
 #include "common/driver/image.h"
 #include "common/scope.h"
@@ -57,7 +58,10 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                       libraryOptions, libraryOptionValues, numLibraryOptions};
     SCOPED_FREE void *data = NULL;
     size_t size;
-    CUresult result = image_read_file(fileName, &data, &size);
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS || !library)
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+    result = image_read_file(fileName, &data, &size);
     return result == CUDA_SUCCESS ? load(library, data, &options) : result;
 }
 

@@ -21,14 +21,18 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
                           const char *name, unsigned int numOptions, CUjit_option *options,
                           void **optionValues)
 {
-    return linker_add(state, type, data, size, numOptions, options, optionValues);
+    return size > INTPTR_MAX
+               ? CUDA_ERROR_INVALID_IMAGE
+               : linker_add(state, type, data, size, numOptions, options, optionValues);
 }
 
 CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
                        const char *name, unsigned int numOptions, CUjit_option *options,
                        void **optionValues)
 {
-    return linker_add(state, type, data, size, numOptions, options, optionValues);
+    return size > INTPTR_MAX
+               ? CUDA_ERROR_INVALID_IMAGE
+               : linker_add(state, type, data, size, numOptions, options, optionValues);
 }
 
 static CUresult add_file(CUlinkState state, CUjitInputType type, const char *path,

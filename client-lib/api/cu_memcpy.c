@@ -21,13 +21,40 @@
         return does; \
     }
 
-// What a call without Async does on the device alone is over when the GPU says so, which the program
-// learns by the order of its stream; but it is waited for where the memory is marked so.
-static CUresult settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, CUstream stream)
+static bool is_known(CUdeviceptr address, size_t size)
 {
-    if (result != CUDA_SUCCESS || (!memory_has_sync_copies(dst) && !memory_has_sync_copies(src)))
+    struct allocation found;
+    return memory_find_span(address, size, &found);
+}
+
+// What rows of WIDTH elements take, from the first byte to the last.
+static size_t rows_size(size_t pitch, size_t width, size_t element, size_t height)
+{
+    size_t size, last;
+    if (!height || __builtin_mul_overflow(pitch, height - 1, &size) ||
+        __builtin_mul_overflow(width, element, &last) || __builtin_add_overflow(size, last, &size))
+        return height ? SIZE_MAX : 0;
+    return size;
+}
+
+static size_t elements_size(size_t count, size_t element)
+{
+    return rows_size(0, count, element, 1);
+}
+
+// What a call without Async does on the device alone is over when the GPU says so, which the program learns by the
+// order of its stream; but it is waited for where the memory is marked so. An address that is not known here may be
+// a variable of a module, or wrong: then the box is asked, for the error to come from this call.
+static CUresult settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, size_t size,
+                        CUstream stream)
+{
+    CUfunc_cache unused;
+    if (result != CUDA_SUCCESS)
         return result;
-    return remote_cuStreamSynchronize(stream);
+    if (memory_has_sync_copies(dst) || memory_has_sync_copies(src))
+        return remote_cuStreamSynchronize(stream);
+    return is_known(dst, size) && is_known(src, size) ? CUDA_SUCCESS
+                                                      : remote_cuCtxGetCacheConfig(&unused);
 }
 
 COPY_CALLS(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),
@@ -43,28 +70,31 @@ COPY_CALLS(cuMemcpyDtoHAsync_v2, _ptsz,
 COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount),
            NULL,
            settled(remote_cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, used), dstDevice,
-                   srcDevice, used))
+                   srcDevice, ByteCount, used))
 COPY_CALLS(cuMemsetD8_v2, _ptds, (CUdeviceptr dstDevice, unsigned char uc, size_t N), NULL,
-           settled(remote_cuMemsetD8Async(dstDevice, uc, N, used), dstDevice, dstDevice, used))
+           settled(remote_cuMemsetD8Async(dstDevice, uc, N, used), dstDevice, dstDevice,
+                   elements_size(N, 1), used))
 COPY_CALLS(cuMemsetD16_v2, _ptds, (CUdeviceptr dstDevice, unsigned short us, size_t N), NULL,
-           settled(remote_cuMemsetD16Async(dstDevice, us, N, used), dstDevice, dstDevice, used))
+           settled(remote_cuMemsetD16Async(dstDevice, us, N, used), dstDevice, dstDevice,
+                   elements_size(N, 2), used))
 COPY_CALLS(cuMemsetD32_v2, _ptds, (CUdeviceptr dstDevice, unsigned int ui, size_t N), NULL,
-           settled(remote_cuMemsetD32Async(dstDevice, ui, N, used), dstDevice, dstDevice, used))
+           settled(remote_cuMemsetD32Async(dstDevice, ui, N, used), dstDevice, dstDevice,
+                   elements_size(N, 4), used))
 COPY_CALLS(cuMemsetD2D8_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height),
            NULL,
            settled(remote_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, used),
-                   dstDevice, dstDevice, used))
+                   dstDevice, dstDevice, rows_size(dstPitch, Width, 1, Height), used))
 COPY_CALLS(cuMemsetD2D16_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height),
            NULL,
            settled(remote_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, used),
-                   dstDevice, dstDevice, used))
+                   dstDevice, dstDevice, rows_size(dstPitch, Width, 2, Height), used))
 COPY_CALLS(cuMemsetD2D32_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height),
            NULL,
            settled(remote_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, used),
-                   dstDevice, dstDevice, used))
+                   dstDevice, dstDevice, rows_size(dstPitch, Width, 4, Height), used))
 COPY_CALLS(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), NULL,
            copy_unified(dst, src, ByteCount, used, true))
 COPY_CALLS(cuMemcpyAsync, _ptsz,
@@ -138,7 +168,10 @@ static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, 
     if (begun != CUDA_SUCCESS)
         return begun;
     for (size_t i = 0; i < count; i++) {
-        CUresult result = copy_unified(dsts[i], srcs[i], sizes[i], stream, false);
+        if (!dsts[i] || !srcs[i] || !sizes[i])
+            begun = CUDA_ERROR_INVALID_VALUE;
+        CUresult result =
+            begun != CUDA_SUCCESS ? begun : copy_unified(dsts[i], srcs[i], sizes[i], stream, false);
         if (result != CUDA_SUCCESS) {
             if (failed)
                 *failed = i;

@@ -5,10 +5,18 @@
 #include "client-lib/objects/device_memory.h"
 #include "client-lib/objects/page_locked.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/session/process.h"
+#include "client_calls.h"
 
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
     return device_memory_allocate(dptr, bytesize);
+}
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+    size_t unused;
+    return remote_cuMemGetInfo_v2(free ? free : &unused, total ? total : &unused);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
@@ -21,8 +29,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
 
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
-    struct object *context;
-    return dptr ? device_memory_free(dptr) : thread_context_object(&context);
+    CUresult ready = process_ready();
+    return dptr && ready == CUDA_SUCCESS ? device_memory_free(dptr) : ready;
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
@@ -51,8 +59,12 @@ static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
     CUresult result = thread_context_object(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!pp || !bytesize || (flags & ~known))
+    if (!pp || (flags & ~known))
         return CUDA_ERROR_INVALID_VALUE;
+    if (!bytesize) { // nothing is given, and cuMemFreeHost takes it back
+        *pp = NULL;
+        return CUDA_SUCCESS;
+    }
     return page_locked_allocate(context, bytesize, flags, pp);
 }
 
@@ -66,21 +78,22 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
     return allocate_host(pp, bytesize, 0);
 }
 
-static CUresult release(void *p, bool registered)
-{
-    struct object *context;
-    CUresult result = thread_context_object(&context);
-    return result == CUDA_SUCCESS ? page_locked_release(p, registered) : result;
-}
-
+// The memory knows its context, which need not be the current one.
 CUresult cuMemFreeHost(void *p)
 {
-    return release(p, false);
+    CUresult ready = process_ready();
+    return p && ready == CUDA_SUCCESS ? page_locked_release(p, false) : ready;
 }
 
 CUresult cuMemHostUnregister(void *p)
 {
-    return release(p, true);
+    struct allocation found;
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!p || (memory_find((uintptr_t)p, &found) && found.host && !found.registered))
+        return CUDA_ERROR_INVALID_VALUE;
+    return page_locked_release(p, true);
 }
 
 static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
@@ -91,7 +104,7 @@ static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
     CUresult result = thread_context_object(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!p || !bytesize)
+    if (!p || !bytesize || (uintptr_t)p + bytesize < (uintptr_t)p)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & ~known)
         return (flags & CU_MEMHOSTREGISTER_IOMEMORY) ? CUDA_ERROR_NOT_SUPPORTED

@@ -46,9 +46,13 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 
 CUresult cuModuleLoad(CUmodule *module, const char *fname)
 {
+    struct object *context;
     SCOPED_FREE void *data = NULL;
     size_t size;
-    CUresult result = image_read_file(fname, &data, &size);
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS || !module)
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+    result = image_read_file(fname, &data, &size);
     return result == CUDA_SUCCESS ? load(module, data, 0, NULL, NULL) : result;
 }
 

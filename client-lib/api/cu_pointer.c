@@ -103,7 +103,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
-    if (!attributes || !data)
+    if (!numAttributes || !attributes || !data)
         return CUDA_ERROR_INVALID_VALUE;
     bool known = memory_find(ptr, &found);
     for (unsigned int i = 0; i < numAttributes; i++) {

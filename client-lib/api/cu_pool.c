@@ -4,6 +4,7 @@
 #include "client-lib/objects/device_memory.h"
 #include "client-lib/objects/memory_pools.h"
 #include "client-lib/objects/stream_names.h"
+#include "client-lib/session/process.h"
 
 CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
@@ -60,7 +61,12 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 
 static CUresult check_location(const CUmemLocation *location, CUmemAllocationType type)
 {
-    if (!location)
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!location || location->type == CU_MEM_LOCATION_TYPE_INVALID ||
+        location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ||
+        type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
     return location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED
                ? CUDA_ERROR_NOT_SUPPORTED
@@ -92,7 +98,12 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
-    if (!pool || !poolProps)
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        poolProps->location.type <= CU_MEM_LOCATION_TYPE_INVALID ||
+        poolProps->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
         return CUDA_ERROR_INVALID_VALUE;
     if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
         poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE)

@@ -100,7 +100,7 @@ static CUresult find_stream(CUstream stream, bool per_thread, struct found_strea
     }
     const struct object *object = object_find(HANDLE_STREAM, stream);
     if (!object)
-        return CUDA_ERROR_INVALID_HANDLE;
+        return object_missing(HANDLE_STREAM, stream);
     context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
     if (!context)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;

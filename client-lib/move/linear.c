@@ -71,13 +71,7 @@ CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr
 
 CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *resolved)
 {
-    struct call call;
-    call_begin(&call, 0);
-    if (call.result == CUDA_SUCCESS && !call.session)
-        call.result = call.stale ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
-    *resolved = (CUstream)(uintptr_t)call_stream(&call, stream);
-    *session = call.session;
-    return call.result;
+    return call_check_stream(stream, session, resolved);
 }
 
 static CUresult check_device_memory(CUdeviceptr address, size_t size, struct allocation *found)

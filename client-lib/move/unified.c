@@ -21,6 +21,9 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
     if (to_gpu && from_gpu && to.session != from.session)
         return copy_peer(dst, (CUcontext)(uintptr_t)to.context, src,
                          (CUcontext)(uintptr_t)from.context, size, NULL, true);
+    if (to_gpu && from_gpu &&
+        (!memory_find_span(dst, size, &to) || !memory_find_span(src, size, &from)))
+        return CUDA_ERROR_INVALID_VALUE;
     if (to_gpu && from_gpu)
         return remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
     if (to_gpu)

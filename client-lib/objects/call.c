@@ -64,6 +64,8 @@ static bool adopt_session(struct call *call, struct box_session *session, struct
         }
         call->session = session;
         call->context = context;
+    } else if (!call->context) {
+        call->context = context;
     }
     call->bound = true;
     return true;
@@ -82,7 +84,7 @@ uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handl
         return 0;
     struct object *object = object_find(kind, handle);
     if (!object) {
-        call->result = wire_wrong_handle(kind);
+        call->result = object_missing(kind, handle);
         return 0;
     }
     // Libraries and kernels are not tied to a context: each box gets its own when it is needed.
@@ -128,6 +130,17 @@ uint64_t call_stream(struct call *call, CUstream stream)
     if (!stream || stream == CU_STREAM_LEGACY)
         return default_stream(call, stream);
     return call_handle(call, HANDLE_STREAM, stream);
+}
+
+CUresult call_check_stream(CUstream stream, struct box_session **session, CUstream *resolved)
+{
+    struct call call;
+    call_begin(&call, 0);
+    *resolved = (CUstream)(uintptr_t)call_stream(&call, stream);
+    if (call.result == CUDA_SUCCESS && !call.session)
+        call.result = no_session(&call);
+    *session = call.session;
+    return call.result;
 }
 
 int32_t call_device(struct call *call, CUdevice device)

@@ -32,6 +32,8 @@ void call_fail(struct call *call, CUresult result);
 // What travels for a handle of the program.
 uint64_t call_handle(struct call *call, enum handle_kind kind, const void *handle);
 uint64_t call_stream(struct call *call, CUstream stream);
+// Whether STREAM is one that calls take now, its session, and what travels for it.
+CUresult call_check_stream(CUstream stream, struct box_session **session, CUstream *resolved);
 // The box's number of a device; makes its session that of the call.
 int32_t call_device(struct call *call, CUdevice device);
 // A new handle of the call's session and context.

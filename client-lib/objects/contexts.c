@@ -196,7 +196,11 @@ CUresult context_destroy(CUcontext context)
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
-    if (!object || object->ctx.primary)
+    if (!context)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!object)
+        return object_missing(HANDLE_CONTEXT, context);
+    if (object->ctx.primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     CUresult result = remote_cuCtxDestroy_v2(context);
     if (result != CUDA_SUCCESS)
@@ -216,14 +220,17 @@ CUresult context_named_or_current(CUcontext context, struct object **object)
     if (!context)
         return thread_context_object(object);
     *object = find(context);
-    return *object ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return *object ? CUDA_SUCCESS : object_missing(HANDLE_CONTEXT, context);
 }
 
 CUresult context_synchronize(CUcontext context)
 {
     if (!context)
         return remote_cuCtxSynchronize();
-    CUresult result = thread_push_context(context);
+    struct object *object;
+    CUresult result = context_named_or_current(context, &object);
+    if (result == CUDA_SUCCESS)
+        result = thread_push_context(context);
     if (result == CUDA_SUCCESS) {
         result = remote_cuCtxSynchronize();
         thread_pop_context(NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/call.h"
 #include "client-lib/objects/captures.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/tell.h"
@@ -40,6 +41,24 @@ struct allocation_request {
     bool captured; // the memory is that of the graph
 };
 
+static CUresult check_stream(CUstream stream)
+{
+    struct box_session *session;
+    return call_check_stream(stream, &session, &stream);
+}
+
+// What is allocated in a stream belongs to the stream's context, whatever the current one is.
+static CUresult context_of_request(const struct allocation_request *request,
+                                   struct object **context)
+{
+    const struct object *stream = request->stream ? object_find(HANDLE_STREAM, request->stream)
+                                                  : NULL;
+    if (!stream)
+        return thread_context_object(context);
+    *context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)stream->context);
+    return *context ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 // Allocates, and asks for other memory while the addresses that come are taken here. What is of
 // no use is held until the end, so that it does not come again.
 static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
@@ -47,7 +66,7 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
     struct object *context;
     CUdeviceptr clashing[CLASH_RETRIES];
     int clashes = 0;
-    CUresult result = thread_context_object(&context);
+    CUresult result = context_of_request(request, &context);
     if (result == CUDA_SUCCESS && !dptr)
         result = CUDA_ERROR_INVALID_VALUE;
     while (result == CUDA_SUCCESS) {
@@ -146,6 +165,12 @@ CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPo
 {
     struct allocation_request request = {allocate_async, release_async, .size = size, .pool = pool,
                                          .stream = stream};
+    if (!size && dptr) { // nothing, in the right order; cuMemFreeAsync takes it back
+        CUresult result = check_stream(stream);
+        if (result == CUDA_SUCCESS)
+            *dptr = 0;
+        return result;
+    }
     CUresult result = ask_captured(stream, &request.captured);
     return result == CUDA_SUCCESS ? allocate(&request, dptr) : result;
 }
@@ -192,6 +217,9 @@ CUresult device_memory_free(CUdeviceptr dptr)
 CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
 {
     struct allocation gone;
+    CUresult result = check_stream(stream);
+    if (result != CUDA_SUCCESS || !dptr)
+        return result;
     // Nobody is given this address again before the box has seen this request: they are in order.
     return forget(dptr, &gone) ? remote_cuMemFreeAsync(dptr, stream) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -33,13 +33,12 @@ static const void *extra_buffer(void **extra, size_t *size)
 }
 
 // What a GPU would refuse at once is refused here, so that the error comes from the right call.
-static CUresult check_shape(const struct launch *launch, const struct parameter_layout *layout)
+static CUresult check_shape(const struct launch *launch, const struct object *context,
+                            const struct parameter_layout *layout)
 {
     const CUlaunchConfig *c = launch->config;
-    struct object *context;
-    CUresult result = thread_context_object(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
+    if (!context)
+        return CUDA_ERROR_INVALID_CONTEXT;
     const int32_t *limit = session_device(context->ctx.device)->attributes;
     if (!c->gridDimX || !c->gridDimY || !c->gridDimZ || !c->blockDimX || !c->blockDimY ||
         !c->blockDimZ)
@@ -200,7 +199,7 @@ CUresult kernel_launch(const struct launch *launch)
     struct parameter_layout *layout = function_layout(object, &call.result);
     if (!layout)
         return call.result;
-    CUresult result = check_shape(launch, layout);
+    CUresult result = check_shape(launch, call.context, layout);
     if (result == CUDA_SUCCESS)
         result = check_parameters(launch, layout, &buffer);
     if (result == CUDA_SUCCESS)
@@ -278,6 +277,15 @@ static CUresult node_context(CUcontext context, const struct box_session *sessio
                                                               : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+// A kernel has none of its own and runs in the current one.
+static const struct object *context_for(const struct object *function)
+{
+    struct object *current;
+    if (function->context)
+        return object_find(HANDLE_CONTEXT, (void *)(uintptr_t)function->context);
+    return thread_context_object(&current) == CUDA_SUCCESS ? current : NULL;
+}
+
 CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_session *session,
                           struct wire_kernel_node **out, size_t *size)
 {
@@ -296,7 +304,7 @@ CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_ses
     CUresult result;
     struct object *function = node_function(node, session, &result);
     struct parameter_layout *layout = function ? function_layout(function, &result) : NULL;
-    if (!layout || (result = check_shape(&launch, layout)) != CUDA_SUCCESS ||
+    if (!layout || (result = check_shape(&launch, context_for(function), layout)) != CUDA_SUCCESS ||
         (result = check_parameters(&launch, layout, &buffer)) != CUDA_SUCCESS ||
         (result = node_context(node->ctx, session, &context)) != CUDA_SUCCESS)
         return result;

@@ -25,7 +25,7 @@ static CUresult find(CUdevice dev, struct device_pools **found)
     if (ready != CUDA_SUCCESS)
         return ready;
     if (!session_of_device(dev))
-        return CUDA_ERROR_INVALID_DEVICE;
+        return CUDA_ERROR_INVALID_VALUE; // so says the driver of pools, and of them only
     if (!pools)
         pools = calloc((size_t)session_device_count, sizeof(*pools));
     *found = pools ? &pools[dev] : NULL;
@@ -45,6 +45,8 @@ CUresult pool_default(CUdevice dev, CUmemoryPool *pool)
     struct device_pools *found;
     SCOPED_LOCK(&lock);
     CUresult result = standard_pool(dev, &found);
+    if (result == CUDA_ERROR_INVALID_VALUE) // of its default pool it says it as of everything else
+        result = CUDA_ERROR_INVALID_DEVICE;
     if (result == CUDA_SUCCESS)
         *pool = found->standard;
     return result;

@@ -54,6 +54,15 @@ struct object *object_find(enum handle_kind kind, const void *handle)
     return object;
 }
 
+CUresult object_missing(enum handle_kind kind, const void *handle)
+{
+    if (kind == HANDLE_CONTEXT)
+        return handle ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+    return kind == HANDLE_STREAM && handle_type((uintptr_t)handle) == HANDLE_STREAM
+               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+               : wire_wrong_handle(kind);
+}
+
 struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context)
 {
     pthread_once(&once, make_table);

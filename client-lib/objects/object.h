@@ -95,6 +95,9 @@ struct object {
 
 // The live object behind a handle, else NULL. HANDLE_FUNCTION finds kernels too.
 struct object *object_find(enum handle_kind kind, const void *handle);
+// The driver's error for a handle that is not a live one of KIND. It tells a stream that was destroyed from what
+// never was one.
+CUresult object_missing(enum handle_kind kind, const void *handle);
 // A new object with a fresh handle; NULL where memory has run out.
 struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context);
 // Ends a handle; its object may be reused at once.

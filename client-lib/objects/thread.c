@@ -82,6 +82,8 @@ CUresult thread_push_context(CUcontext context)
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
+    if (!context)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!object_find(HANDLE_CONTEXT, context))
         return CUDA_ERROR_INVALID_CONTEXT;
     struct thread_state *thread = thread_state();

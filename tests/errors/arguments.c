@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/errors/arguments.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -186,6 +187,35 @@ static void fill_copy_attributes(void *memory)
         (CUmemcpyAttributes){.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
 }
 
+static void fill_operation_node(void *memory)
+{
+    *(CUDA_BATCH_MEM_OP_NODE_PARAMS *)memory =
+        (CUDA_BATCH_MEM_OP_NODE_PARAMS){.ctx = (CUcontext)fixture_handle("CUcontext", "", GOOD),
+                                        .count = 1,
+                                        .paramArray = (void *)((char *)memory + 1024)};
+    fill_operation((char *)memory + 1024);
+}
+
+static CUmemcpy3DOperand operand(CUdeviceptr address)
+{
+    return (CUmemcpy3DOperand){.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
+                               .op = {.ptr = {.ptr = address, .rowLength = 64, .layerHeight = 2}}};
+}
+
+static void fill_batch_copy(void *memory)
+{
+    *(CUDA_MEMCPY3D_BATCH_OP *)memory =
+        (CUDA_MEMCPY3D_BATCH_OP){.src = operand(fixture_memory(GOOD)),
+                                 .dst = operand(fixture_memory(GOOD) + 65536),
+                                 .extent = {16, 2, 1},
+                                 .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+}
+
+static void fill_device_resource(void *memory)
+{
+    DRIVER(cuDeviceGetDevResource, 0, memory, CU_DEV_RESOURCE_TYPE_SM);
+}
+
 static const struct filler {
     const char *type;
     void (*fill)(void *memory);
@@ -210,6 +240,9 @@ static const struct filler {
     {"CUDA_ARRAY3D_DESCRIPTOR", fill_array_3d},
     {"CUDA_RESOURCE_DESC", fill_resource},
     {"CUmemcpyAttributes", fill_copy_attributes},
+    {"CUDA_BATCH_MEM_OP_NODE_PARAMS", fill_operation_node},
+    {"CUDA_MEMCPY3D_BATCH_OP", fill_batch_copy},
+    {"CUdevResource", fill_device_resource},
     {"CUctxCreateParams", NULL},
 };
 
@@ -237,6 +270,8 @@ static uint64_t number(const struct call *call, const struct parameter *p)
         {"cuDevSmResourceSplit", "minCount", 8},
         {"cuGetProcAddress", "cudaVersion", 12000},
         {"cuCheckpoint", "pid", 0x3fffffff},
+        {"cuGreenCtxCreate", "flags", CU_GREEN_CTX_DEFAULT_STREAM},
+        {"cuMemAllocManaged", "flags", CU_MEM_ATTACH_GLOBAL},
         {"", "bytesize", 64},
         {"", "ByteCount", 64},
         {"", "sizeInBytes", 64},
@@ -274,7 +309,7 @@ static uint64_t number(const struct call *call, const struct parameter *p)
     return strcasestr(p->name, "flags") ? 0 : 1;
 }
 
-static uint64_t enumeration(const struct parameter *p)
+static uint64_t enumeration(const struct call *call, const struct parameter *p)
 {
     static const struct {
         const char *type;
@@ -301,7 +336,8 @@ static uint64_t enumeration(const struct parameter *p)
     };
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(p->base, rows[i].type))
-            return rows[i].value;
+            return strcmp(call->name, "cuPointerSetAttribute") ? rows[i].value
+                                                               : CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
     return 0;
 }
 
@@ -400,7 +436,7 @@ void arguments_right(const struct call *call, union argument *arguments)
         switch (p->kind) {
         case NUMBER: arguments[i].word = number(call, p); break;
         case REAL: arguments[i].real = 0; break;
-        case ENUMERATION: arguments[i].word = enumeration(p); break;
+        case ENUMERATION: arguments[i].word = enumeration(call, p); break;
         case HANDLE: arguments[i].word = fixture_handle(p->base, call->name, GOOD); break;
         case ADDRESS: arguments[i].word = fixture_memory(GOOD) + 65536 * i; break;
         case DEVICE: break;
@@ -408,6 +444,8 @@ void arguments_right(const struct call *call, union argument *arguments)
         case FUNCTION: arguments[i].word = function_for(p); break;
         case STRUCTURE: arguments[i].word = structure(p, i); break;
         }
+        if (!strcmp(p->name, "childGraph"))
+            arguments[i].word = (uintptr_t)fixture_child_graph();
         if (p->kind == HANDLE && !arguments[i].word)
             arguments[i].word = (uintptr_t)garbage;
     }
@@ -484,16 +522,67 @@ static bool wrong_enumeration(unsigned which, uint64_t *word, const char **name)
     return true;
 }
 
+// Attributes of a launch: each with a value of zeros and one of ones.
+static bool wrong_launch(unsigned which, CUlaunchConfig *config, const char **name)
+{
+    enum { IDS = 19 };
+    static CUlaunchAttribute attribute;
+    static char text[32];
+    int id = (int)(which / 2) - 1;
+    if (which >= 2 * IDS)
+        return false;
+    fill_launch(config);
+    memset(&attribute.value, which % 2 ? 0xff : 0, sizeof attribute.value);
+    attribute.id = (CUlaunchAttributeID)id;
+    config->attrs = &attribute;
+    config->numAttrs = 1;
+    snprintf(text, sizeof text, "attribute%d-%s", id, which % 2 ? "ones" : "zeros");
+    *name = text;
+    return true;
+}
+
+// Kinds of memory, of which there are four.
+static bool wrong_kinds(const char *type, unsigned which, char *memory, const char **name)
+{
+    static const struct {
+        const char *type;
+        size_t from, to;
+    } rows[] = {
+        {"CUDA_MEMCPY2D", offsetof(CUDA_MEMCPY2D, srcMemoryType),
+         offsetof(CUDA_MEMCPY2D, dstMemoryType)},
+        {"CUDA_MEMCPY3D", offsetof(CUDA_MEMCPY3D, srcMemoryType),
+         offsetof(CUDA_MEMCPY3D, dstMemoryType)},
+        {"CUDA_MEMCPY3D_PEER", offsetof(CUDA_MEMCPY3D_PEER, srcMemoryType),
+         offsetof(CUDA_MEMCPY3D_PEER, dstMemoryType)},
+    };
+    static const unsigned kinds[] = {0, 3, 5, 9999};
+    static char text[32];
+    for (unsigned i = 0; i < 3 && which < 8; i++) {
+        if (strcmp(rows[i].type, type))
+            continue;
+        memcpy(memory + (which % 2 ? rows[i].to : rows[i].from), &kinds[which / 2], 4);
+        snprintf(text, sizeof text, "%s-kind%u", which % 2 ? "to" : "from", kinds[which / 2]);
+        *name = text;
+        return true;
+    }
+    return false;
+}
+
 static bool wrong_pointer(const struct parameter *p, unsigned index, unsigned which, uint64_t *word,
                           const char **name)
 {
+    const struct filler *filler = filler_of(p);
     if (which == 0)
         return way(word, 0, name, "null");
-    if (!filler_of(p) || which > 2)
+    if (!filler)
         return false;
+    *word = (uintptr_t)room[index];
+    if (which > 2 && !strcmp(p->base, "CUlaunchConfig"))
+        return wrong_launch(which - 3, (void *)room[index], name);
+    if (which > 2)
+        return wrong_kinds(p->base, which - 3, room[index], name);
     *name = which == 1 ? "zeros" : "ones";
     memset(room[index], which == 1 ? 0 : 0xff, 512);
-    *word = (uintptr_t)room[index];
     return true;
 }
 

@@ -51,6 +51,7 @@ static struct {
              {"HostNode", 0},      {"ChildGraphNode", 0}, {"EventRecordNode", 0},
              {"EventWaitNode", 0}, {"MemAllocNode", 0},   {"BatchMemOpNode", 0}};
 static void *pinned;
+static CUgraph child_graph;
 
 static CUresult not_there(void)
 {
@@ -130,7 +131,7 @@ static void make_graph(struct objects *o)
 // The nodes that have calls of their own, in a second graph: the first stays without a kernel.
 static void make_nodes(void)
 {
-    CUgraph graph = NULL, child = NULL;
+    CUgraph graph = NULL;
     CUDA_KERNEL_NODE_PARAMS kernel = {.func = good.function,
                                       .gridDimX = 1,
                                       .gridDimY = 1,
@@ -155,14 +156,14 @@ static void make_nodes(void)
         .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = good.memory}};
     CUDA_BATCH_MEM_OP_NODE_PARAMS batch = {.ctx = context, .count = 1, .paramArray = &operation};
     DRIVER(cuGraphCreate, &graph, 0);
-    DRIVER(cuGraphCreate, &child, 0);
+    DRIVER(cuGraphCreate, &child_graph, 0);
     if (!graph)
         return;
     DRIVER(cuGraphAddKernelNode_v2, &nodes[0].node, graph, NULL, 0, &kernel);
     DRIVER(cuGraphAddMemcpyNode, &nodes[1].node, graph, NULL, 0, &copy, context);
     DRIVER(cuGraphAddMemsetNode, &nodes[2].node, graph, NULL, 0, &set, context);
     DRIVER(cuGraphAddHostNode, &nodes[3].node, graph, NULL, 0, &host);
-    DRIVER(cuGraphAddChildGraphNode, &nodes[4].node, graph, NULL, 0, child);
+    DRIVER(cuGraphAddChildGraphNode, &nodes[4].node, graph, NULL, 0, child_graph);
     DRIVER(cuGraphAddEventRecordNode, &nodes[5].node, graph, NULL, 0, good.event);
     DRIVER(cuGraphAddEventWaitNode, &nodes[6].node, graph, NULL, 0, good.event);
     DRIVER(cuGraphAddMemAllocNode, &nodes[7].node, graph, NULL, 0, &allocation);
@@ -259,12 +260,15 @@ static const struct objects *objects_of(enum which which)
     return which == GOOD ? &good : which == STALE ? &stale : &foreign;
 }
 
-bool fixture_intact(void)
+bool fixture_intact(int *later)
 {
     CUcontext current = NULL;
-    return DRIVER(cuCtxGetCurrent, &current) == CUDA_SUCCESS && current == context &&
-           DRIVER(cuCtxSynchronize) == CUDA_SUCCESS &&
-           DRIVER(cuStreamSynchronize, good.stream) == CUDA_SUCCESS;
+    CUresult result = DRIVER(cuCtxSynchronize);
+    if (result == CUDA_SUCCESS)
+        result = DRIVER(cuStreamSynchronize, good.stream);
+    *later = result;
+    return result == CUDA_SUCCESS && DRIVER(cuCtxGetCurrent, &current) == CUDA_SUCCESS &&
+           current == context;
 }
 
 static CUgraphNode node_for(const char *call, const struct objects *o)
@@ -325,4 +329,9 @@ void *fixture_pinned(void)
 const char *fixture_image(void)
 {
     return kernels_ptx;
+}
+
+CUgraph fixture_child_graph(void)
+{
+    return child_graph;
 }

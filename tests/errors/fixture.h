@@ -20,14 +20,15 @@ bool fixture_has(const char *name);
 // Initialises the driver, makes a context current and every object that there can be. False where there
 // is no context.
 bool fixture_make(void);
-// True while the context and its stream are as fixture_make left them.
-bool fixture_intact(void);
+// True while the context and its stream are as fixture_make left them. *LATER: what their synchronization said.
+bool fixture_intact(int *later);
 
 enum which { GOOD, STALE, FOREIGN };
 // A handle of TYPE for CALL, 0 where none can be had.
 uint64_t fixture_handle(const char *type, const char *call, enum which which);
 CUdeviceptr fixture_memory(enum which which);
 void *fixture_pinned(void);
+CUgraph fixture_child_graph(void);
 // The text of a module.
 const char *fixture_image(void);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records what a driver answers to every call of the Driver API with each of its arguments wrong in each
-// way that its type allows: one line `CALL CASE ANSWER` for each. An answer is the result's number, or
-// `crash` where the driver itself falls over it, or `hang`. Calls are made in processes of their own: one
+// way that its type allows: one line `CALL CASE ANSWER` for each. An answer is the result's number, `0+NUMBER` where
+// the next synchronization fails for it, or `crash` where the driver itself falls over it, or `hang`. Calls are made in processes of their own: one
 // that crashes, or after which its context is not what it was, is followed by a fresh one.
-// After --seconds it shows what it has.
-// usage: record [--jobs N] [--seconds N] [CALL...]      (default: 2 jobs, all calls)
+// After --seconds it shows what it has. A call hangs when it takes longer than --patience.
+// usage: record [--jobs N] [--seconds N] [--patience N] [CALL...]      (default: 2 jobs, all calls, 30 seconds)
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,12 +22,13 @@
 enum phase { BEFORE, WITHOUT, WITH, PHASES };
 
 enum state { UNTRIED, STARTED, ANSWERED, NOT_THERE, CRASHED, HUNG };
-enum { ALARM_SECONDS = 30, CASES_MAX = 1 << 16 };
+enum { CASES_MAX = 1 << 16, OPENING = 60 };
+static unsigned jobs = 2, seconds, patience = 30;
 
 static struct {
     struct {
         unsigned char state;
-        int result;
+        int result, later; // of the call, and of the synchronization after it
     } cases[PHASES][CASES_MAX];
 } * record;
 
@@ -108,17 +109,17 @@ static bool changes(const char *name)
     return false;
 }
 
-static bool still_right(enum phase phase)
+static bool still_right(enum phase phase, int *later)
 {
     CUcontext current;
     if (phase == BEFORE)
         return DRIVER(cuCtxGetCurrent, &current) == CUDA_ERROR_NOT_INITIALIZED;
     if (phase == WITH)
-        return fixture_intact();
+        return fixture_intact(later);
     if (DRIVER(cuCtxGetCurrent, &current) || current)
         return false;
     DRIVER(cuCtxSetCurrent, (CUcontext)fixture_handle("CUcontext", "", GOOD));
-    return fixture_intact() && DRIVER(cuCtxSetCurrent, NULL) == CUDA_SUCCESS;
+    return fixture_intact(later) && DRIVER(cuCtxSetCurrent, NULL) == CUDA_SUCCESS;
 }
 
 static bool try_case(void *argument, const struct one_case *one, const char *name)
@@ -137,13 +138,13 @@ static bool try_case(void *argument, const struct one_case *one, const char *nam
         slot->state = NOT_THERE;
         return true;
     }
-    alarm(ALARM_SECONDS);
+    alarm(patience);
     slot->state = STARTED;
     slot->result = one->call->make(fixture_function(one->call->name), arguments);
     slot->state = ANSWERED;
     if (slot->result == CUDA_SUCCESS && changes(one->call->name))
         return false;
-    return still_right(job->phase);
+    return still_right(job->phase, &slot->later);
 }
 
 // One process with a driver of its own, until all of the job is tried or something is not as it was.
@@ -151,7 +152,7 @@ static void worker(struct job *job)
 {
     fixture_library();
     if (job->phase != BEFORE) {
-        alarm(4 * ALARM_SECONDS);
+        alarm(OPENING + patience);
         if (!fixture_make()) {
             fprintf(stderr, "record: no context\n");
             _exit(2);
@@ -202,7 +203,12 @@ static bool show(void *argument, const struct one_case *one, const char *name)
     switch ((enum state)slot->state) {
     case UNTRIED: fprintf(stderr, "record: untried: %s %s\n", one->call->name, name); break;
     case NOT_THERE: break;
-    case ANSWERED: printf("%s %s %d\n", one->call->name, name, slot->result); break;
+    case ANSWERED:
+        printf("%s %s %d", one->call->name, name, slot->result);
+        if (slot->later && !slot->result)
+            printf("+%d", slot->later);
+        printf("\n");
+        break;
     case STARTED:
     case CRASHED: printf("%s %s crash\n", one->call->name, name); break;
     case HUNG: printf("%s %s hang\n", one->call->name, name); break;
@@ -216,7 +222,7 @@ static void time_is_up(int signal_number)
 }
 
 // Signals end the processes of this one and not itself.
-static void lead(unsigned seconds)
+static void lead(void)
 {
     setpgid(0, 0);
     signal(SIGTERM, SIG_IGN);
@@ -224,7 +230,7 @@ static void lead(unsigned seconds)
     alarm(seconds);
 }
 
-static void run_job(unsigned index, unsigned jobs)
+static void run_job(unsigned index)
 {
     signal(SIGTERM, SIG_DFL);
     signal(SIGALRM, SIG_DFL);
@@ -235,12 +241,13 @@ static void run_job(unsigned index, unsigned jobs)
 
 int main(int argc, char **argv)
 {
-    unsigned jobs = 2, seconds = 0;
     int failed = 0;
     for (; argc > 2 && !strncmp(argv[1], "--", 2); argv += 2, argc -= 2)
-        *(!strcmp(argv[1], "--jobs") ? &jobs : &seconds) = (unsigned)atoi(argv[2]);
+        *(!strcmp(argv[1], "--jobs")      ? &jobs
+          : !strcmp(argv[1], "--seconds") ? &seconds
+                                          : &patience) = (unsigned)atoi(argv[2]);
     wanted = argv + 1, wanted_count = argc - 1;
-    lead(seconds);
+    lead();
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     record = mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (record == MAP_FAILED || !jobs)
@@ -248,7 +255,7 @@ int main(int argc, char **argv)
     arguments_prepare();
     for (unsigned i = 0; i < jobs; i++) {
         if (fork() == 0)
-            run_job(i, jobs);
+            run_job(i);
     }
     for (int status; wait(&status) > 0 || errno == EINTR;)
         failed |= status;

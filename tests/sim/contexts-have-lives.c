@@ -53,7 +53,7 @@ static void check_primary(void)
     address = device_alloc(1 << 20);
     CHECK(cuDevicePrimaryCtxReset(1));
     gives(cuMemFree(address), CUDA_ERROR_CONTEXT_IS_DESTROYED, "a reset ends it");
-    gives(cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE, "and what belongs to it");
+    gives(cuStreamQuery(stream), CUDA_ERROR_CONTEXT_IS_DESTROYED, "and what belongs to it");
     CHECK(cuDevicePrimaryCtxRetain(&second, 1));
     ok(first == second, "a new life has the old handle");
     CHECK(cuCtxGetId(second, &id_again));

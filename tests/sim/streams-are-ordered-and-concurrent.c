@@ -41,7 +41,7 @@ int main(void)
     atomic_store(&trace.count, 0);
     CHECK(cuLaunchHostFunc(held, sim_note, &marks[0]));
     gives(cuStreamDestroy(held), CUDA_SUCCESS, "destroying a busy stream returns at once");
-    gives(cuStreamQuery(held), CUDA_ERROR_INVALID_HANDLE, "its handle is gone");
+    gives(cuStreamQuery(held), CUDA_ERROR_CONTEXT_IS_DESTROYED, "its handle is gone");
     sim_open_gate(gate);
     gives(cuCtxSynchronize(), CUDA_SUCCESS, "the context waits for its work");
     is_int(atomic_load(&trace.count), 1, "which was done");

@@ -39,13 +39,15 @@ END
 fits='document.documentElement.scrollWidth <= innerWidth && document.querySelectorAll("#boxes .gpu").length === 200'
 # No cell lies over another one of its row.
 apart='[...document.querySelectorAll("tbody tr")].every(row => { const all = [...row.cells].flatMap((cell, i) => [...cell.getClientRects()].map(box => [i, box])); return all.every(([i, a], n) => all.slice(n + 1).every(([j, b]) => i === j || a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1)); })'
+# Words of ordinary length are not torn: a cell of one word has one line.
+untorn='[...document.querySelectorAll("#boxes td:first-child, #waiting td:nth-child(2)")].every(cell => Math.max(...[...cell.childNodes].map(n => { const r = document.createRange(); r.selectNodeContents(n); return r.getClientRects().length; })) === 1)'
 last='[...document.querySelectorAll("#boxes .gpus")].every(g => g.lastChild.getBoundingClientRect().right <= innerWidth)'
 start browser python3 "$TOP/tests/broker/browse.py" "$TMP/profile" "http://$BROKER/" \
     '>live</span>' '1000 boxes, 8000 GPUs' 'GPU 7 is missing' '1–25 of 1000' \
     'drained: fan 3 rattles' 'js:/fan 3 rattles.* \(root, /.test(document.querySelector("#boxes").textContent)' \
     'js:/in-a-word/.test(document.querySelector("#boxes .gpu.drained[title*=ECC]").title)' 'drained (gpubox0003: fan 3 rattles' \
     'js:document.querySelector("#lists section:not([hidden])").id === "problems"' \
-    width:1400 "js:$fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-1400.png"} \
+    width:1400 "js:$fits" "js:$last" "js:$apart" "js:$untorn" ${SHOTS:+"shot:$SHOTS/page-1400.png"} \
     width:800 "js:innerWidth === 800 && $fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-800.png"} \
     width:390 "js:innerWidth === 390 && $fits" "js:$last" "js:$apart" ${SHOTS:+"shot:$SHOTS/page-390.png"} \
     'js:document.documentElement.scrollHeight < 9000' \
@@ -62,6 +64,7 @@ ok "and a GPU, to those who point at it" seen 'in-a-word'
 ok "and that somebody waits for it" seen 'drained .gpubox0003'
 ok "the problem stands first" seen '"problems"'
 ok "nothing lies over anything on a wide window" seen 'every.row'
+ok "no word is torn" seen 'nth-child.2'
 ok "all fits on a smaller one" seen 'innerWidth === 800'
 ok "and nothing lies over anything" seen 'every.row'
 ok "and on the window of a phone, eight GPUs beside each other" seen 'scrollHeight < 9000'

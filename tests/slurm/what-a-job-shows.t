@@ -38,4 +38,16 @@ ok "a limit of GPUs for an account holds" await "the reason" limited
 sacctmgr -i -Q modify account everybody set GrpTRES=license/rgpu=-1 >/dev/null
 ok "and goes" await "its end" job_is "$job" COMPLETED
 ok "all end" await "no leases" no_leases
+
+# The broker's account of a user against Slurm's: the same jobs, and no less time than they ran.
+of_slurm() { # jobs that held GPUs, and their GPU-seconds, less a second of each GPU that Slurm may have rounded up
+    sacct -X -n -P -u "$ALICE" -S now-1days -o ElapsedRaw,AllocTRES | awk -F'|' '
+        match($2, "license/rgpu=[0-9]+") { gpus = substr($2, RSTART + 13, RLENGTH - 13); jobs++; seconds += gpus * ($1 - 1) }
+        END { print jobs, seconds }'
+}
+of_broker() { api GET "/v1/usage?from=$(($(date +%s) - 86400))&owner=$(id -u "$ALICE")" | at "users.0.$1"; }
+jobs_agree() { [ "$(of_slurm | cut -d' ' -f1)" = "$(of_broker leases)" ]; }
+ok "Slurm's accounting and the broker's know the same jobs" await "the records" jobs_agree
+ok "and the broker counts no less time than Slurm" python3 -c 'import sys; sys.exit(float(sys.argv[1]) * 3600 < float(sys.argv[2]))' \
+    "$(of_broker gpu_hours)" "$(of_slurm | cut -d' ' -f2)"
 done_testing

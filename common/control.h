@@ -67,6 +67,9 @@ int control_send_packet_with(int fd, enum control_message_type type, const void 
 int control_receive_packet_with(int fd, struct control_frame *frame, int *fds, size_t *count)
     __attribute__((warn_unused_result));
 
+// How a token of shared memory begins.
+#define CONTROL_EXPORT_MAGIC "rgpushr1"
+
 // The kernel's boot id, the same for every container of a host; zeros and -errno where unknown.
 int control_boot_id(uint8_t out[CONTROL_BOOT_ID_BYTES]);
 

@@ -191,6 +191,12 @@ bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size
     return fits;
 }
 
+void ledger_add(struct ledger *ledger, int line, unsigned device, uint64_t size)
+{
+    if (device < LEDGER_DEVICES)
+        atomic_fetch_add(&ledger->lines[line].used[device], size);
+}
+
 void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size)
 {
     if (device < LEDGER_DEVICES)

@@ -43,6 +43,8 @@ int ledger_find_line(const struct ledger *ledger, uint64_t session)
     __attribute__((warn_unused_result));
 // Counts SIZE on the line, unless all lines together would exceed LIMIT; false then.
 bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit);
+// Counts SIZE on the line, whatever the limit: it is held already.
+void ledger_add(struct ledger *ledger, int line, unsigned device, uint64_t size);
 void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size);
 // The same for images, within the limit of the account.
 bool ledger_take_images(struct ledger *ledger, int line, uint64_t size);

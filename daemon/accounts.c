@@ -123,6 +123,16 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     return account->fd;
 }
 
+void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
+                     uint64_t bytes)
+{
+    struct account *account = *lease ? find(box, lease) : NULL;
+    int line = account ? ledger_find_line(account->ledger, session) : -ENOENT;
+
+    if (line >= 0)
+        ledger_add(account->ledger, line, device, bytes);
+}
+
 void accounts_leave(struct box *box, const char *lease, uint64_t session)
 {
     struct account *account = *lease ? find(box, lease) : NULL;

@@ -12,6 +12,9 @@
 int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
     __attribute__((warn_unused_result));
 // The session's worker has ended: what it held is given back.
+// Has SESSION, of a lease with an account, pay for BYTES that it holds already.
+void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
+                     uint64_t bytes);
 void accounts_leave(struct box *box, const char *lease, uint64_t session);
 // The session's line of the account for one device, and whether the context of its process is counted in
 // it. False: it has no account.

@@ -31,6 +31,7 @@ enum box_state {
 TAILQ_HEAD(worker_list, worker_process);
 TAILQ_HEAD(client_list, client);
 TAILQ_HEAD(account_list, account);
+TAILQ_HEAD(export_list, exported_memory);
 
 struct box {
     struct event_base *base;
@@ -56,6 +57,7 @@ struct box {
     struct worker_list workers;
     struct client_list clients;
     struct account_list accounts; // of leases that have sessions
+    struct export_list exports;   // memory that processes of a lease share
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;
     unsigned session_count;

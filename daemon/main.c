@@ -259,6 +259,7 @@ static int set_up(struct program *program)
     TAILQ_INIT(&box->workers);
     TAILQ_INIT(&box->clients);
     TAILQ_INIT(&box->accounts);
+    TAILQ_INIT(&box->exports);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     err = make_loop(box);

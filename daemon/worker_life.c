@@ -15,6 +15,7 @@
 #include "common/spawn.h"
 #include "daemon/accounts.h"
 #include "daemon/refusals.h"
+#include "daemon/exported.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_messages.h"
 #include "daemon/worker_output.h"
@@ -37,6 +38,7 @@ static struct worker_process *worker_new(struct box *box, struct box_device *dev
     worker->control_fd = control_fd;
     worker->started_ms = clock_ms();
     allowance_start(&worker->messages, WORKER_MESSAGES_AT_ONCE, WORKER_MESSAGES_PER_SECOND);
+    allowance_start(&worker->exporting, WORKER_EXPORTS_AT_ONCE, WORKER_EXPORTS_PER_SECOND);
     worker->readable =
         event_new(box->base, control_fd, EV_READ | EV_PERSIST, worker_messages_readable, worker);
     worker->deadline = evtimer_new(box->base, worker_process_late, worker);
@@ -213,6 +215,7 @@ static void bury(struct worker_process *worker, int status)
         box->session_count--;
         for (uint32_t i = 0; i < worker->session.grant.device_count; i++)
             worker->session.grant.devices[i]->sessions--;
+        exports_leave(worker);
         accounts_leave(box, worker->session.grant.lease, worker->session.id);
     }
     worker_process_move(worker, WORKER_DEAD);

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "daemon/exported.h"
 
 enum { MESSAGES_PER_TURN = 8 };
 
@@ -76,7 +77,7 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
     return 0;
 }
 
-static int take_message(struct worker_process *worker, const struct control_frame *frame)
+static int take_message(struct worker_process *worker, const struct control_frame *frame, int fd)
 {
     SCOPED_FREE union control_message *message = malloc(sizeof(*message));
     int err = -ENOMEM;
@@ -106,6 +107,21 @@ static int take_message(struct worker_process *worker, const struct control_fram
             worker->session.end = message->ended;
         }
         break;
+    case CONTROL_EXPORT:
+        err = control_decode(frame, CONTROL_EXPORT, message);
+        if (!err)
+            err = exports_add(worker, &message->export, fd);
+        break;
+    case CONTROL_REDEEM:
+        err = control_decode(frame, CONTROL_REDEEM, message);
+        if (!err)
+            err = exports_redeem(worker, &message->redeem);
+        break;
+    case CONTROL_EXPORT_END:
+        err = control_decode(frame, CONTROL_EXPORT_END, message);
+        if (!err)
+            err = exports_end(worker, &message->export_end);
+        break;
     default: err = -EPROTO;
     }
     return err;
@@ -114,9 +130,16 @@ static int take_message(struct worker_process *worker, const struct control_fram
 // A worker says what changed once a second, and a few words at its beginning and end. One that says more is
 // broken or hostile, and must not keep us from the others: there is a bound on what is taken in one turn, and
 // what comes faster than it may for long enough ends the worker.
-static bool floods(struct worker_process *worker)
+// What is said of shared memory comes as often as the client's program shares some; what comes of it is bounded
+// by what can be shared.
+static bool floods(struct worker_process *worker, const struct control_frame *frame)
 {
-    return !allowance_take(&worker->messages, 1);
+    switch (frame->header.type) {
+    case CONTROL_EXPORT:
+    case CONTROL_REDEEM:
+    case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
+    default: return !allowance_take(&worker->messages, 1);
+    }
 }
 
 // Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
@@ -128,10 +151,11 @@ int worker_messages_take(struct worker_process *worker, int most)
 
     while (!err && most-- > 0) {
         err = control_receive_packet(worker->control_fd, &frame, &passed);
-        if (!err && passed >= 0)
+        if (err)
+            break;
+        err = floods(worker, &frame) ? -EDQUOT : take_message(worker, &frame, passed);
+        if (passed >= 0)
             close(passed);
-        if (!err)
-            err = floods(worker) ? -EDQUOT : take_message(worker, &frame);
     }
     control_frame_free(&frame);
     return err;

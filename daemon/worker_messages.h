@@ -6,7 +6,13 @@
 #include "daemon/worker_process.h"
 
 // What a worker may send: so many in a burst, and then so many in a second.
-enum { WORKER_MESSAGES_AT_ONCE = 200, WORKER_MESSAGES_PER_SECOND = 10 };
+enum {
+    WORKER_MESSAGES_AT_ONCE = 200,
+    WORKER_MESSAGES_PER_SECOND = 10,
+    // Of shared memory; a worker holds itself to that (worker/asking.c).
+    WORKER_EXPORTS_AT_ONCE = 20000,
+    WORKER_EXPORTS_PER_SECOND = 2000,
+};
 
 // Takes up to MOST messages that are there. 0: there may be more, -EAGAIN: there is no more, else why it
 // is over.

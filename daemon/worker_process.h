@@ -42,7 +42,8 @@ struct worker_process {
     struct event *readable;
     struct event *deadline; // of the start, or until it is killed
     int64_t started_ms;
-    struct allowance messages; // that it may send
+    struct allowance messages;  // that it may send
+    struct allowance exporting; // of them, about shared memory
     bool asked_to_end;
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session_record session;

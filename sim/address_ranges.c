@@ -117,19 +117,6 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
     return result;
 }
 
-// Nothing may run that uses what goes away.
-static CUresult quiesce_all(void)
-{
-    struct context *context;
-    uint32_t position = 0;
-    while ((context = handle_next(OBJECT_CONTEXT, &position))) {
-        if (!atomic_load(&context->destroyed))
-            context_quiesce(context); // a fault is told by its own context's calls
-        object_put(&context->object);
-    }
-    return CUDA_SUCCESS;
-}
-
 static void *forbid(uint64_t base, size_t size)
 {
     return mmap((void *)base, size, PROT_NONE,
@@ -146,7 +133,7 @@ SIM_API(cuMemUnmap, CUdeviceptr address, size_t size)
 {
     SIM_TRY(sim_check_ready());
     SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
-    SIM_TRY(quiesce_all());
+    SIM_TRY(context_quiesce_all());
     pthread_mutex_lock(&space.lock);
     CUresult result = memory_remove_mappings(address, size, unmap);
     pthread_mutex_unlock(&space.lock);
@@ -200,7 +187,7 @@ SIM_API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc 
         SIM_TRY(check_access(&list[i], &closes));
     SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
     if (closes)
-        SIM_TRY(quiesce_all());
+        SIM_TRY(context_quiesce_all());
     pthread_mutex_lock(&space.lock);
     CUresult result = memory_each_mapping(address, size, open_mapping, &change);
     pthread_mutex_unlock(&space.lock);

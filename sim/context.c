@@ -170,6 +170,18 @@ CUresult context_quiesce(struct context *context)
     return context_finish_work(context);
 }
 
+CUresult context_quiesce_all(void)
+{
+    struct context *context;
+    uint32_t position = 0;
+    while ((context = handle_next(OBJECT_CONTEXT, &position))) {
+        if (!atomic_load(&context->destroyed))
+            context_quiesce(context);
+        object_put(&context->object);
+    }
+    return CUDA_SUCCESS;
+}
+
 size_t context_limit(struct context *context, CUlimit limit)
 {
     SCOPED_LOCK(&context->lock);

@@ -67,6 +67,9 @@ CUresult context_finish_work(struct context *context);
 // code: what would let a held stream go on cannot be queued until the wait is over.
 CUresult context_quiesce(struct context *context);
 
+// The same for all contexts: for what may be used by any of them. Their faults are told by their own calls.
+CUresult context_quiesce_all(void);
+
 size_t context_limit(struct context *context, CUlimit limit);
 
 // The context's list of objects; used by handle.c.

@@ -8,6 +8,7 @@
 
 #include "common/scope.h"
 #include "sim/arena.h"
+#include "sim/ipc_memory.h"
 #include "sim/memory_pool.h"
 #include "sim/physical_pieces.h"
 
@@ -204,6 +205,8 @@ static void dispose(struct memory_range *range)
 {
     switch (range->kind) {
     case MEMORY_DEVICE:
+        ipc_memory_freed(range->base, range->size, range->size >= LARGE);
+        // fall through
     case MEMORY_POOL:
     case MEMORY_VARIABLE:
     case MEMORY_HEAP:
@@ -214,6 +217,7 @@ static void dispose(struct memory_range *range)
     case MEMORY_GRAPH:
         arena_give(range->device->arena, range->base, arena_size(range->size));
         break;
+    case MEMORY_IMPORTED: ipc_memory_closed(range->device, range->base); break;
     case MEMORY_REGISTERED:
     case MEMORY_MAPPED: break; // which address_ranges.c takes out itself
     }
@@ -394,6 +398,19 @@ bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, ui
     return found;
 }
 
+CUresult memory_add_import(struct context *context, uint64_t base, size_t size)
+{
+    struct memory_range *range = new_range(context, MEMORY_IMPORTED, size);
+    SIM_RETURN_IF(!range, CUDA_ERROR_OUT_OF_MEMORY);
+    range->base = base;
+    pthread_rwlock_wrlock(&table.lock);
+    CUresult result = insert(range);
+    pthread_rwlock_unlock(&table.lock);
+    if (result)
+        free(range);
+    return result;
+}
+
 // ---- mappings ----
 
 CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *physical)
@@ -404,6 +421,7 @@ CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *phy
     range->size = size;
     range->kind = MEMORY_MAPPED;
     range->physical = physical;
+    range->handle_types = sim_physical_handle_types(physical);
     range->device = sim_physical_device(physical);
     pthread_rwlock_wrlock(&table.lock);
     CUresult result = any_range(base, size) ? CUDA_ERROR_ALREADY_MAPPED : insert(range);

@@ -19,6 +19,7 @@ enum memory_kind {
     MEMORY_REGISTERED, // cuMemHostRegister
     MEMORY_MAPPED,     // cuMemMap: of no context
     MEMORY_GRAPH,      // of an allocation node: there while the graphs say so
+    MEMORY_IMPORTED,   // cuIpcOpenMemHandle
 };
 
 struct memory_range {
@@ -34,6 +35,7 @@ struct memory_range {
     uint64_t id;              // unique for the process
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
     // Of MEMORY_MAPPED.
+    unsigned handle_types;
     struct sim_physical *physical;             // counted
     CUmemAccess_flags access[SIM_MAX_DEVICES]; // of each device
     bool open;                                 // of MEMORY_GRAPH: kernels may touch it
@@ -70,6 +72,9 @@ bool memory_lookup(uint64_t address, struct memory_range *out);
 // a gap and are open to a device.
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
 void memory_set_sync_copies(uint64_t address, bool sync);
+
+// Enters memory of another process, which ipc_memory.c has mapped and unmaps.
+CUresult memory_add_import(struct context *context, uint64_t base, size_t size);
 
 // ---- mappings (address_ranges.c) ----
 

@@ -49,7 +49,8 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return put_number(data, range->size, sizeof(size_t));
     case CU_POINTER_ATTRIBUTE_MAPPED: return put_number(data, 1, sizeof(int));
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return put_number(data, 0, sizeof(uint64_t));
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        return put_number(data, range->handle_types, sizeof(uint64_t));
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return put_number(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE, sizeof(int));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:

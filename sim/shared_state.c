@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,9 @@
 
 #define STATE_MAGIC UINT64_C(0x72677075736d3032)
 #define STATE_SLOTS 1024
+#define STATE_SPANS 256
+#define SPAN_USES 30
+#define SPANS_OFFSET ((uint64_t)2 << 20)
 
 struct state_slot {
     uint32_t taken;
@@ -33,10 +38,17 @@ struct state_slot {
     _Atomic uint64_t busy_since[SIM_MAX_DEVICES]; // when one began that runs now; 0: none does
 };
 
+// A use is a slot that is alive, once for each time that its process has come to it.
+struct state_span {
+    struct shared_span span;  // of size 0: none
+    uint16_t uses[SPAN_USES]; // slot + 1; 0: none
+};
+
 struct state_file {
     uint64_t magic; // set last
     pthread_mutex_t lock;
     struct state_slot slots[STATE_SLOTS];
+    struct state_span spans[STATE_SPANS];
 };
 
 // Slot locks lie behind the data, where nothing else locks.
@@ -96,6 +108,15 @@ static void init_file(void)
     state.file->magic = STATE_MAGIC;
 }
 
+// Under the lock: what the slot's last owner has used.
+static void drop_uses(int slot)
+{
+    for (int i = 0; i < STATE_SPANS; i++)
+        for (int j = 0; j < SPAN_USES; j++)
+            if (state.file->spans[i].uses[j] == slot + 1)
+                state.file->spans[i].uses[j] = 0;
+}
+
 static int take_slot(uint32_t pid)
 {
     for (int i = 0; i < STATE_SLOTS; i++) {
@@ -103,6 +124,7 @@ static int take_slot(uint32_t pid)
         if (lock_slot(i))
             continue;
         memset(slot, 0, sizeof(*slot));
+        drop_uses(i);
         slot->taken = 1;
         slot->pid = pid;
         state.slot = i;
@@ -252,6 +274,132 @@ void shared_state_close(void)
         return;
     state_lock();
     memset(&state.file->slots[state.slot], 0, sizeof(struct state_slot));
+    drop_uses(state.slot);
+    state_unlock();
+}
+
+// ---- memory that processes share ----
+
+_Static_assert(sizeof(struct state_file) <= SPANS_OFFSET, "spans lie behind the state");
+
+int shared_state_file(void)
+{
+    return state.fd;
+}
+
+// Under the lock, as all that follows. What nobody alive uses is emptied on the way.
+static bool is_used(struct state_span *row)
+{
+    bool used = false;
+    for (int i = 0; i < SPAN_USES; i++) {
+        if (row->uses[i] && !slot_alive(row->uses[i] - 1))
+            row->uses[i] = 0;
+        used |= row->uses[i] != 0;
+    }
+    if (!used && row->span.size) {
+        fallocate(state.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)row->span.offset,
+                  (off_t)row->span.size);
+        memset(row, 0, sizeof(*row));
+    }
+    return used;
+}
+
+static bool add_use(struct state_span *row)
+{
+    for (int i = 0; i < SPAN_USES; i++)
+        if (!row->uses[i]) {
+            row->uses[i] = (uint16_t)(state.slot + 1);
+            return true;
+        }
+    return false;
+}
+
+// The first gap between spans that has room.
+static uint64_t find_gap(size_t size)
+{
+    uint64_t at = SPANS_OFFSET;
+    for (int i = 0; i < STATE_SPANS; i++) {
+        const struct shared_span *span = &state.file->spans[i].span;
+        if (span->size && span->offset < at + size && at < span->offset + span->size) {
+            at = span->offset + span->size;
+            i = -1;
+        }
+    }
+    return at;
+}
+
+static int grow_file(uint64_t end)
+{
+    struct stat info;
+    struct rlimit limit;
+    if (fstat(state.fd, &info))
+        return -errno;
+    if ((uint64_t)info.st_size >= end)
+        return 0;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || end > limit.rlim_cur)
+        return -ENOMEM; // a signal would end the process
+    return ftruncate(state.fd, (off_t)end) ? -errno : 0;
+}
+
+static struct state_span *free_row(void)
+{
+    struct state_span *found = NULL;
+    for (int i = 0; i < STATE_SPANS; i++)
+        if (!is_used(&state.file->spans[i]))
+            found = &state.file->spans[i];
+    return found;
+}
+
+static int take_span(size_t size, struct shared_span *span)
+{
+    struct state_span *row = free_row();
+    uint64_t offset = find_gap(size);
+    if (!row || grow_file(offset + size) ||
+        getrandom(&row->span.secret, sizeof(row->span.secret), 0) != sizeof(row->span.secret))
+        return -ENOMEM;
+    row->span.offset = offset;
+    row->span.size = size;
+    add_use(row);
+    *span = row->span;
+    return 0;
+}
+
+int shared_state_take_span(size_t size, struct shared_span *span)
+{
+    state_lock();
+    int result = take_span(size, span);
+    state_unlock();
+    return result;
+}
+
+static struct state_span *find_span(const struct shared_span *span)
+{
+    for (int i = 0; i < STATE_SPANS; i++)
+        if (span->size && !memcmp(&state.file->spans[i].span, span, sizeof(*span)))
+            return &state.file->spans[i];
+    return NULL;
+}
+
+int shared_state_join_span(const struct shared_span *span)
+{
+    state_lock();
+    struct state_span *row = find_span(span);
+    int result = row && is_used(row) && add_use(row) ? 0 : -ENOENT;
+    state_unlock();
+    return result;
+}
+
+void shared_state_leave_span(const struct shared_span *span)
+{
+    state_lock();
+    struct state_span *row = find_span(span);
+    for (int i = 0; row && i < SPAN_USES; i++)
+        if (row->uses[i] == state.slot + 1) {
+            row->uses[i] = 0;
+            break;
+        }
+    if (row)
+        is_used(row);
     state_unlock();
 }
 

@@ -34,6 +34,22 @@ uint64_t shared_state_now(void);
 void shared_state_kernel_begins(int ordinal);
 void shared_state_kernel_ended(int ordinal);
 
+// ---- memory that processes share, in the file ----
+
+struct shared_span {
+    uint64_t offset, size; // whole pages
+    uint64_t secret;       // who knows it may join
+};
+
+// The file's descriptor, to map spans of.
+int shared_state_file(void);
+// A fresh span, all zeros, that this process uses: -ENOMEM.
+int shared_state_take_span(size_t size, struct shared_span *span);
+// This process uses it as well; -ENOENT: nobody does.
+int shared_state_join_span(const struct shared_span *span);
+// One use less. It is free when no living process uses it.
+void shared_state_leave_span(const struct shared_span *span);
+
 // Gives the slot back; at exit.
 void shared_state_close(void);
 

@@ -15,7 +15,10 @@
 #include "common/tls.h"
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/account/shared.h"
+#include "worker/asking.h"
 #include "worker/events.h"
+#include "worker/gpus.h"
 #include "worker/intake/dispatch.h"
 #include "worker/move/carriers.h"
 #include "worker/session.h"
@@ -76,6 +79,19 @@ static int meet_client(struct control_grant *grant, struct control_stream *strea
 
 // ---- running ----
 
+static int take_inheritance(const struct control_frame *frame)
+{
+    struct control_export_inherited inherited;
+    int err = control_decode(frame, CONTROL_EXPORT_INHERITED, &inherited);
+
+    if (!err && inherited.device >= (uint32_t)gpus.count)
+        err = -EPROTO;
+    if (!err)
+        import_inherit(&inherited);
+    return err;
+}
+
+// What the supervisor says: the end, or something about shared memory.
 static void take_order(void)
 {
     struct control_frame frame = {0};
@@ -85,9 +101,16 @@ static void take_order(void)
 
     if (err == -EAGAIN)
         return;
+    if (!err && (frame.header.type == CONTROL_EXPORTED || frame.header.type == CONTROL_REDEEMED))
+        err = asking_answered(&frame, passed);
+    else if (!err && frame.header.type == CONTROL_EXPORT_INHERITED)
+        err = take_inheritance(&frame);
+    else if (!err)
+        err = control_decode(&frame, CONTROL_END, &end) ?: 1;
+    control_frame_free(&frame);
     if (!err)
-        err = control_decode(&frame, CONTROL_END, &end);
-    if (err)
+        return;
+    if (err < 0)
         snprintf(end.text, sizeof(end.text), "the supervisor is gone");
     end_by_order(&end);
 }

@@ -29,6 +29,7 @@ struct allocation {
     uint64_t context; // handle
     CUdevice device;
     CUmemoryPool pool; // NULL: not from a pool
+    bool imported;     // from another process
     uint64_t memory;   // handle of the physical memory that is mapped here; 0: it is no mapping
     uint64_t id;
 };

@@ -51,6 +51,17 @@ CUresult physical_granularity(const CUmemAllocationProp *properties,
                : result;
 }
 
+void physical_adopt(CUmemGenericAllocationHandle handle, CUdevice device, size_t size,
+                    size_t granularity, const CUmemAllocationProp *properties)
+{
+    struct object *memory = object_find(HANDLE_MEMORY, (void *)(uintptr_t)handle);
+    memory->memory.device = device;
+    memory->memory.size = size;
+    memory->memory.granularity = granularity ? granularity : 1;
+    memory->memory.properties = *properties;
+    memory->memory.uses = 1;
+}
+
 CUresult physical_create(CUmemGenericAllocationHandle *handle, size_t size,
                          const CUmemAllocationProp *properties)
 {
@@ -67,12 +78,7 @@ CUresult physical_create(CUmemGenericAllocationHandle *handle, size_t size,
             size, session_of_device(device)->box);
     if (result != CUDA_SUCCESS)
         return result;
-    struct object *memory = object_find(HANDLE_MEMORY, (void *)(uintptr_t)made);
-    memory->memory.device = device;
-    memory->memory.size = size;
-    memory->memory.granularity = granularity ? granularity : 1;
-    memory->memory.properties = *properties;
-    memory->memory.uses = 1;
+    physical_adopt(made, device, size, granularity, properties);
     *handle = made;
     return CUDA_SUCCESS;
 }

@@ -12,6 +12,9 @@ CUresult physical_granularity(const CUmemAllocationProp *properties,
                               CUmemAllocationGranularity_flags option, size_t *granularity);
 CUresult physical_create(CUmemGenericAllocationHandle *handle, size_t size,
                          const CUmemAllocationProp *properties);
+// Describes what the box has just made, or imported, under that handle.
+void physical_adopt(CUmemGenericAllocationHandle handle, CUdevice device, size_t size,
+                    size_t granularity, const CUmemAllocationProp *properties);
 CUresult physical_release(CUmemGenericAllocationHandle handle);
 // One more use of the handle, which its mappings have kept alive.
 CUresult physical_retain(CUmemGenericAllocationHandle handle);

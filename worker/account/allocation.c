@@ -12,6 +12,7 @@
 #include "common/scope.h"
 #include "worker/account/budget.h"
 #include "worker/account/pools.h"
+#include "worker/account/shared.h"
 #include "worker/gpus.h"
 #include "worker_driver.h"
 
@@ -79,6 +80,10 @@ static void drop(size_t i)
         pool_note_free(list[i].account, list[i].size);
     else if (list[i].kind == ALLOCATION_DEVICE || list[i].kind == ALLOCATION_POOL)
         budget_give(list[i].device, taken(i));
+    if (list[i].kind == ALLOCATION_DEVICE)
+        shared_forget(list[i].start);
+    else if (list[i].kind == ALLOCATION_IMPORTED)
+        import_forget(list[i].start);
     take_out(i);
 }
 
@@ -220,4 +225,18 @@ bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcon
         *context = found->context;
     }
     return plain;
+}
+
+bool allocation_is_imported(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    const struct counted_allocation *found = find(address);
+    return found && found->kind == ALLOCATION_IMPORTED && found->start == address;
+}
+
+int allocation_device(uint64_t address)
+{
+    SCOPED_LOCK(&lock);
+    const struct counted_allocation *found = find(address);
+    return found ? found->device : 0;
 }

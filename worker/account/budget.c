@@ -17,6 +17,11 @@ void budget_give(int ordinal, uint64_t size)
         ledger_give(session.account, session.account_line, (unsigned)ordinal, size);
 }
 
+void budget_inherit(int ordinal, uint64_t size)
+{
+    atomic_fetch_add(&gpus.list[ordinal].used, size);
+}
+
 uint64_t budget_used(int ordinal)
 {
     if (session.account && gpus.list[ordinal].budget)

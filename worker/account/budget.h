@@ -13,6 +13,8 @@ bool budget_take(int device, uint64_t size);
 // The same, and pools give back what they do not use where that helps, as they do where a device's memory
 // runs out.
 bool budget_find(int device, uint64_t size);
+// What the account of the lease has on this session already.
+void budget_inherit(int device, uint64_t size);
 void budget_give(int device, uint64_t size);
 // What counts against the budget: of all processes of the lease, with their contexts.
 uint64_t budget_used(int device);

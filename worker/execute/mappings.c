@@ -9,19 +9,12 @@
 #include "common/scope.h"
 #include "worker/account/allocation.h"
 #include "worker/account/budget.h"
+#include "worker/account/shared.h"
+#include "worker/execute/box_memory.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
-
-struct box_memory {
-    CUmemGenericAllocationHandle handle; // the driver's
-    uint64_t name;                       // the client's handle
-    uint64_t size;
-    int device;
-    bool held; // by the client
-    unsigned mappings;
-};
 
 struct box_mapping {
     uint64_t address, size;
@@ -53,7 +46,9 @@ static void end_unused(struct box_memory *physical)
         return;
     handle_release(session.handles, physical->name, HANDLE_MEMORY);
     driver.cuMemRelease(physical->handle);
-    budget_give(physical->device, physical->size);
+    budget_give(physical->device, physical->charge);
+    shared_forget((uintptr_t)physical);
+    import_forget((uintptr_t)physical);
     free(physical);
 }
 
@@ -110,21 +105,45 @@ void serve_memory_granularity(struct serve *serve, const struct args_memory_gran
     reply->granularity = size;
 }
 
-static void adopt(struct serve *serve, CUmemGenericAllocationHandle handle, uint64_t name,
-                  uint64_t size, int device)
+struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationHandle handle,
+                                    uint64_t name, uint64_t size, int device, uint64_t charge)
 {
-    struct box_memory *physical = malloc(sizeof(*physical));
+    struct box_memory *memory = malloc(sizeof(*memory));
 
-    if (physical) {
-        *physical = (struct box_memory){handle, name, size, device, true, 0};
-        serve_bind(serve, HANDLE_MEMORY, name, physical, 0);
+    if (memory) {
+        *memory = (struct box_memory){handle, name, size, charge, device, true, 0};
+        serve_bind(serve, HANDLE_MEMORY, name, memory, 0);
     } else {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
     if (!serve_failed(serve))
-        return;
+        return memory;
     driver.cuMemRelease(handle);
-    free(physical);
+    free(memory);
+    return NULL;
+}
+
+void box_memory_end(struct box_memory *memory)
+{
+    SCOPED_LOCK(&lock);
+    memory->held = false;
+    end_unused(memory);
+}
+
+uint64_t box_memory_granularity(int device)
+{
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                .location = {CU_MEM_LOCATION_TYPE_DEVICE,
+                                             gpus.list[device].handle}};
+    size_t unit = 0;
+
+    return driver.cuMemGetAllocationGranularity &&
+                   driver.cuMemGetAllocationGranularity(&unit, &prop,
+                                                        CU_MEM_ALLOC_GRANULARITY_MINIMUM) ==
+                       CUDA_SUCCESS
+               ? unit
+               : 1;
 }
 
 void serve_memory_create(struct serve *serve, const struct args_memory_create *args,
@@ -146,7 +165,7 @@ void serve_memory_create(struct serve *serve, const struct args_memory_create *a
         return;
     serve_fail(serve, driver.cuMemCreate(&handle, args->size, &prop, 0));
     if (!serve_failed(serve))
-        adopt(serve, handle, args->memory, args->size, device);
+        box_memory_adopt(serve, handle, args->memory, args->size, device, args->size);
     if (serve_failed(serve))
         budget_give(device, args->size);
     reply->granularity = unit;

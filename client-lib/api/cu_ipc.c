@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory between processes.
+#include "client-lib/api/exports.h"
+#include "client-lib/objects/opened_memory.h"
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
+{
+    return pHandle ? allocation_share(dptr, pHandle) : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult open_handle(CUdeviceptr *pdptr, const CUipcMemHandle *handle, unsigned int flags)
+{
+    return pdptr && !(flags & ~(unsigned int)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+               ? allocation_open(handle, pdptr)
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)
+{
+    return open_handle(pdptr, &handle, Flags);
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)
+{
+    return open_handle(pdptr, &handle, Flags);
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr dptr)
+{
+    return allocation_close(dptr);
+}
+
+CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType handleType,
+                                      unsigned long long flags)
+{
+    if (!shareableHandle || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    return handleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+               ? physical_export(handle, shareableHandle)
+               : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
+                                        CUmemAllocationHandleType shHandleType)
+{
+    if (!handle)
+        return CUDA_ERROR_INVALID_VALUE;
+    return shHandleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+               ? physical_import((int)(intptr_t)osHandle, handle)
+               : CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See opened_memory.h.
+#include "client-lib/objects/opened_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/physical_memory.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/process.h"
+#include "client_calls.h"
+#include "common/control.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+_Static_assert(sizeof(CUipcMemHandle) == CONTROL_EXPORT_TOKEN_BYTES, "a token is a handle");
+
+struct opened {
+    CUipcMemHandle token;
+    struct box_session *session;
+    CUdeviceptr address;
+    unsigned int count;
+    struct opened *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct opened *all;
+
+static bool is_token(const void *token)
+{
+    return !memcmp(token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
+}
+
+// ---- allocations ----
+
+CUresult allocation_share(CUdeviceptr address, CUipcMemHandle *token)
+{
+    struct object *context;
+    struct allocation found;
+    CUipcMemHandle got;
+    size_t used = 0;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!memory_find(address, &found) || found.host || found.memory || found.pool || found.imported)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool entered;
+    result = memory_enter(&found, &entered);
+    if (result == CUDA_SUCCESS)
+        result = remote_allocation_share(address, &got, sizeof(got), &used);
+    memory_leave(entered);
+    if (result == CUDA_SUCCESS && used != sizeof(got))
+        result = CUDA_ERROR_UNKNOWN;
+    if (result == CUDA_SUCCESS)
+        *token = got;
+    return result;
+}
+
+// Under the lock, as what follows.
+static struct opened *find(const CUipcMemHandle *token, const struct box_session *session)
+{
+    struct opened *at = all;
+    while (at && (at->session != session || memcmp(&at->token, token, sizeof(*token))))
+        at = at->next;
+    return at;
+}
+
+static CUresult enter(const struct object *context, uint64_t address, uint64_t size)
+{
+    struct allocation row = {.base = address,
+                             .size = size,
+                             .session = context->session,
+                             .context = context->handle,
+                             .device = context->ctx.device,
+                             .imported = true};
+    int err = memory_add(&row);
+    if (err)
+        log_error("memory of another process is at an address that is taken here address=0x%llx "
+                  "size=%llu error=\"%s\"",
+                  (unsigned long long)address, (unsigned long long)size, strerror(-err));
+    return err ? CUDA_ERROR_MAP_FAILED : CUDA_SUCCESS;
+}
+
+static CUresult redeem(const struct object *context, struct opened *opened)
+{
+    uint64_t size = 0;
+    CUresult result =
+        remote_allocation_redeem(&opened->address, &size, &opened->token, sizeof(opened->token));
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = enter(context, opened->address, size);
+    if (result != CUDA_SUCCESS)
+        remote_allocation_leave(opened->address);
+    return result;
+}
+
+CUresult allocation_open(const CUipcMemHandle *token, CUdeviceptr *address)
+{
+    struct object *context;
+    CUresult result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!is_token(token))
+        return CUDA_ERROR_INVALID_HANDLE;
+    SCOPED_LOCK(&lock);
+    struct opened *opened = find(token, context->session);
+    if (!opened) {
+        opened = calloc(1, sizeof(*opened));
+        if (!opened)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        opened->token = *token;
+        opened->session = context->session;
+        result = redeem(context, opened);
+        if (result != CUDA_SUCCESS) {
+            free(opened);
+            return result;
+        }
+        opened->next = all;
+        all = opened;
+    }
+    opened->count++;
+    *address = opened->address;
+    return CUDA_SUCCESS;
+}
+
+CUresult allocation_close(CUdeviceptr address)
+{
+    struct allocation gone;
+    bool entered;
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    SCOPED_LOCK(&lock);
+    struct opened **at = &all;
+    while (*at && (*at)->address != address)
+        at = &(*at)->next;
+    struct opened *opened = *at;
+    if (!opened)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (--opened->count)
+        return CUDA_SUCCESS;
+    *at = opened->next;
+    free(opened);
+    if (!memory_remove(address, &gone))
+        return CUDA_SUCCESS; // it went with its context
+    result = memory_enter(&gone, &entered);
+    if (result == CUDA_SUCCESS)
+        result = remote_allocation_leave(address);
+    memory_leave(entered);
+    return result;
+}
+
+// ---- physical memory ----
+
+static int token_file(const uint8_t *token)
+{
+    int fd = memfd_create("rgpu-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    if (write(fd, token, CONTROL_EXPORT_TOKEN_BYTES) != CONTROL_EXPORT_TOKEN_BYTES ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)) {
+        close(fd);
+        return -EIO;
+    }
+    return fd;
+}
+
+CUresult physical_export(CUmemGenericAllocationHandle handle, int *fd)
+{
+    uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
+    CUmemAllocationProp properties;
+    size_t used = 0;
+    CUresult result = physical_properties(handle, &properties);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!(properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return CUDA_ERROR_INVALID_VALUE;
+    result = remote_memory_share(handle, token, sizeof(token), &used);
+    if (result != CUDA_SUCCESS)
+        return result;
+    int made = used == sizeof(token) ? token_file(token) : -EPROTO;
+    if (made < 0)
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    *fd = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult physical_import(int fd, CUmemGenericAllocationHandle *handle)
+{
+    uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
+    struct object *context;
+    CUmemGenericAllocationHandle made;
+    uint64_t size = 0, granularity = 0;
+    uint32_t device = 0;
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (pread(fd, token, sizeof(token), 0) != sizeof(token) || !is_token(token))
+        return CUDA_ERROR_UNKNOWN; // as the driver has it for what is no handle
+    struct box_session *session = thread_context_object(&context) == CUDA_SUCCESS ? context->session
+                                                                                  : sessions[0];
+    result = remote_memory_redeem(&made, session->first_device, &size, &granularity, &device, token,
+                                  sizeof(token));
+    if (result != CUDA_SUCCESS)
+        return result;
+    physical_adopt(made, session->first_device + (CUdevice)device, size, granularity,
+                   &(CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                          .location = {CU_MEM_LOCATION_TYPE_DEVICE,
+                                                       session->first_device + (CUdevice)device}});
+    *handle = made;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See exported.h. Whoever made the memory pays for it. If that one frees it or ends while others use it, the charge
+// moves on to one of those, so that a lease's account always has what its processes hold.
+#include "daemon/exported.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/accounts.h"
+
+enum {
+    EXPORTS_PER_SESSION = 16384,
+    FILES_PER_SESSION = 1024, // of them, that come with a descriptor
+    USES_MAX = 4096,          // of one exported
+};
+
+struct memory_use {
+    uint64_t session;
+    unsigned count;
+};
+
+struct exported_memory {
+    TAILQ_ENTRY(exported_memory) link;
+    uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
+    char lease[128];
+    uint64_t exporter; // session; 0: it has gone, or freed the memory
+    uint64_t payer;    // session whose account has it; 0: none any more
+    uint32_t device;
+    uint64_t size, charge;
+    enum control_export_kind kind;
+    uint8_t handle[CONTROL_EXPORT_HANDLE_BYTES];
+    int fd; // -1: none
+    struct memory_use *uses;
+    size_t use_count;
+};
+
+static struct exported_memory *find(const struct box *box, const uint8_t *token)
+{
+    struct exported_memory *exported;
+
+    TAILQ_FOREACH(exported, &box->exports, link)
+        if (!memcmp(exported->token, token, sizeof(exported->token)))
+            return exported;
+    return NULL;
+}
+
+static struct memory_use *use_of(const struct exported_memory *exported, uint64_t session)
+{
+    for (size_t i = 0; i < exported->use_count; i++)
+        if (exported->uses[i].session == session)
+            return &exported->uses[i];
+    return NULL;
+}
+
+static struct worker_process *worker_of(const struct box *box, uint64_t session)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id == session)
+            return worker;
+    return NULL;
+}
+
+static void forget(struct box *box, struct exported_memory *exported)
+{
+    TAILQ_REMOVE(&box->exports, exported, link);
+    if (exported->fd >= 0)
+        close(exported->fd);
+    free(exported->uses);
+    free(exported);
+}
+
+// ---- who pays ----
+
+// The payer does not hold the memory any more: the next one that does has it on its account.
+static void move_charge(struct box *box, struct exported_memory *exported)
+{
+    struct control_export_inherited note = {.device = exported->device, .charge = exported->charge};
+
+    exported->payer = 0;
+    memcpy(note.token, exported->token, sizeof(note.token));
+    for (size_t i = 0; i < exported->use_count && !exported->payer; i++) {
+        uint64_t session = exported->uses[i].session;
+        struct worker_process *worker = worker_of(box, session);
+        if (!worker || control_send_packet(worker->control_fd, CONTROL_EXPORT_INHERITED, &note, -1))
+            continue; // one that ends as well
+        accounts_charge(box, exported->lease, session, exported->device, exported->charge);
+        exported->payer = session;
+        log_info("session=%llu has shared memory on its account now gpu=%u bytes=%llu",
+                 (unsigned long long)session, exported->device,
+                 (unsigned long long)exported->charge);
+    }
+}
+
+static void settle(struct box *box, struct exported_memory *exported, uint64_t gone)
+{
+    if (exported->payer == gone)
+        move_charge(box, exported);
+    if (!exported->exporter && !exported->use_count)
+        forget(box, exported);
+}
+
+// ---- sharing ----
+
+static void count(const struct box *box, uint64_t session, unsigned *exports, unsigned *files)
+{
+    const struct exported_memory *exported;
+
+    *exports = *files = 0;
+    TAILQ_FOREACH(exported, &box->exports, link)
+        if (exported->exporter == session || exported->payer == session) {
+            ++*exports;
+            *files += exported->fd >= 0;
+        }
+}
+
+static bool may_export(const struct worker_process *worker, const struct control_export *exported,
+                       int fd)
+{
+    unsigned exports, files;
+
+    count(worker->box, worker->session.id, &exports, &files);
+    if (exports < EXPORTS_PER_SESSION && (fd < 0 || files < FILES_PER_SESSION))
+        return true;
+    log_warn("session=%llu exports too much exports=%u files=%u",
+             (unsigned long long)worker->session.id, exports, files);
+    return false;
+}
+
+static struct exported_memory *make(const struct worker_process *worker,
+                                    const struct control_export *exported, int fd)
+{
+    struct exported_memory *made = may_export(worker, exported, fd) ? calloc(1, sizeof(*made))
+                                                                    : NULL;
+
+    if (!made)
+        return NULL;
+    made->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    memcpy(made->token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
+    if ((fd >= 0 && made->fd < 0) ||
+        getrandom(made->token + CONTROL_EXPORT_SECRET_AT, CONTROL_EXPORT_SECRET_BYTES, 0) !=
+            CONTROL_EXPORT_SECRET_BYTES) {
+        if (made->fd >= 0)
+            close(made->fd);
+        free(made);
+        return NULL;
+    }
+    memcpy(made->token + CONTROL_EXPORT_BOX_AT, worker->box->name,
+           strnlen(worker->box->name, CONTROL_EXPORT_TOKEN_BYTES - CONTROL_EXPORT_BOX_AT));
+    memcpy(made->lease, worker->session.grant.lease, sizeof(made->lease));
+    made->exporter = made->payer = worker->session.id;
+    made->device = exported->device;
+    made->size = exported->size;
+    made->charge = exported->charge;
+    made->kind = exported->kind;
+    memcpy(made->handle, exported->handle, sizeof(made->handle));
+    return made;
+}
+
+static bool is_granted(const struct worker_process *worker, uint32_t device)
+{
+    const struct session_grant *grant = &worker->session.grant;
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i]->ordinal == device)
+            return true;
+    return false;
+}
+
+int exports_add(struct worker_process *worker, const struct control_export *exported, int fd)
+{
+    struct control_exported answer = {.request = exported->request};
+
+    if (!worker->session.id || !is_granted(worker, exported->device))
+        return -EPROTO;
+    struct exported_memory *made = make(worker, exported, fd);
+    if (made) {
+        TAILQ_INSERT_HEAD(&worker->box->exports, made, link);
+        memcpy(answer.token, made->token, sizeof(answer.token));
+    } else {
+        answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
+    }
+    return control_send_packet(worker->control_fd, CONTROL_EXPORTED, &answer, -1);
+}
+
+// ---- redeeming ----
+
+// Only the lease that it belongs to can use it; others learn nothing from what they are told.
+static enum control_export_failure refusal(const struct worker_process *worker,
+                                           const struct exported_memory *exported,
+                                           const struct control_redeem *redeem)
+{
+    if (!exported || strcmp(exported->lease, worker->session.grant.lease) ||
+        exported->kind != redeem->kind || !exported->exporter)
+        return CONTROL_EXPORT_FAILURE_UNKNOWN;
+    if (!is_granted(worker, exported->device))
+        return CONTROL_EXPORT_FAILURE_DEVICE;
+    if (exported->exporter == worker->session.id &&
+        exported->kind == CONTROL_EXPORT_KIND_ALLOCATION)
+        return CONTROL_EXPORT_FAILURE_OWN;
+    return CONTROL_EXPORT_FAILURE_NONE;
+}
+
+static bool add_use(struct exported_memory *exported, uint64_t session)
+{
+    struct memory_use *use = use_of(exported, session);
+
+    if (!use) {
+        struct memory_use *uses =
+            exported->use_count < USES_MAX
+                ? realloc(exported->uses, (exported->use_count + 1) * sizeof(*uses))
+                : NULL;
+        if (!uses)
+            return false;
+        exported->uses = uses;
+        use = &uses[exported->use_count++];
+        *use = (struct memory_use){.session = session};
+    }
+    use->count++;
+    return true;
+}
+
+int exports_redeem(struct worker_process *worker, const struct control_redeem *redeem)
+{
+    struct control_redeemed answer = {.request = redeem->request};
+    struct exported_memory *exported = find(worker->box, redeem->token);
+
+    if (!worker->session.id)
+        return -EPROTO;
+    answer.failure = refusal(worker, exported, redeem);
+    if (!answer.failure && !add_use(exported, worker->session.id))
+        answer.failure = CONTROL_EXPORT_FAILURE_NO_ROOM;
+    if (answer.failure) {
+        log_warn("session=%llu shows a token that is not good for it reason=%s",
+                 (unsigned long long)worker->session.id,
+                 control_export_failure_name(answer.failure));
+        return control_send_packet(worker->control_fd, CONTROL_REDEEMED, &answer, -1);
+    }
+    answer.device = exported->device;
+    answer.size = exported->size;
+    answer.charge = exported->charge;
+    memcpy(answer.handle, exported->handle, sizeof(answer.handle));
+    return control_send_packet(worker->control_fd, CONTROL_REDEEMED, &answer, exported->fd);
+}
+
+// ---- the end ----
+
+static void drop_use(struct exported_memory *exported, struct memory_use *use)
+{
+    *use = exported->uses[--exported->use_count];
+}
+
+int exports_end(struct worker_process *worker, const struct control_export_end *end)
+{
+    struct exported_memory *exported = find(worker->box, end->token);
+    uint64_t session = worker->session.id;
+    struct memory_use *use = exported ? use_of(exported, session) : NULL;
+
+    if (!exported || !session)
+        return -EPROTO;
+    if (end->exported) {
+        if (exported->exporter != session)
+            return -EPROTO;
+        exported->exporter = 0;
+        settle(worker->box, exported, session);
+        return 0;
+    }
+    if (!use)
+        return -EPROTO;
+    if (!--use->count) {
+        drop_use(exported, use);
+        settle(worker->box, exported, exported->exporter == session ? 0 : session);
+    }
+    return 0;
+}
+
+void exports_leave(struct worker_process *worker)
+{
+    struct box *box = worker->box;
+    struct exported_memory *exported, *next;
+    uint64_t session = worker->session.id;
+
+    for (exported = TAILQ_FIRST(&box->exports); exported; exported = next) {
+        struct memory_use *use = use_of(exported, session);
+        next = TAILQ_NEXT(exported, link);
+        if (use)
+            drop_use(exported, use);
+        if (exported->exporter == session)
+            exported->exporter = 0;
+        else if (!use)
+            continue;
+        settle(box, exported, session);
+    }
+}

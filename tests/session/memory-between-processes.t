@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Tokens of shared memory are good for processes of the lease that they belong to and for nobody else, as long as the
+# memory is there; and it counts once, on the account of who holds it.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/tickets.sh"
+start_ticket_box
+MIB=$((1024 * 1024))
+
+# holder NAME LEASE: a process of that lease, with 256 MiB, which does what it is told.
+declare -A to pid
+holder() {
+    local in ticket
+    mkfifo "$TMP/$1.in"
+    exec {in}<>"$TMP/$1.in"
+    ticket=$("$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" gpubox 3600 "lease=$2" shared=$((256 * MIB)) "$GPU")
+    start "$1" env LD_PRELOAD="$(preload_for_sanitizers)" LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$ticket" \
+        bash -c 'exec "$1" <"$2"' - "$BUILD/tests/token-holder" "$TMP/$1.in"
+    to[$1]=$in pid[$1]=$PID
+    await_line "$1" ready
+}
+# tell NAME COMMAND...: its answer.
+tell() {
+    local name=$1
+    shift
+    echo "$*" >&"${to[$name]}"
+    await_line "$name"
+    echo "$LINE"
+}
+left() { tell "$1" left | sed 's/left //'; }
+
+holder anna one
+holder ben one
+holder carl two
+token=$(tell anna share $((64 * MIB)) | sed -n 's/^token //p')
+ok "an allocation has a token of 64 bytes" [ ${#token} = 128 ]
+is "$(tell anna share 0)" "failed 1" "nothing has none"
+before=$(left ben)
+is "$(tell ben open "$token")" "opened 4711" "a process of the same lease opens it"
+is "$(left ben)" "$before" "and it counts no second time"
+is "$(tell carl open "$token")" "failed 400" "one of another lease does not"
+forged=${token:0:20}$([ "${token:20:1}" = 0 ] && echo 1 || echo 0)${token:21}
+is "$(tell ben open "$forged")" "failed 400" "nor does anybody a token that was never given"
+is "$(tell ben open "$(printf '%0128d' 0)")" "failed 400" "or what is no token at all"
+is "$(tell anna open "$token")" "failed 201" "nor who has made it"
+
+# The exporter is killed while the memory is in use elsewhere.
+kill -KILL "${pid[anna]}"
+account_is() { [ "$(left ben)" = "$1" ]; }
+ok "who holds it pays for it from then on" await "the charge moves" grep -q 'has shared memory on its account now gpu=0 bytes=67108864' "$BOX_LOG"
+is "$(left ben)" "$before" "so it is on the account still"
+is "$(tell ben take $((200 * MIB)))" "taken 2" "and there is no room for more than the lease may have"
+is "$(tell ben close)" "closed 0" "it is closed"
+ok "and off the account" await "and off the account" account_is $((before + 64))
+is "$(tell ben open "$token")" "failed 400" "and its token is good for nothing"
+
+# An importer is killed.
+holder dora one
+token=$(tell ben share $((32 * MIB)) | sed -n 's/^token //p')
+is "$(tell dora open "$token")" "opened 4711" "memory of another process"
+held=$(left ben)
+kill -KILL "${pid[dora]}"
+gone() { ! "$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" | grep -q "token-holder ${pid[dora]}@"; }
+ok "who uses it is killed" await "who uses it is killed" gone
+is "$(tell ben free)" "freed 0" "who has made it frees it"
+ok "and it is off the account" await "and it is off the account" account_is $((held + 32 + 64))
+done_testing

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See asking.h.
+#include "worker/asking.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "worker/session.h"
+
+// A thread that waits for an answer; it lies on that thread's stack.
+struct asking {
+    uint32_t request;
+    bool answered;
+    union {
+        struct control_exported shared;
+        struct control_redeemed redeemed;
+    };
+    int fd;
+    struct asking *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct asking *asking; // under lock
+static uint32_t last_request;
+
+static void begin(struct asking *mine)
+{
+    SCOPED_LOCK(&lock);
+    mine->request = ++last_request;
+    mine->next = asking;
+    asking = mine;
+}
+
+static void take_off(const struct asking *mine)
+{
+    struct asking **at = &asking;
+
+    while (*at != mine)
+        at = &(*at)->next;
+    *at = mine->next;
+}
+
+// The end of the supervisor is the end of the process, so an answer comes or nobody waits.
+static void await(struct asking *mine)
+{
+    SCOPED_LOCK(&lock);
+    while (!mine->answered)
+        pthread_cond_wait(&changed, &lock);
+    take_off(mine);
+}
+
+static CUresult give_up(const struct asking *mine, int err)
+{
+    SCOPED_LOCK(&lock);
+    take_off(mine);
+    log_error("the supervisor cannot be asked error=\"%s\"", strerror(-err));
+    return CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
+static CUresult result_of(enum control_export_failure failure)
+{
+    switch (failure) {
+    case CONTROL_EXPORT_FAILURE_NONE: return CUDA_SUCCESS;
+    case CONTROL_EXPORT_FAILURE_UNKNOWN: return CUDA_ERROR_INVALID_HANDLE;
+    case CONTROL_EXPORT_FAILURE_DEVICE: return CUDA_ERROR_INVALID_DEVICE;
+    case CONTROL_EXPORT_FAILURE_OWN: return CUDA_ERROR_INVALID_CONTEXT;
+    case CONTROL_EXPORT_FAILURE_NO_ROOM: break;
+    }
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult ask_share(struct control_export *share, int fd, uint8_t token[CONTROL_EXPORT_TOKEN_BYTES])
+{
+    struct asking mine = {.fd = -1};
+
+    begin(&mine);
+    share->request = mine.request;
+    int err = control_send_packet(session.control, CONTROL_EXPORT, share, fd);
+    if (err)
+        return give_up(&mine, err);
+    await(&mine);
+    memcpy(token, mine.shared.token, CONTROL_EXPORT_TOKEN_BYTES);
+    return result_of(mine.shared.failure);
+}
+
+CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES],
+                    struct control_redeemed *redeemed, int *fd)
+{
+    struct asking mine = {.fd = -1};
+    struct control_redeem redeem = {.kind = kind};
+
+    begin(&mine);
+    redeem.request = mine.request;
+    memcpy(redeem.token, token, CONTROL_EXPORT_TOKEN_BYTES);
+    int err = control_send_packet(session.control, CONTROL_REDEEM, &redeem, -1);
+    if (err)
+        return give_up(&mine, err);
+    await(&mine);
+    *redeemed = mine.redeemed;
+    *fd = mine.fd;
+    return result_of(mine.redeemed.failure);
+}
+
+void ask_no_more(const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES], bool exported)
+{
+    struct control_export_end end = {.exported = exported};
+
+    memcpy(end.token, token, CONTROL_EXPORT_TOKEN_BYTES);
+    if (control_send_packet(session.control, CONTROL_EXPORT_END, &end, -1))
+        log_debug("the end of shared memory was not taken");
+}
+
+// Under lock.
+static struct asking *find(uint32_t request)
+{
+    struct asking *at = asking;
+
+    while (at && at->request != request)
+        at = at->next;
+    return at;
+}
+
+int asking_answered(const struct control_frame *frame, int fd)
+{
+    SCOPED_FREE union control_message *message = malloc(sizeof(*message));
+    SCOPED_FD int passed = fd;
+    int err = message ? control_decode(frame, frame->header.type, message) : -ENOMEM;
+
+    if (err)
+        return err;
+    bool is_shared = frame->header.type == CONTROL_EXPORTED;
+    SCOPED_LOCK(&lock);
+    struct asking *asker = find(is_shared ? message->exported.request : message->redeemed.request);
+    if (!asker)
+        return -EPROTO;
+    if (is_shared)
+        asker->shared = message->exported;
+    else
+        asker->redeemed = message->redeemed;
+    asker->fd = scoped_take_fd(&passed);
+    asker->answered = true;
+    pthread_cond_broadcast(&changed);
+    return 0;
+}

@@ -31,6 +31,14 @@ enum { DEPENDENCIES_MAX = WIRE_INLINE_MAX / sizeof(struct wire_dependency) };
 
 // ---- beginning and ending ----
 
+// What earlier work has failed with is told before the capture begins: told with the answer to that, it would
+// hide that the stream is captured.
+static CUresult hear_failures(CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    return remote_cuStreamIsCapturing(stream, &status);
+}
+
 static CUresult begin(CUstream named, CUstreamCaptureMode mode)
 {
     struct box_session *session;
@@ -38,6 +46,8 @@ static CUresult begin(CUstream named, CUstreamCaptureMode mode)
     if ((unsigned int)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS)
+        result = hear_failures(stream);
     if (result == CUDA_SUCCESS)
         result = capture_enter(session, stream, mode);
     if (result != CUDA_SUCCESS)
@@ -72,7 +82,9 @@ static CUresult begin_in_graph(CUstream named, CUgraph graph, const CUgraphNode 
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (graph_pack_dependencies(session, after, edges, count, wire) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    result = capture_enter(session, stream, mode);
+    result = hear_failures(stream);
+    if (result == CUDA_SUCCESS)
+        result = capture_enter(session, stream, mode);
     if (result != CUDA_SUCCESS)
         return result;
     result = remote_capture_to_graph(stream, graph, mode, (uint32_t)count, edges != NULL, wire,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Event management.
 #include "client-lib/api/exports.h"
+#include "client-lib/objects/captures.h"
 #include "client-lib/objects/object.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/objects/thread.h"
@@ -24,6 +25,24 @@ CUresult cuEventDestroy_v2(CUevent hEvent)
 CUresult cuEventDestroy(CUevent hEvent)
 {
     return remote_cuEventDestroy_v2(hEvent);
+}
+
+// What a capture has to say against asking for the event.
+static CUresult judge(CUevent event)
+{
+    return captures_any() ? capture_judge_question(remote_cuEventQuery(event)) : CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent hEvent)
+{
+    CUresult result = judge(hEvent);
+    return result == CUDA_SUCCESS ? remote_cuEventQuery(hEvent) : result;
+}
+
+CUresult cuEventSynchronize(CUevent hEvent)
+{
+    CUresult result = judge(hEvent);
+    return result == CUDA_SUCCESS ? remote_cuEventSynchronize(hEvent) : result;
 }
 
 // An event can be recorded only in streams of its own context.

@@ -9,6 +9,7 @@
 #include "client-lib/api/exports.h"
 #include "client-lib/api/graph_handles.h"
 #include "client-lib/objects/callees.h"
+#include "client-lib/objects/captures.h"
 #include "client-lib/objects/graph_objects.h"
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"
@@ -26,7 +27,14 @@ CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 // The box forgets what is inside before anything new can have one of those handles: requests are in order.
 CUresult cuGraphDestroy(CUgraph hGraph)
 {
-    CUresult result = remote_cuGraphDestroy(hGraph);
+    struct object *graph;
+    CUresult result = graph_handle_find(HANDLE_GRAPH, hGraph, &graph);
+    // One that is inside a node is the node's, and one that is being captured the stream's.
+    if (result == CUDA_SUCCESS &&
+        (graph_object_owner(hGraph) || (captures_any() && capture_has((uintptr_t)hGraph))))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = remote_cuGraphDestroy(hGraph);
     if (result == CUDA_SUCCESS)
         graph_object_drop(hGraph);
     return result;

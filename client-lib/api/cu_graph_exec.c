@@ -31,6 +31,9 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph hGraph, uint64_t flags, b
     result = remote_graph_instantiate(exec, hGraph, flags, with_upload, upload, outcome,
                                       sizeof(*outcome), &used);
     name_nodes(graph, outcome);
+    struct object *made = result == CUDA_SUCCESS ? object_find(HANDLE_EXEC, *exec) : NULL;
+    if (made)
+        made->exec.graph = graph_object_root(hGraph);
     return result;
 }
 

@@ -15,8 +15,21 @@ enum { DEPENDENCIES_WITH_NODE = 1024 }; // that travel with a new node; more fol
 
 // ---- adding ----
 
+// A node depends on others of its graph, and on each once. Of many, who names one twice is told later.
+static bool are_of_graph(CUgraph graph, const CUgraphNode *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (graph_object_owner(nodes[i]) != (uintptr_t)graph)
+            return false;
+        for (size_t j = 0; count < 64 && j < i; j++)
+            if (nodes[j] == nodes[i])
+                return false;
+    }
+    return true;
+}
+
 // What goes out: dependencies, then parameters.
-static CUresult join(const struct box_session *session, const CUgraphNode *after,
+static CUresult join(CUgraph graph, const struct box_session *session, const CUgraphNode *after,
                      const CUgraphEdgeData *edges, size_t count, const struct node_data *data,
                      uint8_t **out, size_t *size)
 {
@@ -27,6 +40,8 @@ static CUresult join(const struct box_session *session, const CUgraphNode *after
     *out = malloc(*size + 1);
     if (!*out)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!are_of_graph(graph, after, count))
+        return CUDA_ERROR_INVALID_VALUE;
     if (graph_pack_dependencies(session, after, edges, count, (void *)*out) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (data->size)
@@ -47,6 +62,8 @@ static CUresult enter_memory(const struct object *graph, const CUDA_MEM_ALLOC_NO
 static void note_added(CUgraphNode node, CUgraph graph, const CUgraphNodeParams *params,
                        struct node_data *data)
 {
+    struct object *object = object_find(HANDLE_NODE, node);
+    object->part.type = params->type + 1;
     graph_object_enter(node, graph);
     for (uint32_t i = 0; i < data->graph_count; i++)
         graph_object_enter(data->graphs[i], node);
@@ -87,7 +104,7 @@ static CUresult add_one(CUgraphNode *node, CUgraph graph, const CUgraphNode *aft
         result = node_data_make(object->session, params, &data);
     if (result != CUDA_SUCCESS)
         return result;
-    result = join(object->session, after, edges, count, &data, &joined, &size);
+    result = join(graph, object->session, after, edges, count, &data, &joined, &size);
     if (result == CUDA_SUCCESS)
         result = send(node, graph, data.type, count, edges != NULL, joined, size, address);
     if (result == CUDA_SUCCESS)
@@ -213,8 +230,8 @@ ADDS(cuGraphAddKernelNode_v2, const CUDA_KERNEL_NODE_PARAMS *nodeParams, nodePar
      of_kernel(nodeParams))
 ADDS(cuGraphAddHostNode, const CUDA_HOST_NODE_PARAMS *nodeParams, nodeParams, of_host(nodeParams))
 ADDS(cuGraphAddChildGraphNode, CUgraph childGraph, childGraph, of_child(childGraph))
-ADDS(cuGraphAddEventRecordNode, CUevent event, event, of_record(event))
-ADDS(cuGraphAddEventWaitNode, CUevent event, event, of_wait(event))
+ADDS(cuGraphAddEventRecordNode, CUevent event, true, of_record(event))
+ADDS(cuGraphAddEventWaitNode, CUevent event, true, of_wait(event))
 ADDS(cuGraphAddBatchMemOpNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams, nodeParams,
      of_batch(nodeParams))
 
@@ -293,12 +310,19 @@ CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphN
 
 // ---- changing ----
 
+static bool is_of_type(const struct object *node, CUgraphNodeType type)
+{
+    return !node->part.type || node->part.type == (int)type + 1;
+}
+
 // Of a node or, where EXEC is given, of what was instantiated of its graph.
 static CUresult set(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *params)
 {
     struct object *object;
     struct node_data data;
     CUresult result = graph_handle_find(HANDLE_NODE, node, &object);
+    if (result == CUDA_SUCCESS && !is_of_type(object, params->type))
+        result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
     result = node_data_make(object->session, params, &data);
@@ -314,11 +338,35 @@ static CUresult set(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams 
     return result;
 }
 
+// Whether the node is of the graph that EXEC was instantiated of.
+static CUresult check_exec(CUgraphExec exec, CUgraphNode node)
+{
+    struct object *object, *of;
+    CUresult result = graph_handle_find(HANDLE_EXEC, exec, &object);
+    if (result == CUDA_SUCCESS)
+        result = graph_handle_find(HANDLE_NODE, node, &of);
+    if (result == CUDA_SUCCESS && graph_object_root(node) != object->exec.graph)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return result;
+}
+
 static CUresult set_in_exec(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *params)
 {
-    struct object *object;
-    CUresult result = graph_handle_find(HANDLE_EXEC, exec, &object);
+    CUresult result = check_exec(exec, node);
     return result == CUDA_SUCCESS ? set(exec, node, params) : result;
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
+{
+    CUresult result = check_exec(hGraphExec, hNode);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const struct object *node = object_find(HANDLE_NODE, hNode);
+    return node && (is_of_type(node, CU_GRAPH_NODE_TYPE_KERNEL) ||
+                    is_of_type(node, CU_GRAPH_NODE_TYPE_MEMSET) ||
+                    is_of_type(node, CU_GRAPH_NODE_TYPE_MEMCPY))
+               ? remote_cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled)
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Defines the two calls that change the parameters of nodes of one kind.

@@ -69,14 +69,42 @@ CUresult cuStreamDestroy(CUstream hStream)
     return destroy(hStream);
 }
 
+// What a capture has to say against asking for the stream.
+static CUresult judge(CUstream stream)
+{
+    return captures_any() ? capture_judge_question(remote_cuStreamQuery(stream)) : CUDA_SUCCESS;
+}
+
+static CUresult query(CUstream stream)
+{
+    CUresult result = judge(stream);
+    return result == CUDA_SUCCESS ? remote_cuStreamQuery(stream) : result;
+}
+
+static CUresult synchronize(CUstream stream)
+{
+    CUresult result = judge(stream);
+    return result == CUDA_SUCCESS ? remote_cuStreamSynchronize(stream) : result;
+}
+
+CUresult cuStreamQuery(CUstream hStream)
+{
+    return query(hStream);
+}
+
+CUresult cuStreamQuery_ptsz(CUstream hStream)
+{
+    return query(stream_per_thread(hStream));
+}
+
 CUresult cuStreamSynchronize(CUstream hStream)
 {
-    return remote_cuStreamSynchronize(hStream);
+    return synchronize(hStream);
 }
 
 CUresult cuStreamSynchronize_ptsz(CUstream hStream)
 {
-    return remote_cuStreamSynchronize(stream_per_thread(hStream));
+    return synchronize(stream_per_thread(hStream));
 }
 
 // A stream and its context. Default streams belong to the current context and have no object.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client-lib/move/graph_copies.h"
+#include "client-lib/objects/addresses.h"
 #include "client-lib/objects/callees.h"
 #include "client-lib/objects/graph_objects.h"
 #include "client-lib/objects/launching.h"
@@ -81,6 +82,21 @@ static CUresult make_copy(struct box_session *session, const CUgraphNodeParams *
     return result;
 }
 
+static bool set_fits(const CUDA_MEMSET_NODE_PARAMS_v2 *set)
+{
+    unsigned int size = set->elementSize;
+    struct allocation found;
+    size_t row, span;
+    if ((size != 1 && size != 2 && size != 4) || !set->width || !set->height || set->dst % size ||
+        (size < 4 && set->value >> 8 * size) ||
+        __builtin_mul_overflow(set->width, (size_t)size, &row) ||
+        (set->height > 1 && set->pitch < row) ||
+        __builtin_mul_overflow(set->height - 1, set->pitch, &span) ||
+        __builtin_add_overflow(span, row, &span))
+        return false;
+    return memory_find_span(set->dst, span, &found);
+}
+
 static CUresult make_set(struct box_session *session, const CUgraphNodeParams *params,
                          struct node_data *out)
 {
@@ -92,8 +108,7 @@ static CUresult make_set(struct box_session *session, const CUgraphNodeParams *p
                                             .width = set->width,
                                             .height = set->height}};
     CUresult result = context_name(session, set->ctx, &wire.context);
-    bool fits = set->elementSize == 1 || set->elementSize == 2 || set->elementSize == 4;
-    if (result == CUDA_SUCCESS && (!fits || !set->width || !set->height || !set->dst))
+    if (result == CUDA_SUCCESS && !set_fits(set))
         return CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_SUCCESS ? PUT(out, wire) : result;
 }

@@ -85,6 +85,15 @@ uint64_t capture_found(CUstream stream)
     return found;
 }
 
+bool capture_has(uint64_t graph)
+{
+    SCOPED_LOCK(&lock);
+    const struct capture *capture = captures;
+    while (capture && capture->found != graph)
+        capture = capture->next;
+    return capture != NULL;
+}
+
 CUresult capture_may_end(CUstream stream)
 {
     SCOPED_LOCK(&lock);
@@ -132,6 +141,13 @@ bool capture_forbids(void)
     while ((stream = next_to_break(mine, &any)) != NULL)
         remote_cuStreamQuery(stream);
     return any;
+}
+
+CUresult capture_judge_question(CUresult answer)
+{
+    if (answer >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && answer <= CUDA_ERROR_CAPTURED_EVENT)
+        return answer;
+    return capture_forbids() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult capture_status(struct box_session *session, CUstream stream, CUstreamCaptureStatus *status)

@@ -24,11 +24,16 @@ uint64_t capture_leave(CUstream stream);
 // The program has found the graph that STREAM is captured into.
 void capture_note_found(CUstream stream, uint64_t graph);
 uint64_t capture_found(CUstream stream);
+// Whether streams are captured into that graph, which therefore cannot be destroyed.
+bool capture_has(uint64_t graph);
 // Whether this thread may end the capture of STREAM.
 CUresult capture_may_end(CUstream stream);
 // Whether the calling thread may not make a call that is unsafe while streams are captured; then those captures
 // that forbid it are invalid from now on.
 bool capture_forbids(void);
+// The same of a call that asks an event or a stream, or waits for it: ANSWER is what the box says of that, and
+// comes first. CUDA_SUCCESS: it is allowed.
+CUresult capture_judge_question(CUresult answer);
 // Of a stream of SESSION, as the box has it; without a request while nothing is captured there.
 CUresult capture_status(struct box_session *session, CUstream stream,
                         CUstreamCaptureStatus *status);

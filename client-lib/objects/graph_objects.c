@@ -102,6 +102,16 @@ uint64_t graph_object_owner(const void *handle)
     return owner;
 }
 
+uint64_t graph_object_root(const void *handle)
+{
+    SCOPED_LOCK(&lock);
+    const struct object *object = find(handle);
+    while (object && object->part.owner)
+        object = object->part.owner;
+    uint64_t root = object ? object->handle : 0;
+    return root;
+}
+
 void graph_object_keep(const void *node, void *memory)
 {
     SCOPED_LOCK(&lock);

@@ -19,6 +19,9 @@ void graph_object_empty(const void *handle);
 // The handle of what the object is inside; 0: nothing.
 uint64_t graph_object_owner(const void *handle);
 
+// The handle of the graph that all of that is inside of; 0: there is no such object.
+uint64_t graph_object_root(const void *handle);
+
 // Around a request that may answer with objects that have no handle yet, and naming them.
 void graph_finding_lock(void);
 void graph_finding_unlock(void);

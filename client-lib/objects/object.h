@@ -80,9 +80,12 @@ struct object {
         } link;
         struct {
             struct object *owner, *first, *sibling, *previous; // graph_objects.h
-            uint64_t capture; // handle of the stream by whose capture a graph was found; 0: none
-            void *kept;       // what the program was given with a node's parameters
-        } part;               // graphs and nodes
+            void *kept; // what the program was given with a node's parameters
+            int type;   // of a node, one more than CUgraphNodeType; 0: not known here
+        } part;         // graphs and nodes
+        struct {
+            uint64_t graph; // handle of the one that it was made of
+        } exec;
         struct {
             CUhostFn function;
             void *data;

@@ -6,5 +6,8 @@
 start_rdma_box
 run=(over_rdma)
 run_programs copies # has a machine of its own
+for program in "$BUILD"/tests/programs/graph/*; do
+    run_program "C: ${program##*/}" "$program"
+done
 ok "the box is alive after all of them" kill -0 "$BOX_PID"
 done_testing

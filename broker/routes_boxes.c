@@ -262,11 +262,12 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     return error;
 }
 
-// A heartbeat, or up to a quarter less: boxes that came at one moment, as after a restart of the broker, do not go
-// on coming at one moment.
-static double report_pause(const struct server *server)
+// A heartbeat, or up to a quarter less: boxes that came at one moment do not go on coming at one moment. After a
+// restart of the broker all come at once, and thousands of reports in one go would hold up everybody else, so after its
+// first report a box is told to come again at any moment of a heartbeat.
+static double report_pause(const struct server *server, bool first)
 {
-    return (double)spread_pause(server->settings->heartbeat, 25) * 1e-6;
+    return (double)spread_pause(server->settings->heartbeat, first ? 100 : 25) * 1e-6;
 }
 
 // The answer waits for a command or for the next heartbeat.
@@ -277,10 +278,12 @@ static void sync_box(struct api_call *call)
     json_t *running, *revoke, *restored = NULL, *answer;
     enum outcome error = OUTCOME_DONE;
     struct box_line *line;
+    bool first;
 
     box = speaks_for(call) ? named_box(call) : NULL;
     if (!box)
         return;
+    first = !box->reported_here;
     line = box_line(&server->lines, box->name);
     running = running_leases(json_object_get(call->body, "sessions"));
     if (!call->waits)
@@ -304,7 +307,7 @@ static void sync_box(struct api_call *call)
         line->look == server->look) {
         json_decref(revoke);
         json_decref(restored);
-        api_wait(call, report_pause(server), NULL);
+        api_wait(call, report_pause(server, first), NULL);
         return;
     }
     line->look_told = server->look;

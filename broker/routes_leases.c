@@ -262,7 +262,8 @@ static bool no_longer_queued(const struct api_call *call)
     return !lease || lease->state != LEASE_QUEUED;
 }
 
-// With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up.
+// With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up. Thousands may wait so,
+// and a look at all GPUs for each would take the broker's time: why it waits is told to those who do not.
 static void get_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
@@ -275,7 +276,7 @@ static void get_lease(struct api_call *call)
         return;
     }
     if (lease) {
-        api_answer(call, 200, show_with_reason(call, lease));
+        api_answer(call, 200, wait > 0 ? show(call, lease) : show_with_reason(call, lease));
         return;
     }
     ended = store_ended_lease(broker->store, call->arguments[0]);

@@ -32,6 +32,8 @@ like "$(api POST /v1/leases '{"request": {"gpus": [{}]}}' || true)" '2 are drain
 lease=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "queue": true}')
 like "$(at lease.pending <<<"$lease")" '0 of 2 .* in service, it wants 1; 2 are drained \(box1: fan 3 rattles\)' "who waits as well"
 lease=$(at lease.id <<<"$lease")
+like "$(api GET "/v1/leases/$lease" | at lease.pending)" 'box1: fan 3 rattles' "and when it is asked for"
+is "$(api GET "/v1/leases/$lease?wait=1" | at lease.pending)" '' "but not each time that somebody waits for it"
 like "$("$ctl" leases)" "^$lease +queued .*box1: fan 3 rattles" "in leases"
 like "$("$ctl" show "$lease")" 'Waits: .*box1: fan 3 rattles' "and when one looks at it"
 start waiter "$ctl" run --constraint box=box1 -- true

@@ -332,6 +332,52 @@ int session_open(const struct session_request *request, struct session_welcome *
     return 0;
 }
 
+// ---- looking ----
+
+int session_look_open(const struct session_request *request, struct control_stream *stream,
+                      struct session_error *error)
+{
+    struct opening o = {.request = request, .error = error};
+
+    endpoint_format(&request->endpoint, o.where);
+    o.step_ms = timeout_from_environment("RGPU_CONNECT_TIMEOUT", request->connect_timeout_ms,
+                                         SESSION_CONNECT_TIMEOUT_MS);
+    o.stream.fd = endpoint_connect(&request->endpoint, o.step_ms);
+    if (o.stream.fd < 0)
+        return fail_connect(&o, o.stream.fd);
+    if (prove_ticket(&o)) {
+        session_stream_close(&o.stream);
+        return -1;
+    }
+    *stream = o.stream;
+    return 0;
+}
+
+int session_look_at(const struct session_request *request, const struct control_stream *stream,
+                    unsigned gpu, struct control_frame *frame, struct control_figures *out,
+                    struct session_error *error)
+{
+    struct control_look look = {.magic = CONTROL_MAGIC, .gpu = gpu};
+    struct opening o = {.request = request, .error = error, .stream = *stream, .frame = *frame};
+
+    endpoint_format(&request->endpoint, o.where);
+    o.step_ms = timeout_from_environment("RGPU_CONNECT_TIMEOUT", request->connect_timeout_ms,
+                                         SESSION_CONNECT_TIMEOUT_MS);
+    control_boot_id(look.boot_id);
+    int err = control_send(&o.stream, CONTROL_LOOK, &look, step_deadline(&o));
+    if (!err && receive(&o, step_deadline(&o), "a look at its GPUs"))
+        err = 1; // told already
+    *frame = o.frame;
+    if (!err)
+        err = control_decode(frame, CONTROL_FIGURES, out);
+    if (!err && out->magic != CONTROL_MAGIC)
+        err = -EBADMSG;
+    if (err)
+        return err > 0 ? -1 : fail_exchange(&o, err, "a look at its GPUs");
+    snprintf(o.reply.box, sizeof(o.reply.box), "%s", out->box);
+    return check_name(&o);
+}
+
 void session_stream_close(struct control_stream *stream)
 {
     tls_discard(&stream->tls);

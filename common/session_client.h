@@ -48,6 +48,14 @@ int session_open(const struct session_request *request, struct session_welcome *
     __attribute__((warn_unused_result));
 void session_stream_close(struct control_stream *stream);
 
+// Looks at the GPUs of a lease without opening a session: connects and, with a ticket, proves it. Then GPU after GPU
+// may be asked for within the box's handshake_timeout. 0, or -1 and *error. FRAME holds what views of *out point to.
+int session_look_open(const struct session_request *request, struct control_stream *stream,
+                      struct session_error *error) __attribute__((warn_unused_result));
+int session_look_at(const struct session_request *request, const struct control_stream *stream,
+                    unsigned gpu, struct control_frame *frame, struct control_figures *out,
+                    struct session_error *error) __attribute__((warn_unused_result));
+
 void session_welcome_free(struct session_welcome *welcome);
 
 // Tells the worker which transport the client takes, with the reason, and waits for its agreement.

@@ -157,6 +157,16 @@ bool accounts_look(const struct box *box, const char *lease, uint64_t session, u
     return true;
 }
 
+bool accounts_lease(const struct box *box, const char *lease, unsigned device, uint64_t *bytes)
+{
+    const struct account *account = *lease ? find(box, lease) : NULL;
+
+    if (!account || device >= LEDGER_DEVICES)
+        return false;
+    *bytes = ledger_used(account->ledger, device);
+    return true;
+}
+
 uint64_t accounts_sum(const struct box *box, unsigned device)
 {
     const struct account *account;

@@ -20,6 +20,8 @@ void accounts_leave(struct box *box, const char *lease, uint64_t session);
 // it. False: it has no account.
 bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
                    uint64_t *bytes, bool *with_context);
+// What all sessions of a lease hold of a device; false: it has no account.
+bool accounts_lease(const struct box *box, const char *lease, unsigned device, uint64_t *bytes);
 // What all accounts hold of a device.
 uint64_t accounts_sum(const struct box *box, unsigned device);
 

@@ -67,9 +67,11 @@ struct box {
     struct ticket_keyring keys; // none where tickets are not asked for
     struct listeners *listeners;
     struct admin *admin;
-    struct askers *exporter;    // NULL where there is none
-    struct gauge *gauge;        // NULL: accounts are not compared
-    struct broker_agent *agent; // NULL where no broker is set
+    struct askers *exporter;              // NULL where there is none
+    struct gauge_answers library_answers; // about no GPU
+    uint32_t cuda_version;                // of the driver, as workers say; 0: not known yet
+    struct gauge *gauge;                  // NULL: accounts are not compared
+    struct broker_agent *agent;           // NULL where no broker is set
     int exit_status;
 };
 

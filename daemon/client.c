@@ -15,7 +15,8 @@
 enum {
     LINGER_MS = 1000, // how long a refused client may take to read why
     LINGER_BYTES = 256 * 1024,
-    REPLY_MAX = 2048,
+    REPLY_MAX = CONTROL_OPEN_MAX + CONTROL_HEADER_BYTES,
+    REPLY_BUFFER = 4 * REPLY_MAX,
 };
 
 // A peer can have itself refused any number of times, so the number of these lines is limited.
@@ -95,21 +96,31 @@ void client_free(struct client *client)
     free(client);
 }
 
-// The replies are few and small and fit into the buffer of a fresh socket. A peer that has filled it does not read,
-// and is not waited for.
+static ssize_t send_part(struct client *client, const uint8_t *data, size_t size)
+{
+    if (client->tls)
+        return tls_send(client->tls, data, size);
+    ssize_t sent = send(client->fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent < 0 ? -errno : sent;
+}
+
+// The replies are few and fit into the buffer of a fresh socket, which is made large enough for the largest. A peer
+// that has filled it does not read, and is not waited for.
 int client_reply(struct client *client, enum control_message_type type, const void *message)
 {
-    uint8_t frame[REPLY_MAX];
+    static uint8_t frame[REPLY_MAX];
+    const int buffer = REPLY_BUFFER;
     int size = control_encode(type, message, frame, sizeof(frame));
 
-    if (size < 0)
-        return size;
-    if (client->tls)
-        return tls_send(client->tls, frame, (size_t)size) == size ? 0 : -EPIPE;
-    ssize_t sent = send(client->fd, frame, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0)
-        return -errno;
-    return sent == size ? 0 : -EPIPE;
+    if (size > REPLY_MAX / 8)
+        setsockopt(client->fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+    for (int done = 0; done < size;) {
+        ssize_t sent = send_part(client, frame + done, (size_t)(size - done));
+        if (sent <= 0)
+            return sent ? (int)sent : -EPIPE;
+        done += (int)sent;
+    }
+    return size < 0 ? size : 0;
 }
 
 // Sends the reason and then only discards, until the peer has read it and closes: closing at once,

@@ -39,6 +39,7 @@ struct client {
     struct session_grant grant;
     int64_t queued_ms;
     size_t discarded;
+    unsigned looks; // questions that it has asked instead of opening a session
 };
 
 const char *client_state_name(const struct client *client);

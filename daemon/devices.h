@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/control.h"
+#include "proto/nvml_questions.h"
 
 enum { BOX_DEVICES_MAX = CONTROL_DEVICES_MAX };
 
@@ -35,6 +36,12 @@ struct figure {
     int64_t value;
 };
 
+// Answers of the library to questions of clients, which nobody looks into on the way (proto/nvml_questions.h).
+struct gauge_answers {
+    size_t size;
+    uint8_t bytes[NVML_ANSWERS_MAX];
+};
+
 struct box;
 struct box_device {
     struct box *box;
@@ -42,9 +49,12 @@ struct box_device {
     uint32_t ordinal;
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
     bool keep_warm;
-    bool measured;         // what a context takes is known
-    unsigned sessions;     // that use it
-    uint64_t driver_bytes; // taken by everybody, as the management library says; 0: not known
+    bool measured;           // what a context takes is known
+    unsigned sessions;       // that use it
+    uint64_t driver_bytes;   // taken by everybody, as the management library says; 0: not known
+    unsigned library_number; // of the management library for it
+    uint64_t library_memory; // bytes in all, as it says; 0: not known
+    struct gauge_answers answers;
     struct figure utilization, temperature, power,
         processes;                             // percent, degrees Celsius, milliwatts
     uint64_t taken_before;                     // that, before our first worker

@@ -12,7 +12,8 @@ static void forget(struct box *box)
 
     for (uint32_t i = 0; i < box->device_count; i++) {
         struct box_device *device = &box->devices[i];
-        device->driver_bytes = 0;
+        device->driver_bytes = device->library_memory = 0;
+        device->answers.size = 0;
         device->utilization = device->temperature = (struct figure){0};
         device->power = device->processes = (struct figure){0};
     }
@@ -40,6 +41,9 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
     const struct gauge_gpu *gpu = &round->gpus[index];
 
     device->driver_bytes = gpu->used;
+    device->library_number = gpu->number;
+    device->library_memory = gpu->total;
+    device->answers = gpu->answers;
     device->utilization = gpu->utilization;
     device->temperature = gpu->temperature;
     device->power = gpu->power;
@@ -54,6 +58,9 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
 void figures_take(struct box *box, const struct gauge_round *round)
 {
     forget(box);
+    box->library_answers.size = 0;
+    if (round)
+        box->library_answers = round->system;
     for (uint32_t i = 0; i < box->device_count; i++)
         for (unsigned j = 0; round && j < round->gpu_count; j++)
             if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))

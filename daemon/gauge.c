@@ -70,6 +70,7 @@ static void stop(struct gauge *gauge)
 static void clear(struct gauge *gauge)
 {
     gauge->round.gpu_count = gauge->round.process_count = 0;
+    gauge->round.system.size = 0;
 }
 
 static void take_gpu(struct gauge_round *round, const char *line)
@@ -78,11 +79,12 @@ static void take_gpu(struct gauge_round *round, const char *line)
     unsigned long long used, total;
 
     if (round->gpu_count == GAUGE_GPUS_MAX ||
-        sscanf(line, "gpu %47s %llu %llu", gpu->uuid, &used, &total) != 3)
+        sscanf(line, "gpu %47s %u %llu %llu", gpu->uuid, &gpu->number, &used, &total) != 4)
         return;
     gpu->used = used;
     gpu->total = total;
     gpu->hidden = false;
+    gpu->answers.size = 0;
     gpu->utilization = gpu->temperature = gpu->power = (struct figure){0};
     round->gpu_count++;
 }
@@ -126,6 +128,31 @@ static void take_process(struct gauge_round *round, const char *line)
     round->process_count++;
 }
 
+static int digit(char letter)
+{
+    return letter >= '0' && letter <= '9'   ? letter - '0'
+           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+                                            : -1;
+}
+
+// What does not fit any more is left out, like an answer that is no whole number of bytes.
+static void take_answer(struct gauge_round *round, const char *hex)
+{
+    struct gauge_answers *answers = round->gpu_count ? &round->gpus[round->gpu_count - 1].answers
+                                                     : &round->system;
+    size_t count = strlen(hex) / 2;
+
+    if (strlen(hex) % 2 || count > sizeof(answers->bytes) - answers->size)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return;
+        answers->bytes[answers->size + i] = (uint8_t)(high << 4 | low);
+    }
+    answers->size += count;
+}
+
 static void take_line(struct gauge *gauge, const char *line)
 {
     struct gauge_round *round = &gauge->round;
@@ -134,6 +161,8 @@ static void take_line(struct gauge *gauge, const char *line)
         take_gpu(round, line);
     } else if (!strncmp(line, "figures ", 8)) {
         take_figures(round, line);
+    } else if (!strncmp(line, "answer ", 7)) {
+        take_answer(round, line + 7);
     } else if (!strncmp(line, "process ", 8)) {
         take_process(round, line);
     } else if (!strcmp(line, "hidden")) {

@@ -9,14 +9,17 @@
 #include <sys/types.h>
 
 #include "daemon/devices.h"
+#include "proto/nvml_questions.h"
 
 enum { GAUGE_GPUS_MAX = 64, GAUGE_PROCESSES_MAX = 4096 };
 
 struct gauge_gpu {
-    char uuid[48]; // "GPU-..."
+    char uuid[48];   // "GPU-..."
+    unsigned number; // in the library
     uint64_t used, total;
     struct figure utilization, temperature, power; // percent, degrees Celsius, milliwatts
     bool hidden;                                   // it is not told by which processes
+    struct gauge_answers answers;
 };
 
 struct gauge_process {
@@ -28,6 +31,7 @@ struct gauge_process {
 
 struct gauge_round {
     unsigned gpu_count, process_count;
+    struct gauge_answers system; // about no GPU
     struct gauge_gpu gpus[GAUGE_GPUS_MAX];
     struct gauge_process processes[GAUGE_PROCESSES_MAX];
 };

@@ -12,6 +12,7 @@
 #include "calls_version.h"
 #include "common/log.h"
 #include "daemon/admission.h"
+#include "daemon/look.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/worker_process.h"
 
@@ -59,14 +60,15 @@ static bool lease_is_full(const struct client *client)
     return most && client->ticket && sessions_of_lease(client) >= most;
 }
 
-static void admit(struct client *client)
+// False: the client has been refused.
+static bool may_come_in(struct client *client)
 {
     struct box *box = client->box;
     int problem = client->ticket ? admission_check_use(box, client->ticket) : 0;
 
     if (speaks_out_of_turn(client))
         client_refuse(client, CONTROL_REFUSAL_PROTOCOL,
-                      "a message out of order, right after HELLO");
+                      "a message out of order, right after the first");
     else if (problem)
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is not accepted: %s",
                       ticket_error(problem));
@@ -74,7 +76,20 @@ static void admit(struct client *client)
         client_refuse(
             client, CONTROL_REFUSAL_AUTHENTICATION,
             "this box asks for a ticket: set RGPU_TICKET_FILE, or take a lease with rgpuctl run");
-    else if (!client->tls && client->hello.protection > CONTROL_PROTECTION_NONE)
+    else if (is_stolen(client))
+        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
+    else
+        return true;
+    return false;
+}
+
+static void admit(struct client *client)
+{
+    struct box *box = client->box;
+
+    if (!may_come_in(client))
+        return;
+    if (!client->tls && client->hello.protection > CONTROL_PROTECTION_NONE)
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION,
                       "RGPU_PROTECTION=%s needs a ticket, and this box (--standalone) knows none",
                       control_protection_name(client->hello.protection));
@@ -86,8 +101,6 @@ static void admit(struct client *client)
     else if (waiting_count(box) >= (unsigned)box->settings.max_queued)
         client_refuse(client, CONTROL_REFUSAL_BUSY, "%u clients already wait for this box",
                       waiting_count(box));
-    else if (is_stolen(client))
-        client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "the ticket is another user's");
     else if (!box_accepts_sessions(box))
         client_refuse(client, CONTROL_REFUSAL_DRAINING,
                       "the box takes no new sessions (it is being drained); use another one");
@@ -178,7 +191,8 @@ static int take_header(struct client *client)
 
     if (control_parse_header(client->head, &frame->header))
         return -EBADMSG;
-    if (frame->header.type != CONTROL_HELLO)
+    if (frame->header.type != CONTROL_LOOK &&
+        (frame->header.type != CONTROL_HELLO || client->looks))
         return -EPROTO;
     if (frame->header.size > frame->capacity) {
         uint8_t *body = realloc(frame->body, frame->header.size);
@@ -222,14 +236,17 @@ void login_hear(struct client *client)
     if (err == -EAGAIN)
         return;
     if (err == -EBADMSG || err == -EPROTO) {
-        client_refuse(client, CONTROL_REFUSAL_PROTOCOL,
-                      "this is not the rgpu protocol, or a message out of order (HELLO expected)");
+        client_refuse(
+            client, CONTROL_REFUSAL_PROTOCOL,
+            "this is not the rgpu protocol, or a message out of order (HELLO or LOOK expected)");
     } else if (err) {
         log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
                   client_state_name(client), strerror(-err));
         client_free(client);
-    } else {
+    } else if (client->frame.header.type == CONTROL_HELLO) {
         take_hello(client);
+    } else if (may_come_in(client)) {
+        look_answer(client);
     }
 }
 

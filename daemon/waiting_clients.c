@@ -137,6 +137,8 @@ static void note_session(struct worker_process *worker, const struct client *cli
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
     session->protection = grant->protection;
+    session->client_pid = grant->client_pid;
+    memcpy(session->client_boot_id, grant->client_boot_id, sizeof(session->client_boot_id));
     histogram_add(&client->box->session_starts,
                   (double)(session->since_ms - client->queued_ms) / 1000);
     for (uint32_t i = 0; i < session->grant.device_count; i++)

@@ -54,6 +54,7 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
         device->measured = true;
         box->description++;
     }
+    box->cuda_version = ready->driver_version;
     evtimer_del(worker->deadline);
     worker_process_move(worker, WORKER_WARM);
     log_info("worker ready pid=%d device=%u took_ms=%lld context_cost=%llu", (int)worker->pid,

@@ -19,6 +19,8 @@ enum worker_state {
 struct session_record {
     uint64_t id; // 0: none yet
     char client[512];
+    uint32_t client_pid;
+    uint8_t client_boot_id[CONTROL_BOOT_ID_BYTES];
     char peer[128];
     struct session_grant grant;
     enum control_protection protection;

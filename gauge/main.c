@@ -3,9 +3,11 @@
 // warm and hungry it is, as the GPU's management library (NVML) knows it. It is a process of its own, since that library may hang
 // together with its GPU, and rgpud waits for nobody and loads nothing of a driver. On standard output:
 //
-//     gpu UUID USED TOTAL      a GPU, bytes
+//     gpu UUID NUMBER USED TOTAL    a GPU, its number in the library, bytes
 //     figures UTILIZATION TEMPERATURE POWER    of the GPU above: percent, degrees Celsius, milliwatts; -: not told
 //     process PID BYTES UTILIZATION            one that uses it
+//     answer HEX               what the library answers to a question about it, or before the first GPU about the
+//                              machine (proto/nvml_questions.h)
 //     hidden                   the library does not tell who uses it
 //     round                    that was all for now
 //     none REASON              there will be nothing
@@ -20,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gauge/questions.h"
 #include "proto/nvml_abi.h"
 
 enum { OK = 0, NOT_FOUND = 6, PROCESSES_MAX = 4096, GPUS_MAX = 64, TEMPERATURE_OF_GPU = 0 };
@@ -75,6 +78,7 @@ static const char *load(const char *path)
     find(handle, "nvmlDeviceGetTemperature", &library.temperature);
     find(handle, "nvmlDeviceGetPowerUsage", &library.power);
     find(handle, "nvmlDeviceGetProcessUtilization", &library.samples);
+    questions_find(handle);
     int result = library.init();
     return result ? library.error(result) : NULL;
 }
@@ -163,21 +167,29 @@ static void tell_processes(void *device)
 // A GPU that fails is left out, and the others are told.
 static void tell_round(void)
 {
+    void *devices[GPUS_MAX] = {0};
     unsigned count = 0;
 
     if (library.count(&count) != OK)
         count = 0;
-    for (unsigned i = 0; i < count && i < GPUS_MAX; i++) {
+    if (count > GPUS_MAX)
+        count = GPUS_MAX;
+    for (unsigned i = 0; i < count; i++)
+        if (library.device(i, &devices[i]) != OK)
+            devices[i] = NULL;
+    questions_tell_system();
+    for (unsigned i = 0; i < count; i++) {
         struct nvml_memory memory;
         char uuid[96];
-        void *device;
-        if (library.device(i, &device) != OK || library.uuid(device, uuid, sizeof(uuid)) != OK ||
+        void *device = devices[i];
+        if (!device || library.uuid(device, uuid, sizeof(uuid)) != OK ||
             library.memory(device, &memory) != OK)
             continue;
-        printf("gpu %s %llu %llu\n", uuid, memory.used, memory.total);
+        printf("gpu %s %u %llu %llu\n", uuid, i, memory.used, memory.total);
         tell_figures(device);
         take_samples(device, i);
         tell_processes(device);
+        questions_tell_device(device, devices, count);
     }
     printf("round\n");
 }

@@ -181,3 +181,20 @@ NVML_API(nvmlDeviceGetProcessUtilization, void *device, struct nvml_process_samp
     *count = (unsigned)found;
     return OK;
 }
+
+// ---- versions ----
+
+static int put_version(char *text, unsigned size)
+{
+    return (unsigned)snprintf(text, size, "%s", RGPU_VERSION) < size ? OK : TOO_SMALL;
+}
+
+NVML_API(nvmlSystemGetDriverVersion, char *text, unsigned size)
+{
+    return put_version(text, size);
+}
+
+NVML_API(nvmlSystemGetNVMLVersion, char *text, unsigned size)
+{
+    return put_version(text, size);
+}

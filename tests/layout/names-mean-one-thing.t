@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # No two files, types or exported functions share a name: who reads or writes of `memory.c` or `struct pool` means one
 # thing. A source and its header are one file, each program has its main.c, functions of one folder may be entry
-# points of several plugins, libraries export what CUDA names, and export_table_* is what common/driver asks of each
+# points of several plugins, libraries export what CUDA and its management library name, and export_table_* is what common/driver asks of each
 # library that links it.
 . "$(dirname "$0")/../lib.sh"
 requires nm
@@ -29,7 +29,7 @@ types() {
 functions() {
     sources "$1" | sed -n 's/\.c$//p' | while read -r file; do
         [ ! -e "$2/$file.o" ] || nm "$2/$file.o" |
-            awk -v folder="$(dirname "$file")" '$2 == "T" && $3 !~ /^(main$|cu[A-Z]|export_table_)/ { print $3, folder }'
+            awk -v folder="$(dirname "$file")" '$2 == "T" && $3 !~ /^(main$|cu[A-Z]|nvml[A-Z]|export_table_)/ { print $3, folder }'
     done | several
 }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each of the library's functions begins and ends with.
+#include <string.h>
+
+#include "client-nvml/nvml_library.h"
+
+// A device is the address of its byte.
+static char handles[NVML_GPUS_MAX];
+
+// ---- entering ----
+
+int nvml_enter(void)
+{
+    pthread_mutex_lock(&nvml_state.lock);
+    if (nvml_state.users)
+        return NVML_OK;
+    pthread_mutex_unlock(&nvml_state.lock);
+    return NVML_UNINITIALIZED;
+}
+
+void nvml_leave(void)
+{
+    pthread_mutex_unlock(&nvml_state.lock);
+}
+
+static struct lease_gpu *find_device(const void *device)
+{
+    uintptr_t place = (uintptr_t)device - (uintptr_t)handles;
+
+    return place < nvml_state.count ? &nvml_state.gpus[place] : NULL;
+}
+
+int nvml_enter_device(void *device, struct lease_gpu **gpu)
+{
+    int result = nvml_enter();
+
+    if (result)
+        return result;
+    *gpu = find_device(device);
+    if (!*gpu)
+        result = NVML_INVALID_ARGUMENT;
+    else
+        boxes_refresh();
+    if (!result && (*gpu)->lost)
+        result = NVML_GPU_IS_LOST;
+    if (result)
+        nvml_leave();
+    return result;
+}
+
+void *nvml_handle(unsigned index)
+{
+    return &handles[index];
+}
+
+unsigned nvml_index(const struct lease_gpu *gpu)
+{
+    return (unsigned)(gpu - nvml_state.gpus);
+}
+
+int nvml_put_text(const char *text, char *out, unsigned size)
+{
+    size_t length = strlen(text) + 1;
+
+    if (!out)
+        return NVML_INVALID_ARGUMENT;
+    if (length > size)
+        return NVML_INSUFFICIENT_SIZE;
+    memcpy(out, text, length);
+    return NVML_OK;
+}

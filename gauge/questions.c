@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See questions.h. All functions are called through one type: whatever their parameters are, each of them travels in
+// a register of its own by the calling convention of x86-64, and a function that takes fewer looks at fewer.
+#include "gauge/questions.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/nvml_abi.h"
+#include "proto/nvml_questions.h"
+
+typedef uintptr_t word;
+typedef int function(word, word, word, word, word);
+
+enum shape { SHAPE_VALUE, SHAPE_WORDS, SHAPE_TEXT, SHAPE_VERSIONED };
+enum subject { SUBJECT_DEVICE, SUBJECT_OTHER, SUBJECT_SYSTEM };
+
+struct question {
+    const char *name;
+    unsigned short number;
+    enum shape shape;
+    enum subject subject;
+    unsigned char counts[3]; // of what arguments may be; 0: there is none
+    unsigned short bytes;
+    unsigned version;
+};
+
+#define ROW(of_number, of_name, of_shape, of_subject, a, b, c, of_bytes, of_version) \
+    {#of_name, of_number, SHAPE_##of_shape, SUBJECT_##of_subject, {a, b, c}, of_bytes, of_version},
+#define VALUE(number, name, bytes) ROW(number, name, VALUE, DEVICE, 0, 0, 0, bytes, 0)
+#define VALUE_OF(number, name, a, bytes) ROW(number, name, VALUE, DEVICE, a, 0, 0, bytes, 0)
+#define VALUE_OF2(number, name, a, b, bytes) ROW(number, name, VALUE, DEVICE, a, b, 0, bytes, 0)
+#define VALUE_OF3(number, name, a, b, c, bytes) ROW(number, name, VALUE, DEVICE, a, b, c, bytes, 0)
+#define PAIR(number, name) ROW(number, name, WORDS, DEVICE, 0, 0, 0, 8, 0)
+#define TRIPLE(number, name) ROW(number, name, WORDS, DEVICE, 0, 0, 0, 12, 0)
+#define QUAD(number, name) ROW(number, name, WORDS, DEVICE, 0, 0, 0, 16, 0)
+#define TEXT(number, name, bytes) ROW(number, name, TEXT, DEVICE, 0, 0, 0, bytes, 0)
+#define TEXT_OF(number, name, a, bytes) ROW(number, name, TEXT, DEVICE, a, 0, 0, bytes, 0)
+#define VERSIONED(number, name, version, bytes) \
+    ROW(number, name, VERSIONED, DEVICE, 0, 0, 0, bytes, NVML_STRUCTURE(version, bytes))
+#define OTHER(number, name, bytes) ROW(number, name, VALUE, OTHER, 0, 0, 0, bytes, 0)
+#define OTHER_OF(number, name, b, bytes) ROW(number, name, VALUE, OTHER, 0, b, 0, bytes, 0)
+#define SYSTEM_VALUE(number, name, bytes) ROW(number, name, VALUE, SYSTEM, 0, 0, 0, bytes, 0)
+#define SYSTEM_TEXT(number, name, bytes) ROW(number, name, TEXT, SYSTEM, 0, 0, 0, bytes, 0)
+#define SYSTEM_VERSIONED(number, name, version, bytes) \
+    ROW(number, name, VERSIONED, SYSTEM, 0, 0, 0, bytes, NVML_STRUCTURE(version, bytes))
+
+static const struct question questions[] = {
+    NVML_QUESTIONS(VALUE, VALUE, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT, TEXT_OF,
+                   VERSIONED, VERSIONED, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT,
+                   SYSTEM_VERSIONED)};
+enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
+
+#define FIELD(field, scopes) {field, scopes},
+static const struct {
+    unsigned short field, scopes;
+} fields[] = {NVML_FIELDS(FIELD)};
+enum { FIELDS_MAX = 64 };
+
+static function *found[QUESTIONS], *field_values;
+
+void questions_find(void *library)
+{
+    for (unsigned i = 0; i < QUESTIONS; i++) {
+        void *address = dlsym(library, questions[i].name);
+        memcpy(&found[i], &address, sizeof(address));
+    }
+    void *address = dlsym(library, "nvmlDeviceGetFieldValues");
+    memcpy(&field_values, &address, sizeof(address));
+}
+
+static void print_hex(const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        printf("%02x", ((const unsigned char *)bytes)[i]);
+}
+
+static void print_answer(const struct nvml_answer *answer, const void *bytes)
+{
+    printf("answer ");
+    print_hex(answer, sizeof(*answer));
+    print_hex(bytes, answer->size);
+    printf("\n");
+}
+
+struct asking {
+    const struct question *question;
+    function *function;
+    void *device, *other;
+    unsigned arguments[3];
+};
+
+// Puts the call's arguments together: device, others, and where the answer goes.
+static int call(const struct asking *asking, unsigned char *bytes)
+{
+    const struct question *question = asking->question;
+    word list[8] = {0};
+    unsigned used = 0;
+
+    if (question->subject != SUBJECT_SYSTEM)
+        list[used++] = (word)asking->device;
+    if (question->subject == SUBJECT_OTHER)
+        list[used++] = (word)asking->other;
+    for (unsigned i = 0; i < 3; i++)
+        if (question->counts[i])
+            list[used++] = asking->arguments[i];
+    if (question->shape == SHAPE_VERSIONED)
+        memcpy(bytes, &question->version, sizeof(question->version));
+    for (unsigned at = 0; at < question->bytes && used < 5; at += 4) {
+        list[used++] = (word)(bytes + at);
+        if (question->shape != SHAPE_WORDS)
+            break;
+    }
+    if (question->shape == SHAPE_TEXT)
+        list[used++] = question->bytes;
+    return asking->function(list[0], list[1], list[2], list[3], list[4]);
+}
+
+static void ask(const struct asking *asking)
+{
+    unsigned char bytes[4096] = {0}; // more than any answer, should a newer library write more
+    const struct question *question = asking->question;
+    const unsigned *a = asking->arguments;
+    struct nvml_answer answer = {.number = question->number,
+                                 .arguments = a[0] | a[1] << 8 | a[2] << 16,
+                                 .result = call(asking, bytes)};
+
+    if (answer.result == NVML_NOT_SUPPORTED || answer.result == NVML_FUNCTION_NOT_FOUND ||
+        answer.result == NVML_INVALID_ARGUMENT)
+        return;
+    if (answer.result == NVML_OK)
+        answer.size = question->shape == SHAPE_TEXT
+                          ? (unsigned short)(strnlen((char *)bytes, question->bytes - 1u) + 1)
+                          : question->bytes;
+    print_answer(&answer, bytes);
+}
+
+static unsigned times(unsigned count)
+{
+    return count ? count : 1;
+}
+
+static void ask_all(struct asking *asking)
+{
+    const unsigned char *counts = asking->question->counts;
+    unsigned *a = asking->arguments, first = a[0];
+
+    for (a[2] = 0; a[2] < times(counts[2]); a[2]++)
+        for (a[1] = 0; a[1] < times(counts[1]); a[1]++) {
+            if (!counts[0]) {
+                ask(asking);
+                continue;
+            }
+            for (a[0] = 0; a[0] < counts[0]; a[0]++)
+                ask(asking);
+        }
+    a[0] = first;
+}
+
+static void tell(enum subject subject, void *device, void *other, unsigned other_number)
+{
+    for (unsigned i = 0; i < QUESTIONS; i++) {
+        struct asking asking = {.question = &questions[i],
+                                .function = found[i],
+                                .device = device,
+                                .other = other,
+                                .arguments = {other_number}};
+        if (found[i] && questions[i].subject == subject)
+            ask_all(&asking);
+    }
+}
+
+// All fields at once, since the library looks at the hardware once for all of them.
+static void tell_fields(void *device)
+{
+    struct nvml_field list[FIELDS_MAX] = {0};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        for (unsigned scope = 0; scope < fields[i].scopes && count < FIELDS_MAX; scope++)
+            list[count++] = (struct nvml_field){.field = fields[i].field, .scope = scope};
+    if (!field_values || field_values((word)device, count, (word)list, 0, 0) != NVML_OK)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        const struct nvml_answer answer = {.number =
+                                               (unsigned short)(NVML_FIELD_NUMBERS + list[i].field),
+                                           .size = sizeof(list[i]),
+                                           .arguments = list[i].scope};
+        if (list[i].result == NVML_OK)
+            print_answer(&answer, &list[i]);
+    }
+}
+
+void questions_tell_system(void)
+{
+    tell(SUBJECT_SYSTEM, NULL, NULL, 0);
+}
+
+void questions_tell_device(void *device, void *const *others, unsigned other_count)
+{
+    tell(SUBJECT_DEVICE, device, NULL, 0);
+    for (unsigned i = 0; i < other_count; i++)
+        if (others[i] && others[i] != device)
+            tell(SUBJECT_OTHER, device, others[i], i);
+    tell_fields(device);
+}

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The management library on a node without a GPU: it shows the lease's GPUs and no others, as CUDA does, their memory
+# as the budget says, and the lease's processes; it takes no session and no worker, and outlives its box.
+. "$(dirname "$0")/../broker/broker.sh"
+[ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
+
+library=$BUILD/lib/libnvidia-ml.so.1 driver=$BUILD/lib/libcuda.so.1 polls=$BUILD/tests/nvml-polls
+ctl=$BUILD/bin/rgpuctl
+export RGPU_CONNECT_TIMEOUT=60s
+look() { RGPU_TICKET=$1 python3 "$TOP/tests/nvml/nvml.py" "$library" "${@:2}"; }
+# said PATH: a value of what is on standard input.
+said() { at "$1"; }
+gpus() { python3 -c 'import json, sys; print(len(json.load(sys.stdin)["gpus"]))'; }
+same() { python3 -c '
+import json, sys
+said = json.load(sys.stdin)
+ours = [[g[k] for k in ("name", "uuid", "pci", "total")] for g in said["gpus"]]
+theirs = [[g[k] for k in ("name", "uuid", "pci", "total")] for g in said["cuda"]]
+sys.exit(ours != theirs and "%s is not %s" % (ours, theirs))'; }
+# lease JSON: sets TICKET, LEASE
+lease() {
+    local answer
+    answer=$(api POST /v1/leases "{\"request\": $1, \"ticket\": true}")
+    TICKET=$(at ticket <<<"$answer") LEASE=$(at lease.id <<<"$answer")
+}
+
+start_broker
+start_cuda_box box1 --memory-check 50ms --admin-socket "$TMP/one.sock"
+box_pid=$PID box_listen=$BOX
+start_cuda_box box2 --memory-check 50ms
+export RGPU_BROKER=unix:$BROKER_SOCKET
+
+# A whole GPU, and two.
+lease '{"gpus": [{}], "constraints": {"box": "box1"}}'
+whole=$TICKET
+look "$whole" >"$TMP/whole"
+is "$(gpus <"$TMP/whole")" 1 "a lease of one GPU shows one"
+is "$(said gpus.0.temperature <"$TMP/whole") $(said gpus.0.power <"$TMP/whole")" "3 3" \
+    "what a software GPU has not got is not supported"
+like "$(said driver <"$TMP/whole")" '^[0-9]' "the box's driver is that of its library"
+is "$("$ctl" health --socket "$TMP/one.sock" --json | at sessions_total)" 0 "no session was taken for it"
+look "$whole" "$driver" >"$TMP/compared"
+ok "name, UUID, PCI id and memory are CUDA's" same <"$TMP/compared"
+lease '{"gpus": [{"count": 3}]}'
+look "$TICKET" "$driver" >"$TMP/three"
+is "$(gpus <"$TMP/three")" 3 "GPUs of two boxes are one list"
+ok "in CUDA's order" same <"$TMP/three"
+ours=$(said gpus.0.uuid <"$TMP/whole")
+unlike "$(cat "$TMP/three")" "\"uuid\": \"$ours\"" "and none of another lease is among them"
+api DELETE "/v1/leases/$LEASE" >/dev/null
+
+# Processes, memory and utilisation.
+start busy env LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$whole" "$BUILD/tests/programs/endure" --busy
+await_line busy 'round 0' || bail "the program did not start"
+busy_pid=$(pgrep -P "$PID" endure || echo "$PID")
+sees() { [ "$(look "$whole" | said "$1")" "$2" "$3" ]; }
+ok "the lease's process is there, by its number on this host" await "it" sees gpus.0.processes.0.0 = "$busy_pid"
+ok "with the memory that it has" await "it" sees gpus.0.processes.0.1 -gt 16777216
+ok "and the GPU is busy" await "it" sees gpus.0.utilization -gt 0
+ok "more than CUDA's process is taken of it" sees gpus.0.used -gt 67108864
+ok "a GPU of a pool's lease, by its name alone" "$ctl" run -- python3 -c '
+import ctypes
+library, count = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_uint()
+assert library.nvmlInit_v2() == 0 and library.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0
+assert count.value == 1, count.value'
+stop "${line_pid[busy]}" KILL
+
+# A share.
+gpu=$(said gpus.0.uuid <"$TMP/three")
+ok "a GPU is set to shared" "$ctl" mode "$gpu" shared
+lease '{"gpus": [{"mode": "shared", "memory": 104857600}]}'
+share=$TICKET
+look "$share" "$driver" >"$TMP/share"
+is "$(said gpus.0.total <"$TMP/share")" 104857600 "a share's memory is its budget"
+ok "as CUDA says" same <"$TMP/share"
+start other env LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$share" "$BUILD/tests/programs/endure" --busy
+await_line other 'round 0' || bail "the program did not start"
+taken() { local used; used=$(look "$share" | said gpus.0.used); [ "$used" -ge 16777216 ] && [ "$used" -lt 104857600 ]; }
+ok "what is taken of it is what is taken of the budget" await "it" taken
+lease '{"gpus": [{"mode": "shared", "memory": 104857600}], "constraints": {"gpu": "'"$(said gpus.0.uuid <"$TMP/share")"'"}}' || true
+neighbour=$TICKET
+look "$neighbour" >"$TMP/neighbour"
+if [ "$(said gpus.0.uuid <"$TMP/neighbour")" = "$(said gpus.0.uuid <"$TMP/share")" ]; then
+    is "$(said gpus.0.processes <"$TMP/neighbour") $(said gpus.0.used <"$TMP/neighbour") $(said gpus.0.utilization <"$TMP/neighbour")" \
+        "[] 0 0" "a neighbour on the same GPU sees none of it"
+else
+    fail "the neighbour's share is on another GPU"
+fi
+stop "${line_pid[other]}" KILL
+
+# Who may not look.
+fails "without a ticket nobody looks" env RGPU_BOXES="$box_listen" python3 "$TOP/tests/nvml/nvml.py" "$library"
+lease '{"gpus": [{"mode": "shared", "memory": 1048576}]}'
+gone=$TICKET
+api POST "/v1/leases/$LEASE/revoke" >/dev/null || api DELETE "/v1/leases/$LEASE" >/dev/null
+refused() { ! look "$gone" >/dev/null 2>&1; }
+ok "a lease that has ended shows nothing" await "its end" refused
+is "$(env -u RGPU_TICKET -u RGPU_BOXES python3 "$TOP/tests/nvml/nvml.py" "$library" 2>&1 || true)" "error 9 Driver Not Loaded" \
+    "nor does a node without a lease, and nothing is written"
+
+# Bad programs, many threads, unloading, and the box that goes.
+with_whole() { RGPU_TICKET=$whole "$polls" "$library" "$1"; }
+ok "bad arguments" with_whole garbage
+ok "many threads, and children that are forked meanwhile" with_whole threads
+ok "unloading the library while threads ask" with_whole unload
+start watcher env RGPU_TICKET="$whole" RGPU_LOG=off "$polls" "$library" lost
+await_line watcher polling || bail "the watcher did not start"
+kill -KILL "$box_pid"
+ok "a box that is killed: its GPU is lost" await_line watcher lost
+start_box --name box1 --auth ticket --key-file "$TMP/box1.boxkey" --listen "$box_listen" --memory-check 50ms 2>/dev/null || true
+ok "and back with it" await_line watcher back
+done_testing

@@ -84,15 +84,49 @@ static void put_memory(const struct box *box, const struct session_grant *grant,
         out->used = device->driver_bytes;
 }
 
+static bool is_of_whole_gpu(unsigned number)
+{
+    static const unsigned short list[] = NVML_OF_WHOLE_GPUS;
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        if (list[i] == number)
+            return true;
+    return false;
+}
+
+// What others do on the GPU is no affair of who has a share of it.
+static const struct gauge_answers *answers_for_share(const struct gauge_answers *all)
+{
+    static struct gauge_answers some;
+    struct nvml_answer answer;
+
+    some.size = 0;
+    for (size_t at = 0; all->size - at >= sizeof(answer);) {
+        memcpy(&answer, all->bytes + at, sizeof(answer));
+        size_t size = sizeof(answer) + answer.size;
+        if (size > all->size - at)
+            break;
+        if (!is_of_whole_gpu(answer.number)) {
+            memcpy(some.bytes + some.size, all->bytes + at, size);
+            some.size += size;
+        }
+        at += size;
+    }
+    return &some;
+}
+
 static void put_answers(const struct box *box, const struct box_device *device,
                         struct control_figures *out)
 {
+    const struct gauge_answers *answers = out->budget ? answers_for_share(&device->answers)
+                                                      : &device->answers;
+
     if (box->library_answers.size <= NVML_SYSTEM_MAX) {
         out->system = box->library_answers.bytes;
         out->system_size = (uint32_t)box->library_answers.size;
     }
-    out->answers = device->answers.bytes;
-    out->answers_size = (uint32_t)device->answers.size;
+    out->answers = answers->bytes;
+    out->answers_size = (uint32_t)answers->size;
 }
 
 static void fill(const struct client *client, const struct session_grant *grant,

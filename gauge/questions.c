@@ -17,7 +17,7 @@ typedef int function(word, word, word, word, word);
 enum shape { SHAPE_VALUE, SHAPE_WORDS, SHAPE_TEXT, SHAPE_VERSIONED };
 enum subject { SUBJECT_DEVICE, SUBJECT_OTHER, SUBJECT_SYSTEM };
 
-struct question {
+struct nvml_question {
     const char *name;
     unsigned short number;
     enum shape shape;
@@ -47,7 +47,7 @@ struct question {
 #define SYSTEM_VERSIONED(number, name, version, bytes) \
     ROW(number, name, VERSIONED, SYSTEM, 0, 0, 0, bytes, NVML_STRUCTURE(version, bytes))
 
-static const struct question questions[] = {
+static const struct nvml_question questions[] = {
     NVML_QUESTIONS(VALUE, VALUE, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT, TEXT_OF,
                    VERSIONED, VERSIONED, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT,
                    SYSTEM_VERSIONED)};
@@ -86,7 +86,7 @@ static void print_answer(const struct nvml_answer *answer, const void *bytes)
 }
 
 struct asking {
-    const struct question *question;
+    const struct nvml_question *question;
     function *function;
     void *device, *other;
     unsigned arguments[3];
@@ -95,7 +95,7 @@ struct asking {
 // Puts the call's arguments together: device, others, and where the answer goes.
 static int call(const struct asking *asking, unsigned char *bytes)
 {
-    const struct question *question = asking->question;
+    const struct nvml_question *question = asking->question;
     word list[8] = {0};
     unsigned used = 0;
 
@@ -121,7 +121,7 @@ static int call(const struct asking *asking, unsigned char *bytes)
 static void ask(const struct asking *asking)
 {
     unsigned char bytes[4096] = {0}; // more than any answer, should a newer library write more
-    const struct question *question = asking->question;
+    const struct nvml_question *question = asking->question;
     const unsigned *a = asking->arguments;
     struct nvml_answer answer = {.number = question->number,
                                  .arguments = a[0] | a[1] << 8 | a[2] << 16,

@@ -152,27 +152,20 @@
     OTHER_OF(201, nvmlDeviceGetP2PStatus, 6, 4)
 // clang-format on
 
+// Those that tell how much of a GPU is used by everybody: who has a share of it does not hear them.
+#define NVML_OF_WHOLE_GPUS \
+    { \
+        66, 68, 72, 77, 93, 94, 95, 96, 110, 192 \
+    }
+
+// clang-format off
 // Fields (nvmlDeviceGetFieldValues) whose values the box's clients may ask for: field, and scopes below the count.
 #define NVML_FIELDS(FIELD) \
-    FIELD(74, 1) \
-    FIELD(75, 1) \
-    FIELD(76, 1) \
-    FIELD(77, 1) \
-    FIELD(78, 1) \
-    FIELD(82, 1) \
-    FIELD(91, 1) \
-    FIELD(95, 1) \
-    FIELD(170, 1) \
-    FIELD(185, 3) \
-    FIELD(186, 3) \
-    FIELD(187, 2) \
-    FIELD(188, 2) \
-    FIELD(189, 2) \
-    FIELD(190, 2) \
-    FIELD(191, 2) \
-    FIELD(192, 2) \
-    FIELD(193, 1) \
-    FIELD(194, 1) FIELD(195, 1) FIELD(196, 1) FIELD(228, 1) FIELD(229, 1) FIELD(230, 1)
+    FIELD(74, 1) FIELD(75, 1) FIELD(76, 1) FIELD(77, 1) FIELD(78, 1) FIELD(82, 1) FIELD(91, 1) FIELD(95, 1) \
+    FIELD(170, 1) FIELD(185, 3) FIELD(186, 3) FIELD(187, 2) FIELD(188, 2) FIELD(189, 2) FIELD(190, 2) \
+    FIELD(191, 2) FIELD(192, 2) FIELD(193, 1) FIELD(194, 1) FIELD(195, 1) FIELD(196, 1) FIELD(228, 1) \
+    FIELD(229, 1) FIELD(230, 1)
+// clang-format on
 
 // The answer to a question, behind one another without padding: its number, how many bytes follow, its arguments (a
 // byte each, the first one lowest; a device is its number in the library) and the function's result. What is not

@@ -182,6 +182,18 @@ NVML_API(nvmlDeviceGetProcessUtilization, void *device, struct nvml_process_samp
     return OK;
 }
 
+// All memory of a software GPU is mapped.
+NVML_API(nvmlDeviceGetBAR1MemoryInfo, void *device, unsigned long long out[3])
+{
+    struct nvml_memory memory;
+    int result = nvmlDeviceGetMemoryInfo(device, &memory);
+
+    out[0] = memory.total;
+    out[1] = memory.free;
+    out[2] = memory.used;
+    return result;
+}
+
 // ---- versions ----
 
 static int put_version(char *text, unsigned size)

@@ -39,6 +39,7 @@ is "$(gpus <"$TMP/whole")" 1 "a lease of one GPU shows one"
 is "$(said gpus.0.temperature <"$TMP/whole") $(said gpus.0.power <"$TMP/whole")" "3 3" \
     "what a software GPU has not got is not supported"
 like "$(said driver <"$TMP/whole")" '^[0-9]' "the box's driver is that of its library"
+is "$(said gpus.0.mapped <"$TMP/whole")" 4294967296 "what the box's library answers arrives"
 is "$("$ctl" health --socket "$TMP/one.sock" --json | at sessions_total)" 0 "no session was taken for it"
 look "$whole" "$driver" >"$TMP/compared"
 ok "name, UUID, PCI id and memory are CUDA's" same <"$TMP/compared"
@@ -74,6 +75,7 @@ share=$TICKET
 look "$share" "$driver" >"$TMP/share"
 is "$(said gpus.0.total <"$TMP/share")" 104857600 "a share's memory is its budget"
 ok "as CUDA says" same <"$TMP/share"
+is "$(said gpus.0.mapped <"$TMP/share")" 3 "but not what tells of others on the same GPU"
 start other env LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$share" "$BUILD/tests/programs/endure" --busy
 await_line other 'round 0' || bail "the program did not start"
 taken() { local used; used=$(look "$share" | said gpus.0.used); [ "$used" -ge 16777216 ] && [ "$used" -lt 104857600 ]; }

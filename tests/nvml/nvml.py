@@ -54,12 +54,15 @@ def describe(index):
     must(library.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)))
     must(library.nvmlDeviceGetPciInfo_v3(device, ctypes.byref(pci)))
     must(library.nvmlDeviceGetCudaComputeCapability(device, ctypes.byref(major), ctypes.byref(minor)))
+    bar1 = (ctypes.c_ulonglong * 3)()
+    mapped = library.nvmlDeviceGetBAR1MemoryInfo(device, bar1)
     busy = library.nvmlDeviceGetUtilizationRates(device, ctypes.byref(utilization))
     return {'name': text(library.nvmlDeviceGetName, device), 'uuid': text(library.nvmlDeviceGetUUID, device),
             'total': memory.total, 'used': memory.used, 'free': memory.free,
             'pci': '%04x:%02x:%02x.0' % (pci.domain, pci.bus, pci.device),
             'capability': [major.value, minor.value],
             'utilization': utilization.gpu if busy == 0 else None, 'processes': processes(device),
+            'mapped': bar1[0] if mapped == 0 else mapped,
             'temperature': library.nvmlDeviceGetTemperature(device, 0, ctypes.byref(ctypes.c_uint())),
             'power': library.nvmlDeviceGetPowerUsage(device, ctypes.byref(ctypes.c_uint()))}
 

@@ -192,9 +192,19 @@ SIM_API(cuFuncIsLoaded, CUfunctionLoadingState *state, CUfunction handle)
 {
     struct function *function;
     SIM_TRY(function_get(handle, &function));
+    bool loaded = atomic_load(&function->loaded) || !device_config()->lazy;
     function_put(function);
     SIM_RETURN_IF(!state, CUDA_ERROR_INVALID_VALUE);
-    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    *state = loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    return CUDA_SUCCESS;
+}
+
+CUresult function_load(struct function *function)
+{
+    if (!device_config()->lazy || atomic_load(&function->loaded))
+        return CUDA_SUCCESS;
+    SIM_TRY(context_quiesce(function->module->context));
+    atomic_store(&function->loaded, true);
     return CUDA_SUCCESS;
 }
 
@@ -202,6 +212,7 @@ SIM_API(cuFuncLoad, CUfunction handle)
 {
     struct function *function;
     SIM_TRY(function_get(handle, &function));
+    CUresult result = function_load(function);
     function_put(function);
-    return CUDA_SUCCESS;
+    return result;
 }

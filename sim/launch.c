@@ -235,7 +235,9 @@ static CUresult launch(CUfunction function_handle, CUstream stream_handle,
     struct function *function;
     struct stream *stream;
     SIM_TRY(function_get(function_handle, &function));
-    CUresult result = stream_get(stream_handle, &stream);
+    CUresult result = function_load(function);
+    if (!result)
+        result = stream_get(stream_handle, &stream);
     if (!result) {
         result = capture_has(stream) ? capture(function, stream, request, config)
                                      : submit(function, stream, request);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory pools: accounting, attributes, and the calls that create and configure them.
+#include "sim/context.h"
 #include "sim/memory_pool.h"
 
 #include <stdlib.h>
@@ -285,12 +286,15 @@ SIM_API(cuMemPoolDestroy, CUmemoryPool handle)
 SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 {
     struct memory_pool *pool;
+    struct context *context;
     SIM_TRY(pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
-    trim(pool, keep);
+    bool trimmed = trim(pool, keep);
     pthread_mutex_unlock(&pool->lock);
     object_put(&pool->object);
-    return CUDA_SUCCESS;
+    // Memory that goes back is no longer mapped, for which a GPU has to be at rest.
+    return trimmed && context_current(&context) == CUDA_SUCCESS ? context_quiesce(context)
+                                                                : CUDA_SUCCESS;
 }
 
 // Under the lock. The high-water marks can only be reset to the present value, by writing 0.

@@ -27,8 +27,11 @@ struct function {
     atomic_int cache_config;
     atomic_int non_portable_cluster;
     atomic_int cluster_policy;
+    atomic_bool loaded; // on the device, which a driver that loads late sees to with the first use
 };
 
+// Sees to it that the function is on the device.
+CUresult function_load(struct function *function);
 // Places PTX text in the context and publishes module and functions; *out is borrowed.
 CUresult module_place(struct context *context, struct jit *jit, const char *text, size_t size,
                       struct module **out);

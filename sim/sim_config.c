@@ -139,7 +139,7 @@ static int read_capability(unsigned *capability)
 int sim_config_load(struct sim_config *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t count, threads;
+    size_t count, threads, lazy;
     memset(config, 0, sizeof(*config));
     if (read_size("RGPU_SIM_DEVICES", 1, 0, SIM_MAX_DEVICES, &count) ||
         read_size("RGPU_SIM_MEMORY", (size_t)4 << 30, (size_t)1 << 20, (size_t)1 << 40,
@@ -148,9 +148,11 @@ int sim_config_load(struct sim_config *config)
                   &config->context_cost) ||
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
-        read_capability(&config->capability) || choose_state_path(config))
+        read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||
+        choose_state_path(config))
         return -EINVAL;
     config->threads = (unsigned)threads;
+    config->lazy = lazy;
     apply_visible_devices(config, (int)count);
     return 0;
 }

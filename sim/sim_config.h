@@ -3,6 +3,7 @@
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SIM_MAX_DEVICES 16
@@ -15,6 +16,7 @@ struct sim_config {
     size_t page;                   // RGPU_SIM_PAGE, bytes in which memory is said to be taken
     unsigned capability;           // RGPU_SIM_CAPABILITY, 10 * major + minor
     unsigned threads;              // RGPU_SIM_THREADS, worker threads of one kernel
+    bool lazy;                     // RGPU_SIM_LAZY, the first use of a function waits for all work
     char state_path[256];          // RGPU_SIM_STATE, file shared by the processes of a machine
 };
 

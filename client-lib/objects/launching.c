@@ -199,6 +199,7 @@ CUresult kernel_launch(const struct launch *launch)
     struct parameter_layout *layout = function_layout(object, &call.result);
     if (!layout)
         return call.result;
+    function_prepare(object, layout, call.context);
     CUresult result = check_shape(launch, call.context, layout);
     if (result == CUDA_SUCCESS)
         result = check_parameters(launch, layout, &buffer);

@@ -17,6 +17,8 @@ struct box_session;
 struct callee_copy;
 struct kept_image;
 
+enum { CONTEXTS_READY = 8 };
+
 struct parameter_layout {
     uint32_t count;
     uint32_t bytes; // of the packed parameters
@@ -24,6 +26,7 @@ struct parameter_layout {
     int32_t static_shared;               // bytes
     _Atomic uint32_t shared_allowed;     // dynamic bytes that the GPU has accepted, or is known to
     _Atomic uint64_t attributes_allowed; // mark of the launch attributes that it accepted last
+    _Atomic uint64_t ready_in[CONTEXTS_READY]; // contexts in which the box has loaded the code
     struct wire_parameter parameters[];
 };
 

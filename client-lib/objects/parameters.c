@@ -3,9 +3,11 @@
 #include "client-lib/objects/parameters.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/objects/thread.h"
 #include "client_calls.h"
 #include "common/scope.h"
 
@@ -38,6 +40,8 @@ static struct parameter_layout *read_layout(const uint8_t *bytes, size_t size, C
     layout->max_threads = head.max_threads;
     layout->static_shared = head.static_shared;
     layout->attributes_allowed = 0;
+    for (unsigned i = 0; i < CONTEXTS_READY; i++)
+        atomic_init(&layout->ready_in[i], 0);
     layout->shared_allowed = (uint32_t)head.static_shared < SHARED_DEFAULT
                                  ? SHARED_DEFAULT - (uint32_t)head.static_shared
                                  : 0;
@@ -80,5 +84,28 @@ struct parameter_layout *function_layout(struct object *function, CUresult *resu
                     : CUDA_ERROR_OUT_OF_MEMORY;
     struct parameter_layout *layout = *result == CUDA_SUCCESS ? read_layout(bytes, size, result)
                                                               : NULL;
-    return layout ? adopt(function, layout) : NULL;
+    if (!layout)
+        return NULL;
+    atomic_store(&layout->ready_in[0], thread_context());
+    return adopt(function, layout);
+}
+
+// A function belongs to one context, and was loaded when the box told of its parameters. Of more contexts than there
+// is room for the last ones are remembered.
+void function_prepare(const struct object *function, struct parameter_layout *layout,
+                      const struct object *context)
+{
+    if (function->kind != HANDLE_KERNEL || !context)
+        return;
+    for (unsigned i = 0; i < CONTEXTS_READY; i++)
+        if (atomic_load_explicit(&layout->ready_in[i], memory_order_relaxed) == context->handle)
+            return;
+    size_t size = sizeof(struct wire_function_info) + layout->count * sizeof(struct wire_parameter);
+    SCOPED_FREE uint8_t *info = malloc(size);
+    if (info)
+        (void)remote_function_info((CUfunction)(uintptr_t)function->handle, info, size, &size);
+    for (unsigned i = CONTEXTS_READY - 1; i > 0; i--)
+        atomic_store_explicit(&layout->ready_in[i], atomic_load(&layout->ready_in[i - 1]),
+                              memory_order_relaxed);
+    atomic_store_explicit(&layout->ready_in[0], context->handle, memory_order_relaxed);
 }

@@ -8,4 +8,8 @@
 // Asked for once; NULL with *RESULT.
 struct parameter_layout *function_layout(struct object *function, CUresult *result);
 
+// Has the box load a kernel's code where it is to run for the first time: a launch must not be what loads it.
+void function_prepare(const struct object *function, struct parameter_layout *layout,
+                      const struct object *context);
+
 #endif

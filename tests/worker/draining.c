@@ -168,6 +168,46 @@ static uint32_t send_pool_destroy(struct peer *peer, uint64_t pool)
     return peer_send(peer, OP_cuMemPoolDestroy, &args, sizeof(args), NULL, 0);
 }
 
+// A pool with memory that it could give back.
+static uint64_t make_used_pool(struct peer *peer)
+{
+    uint64_t pool = make_pool(peer), stream = peer_stream(peer);
+    struct reply_cuMemAllocFromPoolAsync memory;
+
+    if (ASK(peer, cuMemPoolSetAttribute, .pool = pool, .attr = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+            .value = UINT64_MAX) ||
+        ASK_REPLY(peer, cuMemAllocFromPoolAsync, &memory, .bytesize = 4096, .pool = pool,
+                  .hStream = stream))
+        bail("no memory of a pool");
+    POST(peer, cuMemFreeAsync, .dptr = memory.dptr, .hStream = stream);
+    ASK(peer, cuStreamSynchronize, .hStream = stream);
+    return pool;
+}
+
+static uint32_t send_trim(struct peer *peer, uint64_t pool)
+{
+    struct args_cuMemPoolTrimTo args = {.pool = pool};
+    return peer_send(peer, OP_cuMemPoolTrimTo, &args, sizeof(args), NULL, 0);
+}
+
+static uint64_t make_function(struct peer *peer, uint64_t module)
+{
+    struct args_cuModuleGetFunction args = {.hmod = module,
+                                            .hfunc = peer_mint(peer, HANDLE_FUNCTION),
+                                            .name_length = sizeof("nothing")};
+    uint32_t call =
+        peer_send(peer, OP_cuModuleGetFunction, &args, sizeof(args), "nothing", sizeof("nothing"));
+    if (peer_await(peer, call, NULL, 0, NULL, 0, NULL))
+        bail("no function");
+    return args.hfunc;
+}
+
+static uint32_t send_info(struct peer *peer, uint64_t function)
+{
+    struct args_function_info args = {.function = function, .reply_room = 4096};
+    return peer_send(peer, OP_function_info, &args, sizeof(args), NULL, 0);
+}
+
 static uint32_t send_limit(struct peer *peer, uint64_t bytes)
 {
     struct args_cuCtxSetLimit args = {.limit = CU_LIMIT_STACK_SIZE, .value = bytes};
@@ -199,6 +239,9 @@ static void each_call_waits(struct peer *peer)
     call_waits(peer, send_library_load, load_image(peer), "cuLibraryLoadData");
     call_waits(peer, send_library_unload, make_library(peer), "cuLibraryUnload");
     call_waits(peer, send_pool_destroy, make_pool(peer), "cuMemPoolDestroy");
+    call_waits(peer, send_trim, make_used_pool(peer), "cuMemPoolTrimTo");
+    call_waits(peer, send_info, make_function(peer, peer_module(peer, code)),
+               "the first look at a function, which loads its code,");
     call_waits(peer, send_limit, 4096, "cuCtxSetLimit");
 }
 
@@ -299,6 +342,7 @@ int main(void)
 {
     struct peer peer;
 
+    setenv("RGPU_SIM_LAZY", "1", 1); // code is loaded when it is first used
     peer_start(&peer, &(struct peer_options){0});
     peer_retain(&peer, 0);
     newcomers_are_kept_out(&peer);

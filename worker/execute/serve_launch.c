@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "common/handle_table.h"
+#include "common/log.h"
 #include "proto/wire.h"
 #include "worker/account/charge.h"
+#include "worker/driver_load.h"
 #include "worker/execute/serve_crossing.h"
+#include "worker/move/wait_for_gpu.h"
 #include "worker/session.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -55,6 +58,30 @@ static CUresult function_attribute(uint64_t handle, void *function, CUfunction_a
                                   : result;
 }
 
+// A driver loads code late, with the first launch, and may wait inside for all work to do so. So code is loaded here,
+// where its client asks for the first time, while no stream is held back. Should it fail, the launch says so.
+static void load_code(struct serve *serve, uint64_t handle, void *code)
+{
+    bool is_kernel = handle_type(handle) == HANDLE_KERNEL;
+    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_UNLOADED;
+    CUfunction function = code;
+    CUresult result = CUDA_SUCCESS;
+
+    if (!driver.cuFuncLoad || !driver.cuFuncIsLoaded || (is_kernel && !driver.cuKernelGetFunction))
+        return;
+    if (!is_kernel && driver.cuFuncIsLoaded(&state, function) == CUDA_SUCCESS &&
+        state == CU_FUNCTION_LOADING_STATE_LOADED)
+        return;
+    serve_drain(serve);
+    if (is_kernel) // whose code in this context this may be what loads
+        result = driver.cuKernelGetFunction(&function, code);
+    if (result == CUDA_SUCCESS)
+        result = driver.cuFuncLoad(function);
+    serve_drained();
+    if (result != CUDA_SUCCESS)
+        log_debug("code not loaded before its first launch result=%s", driver_error_name(result));
+}
+
 void serve_function_info(struct serve *serve, const struct args_function_info *args)
 {
     struct wire_function_info *info = (void *)serve->bytes;
@@ -72,6 +99,8 @@ void serve_function_info(struct serve *serve, const struct args_function_info *a
                              &info->parameter_bytes));
     if (info->parameter_count > slots)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    if (!serve_failed(serve))
+        load_code(serve, args->function, function);
     // Attributes are advice; a kernel without a context has none yet.
     function_attribute(args->function, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                        &info->max_threads);

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Packages of Debian and RPM: `make deb` and `make rpm` build them into build/packages.
+#   MAINTAINER=, HOMEPAGE=            whom users of these packages turn to, for who builds them for others; by itself
+#                                     an address that is reserved, and reaches nobody
+MAINTAINER ?= The authors of rgpu <rgpu@rgpu.example.org>
+HOMEPAGE   ?=
+export MAINTAINER HOMEPAGE
+
 .PHONY: deb rpm check-packages
 deb rpm:
 	@scripts/install-deps build packages

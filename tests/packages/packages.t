@@ -13,7 +13,9 @@ packages=$TOP/build/packages
 # Where packages are, at first: what is released is compiled anew, else it is what has been built.
 if [ -z "${IN_PRIVATE:-}" ]; then
     rm -rf "$packages"
-    "$TOP/scripts/package" deb ${PACKAGES_AS_RELEASED:-"--as-built"} "$old" >"$TMP/deb.log" 2>&1 ||
+    as_built=--as-built
+    [ -z "${PACKAGES_AS_RELEASED:-}" ] || as_built=
+    "$TOP/scripts/package" deb $as_built "$old" >"$TMP/deb.log" 2>&1 ||
         bail "make deb: $(tail -n 20 "$TMP/deb.log")"
     "$TOP/scripts/package" deb --as-built "$new" >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
     depends=$(for deb in "$packages"/rgpu-*_"${old}"_amd64.deb; do dpkg-deb -f "$deb" Depends; done |
@@ -25,6 +27,8 @@ private_machines "$@"
 debs() { ls "$packages"/rgpu-{client,tools,box,broker,slurm}_"$1"_amd64.deb; }
 
 # ---- what is in them ----
+like "$(for deb in $(debs "$old"); do dpkg-deb -f "$deb" Maintainer; done | sort -u)" '^The authors of rgpu <[^ ]+>$' \
+    "they name one maintainer"
 is "$(lintian --allow-root --fail-on error,warning "$packages/rgpu_${old}_amd64.changes" 2>&1)" "" "lintian has nothing to say"
 places="PREFIX=/usr UNITDIR=/lib/systemd/system SLURM=yes"
 for part in client tools box broker slurm; do

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The services of the packages under a systemd that has booted a machine (seconds: 900): they start with all that
+# their units confine them to, serve, are started anew when they are killed, and a reload says what is wrong.
+. "$(dirname "$0")/../pages/machines.sh"
+[ -z "${SAN:-}${VALGRIND:-}" ] || skip_all "what is packaged is the plain build"
+[ "$(id -u)" = 0 ] || skip_all "machines of one's own need root"
+requires dpkg-buildpackage dh debootstrap unshare nsenter ip mount pgrep qemu-system-x86_64 busybox cpio
+[ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
+[ -n "${PACKAGES_AS_RELEASED:-}" ] || skip_all "an emulated machine takes minutes: make check-packages boots it"
+version=$(sed -n 's/^VERSION := //p' "$TOP/Makefile")
+packages=$TOP/build/packages
+if [ -z "${IN_PRIVATE:-}" ]; then
+    rm -f "$packages"/*.deb
+    "$TOP/scripts/package" deb --as-built "$version" >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"
+    depends=$(for deb in "$packages"/rgpu-*_"${version}"_amd64.deb; do dpkg-deb -f "$deb" Depends; done |
+        tr , '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^rgpu' | sort -u)
+    # shellcheck disable=SC2086
+    build_machine packages $depends
+fi
+private_machines "$@"
+boot_machine packages
+tell_hosts
+root=${machine_root[packages]}
+mkdir -p "$root/debs" "$root/programs"
+cp "$packages"/rgpu-{client,tools,box,broker}_"$version"_amd64.deb "$root/debs"
+ok "the packages install" on packages bash -c 'dpkg -i /debs/*.deb'
+on packages rgpu-brokerd --make-key /etc/rgpu/cluster.key
+on packages chown rgpu-broker: /etc/rgpu/cluster.key
+printf '[box]\nlisten = 127.0.0.1:7300\ndevices = sim:1\n[auth]\nauth = none\n' >"$root/etc/rgpu/rgpud.conf"
+cp "$BUILD/tests/programs/saxpy" "$root/programs"
+rm "$root/usr/local/sbin/systemctl" "$root/usr/sbin/policy-rc.d"
+cat >"$root/programs/steps" <<'END'
+say() { echo "$1: $(shift; "$@" 2>&1 | tail -n 1)"; }
+status() { local status=0; "${@:2}" >/tmp/out 2>&1 || status=$?; echo "$1: status $status"; }
+say "the first process" cat /proc/1/comm
+status "start" systemctl enable --now rgpu-brokerd rgpud
+for service in rgpu-brokerd rgpud; do
+    say "$service" systemctl is-active $service
+    say "$service has privileges" systemctl show -p NoNewPrivileges --value $service
+    pid=$(systemctl show -p MainPID --value $service)
+    say "$service runs as" stat -c %U "/proc/$pid"
+done
+status "a program" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+cat /tmp/out
+status "the broker answers" rgpuctl health --broker unix:/run/rgpu-broker/broker.sock
+status "reload" systemctl reload rgpud rgpu-brokerd
+echo 'lisen = 1' >>/etc/rgpu/rgpud.conf
+status "reload of what is wrong" systemctl reload rgpud
+say "rgpud goes on" systemctl is-active rgpud
+sed -i '$d' /etc/rgpu/rgpud.conf
+for service in rgpu-brokerd rgpud; do
+    pid=$(systemctl show -p MainPID --value $service)
+    kill -KILL "$pid"
+    until [ "$(systemctl show -p MainPID --value $service)" != "$pid" ] && systemctl is-active -q $service; do sleep 0.2; done
+    say "$service after it was killed" systemctl is-active $service
+done
+status "a program after that" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
+journalctl -b --no-pager -u rgpud -u rgpu-brokerd | tail -n 60
+END
+out=$("$TOP/scripts/rdma-vm" --timeout 600 --console "$TMP/console" --boot "$root" bash /programs/steps 2>"$TMP/vm.log") || {
+    [ $? != 125 ] || skip_all "$(tail -n 1 "$TMP/vm.log")"
+}
+like "$out" '^the first process: systemd$' "a machine boots with systemd"
+is "$(grep '^start: ' <<<"$out")" "start: status 0" "the services are enabled and start"
+for service in rgpu-brokerd rgpud; do
+    like "$out" "^$service: active$" "$service is active"
+    like "$out" "^$service runs as: rgpu" "as a user of its own"
+done
+like "$out" '^a program: status 0$' "a program runs on the box"
+like "$out" '^the broker answers: status 0$' "the broker answers on its socket"
+like "$out" '^reload: status 0$' "they are reloaded"
+like "$out" '^reload of what is wrong: status [1-9]' "a reload with settings that are wrong fails"
+like "$out" '^rgpud goes on: active$' "and the box goes on"
+for service in rgpu-brokerd rgpud; do like "$out" "^$service after it was killed: active$" "$service is started anew when it is killed"; done
+like "$out" '^a program after that: status 0$' "and serves"
+[ $tap_failures = 0 ] || { diag "$out"; diag "$(tail -n 20 "$TMP/vm.log" "$TMP/console")"; }
+done_testing

@@ -41,10 +41,10 @@ enum wire_event_kind {
     EVENT_HOST_FUNCTION, // struct wire_host_function: run it, answer host_function_done
     EVENT_PRINT,         // text that kernels printed follows the header
     EVENT_REACHED,       // struct wire_reached: an event that is watched has come
+    EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
     EVENT_GRAPH_WANTED,  // struct wire_callee: a copy of a graph wants its source (graph_bytes)
     EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target behind it
     EVENT_GRAPH_GONE,    // struct wire_callee: it will not be called again; a destructor is due
-    EVENT_ENDING,        // the box ends the session; a NUL-terminated reason follows
 };
 
 struct wire_event {

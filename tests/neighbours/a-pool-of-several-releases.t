@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Broker, boxes and rgpuctl of neighbouring releases are one pool: members of the other's JSON that one does not
+# (seconds: 900) Broker, boxes and rgpuctl of neighbouring releases are one pool: members of the other's JSON that one does not
 # know are left alone, and those of the release before get all that they need.
 . "$(dirname "$0")/../broker/broker.sh"
 . "$TOP/tests/neighbours/neighbours.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Client and box of neighbouring releases work together, what one does not know is refused by name, and releases that
+# (seconds: 900) Client and box of neighbouring releases work together, what one does not know is refused by name, and releases that
 # cannot work together are told so at both ends.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"

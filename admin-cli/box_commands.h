@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What rgpud answers at the administration socket of this machine.
-#ifndef RGPU_ADMIN_CLI_BOX_H
-#define RGPU_ADMIN_CLI_BOX_H
+#ifndef RGPU_ADMIN_CLI_BOX_COMMANDS_H
+#define RGPU_ADMIN_CLI_BOX_COMMANDS_H
 
 #include <jansson.h>
 

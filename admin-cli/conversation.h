@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the commands that ask the broker share.
-#ifndef RGPU_ADMIN_CLI_POOL_H
-#define RGPU_ADMIN_CLI_POOL_H
+#ifndef RGPU_ADMIN_CLI_CONVERSATION_H
+#define RGPU_ADMIN_CLI_CONVERSATION_H
 
 #include <jansson.h>
 #include <stdbool.h>

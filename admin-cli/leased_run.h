@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program run under a lease of its own.
-#ifndef RGPU_ADMIN_CLI_LEASE_H
-#define RGPU_ADMIN_CLI_LEASE_H
+#ifndef RGPU_ADMIN_CLI_LEASED_RUN_H
+#define RGPU_ADMIN_CLI_LEASED_RUN_H
 
 #include "admin-cli/command.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An API call: one request on its way to an answer. Its handler either answers, or leaves it waiting, and is
 // run again after a change until it answers.
-#ifndef RGPU_BROKER_CALL_H
-#define RGPU_BROKER_CALL_H
+#ifndef RGPU_BROKER_API_CALL_H
+#define RGPU_BROKER_API_CALL_H
 
 #include <event2/event.h>
 #include <event2/http.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sockets that the broker listens on: addresses, the unix socket, and rest when there are no
 // descriptors for new connections.
-#ifndef RGPU_BROKER_LISTENERS_H
-#define RGPU_BROKER_LISTENERS_H
+#ifndef RGPU_BROKER_HTTP_LISTENERS_H
+#define RGPU_BROKER_HTTP_LISTENERS_H
 
 #include "broker/connection.h"
 #include "broker/broker_settings.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The settings of rgpud: one table, read from file and command line.
-#ifndef RGPU_DAEMON_SETTINGS_H
-#define RGPU_DAEMON_SETTINGS_H
+#ifndef RGPU_DAEMON_BOX_SETTINGS_H
+#define RGPU_DAEMON_BOX_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What this box remembers of its broker's history, so that a database that was restored from an older
 // copy is noticed, and tickets from the part that was lost are refused; docs/pool.md tells the whole.
-#ifndef RGPU_DAEMON_HISTORY_H
-#define RGPU_DAEMON_HISTORY_H
+#ifndef RGPU_DAEMON_BROKER_HISTORY_H
+#define RGPU_DAEMON_BROKER_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transports that sessions of this box may use.
-#ifndef RGPU_DAEMON_TRANSPORTS_H
-#define RGPU_DAEMON_TRANSPORTS_H
+#ifndef RGPU_DAEMON_OFFERED_TRANSPORTS_H
+#define RGPU_DAEMON_OFFERED_TRANSPORTS_H
 
 #include "common/control.h"
 #include "daemon/box_settings.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queue of clients that wait for a worker, and the hand-over to it.
-#ifndef RGPU_DAEMON_WAITING_H
-#define RGPU_DAEMON_WAITING_H
+#ifndef RGPU_DAEMON_WAITING_CLIENTS_H
+#define RGPU_DAEMON_WAITING_CLIENTS_H
 
 #include "daemon/client.h"
 

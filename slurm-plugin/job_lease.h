@@ -5,8 +5,8 @@
 // A lease's key is "slurm/CLUSTER/JOB/START". Slurm uses a job's number again after it has lost
 // its records, and runs a requeued job again under its number: the time of the start tells them
 // apart.
-#ifndef RGPU_SLURM_LEASE_H
-#define RGPU_SLURM_LEASE_H
+#ifndef RGPU_SLURM_JOB_LEASE_H
+#define RGPU_SLURM_JOB_LEASE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 // What a job asks for: the count of its --gres=rgpu:N with the --rgpu-... options of its submission,
 // and the licences that stand for it in Slurm's own counting. Knows nothing of Slurm's headers, so
 // the decisions at submission, at an update and at the start of a job are one code, tested alone.
-#ifndef RGPU_SLURM_REQUEST_H
-#define RGPU_SLURM_REQUEST_H
+#ifndef RGPU_SLURM_JOB_REQUEST_H
+#define RGPU_SLURM_JOB_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Where a job's nodes are, by the topology that Slurm was told: boxes at their switches are preferred.
-#ifndef RGPU_SLURM_NEAR_H
-#define RGPU_SLURM_NEAR_H
+#ifndef RGPU_SLURM_JOB_SWITCHES_H
+#define RGPU_SLURM_JOB_SWITCHES_H
 
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/slurm_headers.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The settings that all parts of rgpu in Slurm share: /etc/rgpu/slurm.conf on every node.
-#ifndef RGPU_SLURM_SETTINGS_H
-#define RGPU_SLURM_SETTINGS_H
+#ifndef RGPU_SLURM_PLUGIN_SETTINGS_H
+#define RGPU_SLURM_PLUGIN_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

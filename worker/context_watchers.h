@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who has to know that a context goes away (context_watchers.c).
-#ifndef RGPU_WORKER_CONTEXTS_H
-#define RGPU_WORKER_CONTEXTS_H
+#ifndef RGPU_WORKER_CONTEXT_WATCHERS_H
+#define RGPU_WORKER_CONTEXT_WATCHERS_H
 
 #include "proto/cuda_abi.h"
 

@@ -31,4 +31,10 @@ static inline bool setup_block_size_is_auto(void)
     return !setup.worker.block_size;
 }
 
+// worker_filter=log: nothing is refused, only told.
+static inline bool setup_filter_only_logs(void)
+{
+    return setup.worker.worker_filter == CONTROL_WORKER_FILTER_LOG;
+}
+
 #endif

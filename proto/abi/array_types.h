@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arrays, textures, surfaces and tensor maps: formats and descriptors.
-#ifndef RGPU_PROTO_ABI_ARRAY_H
-#define RGPU_PROTO_ABI_ARRAY_H
+#ifndef RGPU_PROTO_ABI_ARRAY_TYPES_H
+#define RGPU_PROTO_ABI_ARRAY_TYPES_H
 
 #include "base.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contexts: creation flags, limits, affinity, and the part of a device that they may use.
-#ifndef RGPU_PROTO_ABI_CONTEXT_H
-#define RGPU_PROTO_ABI_CONTEXT_H
+#ifndef RGPU_PROTO_ABI_CONTEXT_TYPES_H
+#define RGPU_PROTO_ABI_CONTEXT_TYPES_H
 
 #include "base.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies: rectangles, boxes, and batches of either. Offsets, pitches and widths are in bytes.
-#ifndef RGPU_PROTO_ABI_COPY_H
-#define RGPU_PROTO_ABI_COPY_H
+#ifndef RGPU_PROTO_ABI_COPY_TYPES_H
+#define RGPU_PROTO_ABI_COPY_TYPES_H
 
 #include "memory_types.h"
 

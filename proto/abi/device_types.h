@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Devices: attributes, peer relations, properties.
-#ifndef RGPU_PROTO_ABI_DEVICE_H
-#define RGPU_PROTO_ABI_DEVICE_H
+#ifndef RGPU_PROTO_ABI_DEVICE_TYPES_H
+#define RGPU_PROTO_ABI_DEVICE_TYPES_H
 
 #include "base.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory and semaphores of other APIs, and graphics resources.
-#ifndef RGPU_PROTO_ABI_EXTERNAL_H
-#define RGPU_PROTO_ABI_EXTERNAL_H
+#ifndef RGPU_PROTO_ABI_EXTERNAL_TYPES_H
+#define RGPU_PROTO_ABI_EXTERNAL_TYPES_H
 
 #include "array_types.h"
 

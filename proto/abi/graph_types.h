@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphs: node kinds and their parameters, edges, instantiation, update, user objects.
-#ifndef RGPU_PROTO_ABI_GRAPH_H
-#define RGPU_PROTO_ABI_GRAPH_H
+#ifndef RGPU_PROTO_ABI_GRAPH_TYPES_H
+#define RGPU_PROTO_ABI_GRAPH_TYPES_H
 
 #include "copy_types.h"
 #include "external_types.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernel launches: configuration, attributes, occupancy. Grids are in blocks, blocks in threads.
-#ifndef RGPU_PROTO_ABI_LAUNCH_H
-#define RGPU_PROTO_ABI_LAUNCH_H
+#ifndef RGPU_PROTO_ABI_LAUNCH_TYPES_H
+#define RGPU_PROTO_ABI_LAUNCH_TYPES_H
 
 #include "base.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory: where it lives, allocation flags, pointer attributes, sharing, virtual memory, pools.
-#ifndef RGPU_PROTO_ABI_MEMORY_H
-#define RGPU_PROTO_ABI_MEMORY_H
+#ifndef RGPU_PROTO_ABI_MEMORY_TYPES_H
+#define RGPU_PROTO_ABI_MEMORY_TYPES_H
 
 #include "array_types.h"
 

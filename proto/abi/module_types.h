@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Code: modules, libraries, functions, the just-in-time compiler and linker, symbol lookup.
-#ifndef RGPU_PROTO_ABI_MODULE_H
-#define RGPU_PROTO_ABI_MODULE_H
+#ifndef RGPU_PROTO_ABI_MODULE_TYPES_H
+#define RGPU_PROTO_ABI_MODULE_TYPES_H
 
 #include "base.h"
 

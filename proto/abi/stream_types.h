@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams and events: flags, capture, waits and writes of values in memory, callbacks.
-#ifndef RGPU_PROTO_ABI_STREAM_H
-#define RGPU_PROTO_ABI_STREAM_H
+#ifndef RGPU_PROTO_ABI_STREAM_TYPES_H
+#define RGPU_PROTO_ABI_STREAM_TYPES_H
 
 #include "base.h"
 #include "result.h"

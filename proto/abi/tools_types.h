@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Around the program: core dumps, checkpoints, the driver's log, the profiler.
-#ifndef RGPU_PROTO_ABI_TOOLS_H
-#define RGPU_PROTO_ABI_TOOLS_H
+#ifndef RGPU_PROTO_ABI_TOOLS_TYPES_H
+#define RGPU_PROTO_ABI_TOOLS_TYPES_H
 
 #include "base.h"
 

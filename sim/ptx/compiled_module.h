@@ -2,12 +2,13 @@
 // What the parts of the PTX engine share: types, and the compiled form of instructions, functions and
 // modules. parse/ reads text, lower/ makes instructions of it, run/ executes them, alu/ is the
 // arithmetic that lower/ chooses and run/ calls. lower/ knows parse/, and neither knows run/.
-#ifndef RGPU_SIM_PTX_MODULE_H
-#define RGPU_SIM_PTX_MODULE_H
+#ifndef RGPU_SIM_PTX_COMPILED_MODULE_H
+#define RGPU_SIM_PTX_COMPILED_MODULE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
 
+#include "sim/ptx/module_arena.h"
 #include "sim/ptx/ptx.h"
 
 #define LANES 32
@@ -55,15 +56,6 @@ static inline char type_kind(enum type t)
 {
     return type_table[t].kind;
 }
-
-// Memory that lives and dies with a module, or with a compilation.
-struct arena_chunk;
-struct arena {
-    struct arena_chunk *chunks;
-    size_t total;
-};
-void *arena_alloc(struct arena *arena, size_t size); // zeroed; NULL when out of memory
-void arena_free(struct arena *arena);
 
 // Operand references. A register's values for all lanes lie together: 32 words of 4 or 8 bytes, or
 // one 32-bit mask for a predicate. A reference is a base and an offset; before register allocation

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PTX's fundamental types, and the arena that compiled modules live in.
+// PTX's fundamental types.
 #include "sim/ptx/compiled_module.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const struct type_info type_table[TY_COUNT] = {
@@ -26,53 +25,4 @@ enum type type_by_name(const char *name, size_t len)
         if (strlen(type_table[t].name) == len && !memcmp(type_table[t].name, name, len))
             return t;
     return TY_NONE;
-}
-
-struct arena_chunk {
-    struct arena_chunk *next;
-    size_t size, used;
-    char data[] __attribute__((aligned(16)));
-};
-
-#define CHUNK_BYTES (64u * 1024)
-#define ARENA_LIMIT (2ull << 30)
-
-void *arena_alloc(struct arena *arena, size_t size)
-{
-    struct arena_chunk *chunk = arena->chunks;
-
-    if (size > ARENA_LIMIT || arena->total > ARENA_LIMIT)
-        return NULL;
-    size = (size + 15) & ~(size_t)15;
-    if (!chunk || chunk->size - chunk->used < size) {
-        size_t bytes = size > CHUNK_BYTES / 2 ? size : CHUNK_BYTES;
-
-        chunk = calloc(1, sizeof(*chunk) + bytes);
-        if (!chunk)
-            return NULL;
-        chunk->size = bytes;
-        arena->total += bytes;
-        // A chunk made for one large thing goes behind the one that is being filled.
-        if (arena->chunks && bytes == size && bytes > CHUNK_BYTES / 2) {
-            chunk->next = arena->chunks->next;
-            arena->chunks->next = chunk;
-        } else {
-            chunk->next = arena->chunks;
-            arena->chunks = chunk;
-        }
-    }
-    void *p = chunk->data + chunk->used;
-    chunk->used += size;
-    return p;
-}
-
-void arena_free(struct arena *arena)
-{
-    while (arena->chunks) {
-        struct arena_chunk *next = arena->chunks->next;
-
-        free(arena->chunks);
-        arena->chunks = next;
-    }
-    arena->total = 0;
 }

@@ -16,6 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "worker/confine/calls.h"
+#include "worker/confine/files.h"
+#include "worker/setup.h"
+
 enum { GROUPS_ROOM = 32, THREADS_MAX = 4096 };
 
 static int set_limits(void)
@@ -73,7 +77,7 @@ static int forbid_more(void)
     if (chdir("/") || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;
     // Who learns what the driver does has to read the names of files in our memory.
-    if (!confine_only_logs() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+    if (!setup_filter_only_logs() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
         return -errno;
     return 0;
 }
@@ -117,7 +121,7 @@ int confine(char *text, size_t room)
     }
     if (!err) {
         step = "restrict files";
-        err = confine_files(confine_only_logs());
+        err = confine_files(setup_filter_only_logs());
     }
     if (!err) {
         step = "filter system calls";

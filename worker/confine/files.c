@@ -15,7 +15,8 @@
 
 #include "common/landlock.h"
 #include "common/log.h"
-#include "worker/confine/confine.h"
+#include "worker/confine/files.h"
+#include "worker/setup.h"
 
 enum {
     READ = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contexts of the session (serve_context.c).
-#ifndef RGPU_WORKER_CONTEXT_H
-#define RGPU_WORKER_CONTEXT_H
+#ifndef RGPU_WORKER_SERVE_CONTEXT_H
+#define RGPU_WORKER_SERVE_CONTEXT_H
 
 #include "worker_driver.h"
 

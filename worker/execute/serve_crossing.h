@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Streams that wait for events of another box (serve_crossing.c).
-#ifndef RGPU_WORKER_CROSSING_H
-#define RGPU_WORKER_CROSSING_H
+#ifndef RGPU_WORKER_SERVE_CROSSING_H
+#define RGPU_WORKER_SERVE_CROSSING_H
 
 #include <stdint.h>
 

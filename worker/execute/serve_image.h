@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Images of code that a client sends piece by piece before it loads or links them, and the options
 // of the just-in-time compiler that come with a load.
-#ifndef RGPU_WORKER_IMAGE_H
-#define RGPU_WORKER_IMAGE_H
+#ifndef RGPU_WORKER_SERVE_IMAGE_H
+#define RGPU_WORKER_SERVE_IMAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How requests wait: for the GPU, and for the right to drain it (wait_for_gpu.c). A wait that is over within microseconds
 // is cheaper in the thread that reads than handing the link to another one.
-#ifndef RGPU_WORKER_WAITING_H
-#define RGPU_WORKER_WAITING_H
+#ifndef RGPU_WORKER_WAIT_FOR_GPU_H
+#define RGPU_WORKER_WAIT_FOR_GPU_H
 
 #include "worker/serve.h"
 

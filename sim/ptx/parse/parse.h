@@ -249,7 +249,7 @@ struct formal *parse_formals(struct compiler *c, uint32_t *count, bool entry, bo
                              uint64_t *bytes);
 uint32_t frame_reserve(struct compiler *c, uint64_t size, uint64_t align);
 
-// parser.c, function_directive.c
+// parser.c, function_directive.c, common_directive.c
 void parse_source(struct compiler *c);
 bool parse_common_directive(struct compiler *c); // .loc, .file, .pragma, .section
 void parse_function(struct compiler *c, bool external, bool visible, bool weak, bool entry);

@@ -54,41 +54,6 @@ static void parse_target(struct compiler *c)
     } while (token_accept(c, ','));
 }
 
-static void skip_braces(struct compiler *c)
-{
-    unsigned depth = 0;
-
-    do {
-        if (token_is(c, '{'))
-            depth++;
-        else if (token_is(c, '}'))
-            depth--;
-        if (c->token.kind == TOK_END)
-            token_unexpected(c, "'}'");
-        lex_next(c);
-    } while (depth);
-}
-
-bool parse_common_directive(struct compiler *c)
-{
-    if (token_word(c, TOK_DOT, "loc") || token_word(c, TOK_DOT, "file")) {
-        lex_skip_line(c);
-    } else if (token_accept_dot(c, "pragma")) {
-        while (c->token.kind == TOK_STRING || token_is(c, ','))
-            lex_next(c);
-        token_expect(c, ';');
-    } else if (token_accept_dot(c, "section")) {
-        while (!token_is(c, '{') && c->token.kind != TOK_END)
-            lex_next(c);
-        skip_braces(c);
-    } else if (token_is(c, '@') && c->at < c->end && *c->at == '@') {
-        lex_skip_line(c); // @@DWARF lines of old compilers
-    } else {
-        return false;
-    }
-    return true;
-}
-
 static void parse_alias(struct compiler *c)
 {
     struct token name = c->token;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Launches: blocks of a grid are taken in order by the calling thread and by helpers from a pool,
 // each with a worker context that is kept for later launches.
-#include "sim/ptx/run/grid.h"
+#include "sim/ptx/run/helper_threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -361,7 +361,7 @@ static void run_cooperative(struct worker *worker, struct grid *g)
     }
 }
 
-void grid_work(struct grid *g)
+static void grid_work(struct grid *g)
 {
     struct worker *worker = worker_take();
 
@@ -444,7 +444,7 @@ int ptx_launch_run(const struct ptx_launch *launch, struct ptx_fault *fault)
     memcpy(params, launch->params ? launch->params : "", f->info.param_bytes);
     g.params = params;
     atomic_flag_clear(&g.fault_taken);
-    pool_run(&g, g.thread_count - 1);
+    helpers_run(&g, g.thread_count - 1, grid_work);
     free(params);
     *fault = g.fault;
     if (!g.result && atomic_load(&g.stop))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Host threads that help with launches. They are started when first wanted and stay; a launch
 // never waits for a helper that has not begun, so that a busy pool costs speed and nothing else.
-#include "common/scope.h"
-#include "sim/ptx/run/grid.h"
+#include "sim/ptx/run/helper_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/scope.h"
 
 #define MAX_HELPERS 1024
 
@@ -15,16 +16,17 @@ static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static struct grid *waiting; // launches that want helpers
 static unsigned threads;
 static struct worker *idle_workers;
+static grid_worker *work_on; // the same for all launches, set before there are threads
 
 struct worker *worker_take(void)
 {
     struct worker *worker;
-
-    pthread_mutex_lock(&lock);
-    worker = idle_workers;
-    if (worker)
-        idle_workers = worker->next;
-    pthread_mutex_unlock(&lock);
+    {
+        SCOPED_LOCK(&lock);
+        worker = idle_workers;
+        if (worker)
+            idle_workers = worker->next;
+    }
     return worker ? worker : calloc(1, sizeof(*worker));
 }
 
@@ -58,7 +60,7 @@ static void *helper(void *unused)
         if (--g->helpers_wanted == 0)
             unlist(g);
         pthread_mutex_unlock(&lock);
-        grid_work(g);
+        work_on(g);
         pthread_mutex_lock(&lock);
         if (--g->helpers == 0)
             pthread_cond_broadcast(&done);
@@ -78,10 +80,11 @@ static void start_helper(void)
     pthread_attr_destroy(&attr);
 }
 
-void pool_run(struct grid *g, unsigned helpers)
+void helpers_run(struct grid *g, unsigned helpers, grid_worker *run)
 {
     if (helpers) {
         SCOPED_LOCK(&lock);
+        work_on = run;
         for (unsigned i = threads; i < helpers && i < MAX_HELPERS; i++)
             start_helper();
         g->helpers_wanted = helpers;
@@ -89,7 +92,7 @@ void pool_run(struct grid *g, unsigned helpers)
         waiting = g;
         pthread_cond_broadcast(&work);
     }
-    grid_work(g);
+    run(g);
     if (!helpers)
         return;
     SCOPED_LOCK(&lock);

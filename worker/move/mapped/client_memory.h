@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client's host memory (client_memory.c).
-#ifndef RGPU_WORKER_HOST_MEMORY_H
-#define RGPU_WORKER_HOST_MEMORY_H
+#ifndef RGPU_WORKER_CLIENT_MEMORY_H
+#define RGPU_WORKER_CLIENT_MEMORY_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies by the GPU itself, to and from host memory that both sides map (mapped_carrier.c).
-#ifndef RGPU_WORKER_MAPPED_H
-#define RGPU_WORKER_MAPPED_H
+#ifndef RGPU_WORKER_MAPPED_CARRIER_H
+#define RGPU_WORKER_MAPPED_CARRIER_H
 
 #include <stdbool.h>
 #include <stdint.h>

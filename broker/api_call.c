@@ -97,7 +97,7 @@ static void deliver(struct api_call *call, const struct connection_answer *answe
                   proof);
         if (asprintf(&headers, "%s" API_PROOF_HEADER ": Rgpu %s\r\n",
                      answer->headers ? answer->headers : "", proof) < 0)
-            abort(); // as everywhere in libevent and jansson
+            abort(); // out of memory, where libevent and jansson abort as well
         proven.headers = headers;
     }
     if (call->is_acquire)

@@ -48,8 +48,8 @@ static int compare_nonces(const void *a, const void *b)
     return strcmp(((const struct used_nonce *)a)->nonce, ((const struct used_nonce *)b)->nonce);
 }
 
-// A name that nobody has is a slip, or the name service is not there: whoever was meant would find
-// himself without his role. `optional`: one that stands there unless somebody sets another.
+// A name that no user has is a mistake in the file, or the name service does not answer. The user who was meant
+// would not have the role, so it is an error. `optional`: the name is the setting's default, which need not exist.
 static int resolve(const char *option, char **names, const char *optional, struct user_list *list)
 {
     int error = 0;
@@ -122,7 +122,7 @@ static bool has_user(const struct user_list *list, uid_t uid)
     return false;
 }
 
-// Once at start the broker waits for munged, to say at once where it is not there.
+// At its start the broker waits for munged once, so that the log tells at once where none runs.
 static int start_munge(const struct broker_settings *settings, struct event_base *base,
                        struct auth *auth)
 {
@@ -202,7 +202,7 @@ static void identify_user(const struct auth *auth, uid_t uid, struct identity *w
 
 // ---- what was signed ----
 
-// NULL: no memory, or a body of which nothing is said.
+// NULL: no memory, or the request has a body and does not give its digest.
 static char *signed_text(const struct auth_request *request)
 {
     char empty[API_DIGEST_TEXT];
@@ -285,7 +285,7 @@ static struct auth_job *job_new(struct auth *auth, void *argument, struct auth_j
     return job;
 }
 
-// With OUTCOME_DONE it will be told.
+// OUTCOME_DONE: the answer comes later, to `done`.
 static enum outcome ask_munge(struct auth *auth, const char *credential, const char *text,
                               auth_done done, void *argument, struct auth_job **self)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The HTTP side's part of boxes, by name.
+// What the HTTP side keeps of each box, by the box's name.
 #include "broker/box_line.h"
 
 #include <search.h>
@@ -23,7 +23,7 @@ struct box_line *box_line(void **lines, const char *name)
         return *(struct box_line **)node;
     line = malloc(sizeof(*line));
     if (!line)
-        abort(); // as everywhere in libevent and jansson
+        abort(); // out of memory, where libevent and jansson abort as well
     *line = key;
     if (!tsearch(line, lines, compare))
         abort();

@@ -180,7 +180,8 @@ static void apply_gpu(struct broker *broker, struct pool_box *box, const struct 
         log_error("box=%s has more GPUs than the broker keeps: gpu=%s", box->name, gpu->uuid);
 }
 
-// On disk already, so failing here means to start anew from there.
+// The database has the change already. Where there is no memory for it here the broker ends, and starts anew from
+// the database.
 static struct pool_box *apply_registration(struct broker *broker, struct pool_box *box,
                                            const struct description *description)
 {
@@ -490,7 +491,7 @@ json_t *broker_revocations(struct broker *broker, struct pool_box *box, const js
 
 // ---- the administrator ----
 
-// Where the mode follows who asks, the one that it has now is as good as any.
+// A GPU whose mode is to follow its leases begins with the mode that it has.
 enum outcome broker_set_mode(struct broker *broker, struct pool_gpu *gpu, enum gpu_mode mode,
                              bool automatic, const char *actor)
 {

@@ -135,8 +135,8 @@ static size_t find_victims(const struct pool *pool, const json_t *keys, struct v
     return count;
 }
 
-// Ends one after the other in thought until the request fits, spares those that were not needed for
-// it, and puts all back.
+// Takes leases out of the pool, one after the other, until the request fits, and puts those back that were not
+// needed for that. In the end all are put back: only the answer is wanted.
 static json_t *choose_victims(struct pool *pool, const struct capacity_query *query,
                               const struct request *request)
 {

@@ -132,7 +132,7 @@ static void on_head(void *argument, struct connection *connection, const struct 
 
     server->requests++;
     if (!call)
-        abort(); // as everywhere in libevent and jansson: a restart goes on from the database
+        abort(); // out of memory, where libevent and jansson abort as well; a restart goes on from the database
     connection_attach(connection, call);
     call->server = server;
     call->connection = connection;

@@ -39,7 +39,8 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     connection_accept(self->connections, fd, address);
 }
 
-// Without a rest the same connection would be announced again at once, for ever.
+// A connection that cannot be accepted for want of descriptors stays announced. Without a pause the event loop
+// would do nothing but look at it.
 static void on_error(struct evconnlistener *listener, void *argument)
 {
     const struct timeval rest = {.tv_usec = REST_MS * 1000};

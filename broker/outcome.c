@@ -7,7 +7,7 @@
 #define OUTCOME_ROW_(name, status, code, text) [name] = {status, code, text},
 const struct outcome_row outcomes[] = {OUTCOMES(OUTCOME_ROW_)};
 
-// Over a quota or a limit is as full as full.
+// A quota, or a limit on the size of files, counts as a full disk.
 enum outcome outcome_of(int error)
 {
     switch (error) {

@@ -99,7 +99,7 @@ static void add_problems(struct overview *overview, const struct broker *broker)
         add_problem(overview, "broker", "it has no cluster key and issues no tickets");
     for (size_t i = 0; i < broker->pool->box_count; i++)
         add_box_problems(overview, broker->pool->boxes[i]);
-    // What passes by itself comes after what does not.
+    // Problems that end by themselves come after those that do not.
     for (size_t i = 0; i < broker->pool->box_count; i++)
         if (!broker->pool->boxes[i]->settled &&
             !strcmp(view_box_state(broker->pool->boxes[i]), "settling"))
@@ -128,7 +128,7 @@ static json_t *count_figures(const struct pool *pool)
                      (json_int_t)pool->queue->length);
 }
 
-// What goes on by itself all the time tells nobody anything.
+// Events that happen all the time without anybody's doing are left out.
 static bool is_noise(const json_t *event)
 {
     const char *kind = json_string_value(json_object_get(event, "kind"));

@@ -121,7 +121,7 @@ struct pool_box {
     bool known_lost; // its leases are marked lost
     bool recheck;    // a lease may have been marked lost before the broker was started
     bool has_orders; // there is something to tell it at once; then it is in pool->orders
-    bool impostor;   // somebody has been refused who said that it is elsewhere
+    bool impostor;   // somebody at another address was refused who claimed to be this box
     int64_t epoch;   // in which it has registered
     bool
         registered_here; // with this broker process, which knows since then what it has told the box
@@ -154,7 +154,7 @@ struct pool_lease {
     struct request request;
     int64_t created, granted, expires, ended; // seconds since 1970; expires 0: never
     int64_t lifetime;                         // seconds from the grant, 0: until released
-    int64_t ticket_until; // no ticket of it is valid after this, that is known of
+    int64_t ticket_until; // none of the tickets that are known of is valid after this
     int64_t epoch;        // in which it was made, see history.h
     double deadline;      // `expires` on the monotonic clock, 0: never
     uint64_t sequence;    // order in the queue
@@ -210,7 +210,7 @@ void lease_free(struct pool_lease **lease);
 
 // The one place where a lease that is in the pool changes its state.
 void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_state state);
-// Notes that a box has something to hear.
+// Notes that a box is to be told something.
 void pool_order(struct pool *pool, struct pool_box *box);
 
 // Notes that somebody who waits may want the GPU.

@@ -57,7 +57,7 @@ static enum outcome serve_class(struct broker *broker, struct queue_class *entry
     return error;
 }
 
-// Who could not be served before can be now only by what was given back since.
+// A request that did not fit before can fit now only because of a GPU that was given back since.
 static bool wants_freed(const struct pool *pool, const struct queue_class *entry)
 {
     for (size_t i = 0; i < pool->freed_count; i++)

@@ -97,8 +97,9 @@ static void get_gpu(struct api_call *call)
 
 // ---- sessions ----
 
-// Who asks for sessions wants those of now, and boxes report once in a heartbeat: so each is made to
-// report, by an answer to the report that waits here. Those that do not for so long are stale.
+// Whoever asks for sessions wants those that run now, and boxes report only once in a heartbeat. So the report of
+// each box that waits here is answered, upon which the box reports anew. What a box has not reported within this
+// time is shown as stale.
 enum { LOOK_SECONDS = 5 };
 
 static bool all_have_looked(const struct api_call *call)

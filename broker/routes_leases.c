@@ -56,7 +56,7 @@ static json_t *show(const struct api_call *call, const struct pool_lease *lease)
                      view_lease(lease, sees_key(&call->who, lease->key_owner, lease->owner)));
 }
 
-// And, of one that waits, why.
+// The same, and the reason why it waits, if it does.
 static json_t *show_with_reason(const struct api_call *call, const struct pool_lease *lease)
 {
     json_t *answer = show(call, lease);

@@ -47,7 +47,8 @@ void storage_reserve(struct storage *storage)
 
 void storage_note(struct storage *storage, enum outcome error)
 {
-    // That leases could end says nothing about room for others.
+    // On a full disk leases still end, in room that is kept for that. So a success tells nothing of room for other
+    // changes.
     if (error || !storage->disk_full)
         note(storage, error);
 }

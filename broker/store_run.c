@@ -38,7 +38,7 @@ static int log_errno(struct store *store)
     return number;
 }
 
-// Over a quota or a limit is as full as full.
+// A quota, or a limit on the size of files, counts as a full disk.
 enum outcome store_report(struct store *store, const char *what)
 {
     int code = sqlite3_extended_errcode(store->database);

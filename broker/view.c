@@ -21,7 +21,7 @@ const char *view_box_state(const struct pool_box *box)
     return box->settled ? "up" : "settling";
 }
 
-// Nothing where it is not drained.
+// Adds nothing where it is not drained.
 static void show_drain(json_t *object, const struct drain *drain)
 {
     if (drain)

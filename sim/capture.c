@@ -254,7 +254,7 @@ CUresult capture_check_unsafe(void)
     return result;
 }
 
-void capture_abandon(struct stream *stream)
+void capture_give_up(struct stream *stream)
 {
     if (none_in_progress())
         return;

@@ -86,8 +86,8 @@ CUresult capture_refuse_context(const struct context *context);
 // A call that could disturb a capture in progress is made by this thread.
 CUresult capture_check_unsafe(void);
 CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode);
-// The stream ends.
-void capture_abandon(struct stream *stream);
+// The stream ends, and its capture with it.
+void capture_give_up(struct stream *stream);
 
 // An event's part, which lies at *event. *handled: in a capture, so that there is nothing to queue.
 CUresult capture_record(struct stream *stream, struct captured **event, bool *handled);

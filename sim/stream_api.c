@@ -44,7 +44,7 @@ static CUresult destroy(CUstream handle)
     SIM_RETURN_IF(!stream, CUDA_ERROR_INVALID_HANDLE);
     bool first = handle_revoke(&stream->object);
     if (first) {
-        capture_abandon(stream);
+        capture_give_up(stream);
         stream_close(stream);
         object_put(&stream->object);
     }

@@ -9,31 +9,31 @@
 #include "client_calls.h"
 #include "common/scope.h"
 
-struct capture {
+struct stream_capture {
     struct box_session *session;
     CUstream stream; // in which it began
     CUstreamCaptureMode mode;
     pthread_t thread;
     bool broken;    // by a call that it forbids
     uint64_t found; // handle of its graph, where the program has asked for it
-    struct capture *next;
+    struct stream_capture *next;
 };
 
 _Atomic unsigned int captures_under_way;
-static struct capture *captures; // under lock
+static struct stream_capture *captures; // under lock
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode)
 {
-    struct capture *capture = malloc(sizeof(*capture));
+    struct stream_capture *capture = malloc(sizeof(*capture));
     if (!capture)
         return CUDA_ERROR_OUT_OF_MEMORY;
     SCOPED_LOCK(&lock);
-    *capture = (struct capture){.session = session,
-                                .stream = stream,
-                                .mode = mode,
-                                .thread = pthread_self(),
-                                .next = captures};
+    *capture = (struct stream_capture){.session = session,
+                                       .stream = stream,
+                                       .mode = mode,
+                                       .thread = pthread_self(),
+                                       .next = captures};
     captures = capture;
     atomic_fetch_add(&session->captures, 1);
     atomic_fetch_add(&captures_under_way, 1);
@@ -41,9 +41,9 @@ CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCap
 }
 
 // Under lock.
-static struct capture **find(CUstream stream)
+static struct stream_capture **find(CUstream stream)
 {
-    struct capture **at = &captures;
+    struct stream_capture **at = &captures;
     while (*at && (*at)->stream != stream)
         at = &(*at)->next;
     return at;
@@ -52,7 +52,7 @@ static struct capture **find(CUstream stream)
 uint64_t capture_leave(CUstream stream)
 {
     SCOPED_LOCK(&lock);
-    struct capture **at = find(stream), *capture = *at;
+    struct stream_capture **at = find(stream), *capture = *at;
     if (!capture)
         return 0;
     uint64_t found = capture->found;
@@ -72,7 +72,7 @@ void capture_abandon(CUstream stream)
 void capture_note_found(CUstream stream, uint64_t graph)
 {
     SCOPED_LOCK(&lock);
-    struct capture *capture = *find(stream);
+    struct stream_capture *capture = *find(stream);
     if (capture)
         capture->found = graph;
 }
@@ -80,7 +80,7 @@ void capture_note_found(CUstream stream, uint64_t graph)
 uint64_t capture_found(CUstream stream)
 {
     SCOPED_LOCK(&lock);
-    const struct capture *capture = *find(stream);
+    const struct stream_capture *capture = *find(stream);
     uint64_t found = capture ? capture->found : 0;
     return found;
 }
@@ -97,14 +97,14 @@ bool capture_has(uint64_t graph)
 CUresult capture_may_end(CUstream stream)
 {
     SCOPED_LOCK(&lock);
-    const struct capture *capture = *find(stream);
+    const struct stream_capture *capture = *find(stream);
     return capture && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
                    !pthread_equal(capture->thread, pthread_self())
                ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
                : CUDA_SUCCESS;
 }
 
-static bool forbids(const struct capture *capture, CUstreamCaptureMode mine)
+static bool forbids(const struct stream_capture *capture, CUstreamCaptureMode mine)
 {
     bool own = pthread_equal(capture->thread, pthread_self());
     return own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
@@ -117,7 +117,7 @@ static bool forbids(const struct capture *capture, CUstreamCaptureMode mine)
 static CUstream next_to_break(CUstreamCaptureMode mine, bool *any)
 {
     SCOPED_LOCK(&lock);
-    for (struct capture *c = captures; c; c = c->next) {
+    for (struct stream_capture *c = captures; c; c = c->next) {
         if (!forbids(c, mine))
             continue;
         *any = true;

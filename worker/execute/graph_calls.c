@@ -291,13 +291,13 @@ void graph_calls_free_memory(void)
 
 // ---- the client's own user objects ----
 
-struct user_object {
+struct graph_user_object {
     uint64_t handle, callee;
 };
 
 static void CUDA_CB user_object_ends(void *opaque)
 {
-    struct user_object *object = opaque;
+    struct graph_user_object *object = opaque;
 
     handle_release(session.handles, object->handle, HANDLE_USER_OBJECT);
     graph_callee_refuse(object->callee);
@@ -307,12 +307,12 @@ static void CUDA_CB user_object_ends(void *opaque)
 void serve_graph_user_object(struct serve *serve, const struct args_graph_user_object *args)
 {
     CUuserObject made = NULL;
-    struct user_object *object = malloc(sizeof(*object));
+    struct graph_user_object *object = malloc(sizeof(*object));
 
     if (!object)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     if (object && serve_require(serve, driver.cuUserObjectCreate)) {
-        *object = (struct user_object){args->object, args->token};
+        *object = (struct graph_user_object){args->object, args->token};
         serve_fail(serve, driver.cuUserObjectCreate(&made, object, user_object_ends,
                                                     args->references, args->flags));
     }

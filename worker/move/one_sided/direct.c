@@ -31,7 +31,7 @@ struct direct_region {
     CUcontext context;                  // it dies with it
     struct link_registered *registered; // NULL: cannot be, which is remembered
     unsigned uses;
-    uint64_t used; // by which of all moves last
+    uint64_t used; // number of the move that used it last
 };
 
 static struct direct_region *regions[REGIONS_MAX];
@@ -91,7 +91,8 @@ static int by_address(uint64_t start, uint64_t size, struct link_registered **ou
         &(struct link_local){.base = (void *)(uintptr_t)start, .size = size, .dmabuf = -1}, out);
 }
 
-// The GPU has to be made to see what another device wrote, where that is not its nature.
+// Whether the GPU sees what another device wrote: by itself, as some do, or because the driver can be asked to make
+// it visible.
 static bool can_flush(void)
 {
     return attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
@@ -180,7 +181,8 @@ static struct direct_region *insert(uint64_t address, uint64_t size, CUcontext c
     uint64_t start, end;
     CUcontext owner;
 
-    // Memory of pools goes back to them in stream order, without a moment to wait for.
+    // Memory of a pool is freed in stream order, so there is no moment at which one could wait until no move uses
+    // it.
     if (!allocation_is_plain(address, &start, &end, &owner) || size > end - address ||
         owner != context)
         return NULL;
@@ -236,7 +238,7 @@ struct link_registered *direct_registered(const struct direct_region *region)
     return region->registered;
 }
 
-// The next that is to go: that starts at START, or else is of CONTEXT.
+// The next region that is to be given up: one of CONTEXT, or, where that is NULL, the one that starts at START.
 static unsigned next_of(uint64_t start, CUcontext context)
 {
     unsigned i = 0;

@@ -108,8 +108,8 @@ static bool post_signal(struct flight *flight)
     return flight->posted;
 }
 
-// Gives the device its part. False: it has too much to do. A link that is down is the reading
-// thread's matter.
+// Posts the flight's operation to the device. False: the device's queue is full. A link that is down is left to the
+// thread that reads it, which ends the session.
 static bool post(struct flight *flight)
 {
     struct link_transfer transfer = {.cookie = flight, .write = flight->stage == FLIGHT_STORING};
@@ -168,8 +168,8 @@ static CUresult copy_from_device(struct flight *flight)
     return result;
 }
 
-// The client may know of the data only after it is there, and the stream goes on only when the client
-// can know.
+// The client is told of the data only after it has arrived, and the stream goes on only after that, since the
+// client may look as soon as the stream has come further.
 static void open_when_told(struct move *move)
 {
     if (move->kind == MOVE_FROM_DEVICE && move->finished == move->size &&
@@ -336,12 +336,13 @@ static struct block *take_block(const struct move *move)
                        : staging_take_spare(STAGING_PUSH, BLOCKS_KEPT);
 }
 
-// The same without a block: the stream must have come to the move, whose memory is its own then.
+// The same for a move that needs no block. It begins only when its stream has come to it: until then earlier work
+// may still use the memory.
 static bool issue_direct(struct move *move)
 {
     uint64_t left = move->size - move->issued;
 
-    // The first come of a row are the first served, so that none overtakes another for long.
+    // Moves of a row are served in the order in which they came, so that none is passed over for long.
     if (move->follows && move->follows->issued < move->follows->size)
         return false;
     if (!idle_count || move->flying >= (!setup.worker.pipeline ? 1 : DIRECT_FLYING))

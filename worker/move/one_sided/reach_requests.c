@@ -16,8 +16,8 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-// Where the requests stand that are served one after the other: moves in a row in one stream, with
-// nothing between them, need not wait for each other. The serving thread's, in its turn.
+// The last move that was requested, and whether nothing else has been since: moves that follow each other in one
+// stream form a row and need not wait for each other. The thread that serves a request uses it.
 static struct {
     bool intact;
     CUstream stream;
@@ -64,8 +64,8 @@ static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
     return a < b + b_size && b < a + a_size;
 }
 
-// What the device writes twice is to be what was written last, for which nothing but waiting for the
-// first stands; under lock.
+// Where two moves write the same bytes the later one must win. Nothing puts the device's writes in order, so the
+// later move has to wait for the earlier one. Under the lock.
 static bool crosses_another(const struct move *move)
 {
     for (const struct move *one = reach.moves; one; one = one->next)

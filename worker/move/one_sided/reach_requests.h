@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that have memory of the client reached (reach_requests.c). Of the thread that takes requests.
+// Requests that have memory of the client reached (reach_requests.c). The thread that takes requests calls them.
 #ifndef RGPU_WORKER_REACH_REQUESTS_H
 #define RGPU_WORKER_REACH_REQUESTS_H
 
@@ -18,12 +18,12 @@ void reach_copy(struct serve *serve, bool to_device, CUdeviceptr device, uint64_
 void reach_copy_box(struct serve *serve, const CUDA_MEMCPY3D *copy, CUstream stream);
 // Whether SIZE bytes from the client's WIRE_HOST name on are reached.
 bool reach_has(uint64_t host, uint64_t size);
-// Has flag INDEX of the client become VALUE once ours is.
+// Sets flag INDEX of the client to VALUE as soon as our own flag has that value.
 void reach_signal(struct serve *serve, uint32_t index, uint32_t value);
 // Has the flag told right behind the data of the copy from the device that was the stream's last request;
 // false: there is no such copy any more.
 bool reach_flag(CUstream stream, uint32_t index, uint32_t value);
-// What is served next is more than copies and signals.
+// Called before a request that is neither a copy nor a signal: the moves before it and after it are no row.
 void reach_break_row(void);
 
 #endif

@@ -66,7 +66,7 @@ static CUresult issue_one(struct pull *job, CUstream stream, struct block *block
 
     if (result == CUDA_SUCCESS)
         result = staging_mark(block, job->context, stream);
-    // Behind the mark: when the gate is open the block is known to be done.
+    // The gate is opened behind the mark, so that whoever finds it open finds the block done as well.
     if (result == CUDA_SUCCESS && size == left)
         result = gate_open_from(stream, job->gate, job->ticket);
     if (result != CUDA_SUCCESS)
@@ -256,7 +256,7 @@ static void append(struct pull *job)
     pthread_cond_signal(&mover.added);
 }
 
-// A pull that cannot start tells the client so, which waits for its end.
+// The client waits for the end of a pull, so one that cannot start is ended with its error.
 static void refuse(uint32_t id, CUresult result)
 {
     struct wire_job_end end = {.job = id, .result = (int32_t)result};

@@ -217,7 +217,7 @@ bool push_has_begun(uint32_t job)
     return find_job(job);
 }
 
-// With no lane, nothing.
+// Does nothing where the push has no lane.
 static void leave_lane(struct push *job)
 {
     SCOPED_LOCK(&mover.lock);

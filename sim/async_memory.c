@@ -75,8 +75,8 @@ static CUresult allocate_async(CUdeviceptr *out, size_t size, CUstream handle)
     if (!result && !size)
         *out = 0;
     else if (!result)
-        result = capture_has(stream) ? capture_allocation(pool, stream, size, out)
-                                     : allocate_from(pool, stream, size, out);
+        result = capture_contains(stream) ? capture_allocation(pool, stream, size, out)
+                                          : allocate_from(pool, stream, size, out);
     object_put(&stream->object);
     return result;
 }
@@ -95,7 +95,7 @@ static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool h
         *out = 0;
         result = CUDA_SUCCESS;
     } else if (pool && out) {
-        result = capture_has(stream)
+        result = capture_contains(stream)
                      ? capture_allocation((struct memory_pool *)pool, stream, size, out)
                      : allocate_from((struct memory_pool *)pool, stream, size, out);
     }
@@ -136,7 +136,8 @@ static CUresult free_async(CUdeviceptr address, CUstream handle)
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_SUCCESS;
     if (address)
-        result = capture_has(stream) ? capture_free(stream, address) : submit_free(stream, address);
+        result = capture_contains(stream) ? capture_free(stream, address)
+                                          : submit_free(stream, address);
     object_put(&stream->object);
     return result;
 }

@@ -49,7 +49,7 @@ static CUresult submit(CUstream handle, CUhostFn function, CUstreamCallback call
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF((!function && !callback) || flags, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(stream_get(handle, &stream));
-    if (capture_has(stream)) {
+    if (capture_contains(stream)) {
         CUresult captured = capture(stream, function, data);
         object_put(&stream->object);
         return captured;

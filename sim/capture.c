@@ -144,7 +144,7 @@ static bool none_in_progress(void)
     return !atomic_load_explicit(&capture_count, memory_order_acquire);
 }
 
-bool capture_has(struct stream *stream)
+bool capture_contains(struct stream *stream)
 {
     if (none_in_progress())
         return false;

@@ -73,7 +73,7 @@ void captured_free(struct captured **captured);
 
 // --- for everybody else
 // Whether the stream is being captured, soundly or not.
-bool capture_has(struct stream *stream);
+bool capture_contains(struct stream *stream);
 // Puts the call into the graph: 900 and more, after which the capture is invalid.
 CUresult capture_add(struct stream *stream, struct capture_item *item);
 // The stream is asked for something that cannot be captured, or the legacy stream for something that

@@ -204,7 +204,7 @@ CUresult copy_submit(CUstream handle, const struct copy_box *box, enum copy_mann
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = CUDA_SUCCESS;
-    if (capture_has(stream))
+    if (capture_contains(stream))
         result = capture(stream, box, manner);
     else if (box->width && box->height && box->depth)
         result = submit(stream, box, manner);

@@ -247,7 +247,7 @@ static CUresult record_by_handle(CUevent event_handle, CUstream stream_handle, u
     SIM_TRY(event_get(event_handle, &event));
     CUresult result = stream_get(stream_handle, &stream);
     if (!result) {
-        result = flags & CU_EVENT_RECORD_EXTERNAL && capture_has(stream)
+        result = flags & CU_EVENT_RECORD_EXTERNAL && capture_contains(stream)
                      ? capture_external(stream, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event)
                      : event_record(event, stream);
         object_put(&stream->object);
@@ -355,7 +355,7 @@ static CUresult submit_wait(struct stream *stream, struct record *record)
 static CUresult wait_for_event(struct stream *stream, struct event *event, unsigned flags)
 {
     bool captured;
-    if (flags & CU_EVENT_WAIT_EXTERNAL && capture_has(stream))
+    if (flags & CU_EVENT_WAIT_EXTERNAL && capture_contains(stream))
         return capture_external(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
     struct record *record = last_record(event);
     CUresult result = capture_wait(stream, &event->captured, record, &captured);

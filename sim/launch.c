@@ -239,8 +239,8 @@ static CUresult launch(CUfunction function_handle, CUstream stream_handle,
     if (!result)
         result = stream_get(stream_handle, &stream);
     if (!result) {
-        result = capture_has(stream) ? capture(function, stream, request, config)
-                                     : submit(function, stream, request);
+        result = capture_contains(stream) ? capture(function, stream, request, config)
+                                          : submit(function, stream, request);
         if (!result && done)
             result = event_record(done, stream);
         object_put(&stream->object);

@@ -160,7 +160,7 @@ static CUresult batch(CUstream handle, unsigned count, const CUstreamBatchMemOpP
     struct operation *operation;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    if (capture_has(stream)) {
+    if (capture_contains(stream)) {
         result = capture(stream, count, items, flags);
     } else if (!result && count) {
         result = words_prepare(count, items, flags, &operation);

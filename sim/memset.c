@@ -120,7 +120,7 @@ static CUresult fill_memory(CUdeviceptr address, size_t pitch, uint32_t value, u
                                           .height = height,
                                           .ctx = object_handle(&stream->context->object)};
     CUresult result = CUDA_SUCCESS;
-    if (capture_has(stream))
+    if (capture_contains(stream))
         result = capture(stream, &request, sync);
     else if (width && height)
         result = submit(stream, &request, sync);

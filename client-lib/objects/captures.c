@@ -88,7 +88,7 @@ uint64_t capture_found(CUstream stream)
 bool capture_has(uint64_t graph)
 {
     SCOPED_LOCK(&lock);
-    const struct capture *capture = captures;
+    const struct stream_capture *capture = captures;
     while (capture && capture->found != graph)
         capture = capture->next;
     return capture != NULL;

@@ -157,7 +157,7 @@ static CUresult launch_graph(CUgraphExec handle, CUstream stream_handle)
     SIM_RETURN_IF(!exec, CUDA_ERROR_INVALID_VALUE);
     CUresult result = stream_get(stream_handle, &stream);
     if (!result) {
-        result = capture_has(stream) ? capture_launch(exec, stream) : launch_in(exec, stream);
+        result = capture_contains(stream) ? capture_launch(exec, stream) : launch_in(exec, stream);
         object_put(&stream->object);
     }
     object_put(&exec->object);

@@ -33,12 +33,22 @@ functions() {
     done | several
 }
 
+# strays TREE: files that pages name and that are not there. slurm/ is Slurm's, and capitals stand for any name.
+strays() {
+    (cd "$1" && grep -oE '`[a-z0-9_/.-]+\.(c|h|py|spec|def|t)`' docs/*.md README.md) | tr -d '\140' |
+        grep -v ':slurm/' | sort -u | while IFS=: read -r page file; do
+        [ -e "$1/$file" ] || find "$1" \( -path "$1/build" -o -name .git \) -prune -o -path "*/$file" -print -quit |
+            grep -q . || echo "$page: $file"
+    done
+}
 is "$(files "$TOP")" "" "no two files have one name"
 is "$(types "$TOP")" "" "no two types have one name"
 ok "there are objects to look at" [ -e "$BUILD/obj/broker/main.o" ]
 is "$(functions "$TOP" "$BUILD/obj")" "" "no two folders export functions of one name"
+is "$(strays "$TOP")" "" "no page names a file that is not there"
 
-mkdir -p "$TMP/top/worker" "$TMP/top/sim" "$TMP/obj"
+mkdir -p "$TMP/top/worker" "$TMP/top/sim" "$TMP/top/docs" "$TMP/obj"
+echo 'See `same.c`, `worker/module.c` and `gone.c`.' | tee "$TMP/top/docs/page.md" >"$TMP/top/README.md"
 touch "$TMP/top/worker/"{main,same}.c "$TMP/top/worker/same.h" "$TMP/top/sim/main.c"
 for folder in worker sim; do
     printf 'struct pool {\n    int x;\n};\nint taken(void);\nint taken(void)\n{\n    return 0;\n}\n' >"$TMP/top/$folder/module.c"
@@ -47,5 +57,6 @@ for folder in worker sim; do
 done
 is "$(files "$TMP/top")" "module: sim/module worker/module" "a file's name that is used twice is seen"
 is "$(types "$TMP/top")" "pool: sim/module.c worker/module.c" "a type's is"
-is "$(functions "$TMP/top" "$TMP/obj")" "taken: sim worker" "and a function's"
+is "$(functions "$TMP/top" "$TMP/obj")" "taken: sim worker" "a function's is"
+is "$(strays "$TMP/top" | xargs)" "README.md: gone.c docs/page.md: gone.c" "and a page that names what is gone"
 done_testing

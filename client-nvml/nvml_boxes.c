@@ -18,7 +18,7 @@ enum {
     BOXES_MAX = 64,
     ADDRESSES_MAX = 16,
     REFRESH_LEAST_MS = 100,
-    REFRESH_MOST_MS = 10000,
+    REFRESH_MOST_MS = 250,
     RETRY_MS = 1000, // a box that did not answer is left alone for so long
 };
 

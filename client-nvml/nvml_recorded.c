@@ -89,14 +89,13 @@ static int answer_text(void *device, unsigned number, unsigned arguments, char *
 static int answer_words(void *device, unsigned number, unsigned *const *out, unsigned count)
 {
     unsigned words[4];
-    int result = NVML_OK;
+    int result = answer_value(device, number, 0, words, count * sizeof(words[0]));
 
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; !result && i < count; i++) {
         if (!out[i])
             return NVML_INVALID_ARGUMENT;
-    result = answer_value(device, number, 0, words, count * sizeof(words[0]));
-    for (unsigned i = 0; !result && i < count; i++)
         *out[i] = words[i];
+    }
     return result;
 }
 

@@ -10,6 +10,7 @@
 enum {
     TABLE_WORDS = 512, // more than any driver has had so far
     SLOT_LOG = 26,
+    SLOT_HAS_SAMPLES = 72,
     SLOT_PCI_BUS_ID = 81,
     SLOT_COMPUTE_PROCESSES = 213,
     SLOT_GRAPHICS_PROCESSES = 214,
@@ -27,6 +28,19 @@ static int not_supported(void)
 // nvidia-smi hands over whatever it prints, for the driver's own debug log.
 static int take_log_line(const char *format, const char *where, const char *text)
 {
+    return NVML_OK;
+}
+
+// Whether utilisation can be watched at all, which nvidia-smi dmon asks first.
+static int has_samples(void *device, unsigned *yes)
+{
+    struct lease_gpu *gpu;
+    int result = yes ? nvml_enter_device(device, &gpu) : NVML_INVALID_ARGUMENT;
+
+    if (result)
+        return result;
+    *yes = 1;
+    nvml_leave();
     return NVML_OK;
 }
 
@@ -69,6 +83,7 @@ static void fill_table(void)
     for (unsigned i = 1; i < TABLE_WORDS; i++)
         table[i] = (uintptr_t)not_supported;
     table[SLOT_LOG] = (uintptr_t)take_log_line;
+    table[SLOT_HAS_SAMPLES] = (uintptr_t)has_samples;
     table[SLOT_PCI_BUS_ID] = (uintptr_t)get_pci_bus_id;
     table[SLOT_COMPUTE_PROCESSES] = (uintptr_t)get_compute_processes;
     table[SLOT_GRAPHICS_PROCESSES] = (uintptr_t)get_no_processes;

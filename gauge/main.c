@@ -164,8 +164,46 @@ static void tell_processes(void *device)
     }
 }
 
+// ---- what clients ask ----
+
+enum {
+    QUESTIONS_SHARE = 10
+}; // a tenth of the time at most is for them, however slow the library is
+
+static struct {
+    struct questions_text system, gpus[GPUS_MAX];
+    long long due_ms;
+} known;
+
+static long long now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void ask_questions(void *const *devices, unsigned count)
+{
+    long long begin = now_ms();
+
+    if (begin < known.due_ms)
+        return;
+    questions_ask_system(&known.system);
+    for (unsigned i = 0; i < count; i++)
+        if (devices[i])
+            questions_ask_device(&known.gpus[i], devices[i], devices, count);
+    known.due_ms = now_ms() + (now_ms() - begin) * (QUESTIONS_SHARE - 1);
+}
+
+static void tell_known(const struct questions_text *text)
+{
+    if (text->words)
+        fputs(text->words, stdout);
+}
+
 // A GPU that fails is left out, and the others are told.
-static void tell_round(void)
+static void tell_round(bool with_questions)
 {
     void *devices[GPUS_MAX] = {0};
     unsigned count = 0;
@@ -177,7 +215,9 @@ static void tell_round(void)
     for (unsigned i = 0; i < count; i++)
         if (library.device(i, &devices[i]) != OK)
             devices[i] = NULL;
-    questions_tell_system();
+    if (with_questions)
+        ask_questions(devices, count);
+    tell_known(&known.system);
     for (unsigned i = 0; i < count; i++) {
         struct nvml_memory memory;
         char uuid[96];
@@ -189,7 +229,7 @@ static void tell_round(void)
         tell_figures(device);
         take_samples(device, i);
         tell_processes(device);
-        questions_tell_device(device, devices, count);
+        tell_known(&known.gpus[i]);
     }
     printf("round\n");
 }
@@ -210,8 +250,12 @@ int main(int argc, char **argv)
     const char *problem = load(argv[1]);
     if (problem)
         return none(problem);
+    // The box starts with the first round, which therefore comes before the questions, of which some are slow.
+    tell_round(false);
     for (;;) {
-        tell_round();
+        if (fflush(stdout))
+            return 1;
+        tell_round(true);
         if (fflush(stdout))
             return 1;
         while (nanosleep(&pause, NULL) && errno == EINTR)

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/nvml_abi.h"
@@ -57,7 +58,6 @@ enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 static const struct {
     unsigned short field, scopes;
 } fields[] = {NVML_FIELDS(FIELD)};
-enum { FIELDS_MAX = 64 };
 
 static function *found[QUESTIONS], *field_values;
 
@@ -71,18 +71,20 @@ void questions_find(void *library)
     memcpy(&field_values, &address, sizeof(address));
 }
 
+static FILE *out; // where answers go
+
 static void print_hex(const void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        printf("%02x", ((const unsigned char *)bytes)[i]);
+        fprintf(out, "%02x", ((const unsigned char *)bytes)[i]);
 }
 
 static void print_answer(const struct nvml_answer *answer, const void *bytes)
 {
-    printf("answer ");
+    fprintf(out, "answer ");
     print_hex(answer, sizeof(*answer));
     print_hex(bytes, answer->size);
-    printf("\n");
+    fprintf(out, "\n");
 }
 
 struct asking {
@@ -172,37 +174,45 @@ static void tell(enum subject subject, void *device, void *other, unsigned other
     }
 }
 
-// All fields at once, since the library looks at the hardware once for all of them.
+// One at a time: of a list the library leaves what comes behind one that it does not support.
 static void tell_fields(void *device)
 {
-    struct nvml_field list[FIELDS_MAX] = {0};
-    unsigned count = 0;
+    for (unsigned i = 0; field_values && i < sizeof(fields) / sizeof(fields[0]); i++)
+        for (unsigned scope = 0; scope < fields[i].scopes; scope++) {
+            struct nvml_field field = {.field = fields[i].field, .scope = scope};
+            const struct nvml_answer answer = {.number = (unsigned short)(NVML_FIELD_NUMBERS +
+                                                                          field.field),
+                                               .size = sizeof(field),
+                                               .arguments = scope};
+            if (field_values((word)device, 1, (word)&field, 0, 0) == NVML_OK &&
+                field.result == NVML_OK)
+                print_answer(&answer, &field);
+        }
+}
 
-    for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        for (unsigned scope = 0; scope < fields[i].scopes && count < FIELDS_MAX; scope++)
-            list[count++] = (struct nvml_field){.field = fields[i].field, .scope = scope};
-    if (!field_values || field_values((word)device, count, (word)list, 0, 0) != NVML_OK)
+void questions_ask_system(struct questions_text *text)
+{
+    free(text->words);
+    text->words = NULL;
+    out = open_memstream(&text->words, &text->size);
+    if (!out)
         return;
-    for (unsigned i = 0; i < count; i++) {
-        const struct nvml_answer answer = {.number =
-                                               (unsigned short)(NVML_FIELD_NUMBERS + list[i].field),
-                                           .size = sizeof(list[i]),
-                                           .arguments = list[i].scope};
-        if (list[i].result == NVML_OK)
-            print_answer(&answer, &list[i]);
-    }
-}
-
-void questions_tell_system(void)
-{
     tell(SUBJECT_SYSTEM, NULL, NULL, 0);
+    fclose(out);
 }
 
-void questions_tell_device(void *device, void *const *others, unsigned other_count)
+void questions_ask_device(struct questions_text *text, void *device, void *const *others,
+                          unsigned other_count)
 {
+    free(text->words);
+    text->words = NULL;
+    out = open_memstream(&text->words, &text->size);
+    if (!out)
+        return;
     tell(SUBJECT_DEVICE, device, NULL, 0);
     for (unsigned i = 0; i < other_count; i++)
-        if (others[i] && others[i] != device)
+        if (others[i])
             tell(SUBJECT_OTHER, device, others[i], i);
     tell_fields(device);
+    fclose(out);
 }

@@ -3,10 +3,20 @@
 #ifndef RGPU_GAUGE_QUESTIONS_H
 #define RGPU_GAUGE_QUESTIONS_H
 
+#include <stddef.h>
+
 // Finds the functions in a library that dlopen has loaded; those that it lacks are not asked.
 void questions_find(void *library);
-// Print what the library says now, an answer a line: "answer HEX".
-void questions_tell_system(void);
-void questions_tell_device(void *device, void *const *others, unsigned other_count);
+
+// What the library has said, an answer a line: "answer HEX". Zeroed: nothing yet.
+struct questions_text {
+    char *words;
+    size_t size;
+};
+
+// Ask anew.
+void questions_ask_system(struct questions_text *text);
+void questions_ask_device(struct questions_text *text, void *device, void *const *others,
+                          unsigned other_count);
 
 #endif

@@ -135,7 +135,7 @@
     TEXT(161, nvmlDeviceGetVbiosVersion, 32) \
     TEXT(162, nvmlDeviceGetBoardPartNumber, 80) \
     TEXT(163, nvmlDeviceGetInforomImageVersion, 16) \
-    TEXT(164, nvmlDeviceGetGspFirmwareVersion, 64) \
+    VALUE(164, nvmlDeviceGetGspFirmwareVersion, 64) \
     TEXT_OF(165, nvmlDeviceGetInforomVersion, 4, 16) \
     VERSIONED(180, nvmlDeviceGetMarginTemperature, 1, 8) \
     VARIANT(181, nvmlDeviceGetGpuFabricInfoV, 2, 36) \

@@ -98,9 +98,25 @@ static void move_charge(struct box *box, struct exported_memory *exported)
     }
 }
 
+// Nobody records the event any more: who waits for it is told.
+static void tell_orphans(struct box *box, const struct exported_memory *exported)
+{
+    struct control_export_inherited note = {.device = exported->device};
+
+    memcpy(note.token, exported->token, sizeof(note.token));
+    for (size_t i = 0; i < exported->use_count; i++) {
+        struct worker_process *worker = worker_of(box, exported->uses[i].session);
+        if (worker && control_send_packet(worker->control_fd, CONTROL_EXPORT_INHERITED, &note, -1))
+            log_debug("session=%llu is not told that an event is gone",
+                      (unsigned long long)worker->session.id);
+    }
+}
+
 static void settle(struct box *box, struct exported_memory *exported, uint64_t gone)
 {
-    if (exported->payer == gone)
+    if (exported->payer == gone && exported->kind == CONTROL_EXPORT_KIND_EVENT)
+        tell_orphans(box, exported);
+    else if (exported->payer == gone)
         move_charge(box, exported);
     if (!exported->exporter && !exported->use_count)
         forget(box, exported);

@@ -20,6 +20,7 @@
 #include "worker/execute/serve_crossing.h"
 #include "worker/execute/serve_linker.h"
 #include "worker/execute/serve_memory.h"
+#include "worker/execute/shared_events.h"
 #include "worker/gpus.h"
 #include "worker/move/mapped/client_memory.h"
 #include "worker/move/pinned.h"
@@ -109,6 +110,7 @@ static int prepare(struct control_failed *failed)
     linker_prepare();
     memory_prepare();
     charges_prepare();
+    shared_events_prepare();
     crossing_prepare();
     host_memory_prepare();
     CUresult result = gpus_discover();

@@ -18,6 +18,7 @@
 #include "worker/account/shared.h"
 #include "worker/asking.h"
 #include "worker/events.h"
+#include "worker/execute/shared_events.h"
 #include "worker/gpus.h"
 #include "worker/intake/dispatch.h"
 #include "worker/move/carriers.h"
@@ -88,6 +89,8 @@ static int take_inheritance(const struct control_frame *frame)
         err = -EPROTO;
     if (!err)
         import_inherit(&inherited);
+    if (!err && !inherited.charge)
+        shared_events_orphaned(&inherited);
     return err;
 }
 

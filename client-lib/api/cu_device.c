@@ -145,7 +145,6 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct box_sess
     case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK:
-    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
@@ -168,6 +167,8 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
         return CUDA_ERROR_INVALID_VALUE;
     if (device->attribute_results[attrib] == CUDA_SUCCESS)
         *pi = attribute_denied(attrib, session_of_device(dev)) ? 0 : device->attributes[attrib];
+    if (attrib == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) // which workers do by themselves
+        *pi = device->attributes[CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS];
     return (CUresult)device->attribute_results[attrib];
 }
 

@@ -9,12 +9,14 @@
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
-    unsigned int known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
-    if (Flags & ~(known | CU_EVENT_INTERPROCESS))
+    unsigned int known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    bool interprocess = Flags & CU_EVENT_INTERPROCESS;
+    if ((Flags & ~known) || (interprocess && !(Flags & CU_EVENT_DISABLE_TIMING)))
         return CUDA_ERROR_INVALID_VALUE;
-    if (Flags & CU_EVENT_INTERPROCESS)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return remote_cuEventCreate(phEvent, Flags);
+    CUresult result = remote_cuEventCreate(phEvent, Flags & ~(unsigned int)CU_EVENT_INTERPROCESS);
+    if (result == CUDA_SUCCESS && interprocess)
+        object_find(HANDLE_EVENT, *phEvent)->event.interprocess = true;
+    return result;
 }
 
 CUresult cuEventDestroy_v2(CUevent hEvent)
@@ -60,6 +62,10 @@ static CUresult record(CUevent event, CUstream stream, unsigned int flags)
     if (result == CUDA_SUCCESS)
         result = flags ? remote_cuEventRecordWithFlags(event, stream, flags)
                        : remote_cuEventRecord(event, stream);
+    const struct object *recorded = object_find(HANDLE_EVENT, event);
+    // Another process may ask for it as soon as this call has returned.
+    if (result == CUDA_SUCCESS && recorded && recorded->event.interprocess)
+        result = remote_event_settled(event);
     return result;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory between processes.
+// Memory and events between processes.
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/opened_memory.h"
 
@@ -28,6 +28,16 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned 
 CUresult cuIpcCloseMemHandle(CUdeviceptr dptr)
 {
     return allocation_close(dptr);
+}
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event)
+{
+    return pHandle ? event_share(event, pHandle) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
+{
+    return phEvent ? event_open(&handle, phEvent) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,

@@ -68,6 +68,9 @@ struct object {
             struct kept_image *image; // of a library, where there are several sessions
         } module;                     // modules and libraries
         struct {
+            bool interprocess; // its records are awaited, since other processes wait for them
+        } event;
+        struct {
             CUdevice device;
         } pool;
         struct {

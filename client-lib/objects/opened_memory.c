@@ -156,6 +156,41 @@ CUresult allocation_close(CUdeviceptr address)
     return result;
 }
 
+// ---- events ----
+
+CUresult event_share(CUevent event, CUipcEventHandle *token)
+{
+    CUipcEventHandle got;
+    size_t used = 0;
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    const struct object *object = object_find(HANDLE_EVENT, event);
+    if (!object)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!object->event.interprocess)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = remote_event_share(event, &got, sizeof(got), &used);
+    if (result == CUDA_SUCCESS && used != sizeof(got))
+        result = CUDA_ERROR_UNKNOWN;
+    if (result == CUDA_SUCCESS)
+        *token = got;
+    return result;
+}
+
+CUresult event_open(const CUipcEventHandle *token, CUevent *event)
+{
+    CUresult result = process_ready();
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!is_token(token))
+        return CUDA_ERROR_INVALID_HANDLE;
+    result = remote_event_redeem(event, token, sizeof(*token));
+    if (result == CUDA_SUCCESS)
+        object_find(HANDLE_EVENT, *event)->event.interprocess = true;
+    return result;
+}
+
 // ---- physical memory ----
 
 static int token_file(const uint8_t *token)

@@ -11,6 +11,10 @@ CUresult allocation_share(CUdeviceptr address, CUipcMemHandle *token);
 CUresult allocation_open(const CUipcMemHandle *token, CUdeviceptr *address);
 CUresult allocation_close(CUdeviceptr address);
 
+// Events that other processes wait for.
+CUresult event_share(CUevent event, CUipcEventHandle *token);
+CUresult event_open(const CUipcEventHandle *token, CUevent *event);
+
 // Physical memory travels as the descriptor of a file that holds the token; *FD is the program's.
 CUresult physical_export(CUmemGenericAllocationHandle handle, int *fd);
 CUresult physical_import(int fd, CUmemGenericAllocationHandle *handle);

@@ -123,6 +123,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *, void *,
 CUresult cuIpcGetMemHandle(CUipcMemHandle *, CUdeviceptr);
 CUresult cuIpcOpenMemHandle(CUdeviceptr *, CUipcMemHandle, unsigned);
 CUresult cuIpcCloseMemHandle(CUdeviceptr);
+CUresult cuIpcGetEventHandle(CUipcEventHandle *, CUevent);
+CUresult cuIpcOpenEventHandle(CUevent *, CUipcEventHandle);
 CUresult cuMemGetInfo(size_t *, size_t *);
 CUresult cuMemAlloc(CUdeviceptr *, size_t);
 CUresult cuMemAllocPitch(CUdeviceptr *, size_t *, size_t, size_t, unsigned);

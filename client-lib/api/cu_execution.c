@@ -183,5 +183,9 @@ CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 {
     struct object *function;
-    return find_code(HANDLE_FUNCTION, hfunc, &function);
+    CUresult result = hfunc ? find_code(HANDLE_FUNCTION, hfunc, &function)
+                            : CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS && (unsigned int)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
+        return CUDA_ERROR_INVALID_VALUE;
+    return result;
 }

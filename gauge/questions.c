@@ -87,7 +87,7 @@ static void print_answer(const struct nvml_answer *answer, const void *bytes)
     fprintf(out, "\n");
 }
 
-struct asking {
+struct asked {
     const struct nvml_question *question;
     function *function;
     void *device, *other;
@@ -95,19 +95,19 @@ struct asking {
 };
 
 // Puts the call's arguments together: device, others, and where the answer goes.
-static int call(const struct asking *asking, unsigned char *bytes)
+static int call(const struct asked *asked, unsigned char *bytes)
 {
-    const struct nvml_question *question = asking->question;
+    const struct nvml_question *question = asked->question;
     word list[8] = {0};
     unsigned used = 0;
 
     if (question->subject != SUBJECT_SYSTEM)
-        list[used++] = (word)asking->device;
+        list[used++] = (word)asked->device;
     if (question->subject == SUBJECT_OTHER)
-        list[used++] = (word)asking->other;
+        list[used++] = (word)asked->other;
     for (unsigned i = 0; i < 3; i++)
         if (question->counts[i])
-            list[used++] = asking->arguments[i];
+            list[used++] = asked->arguments[i];
     if (question->shape == SHAPE_VERSIONED)
         memcpy(bytes, &question->version, sizeof(question->version));
     for (unsigned at = 0; at < question->bytes && used < 5; at += 4) {
@@ -117,17 +117,17 @@ static int call(const struct asking *asking, unsigned char *bytes)
     }
     if (question->shape == SHAPE_TEXT)
         list[used++] = question->bytes;
-    return asking->function(list[0], list[1], list[2], list[3], list[4]);
+    return asked->function(list[0], list[1], list[2], list[3], list[4]);
 }
 
-static void ask(const struct asking *asking)
+static void ask(const struct asked *asked)
 {
     unsigned char bytes[4096] = {0}; // more than any answer, should a newer library write more
-    const struct nvml_question *question = asking->question;
-    const unsigned *a = asking->arguments;
+    const struct nvml_question *question = asked->question;
+    const unsigned *a = asked->arguments;
     struct nvml_answer answer = {.number = question->number,
                                  .arguments = a[0] | a[1] << 8 | a[2] << 16,
-                                 .result = call(asking, bytes)};
+                                 .result = call(asked, bytes)};
 
     if (answer.result == NVML_NOT_SUPPORTED || answer.result == NVML_FUNCTION_NOT_FOUND ||
         answer.result == NVML_INVALID_ARGUMENT)
@@ -144,19 +144,19 @@ static unsigned times(unsigned count)
     return count ? count : 1;
 }
 
-static void ask_all(struct asking *asking)
+static void ask_all(struct asked *asked)
 {
-    const unsigned char *counts = asking->question->counts;
-    unsigned *a = asking->arguments, first = a[0];
+    const unsigned char *counts = asked->question->counts;
+    unsigned *a = asked->arguments, first = a[0];
 
     for (a[2] = 0; a[2] < times(counts[2]); a[2]++)
         for (a[1] = 0; a[1] < times(counts[1]); a[1]++) {
             if (!counts[0]) {
-                ask(asking);
+                ask(asked);
                 continue;
             }
             for (a[0] = 0; a[0] < counts[0]; a[0]++)
-                ask(asking);
+                ask(asked);
         }
     a[0] = first;
 }
@@ -164,13 +164,13 @@ static void ask_all(struct asking *asking)
 static void tell(enum subject subject, void *device, void *other, unsigned other_number)
 {
     for (unsigned i = 0; i < QUESTIONS; i++) {
-        struct asking asking = {.question = &questions[i],
-                                .function = found[i],
-                                .device = device,
-                                .other = other,
-                                .arguments = {other_number}};
+        struct asked asked = {.question = &questions[i],
+                              .function = found[i],
+                              .device = device,
+                              .other = other,
+                              .arguments = {other_number}};
         if (found[i] && questions[i].subject == subject)
-            ask_all(&asking);
+            ask_all(&asked);
     }
 }
 

@@ -57,6 +57,61 @@ static CUresult settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, size_
                                                       : remote_cuCtxGetCacheConfig(&unused);
 }
 
+// ---- filling ----
+
+static CUresult set_d8(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
+{
+    CUresult result;
+    return fill_on_host(dst, 0, value, 1, count, 1, stream, &result)
+               ? result
+               : remote_cuMemsetD8Async(dst, value, count, stream);
+}
+
+static CUresult set_rows_d8(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,
+                            size_t height, CUstream stream)
+{
+    CUresult result;
+    return fill_on_host(dst, pitch, value, 1, width, height, stream, &result)
+               ? result
+               : remote_cuMemsetD2D8Async(dst, pitch, value, width, height, stream);
+}
+
+static CUresult set_d16(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream)
+{
+    CUresult result;
+    return fill_on_host(dst, 0, value, 2, count, 1, stream, &result)
+               ? result
+               : remote_cuMemsetD16Async(dst, value, count, stream);
+}
+
+static CUresult set_rows_d16(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
+                             size_t height, CUstream stream)
+{
+    CUresult result;
+    return fill_on_host(dst, pitch, value, 2, width, height, stream, &result)
+               ? result
+               : remote_cuMemsetD2D16Async(dst, pitch, value, width, height, stream);
+}
+
+static CUresult set_d32(CUdeviceptr dst, unsigned int value, size_t count, CUstream stream)
+{
+    CUresult result;
+    return fill_on_host(dst, 0, value, 4, count, 1, stream, &result)
+               ? result
+               : remote_cuMemsetD32Async(dst, value, count, stream);
+}
+
+static CUresult set_rows_d32(CUdeviceptr dst, size_t pitch, unsigned int value, size_t width,
+                             size_t height, CUstream stream)
+{
+    CUresult result;
+    return fill_on_host(dst, pitch, value, 4, width, height, stream, &result)
+               ? result
+               : remote_cuMemsetD2D32Async(dst, pitch, value, width, height, stream);
+}
+
+// ---- one stretch ----
+
 COPY_CALLS(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),
            NULL, copy_to_device(dstDevice, srcHost, ByteCount, used, true))
 COPY_CALLS(cuMemcpyHtoDAsync_v2, _ptsz,
@@ -72,29 +127,49 @@ COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice
            settled(remote_cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, used), dstDevice,
                    srcDevice, ByteCount, used))
 COPY_CALLS(cuMemsetD8_v2, _ptds, (CUdeviceptr dstDevice, unsigned char uc, size_t N), NULL,
-           settled(remote_cuMemsetD8Async(dstDevice, uc, N, used), dstDevice, dstDevice,
-                   elements_size(N, 1), used))
+           settled(set_d8(dstDevice, uc, N, used), dstDevice, dstDevice, elements_size(N, 1), used))
 COPY_CALLS(cuMemsetD16_v2, _ptds, (CUdeviceptr dstDevice, unsigned short us, size_t N), NULL,
-           settled(remote_cuMemsetD16Async(dstDevice, us, N, used), dstDevice, dstDevice,
-                   elements_size(N, 2), used))
+           settled(set_d16(dstDevice, us, N, used), dstDevice, dstDevice, elements_size(N, 2),
+                   used))
 COPY_CALLS(cuMemsetD32_v2, _ptds, (CUdeviceptr dstDevice, unsigned int ui, size_t N), NULL,
-           settled(remote_cuMemsetD32Async(dstDevice, ui, N, used), dstDevice, dstDevice,
-                   elements_size(N, 4), used))
+           settled(set_d32(dstDevice, ui, N, used), dstDevice, dstDevice, elements_size(N, 4),
+                   used))
 COPY_CALLS(cuMemsetD2D8_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height),
            NULL,
-           settled(remote_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, used),
-                   dstDevice, dstDevice, rows_size(dstPitch, Width, 1, Height), used))
+           settled(set_rows_d8(dstDevice, dstPitch, uc, Width, Height, used), dstDevice, dstDevice,
+                   rows_size(dstPitch, Width, 1, Height), used))
 COPY_CALLS(cuMemsetD2D16_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height),
            NULL,
-           settled(remote_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, used),
-                   dstDevice, dstDevice, rows_size(dstPitch, Width, 2, Height), used))
+           settled(set_rows_d16(dstDevice, dstPitch, us, Width, Height, used), dstDevice, dstDevice,
+                   rows_size(dstPitch, Width, 2, Height), used))
 COPY_CALLS(cuMemsetD2D32_v2, _ptds,
            (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height),
            NULL,
-           settled(remote_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, used),
-                   dstDevice, dstDevice, rows_size(dstPitch, Width, 4, Height), used))
+           settled(set_rows_d32(dstDevice, dstPitch, ui, Width, Height, used), dstDevice, dstDevice,
+                   rows_size(dstPitch, Width, 4, Height), used))
+COPY_CALLS(cuMemsetD8Async, _ptsz,
+           (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream), hStream,
+           set_d8(dstDevice, uc, N, used))
+COPY_CALLS(cuMemsetD2D8Async, _ptsz,
+           (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height,
+            CUstream hStream),
+           hStream, set_rows_d8(dstDevice, dstPitch, uc, Width, Height, used))
+COPY_CALLS(cuMemsetD16Async, _ptsz,
+           (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream), hStream,
+           set_d16(dstDevice, us, N, used))
+COPY_CALLS(cuMemsetD2D16Async, _ptsz,
+           (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height,
+            CUstream hStream),
+           hStream, set_rows_d16(dstDevice, dstPitch, us, Width, Height, used))
+COPY_CALLS(cuMemsetD32Async, _ptsz,
+           (CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream), hStream,
+           set_d32(dstDevice, ui, N, used))
+COPY_CALLS(cuMemsetD2D32Async, _ptsz,
+           (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height,
+            CUstream hStream),
+           hStream, set_rows_d32(dstDevice, dstPitch, ui, Width, Height, used))
 COPY_CALLS(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), NULL,
            copy_unified(dst, src, ByteCount, used, true))
 COPY_CALLS(cuMemcpyAsync, _ptsz,

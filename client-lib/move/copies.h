@@ -27,6 +27,14 @@ CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontex
                    size_t size, CUstream stream, bool serial);
 CUresult copy_peer_3d(const CUDA_MEMCPY3D_PEER *copy, CUstream stream, bool serial);
 
+// Fills HEIGHT rows, PITCH bytes apart, of WIDTH elements of ELEMENT bytes (1, 2 or 4) with VALUE, where that is
+// memory of the program that the box does not map: waits for the stream and does it here. False: it is not.
+bool fill_on_host(CUdeviceptr dst, size_t pitch, uint32_t value, size_t element, size_t width,
+                  size_t height, CUstream stream, CUresult *result);
+// A copy within the memory of the program, once STREAM, which copy_begin has resolved, has come to it.
+CUresult copy_host_to_host(struct box_session *session, CUdeviceptr dst, CUdeviceptr src,
+                           size_t size, CUstream stream, bool wait);
+
 // Copies of one stretch of memory. STREAM is one that copy_begin has resolved, in the current context.
 CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
                              size_t size, CUstream stream, bool wait);

@@ -95,6 +95,10 @@ static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream st
     if (!host)
         return CUDA_ERROR_INVALID_VALUE;
     result = check_device_memory(device, size, &memory);
+    // What the program knows by one address only.
+    if (result == CUDA_SUCCESS && memory.host && !memory.mapped)
+        return to_gpu ? copy_host_to_host(session, device, (uintptr_t)host, size, stream, wait)
+                      : copy_host_to_host(session, (uintptr_t)host, device, size, stream, wait);
     if (result == CUDA_SUCCESS && graph_copy_wanted(session, stream, wait, &result)) {
         if (result == CUDA_SUCCESS && memory.session != session)
             result = CUDA_ERROR_NOT_SUPPORTED;

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies whose direction follows from the addresses.
-#include <string.h>
-
 #include "client-lib/move/copies.h"
-#include "client-lib/move/flags.h"
-#include "client-lib/move/graph_copies.h"
 #include "client-lib/objects/addresses.h"
 #include "client_calls.h"
 
@@ -30,13 +26,5 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
         return copy_to_device(dst, (const void *)(uintptr_t)src, size, stream, wait);
     if (from_gpu)
         return copy_from_device((void *)(uintptr_t)dst, src, size, stream, wait);
-    if (graph_copy_wanted(session, resolved, wait, &result))
-        return result == CUDA_SUCCESS
-                   ? graph_copy_capture_linear(session, (struct side){.address = dst},
-                                               (struct side){.address = src}, size, resolved)
-                   : result;
-    result = copy_fence(session, resolved);
-    if (result == CUDA_SUCCESS)
-        memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size);
-    return result;
+    return copy_host_to_host(session, dst, src, size, resolved, wait);
 }

@@ -107,11 +107,46 @@ static void mapped(const struct gpu *gpu)
     CHECK(cuMemFreeHost(memory));
 }
 
+// Page-locked memory is an address to the calls for device memory too, whether the GPU can map it or not.
+static void by_one_address(void)
+{
+    enum { WORDS = 1 << 14 };
+    uint32_t *memory, *other, word = 0;
+    CUstream stream;
+    CHECK(cuMemHostAlloc((void **)&memory, WORDS * sizeof(*memory), CU_MEMHOSTALLOC_PORTABLE));
+    CHECK(cuMemHostAlloc((void **)&other, WORDS * sizeof(*other), CU_MEMHOSTALLOC_PORTABLE));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
+    memset(memory, 0, WORDS * sizeof(*memory));
+    gives(cuMemsetD32Async(at, 0x01020304, WORDS, stream), CUDA_SUCCESS,
+          "it is filled in a stream");
+    CHECK(cuStreamSynchronize(stream));
+    size_t right = 0;
+    while (right < WORDS && memory[right] == 0x01020304)
+        right++;
+    is_int((int)right, WORDS, "with what was asked for");
+    gives(cuMemsetD2D16(at + 2, 64, 0xabcd, 3, 2), CUDA_SUCCESS, "rows of it are filled");
+    CHECK(cuCtxSynchronize());
+    ok(memory[0] == 0xabcd0304 && memory[1] == 0xabcdabcd && memory[2] == 0x01020304 &&
+           memory[16] == 0xabcd0304 && memory[17] == 0xabcdabcd && memory[32] == 0x01020304,
+       "and nothing between them");
+    gives(cuMemcpyDtoH(&word, at + 4, sizeof(word)), CUDA_SUCCESS, "it is copied from as a GPU's");
+    ok(word == 0xabcdabcd, "and what it holds comes");
+    gives(cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)other, memory, WORDS * 4, stream), CUDA_SUCCESS,
+          "and to");
+    CHECK(cuStreamSynchronize(stream));
+    is_mem(other, memory, WORDS * 4, "all of it");
+    CHECK(cuStreamDestroy(stream));
+    CHECK(cuMemFreeHost(other));
+    CHECK(cuMemFreeHost(memory));
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
     allocated();
     registered();
+    by_one_address();
     if (device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY))
         mapped(&gpu);
     else

@@ -33,6 +33,7 @@ static CUresult allocate_from(struct memory_pool *pool, struct stream *stream, s
 {
     uint64_t address;
     struct context *context = stream->context;
+    SIM_TRY(capture_check_unsafe());
     SIM_TRY(arena_prepare(pool_device(pool)));
     CUresult result = memory_allocate(context, size, MEMORY_POOL, pool, &address);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -113,16 +114,17 @@ SIM_STREAM_API(cuMemAllocFromPoolAsync,
 static CUresult submit_free(struct stream *stream, CUdeviceptr address)
 {
     struct memory_range range;
-    SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address,
+    bool of_graph = memory_lookup_graph(address, &range);
+    SIM_RETURN_IF(!of_graph && (!memory_lookup(address, &range) || range.base != address ||
+                                !can_free(&range)),
                   CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(!can_free(&range) && range.kind != MEMORY_GRAPH, CUDA_ERROR_INVALID_VALUE);
     struct free_operation *free_operation =
         operation_create(sizeof(*free_operation), run_free, operation_free);
     SIM_RETURN_IF(!free_operation, CUDA_ERROR_OUT_OF_MEMORY);
     free_operation->address = address;
-    free_operation->of_graph = range.kind == MEMORY_GRAPH;
+    free_operation->of_graph = of_graph;
     free_operation->operation.brief = true;
-    CUresult result = free_operation->of_graph ? memory_graph_begin_free(&range) : CUDA_SUCCESS;
+    CUresult result = of_graph ? memory_graph_begin_free(&range) : CUDA_SUCCESS;
     if (result) {
         operation_discard(&free_operation->operation);
         return result;

@@ -139,6 +139,14 @@ void capture_invalidate(struct capture *capture)
     capture->invalid = true;
 }
 
+bool capture_is_of(const struct sim_object *graph)
+{
+    for (const struct capture *c = captures; c; c = c->next)
+        if (c->graph == graph)
+            return true;
+    return false;
+}
+
 static bool none_in_progress(void)
 {
     return !atomic_load_explicit(&capture_count, memory_order_acquire);
@@ -265,7 +273,10 @@ void capture_give_up(struct stream *stream)
     struct capture *capture = captured->capture;
     capture_invalidate(capture);
     if (capture->origin == stream) {
+        struct sim_object *graph = capture->graph_is_new ? capture->graph : NULL;
         capture_close(capture);
+        if (graph)
+            capture_ops->give_up(graph);
         return;
     }
     struct captured **link = &capture->streams;
@@ -337,20 +348,21 @@ CUresult capture_wait(struct stream *stream, struct captured **event_place, bool
         return spoil(captured->capture, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     }
     if (!captured)
-        return CUDA_ERROR_CAPTURED_EVENT;
+        return CUDA_ERROR_INVALID_VALUE;
     // An event of which nothing is known has nothing to wait for.
     if (!event && !event_is_recorded)
         return CUDA_SUCCESS;
     return spoil(captured->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
 }
 
-CUresult capture_check_event(struct captured **event)
+CUresult capture_check_event(struct captured **event, bool spoils)
 {
     if (!peek(event))
         return CUDA_SUCCESS;
     SCOPED_LOCK(&graph_mutex);
     SIM_RETURN_IF(!*event, CUDA_SUCCESS);
-    if (!(*event)->capture->over)
+    SIM_RETURN_IF((*event)->capture->over, CUDA_ERROR_INVALID_VALUE);
+    if (spoils)
         capture_invalidate((*event)->capture);
     return CUDA_ERROR_CAPTURED_EVENT;
 }

@@ -57,6 +57,8 @@ struct capture_ops {
     // Under graph_mutex: a new node of the capture's graph behind the stream's points, which it
     // becomes the only one of.
     CUresult (*add)(struct captured *captured, struct capture_item *item);
+    // The same: a graph that was new is not wanted any more.
+    void (*give_up)(struct sim_object *graph);
 };
 
 // --- for sim/graph, under graph_mutex
@@ -65,6 +67,7 @@ CUresult capture_open(struct stream *stream, CUstreamCaptureMode mode, struct si
 // All streams leave the capture.
 void capture_close(struct capture *capture);
 void capture_invalidate(struct capture *capture);
+bool capture_is_of(const struct sim_object *graph); // that is in progress
 // Makes `points` what the next node depends on; they are taken over.
 void captured_set_points(struct captured *captured, struct capture_point *points, size_t count);
 CUresult captured_add_point(struct captured *captured, struct sim_object *node,
@@ -93,7 +96,8 @@ void capture_give_up(struct stream *stream);
 CUresult capture_record(struct stream *stream, struct captured **event, bool *handled);
 CUresult capture_wait(struct stream *stream, struct captured **event, bool event_is_recorded,
                       bool *handled);
-// The event was last recorded in a capture.
-CUresult capture_check_event(struct captured **event);
+// CAPTURED_EVENT: it was last recorded in a capture, which this spoils or not; INVALID_VALUE: in one that
+// is over.
+CUresult capture_check_event(struct captured **event, bool spoils);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls on contexts: creating, choosing the current one, limits and other settings.
 #include "common/scope.h"
+#include "sim/capture.h"
 #include "sim/context.h"
 #include "sim/event.h"
 #include "sim/stream.h"
@@ -214,7 +215,9 @@ static CUresult synchronize(CUcontext handle)
 {
     struct context *context;
     SIM_TRY(context_get(handle, &context));
-    CUresult result = context_finish_work(context);
+    CUresult result = capture_refuse_context(context);
+    if (!result)
+        result = context_finish_work(context);
     object_put(&context->object);
     return result;
 }
@@ -241,6 +244,7 @@ SIM_API(cuCtxSetLimit, CUlimit limit, size_t value)
     SIM_RETURN_IF(limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > L2_FETCH_MAX,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(limit == CU_LIMIT_STACK_SIZE && value > 512 * 1024, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
     SCOPED_LOCK(&context->lock);
     context->limits[limit] = value;
     if (limit == CU_LIMIT_STACK_SIZE)

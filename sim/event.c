@@ -265,7 +265,9 @@ SIM_API(cuEventQuery, CUevent handle)
     struct event *event;
     SIM_TRY(event_get(handle, &event));
     struct record *record = last_record(event);
-    CUresult result = capture_check_event(&event->captured);
+    CUresult result = capture_check_event(&event->captured, true);
+    if (!result)
+        result = capture_check_unsafe();
     if (!result && !record_done(record))
         result = CUDA_ERROR_NOT_READY;
     record_put(record);
@@ -278,7 +280,9 @@ SIM_API(cuEventSynchronize, CUevent handle)
     struct event *event;
     SIM_TRY(event_get(handle, &event));
     struct record *record = last_record(event);
-    CUresult result = capture_check_event(&event->captured);
+    CUresult result = capture_check_event(&event->captured, true);
+    if (!result)
+        result = capture_check_unsafe();
     if (record && !result)
         stream_wait(record->stream, record->sequence);
     record_put(record);
@@ -311,9 +315,9 @@ static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_h
         bool timed = !((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) &&
                      start->object.context == end->object.context;
         result = timed ? elapsed_between(first, last, milliseconds) : CUDA_ERROR_INVALID_HANDLE;
-        CUresult refused = capture_check_event(&start->captured);
+        CUresult refused = capture_check_event(&start->captured, false);
         if (!refused)
-            refused = capture_check_event(&end->captured);
+            refused = capture_check_event(&end->captured, false);
         if (refused)
             result = refused;
         record_put(first);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sim/capture.h"
 #include "sim/memory.h"
 
 static CUresult allocate(void **out, size_t size, unsigned flags)
@@ -18,6 +19,7 @@ static CUresult allocate(void **out, size_t size, unsigned flags)
         *out = NULL;
         return CUDA_SUCCESS;
     }
+    SIM_TRY(capture_check_unsafe());
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     SIM_RETURN_IF(memory == MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     CUresult result = memory_add_host(context, memory, size, MEMORY_HOST, flags);
@@ -58,6 +60,7 @@ SIM_API(cuMemFreeHost, void *pointer)
         return CUDA_SUCCESS;
     SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address || !is_allocated(&range),
                   CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
     SIM_TRY(memory_synchronize_owner(&range));
     return memory_release(address, is_allocated, NULL);
 }
@@ -78,6 +81,7 @@ static CUresult host_register(void *pointer, size_t size, unsigned flags)
     SIM_RETURN_IF(flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                       CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY),
                   CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = (uintptr_t)pointer & ~(page - 1);
     uintptr_t end = ((uintptr_t)pointer + size + page - 1) & ~(page - 1);
@@ -105,6 +109,7 @@ SIM_API(cuMemHostUnregister, void *pointer)
     SIM_RETURN_IF(is_allocated(&range), CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(range.base != address || !is_registered(&range),
                   CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    SIM_TRY(capture_check_unsafe());
     SIM_TRY(memory_synchronize_owner(&range));
     return memory_release(address, is_registered, NULL);
 }

@@ -274,6 +274,15 @@ void memory_open(uint64_t base, bool open)
     pthread_rwlock_unlock(&table.lock);
 }
 
+void memory_show(uint64_t base, bool shown)
+{
+    pthread_rwlock_wrlock(&table.lock);
+    struct memory_range *range = find(base);
+    if (range)
+        range->shown = shown;
+    pthread_rwlock_unlock(&table.lock);
+}
+
 static bool is_graph(const struct memory_range *range)
 {
     return range->kind == MEMORY_GRAPH;
@@ -301,10 +310,36 @@ CUresult memory_add_host(struct context *context, void *start, size_t size, enum
     return result;
 }
 
+static _Thread_local bool all_shown;
+
+void memory_show_all(bool all)
+{
+    all_shown = all;
+}
+
+// Under the lock: the range that calls of this thread know at the address.
+static struct memory_range *find_shown(uint64_t address)
+{
+    struct memory_range *range = find(address);
+    bool hidden = range && range->kind == MEMORY_GRAPH && !range->shown && !all_shown;
+    return hidden ? NULL : range;
+}
+
+bool memory_lookup_graph(uint64_t base, struct memory_range *out)
+{
+    pthread_rwlock_rdlock(&table.lock);
+    struct memory_range *range = find(base);
+    bool found = range && range->base == base && range->kind == MEMORY_GRAPH;
+    if (found)
+        *out = *range;
+    pthread_rwlock_unlock(&table.lock);
+    return found;
+}
+
 bool memory_lookup(uint64_t address, struct memory_range *out)
 {
     pthread_rwlock_rdlock(&table.lock);
-    struct memory_range *range = find(address);
+    struct memory_range *range = find_shown(address);
     if (range)
         *out = *range;
     pthread_rwlock_unlock(&table.lock);
@@ -344,7 +379,7 @@ static bool accept_open(void *argument, const struct memory_range *range)
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
 {
     pthread_rwlock_rdlock(&table.lock);
-    struct memory_range *range = find(address);
+    struct memory_range *range = find_shown(address);
     bool whole = range && (range->kind != MEMORY_MAPPED || is_open(range)) &&
                  size <= joined_end(range, NULL, accept_open) - address;
     if (range)

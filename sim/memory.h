@@ -38,7 +38,9 @@ struct memory_range {
     unsigned handle_types;
     struct sim_physical *physical;             // counted
     CUmemAccess_flags access[SIM_MAX_DEVICES]; // of each device
-    bool open;                                 // of MEMORY_GRAPH: kernels may touch it
+    // Of MEMORY_GRAPH.
+    bool open;  // kernels may touch it
+    bool shown; // calls know it
 };
 
 static inline bool memory_is_host(const struct memory_range *range)
@@ -105,6 +107,13 @@ CUresult memory_synchronize_owner(const struct memory_range *range);
 // graphs, which open it when there is something behind the address.
 CUresult memory_reserve(struct device *device, size_t size, uint64_t *address);
 void memory_open(uint64_t base, bool open);
+// Whether calls of the program know the memory: what is queued behind an allocation may use it, though
+// the allocation has not run yet. Nodes may be built of it at any time: a thread that does so is shown
+// all of it.
+void memory_show(uint64_t base, bool shown);
+void memory_show_all(bool all);
+// Of this base, shown or not.
+bool memory_lookup_graph(uint64_t base, struct memory_range *out);
 void memory_unreserve(uint64_t base);
 
 // What the graphs do for their memory when others ask.

@@ -71,7 +71,7 @@ SIM_API(cuMemFree_v2, CUdeviceptr address)
     if (!address)
         return CUDA_SUCCESS;
     SIM_TRY(capture_check_unsafe());
-    if (memory_lookup(address, &range) && range.base == address && range.kind == MEMORY_GRAPH)
+    if (memory_lookup_graph(address, &range))
         return free_of_graph(context, &range);
     SIM_RETURN_IF(!memory_lookup(address, &range) || range.base != address || !can_free(&range),
                   CUDA_ERROR_INVALID_VALUE);

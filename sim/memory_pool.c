@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/scope.h"
+#include "sim/capture.h"
 #include "sim/handle.h"
 
 struct memory_pool {
@@ -287,6 +288,8 @@ SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 {
     struct memory_pool *pool;
     struct context *context;
+    SIM_TRY(sim_check_ready());
+    SIM_TRY(capture_check_unsafe());
     SIM_TRY(pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     bool trimmed = trim(pool, keep);

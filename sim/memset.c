@@ -87,7 +87,6 @@ CUresult fill_prepare(const CUDA_MEMSET_NODE_PARAMS_v2 *request, struct operatio
     unsigned size = request->elementSize;
     SIM_RETURN_IF((size != 1 && size != 2 && size != 4) || !request->width || !request->height,
                   CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(size < 4 && request->value >> 8 * size, CUDA_ERROR_INVALID_VALUE);
     return prepare(request, out, &host);
 }
 

@@ -73,6 +73,9 @@ void operation_discard(struct operation *operation);
 // Makes the operation wait for a point. OUT_OF_MEMORY.
 CUresult operation_wait_for(struct operation *operation, struct stream *stream, uint64_t sequence);
 
+// The nearest priority that there is.
+int stream_priority(int priority);
+
 // A stream of a context, not published.
 CUresult stream_create(struct context *context, unsigned flags, int priority, struct stream **out);
 

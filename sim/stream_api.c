@@ -8,13 +8,18 @@
 
 #define GREATEST_PRIORITY (-5)
 
+int stream_priority(int priority)
+{
+    return priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
+}
+
 static CUresult create(CUstream *out, unsigned flags, int priority)
 {
     struct context *context;
     struct stream *stream;
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!out || flags & ~(unsigned)CU_STREAM_NON_BLOCKING, CUDA_ERROR_INVALID_VALUE);
-    priority = priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
+    priority = stream_priority(priority);
     SIM_TRY(stream_create(context, flags, priority, &stream));
     CUresult result = handle_publish(&stream->object);
     if (result) {
@@ -67,6 +72,8 @@ static CUresult query(CUstream handle)
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = capture_refuse(stream);
+    if (!result)
+        result = capture_check_unsafe();
     if (!result && !default_stream_idle(stream))
         result = CUDA_ERROR_NOT_READY;
     // The work before may have been what lost the context.
@@ -83,6 +90,8 @@ static CUresult synchronize(CUstream handle)
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = capture_refuse(stream);
+    if (!result)
+        result = capture_check_unsafe();
     if (!result) {
         default_stream_drain(stream);
         context_flush_print(stream->context);
@@ -111,10 +120,11 @@ static CUresult get_flags(CUstream handle, unsigned *flags)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    if (flags)
+    CUresult result = capture_refuse(stream);
+    if (flags && !result)
         *flags = stream->flags;
     object_put(&stream->object);
-    return flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return flags ? result : CUDA_ERROR_INVALID_VALUE;
 }
 
 SIM_STREAM_API(cuStreamGetFlags, (CUstream stream, unsigned int *flags), get_flags(stream, flags))

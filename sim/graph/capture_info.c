@@ -96,9 +96,9 @@ static CUresult update(struct stream *stream, const CUgraphNode *nodes,
 {
     static const CUgraphEdgeData plain;
     struct captured *captured = stream->captured;
-    SIM_RETURN_IF(flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(!captured, CUDA_ERROR_ILLEGAL_STATE);
     SIM_RETURN_IF(captured->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    SIM_RETURN_IF(flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(edge_check_dependencies((struct graph *)captured->capture->graph, nodes, edges, count));
     if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
         captured_set_points(captured, NULL, 0);

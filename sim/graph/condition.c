@@ -4,30 +4,14 @@
 
 #include <stdlib.h>
 
-#include "sim/graph/exec_plan.h"
+static uint64_t next_handle = 1;
 
-// Never an address, and not a small number.
-static uint64_t next_handle = UINT64_C(0xc0d100000001);
-
-static CUresult add(struct graph *graph, uint64_t handle, unsigned value, unsigned flags, bool used)
+static CUresult add(struct graph *graph, uint64_t handle, unsigned value, unsigned flags)
 {
     struct graph_condition *condition = calloc(1, sizeof(*condition));
     SIM_RETURN_IF(!condition, CUDA_ERROR_OUT_OF_MEMORY);
-    *condition = (struct graph_condition){graph->conditions, handle, value, flags, used};
+    *condition = (struct graph_condition){graph->conditions, handle, value, flags, false};
     graph->conditions = condition;
-    return CUDA_SUCCESS;
-}
-
-CUresult condition_add(struct graph *graph, const struct exec_plan_slot *slot)
-{
-    return add(graph, slot->handle, slot->value, slot->assign ? CU_GRAPH_COND_ASSIGN_DEFAULT : 0,
-               true);
-}
-
-CUresult condition_copy_all(const struct graph *from, struct graph *to)
-{
-    for (const struct graph_condition *c = from->conditions; c; c = c->next)
-        SIM_TRY(add(to, c->handle, c->value, c->flags, c->used));
     return CUDA_SUCCESS;
 }
 
@@ -40,10 +24,8 @@ void condition_drop_all(struct graph *graph)
     }
 }
 
-CUresult condition_check_body(const struct graph *graph, CUgraphNodeType type)
+CUresult condition_check_body(CUgraphNodeType type)
 {
-    if (!graph->is_body)
-        return CUDA_SUCCESS;
     switch (type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
     case CU_GRAPH_NODE_TYPE_MEMCPY:
@@ -119,13 +101,14 @@ SIM_API(cuGraphConditionalHandleCreate, CUgraphConditionalHandle *out, CUgraph h
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT,
                   CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!context_handle, CUDA_ERROR_INVALID_CONTEXT);
     SIM_TRY(context_get(context_handle, &context));
     CUresult result = context_status(context);
     object_put(&context->object);
     SIM_RETURN_IF(result, result);
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(handle, &graph));
-    SIM_TRY(add(graph, next_handle, value, flags, false));
+    SIM_TRY(add(graph, next_handle, value, flags));
     *out = next_handle++;
     return CUDA_SUCCESS;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "sim/graph/condition.h"
 #include "sim/graph/exec_launch.h"
 #include "sim/graph/user_object.h"
 
@@ -26,11 +27,7 @@ static void free_exec(struct sim_object *object)
     exec_plan_put(exec->plan);
     pthread_mutex_lock(&graph_mutex);
     users_drop_all(&exec->users);
-    if (exec->memory_graph)
-        exec->memory_graph->instances--;
     pthread_mutex_unlock(&graph_mutex);
-    if (exec->memory_graph)
-        object_put(&exec->memory_graph->object);
     if (exec->last)
         object_put(&exec->last->object);
     pthread_mutex_destroy(&exec->launching);
@@ -50,15 +47,57 @@ CUresult exec_own_plan(struct exec *exec, struct exec_plan **out)
     return CUDA_SUCCESS;
 }
 
-// Kernels that start graphs by themselves would have to reach into the queues of streams while they
-// run, which nothing here does for them.
 static CUresult check_flags(unsigned long long flags)
 {
     SIM_RETURN_IF(flags & ~(unsigned long long)FLAGS, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH &&
                       flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH,
                   CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, CUDA_ERROR_NOT_SUPPORTED);
+    return CUDA_SUCCESS;
+}
+
+// What a GPU could launch by itself. That it does so is another matter: the call in a kernel says that
+// it is not supported.
+static CUresult check_node(const struct graph *graph, const struct node *node, bool device_launch)
+{
+    CUgraphNodeType type = node_type(node);
+    if (graph->is_body)
+        return condition_check_body(type);
+    if (!device_launch)
+        return CUDA_SUCCESS;
+    bool fits = type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
+                type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH;
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult check_nodes(const struct graph *graph, bool device_launch, struct node **error,
+                            CUgraphInstantiateResult *reason)
+{
+    for (size_t i = 0; i < graph->node_count; i++) {
+        struct node *node = graph->nodes[i];
+        if (check_node(graph, node, device_launch)) {
+            *error = node;
+            *reason = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        for (unsigned part = 0; part < node->part_count; part++)
+            SIM_TRY(check_nodes(node->parts[part], device_launch, error, reason));
+    }
+    return CUDA_SUCCESS;
+}
+
+// Memory and conditions are there for one executable graph at a time.
+static bool is_single(const struct graph *graph)
+{
+    return graph->memory_nodes || graph->conditions;
+}
+
+static CUresult copy_users(struct exec *exec, const struct graph *graph)
+{
+    SIM_TRY(users_copy(graph->users, &exec->users));
+    for (size_t i = 0; i < graph->node_count; i++)
+        for (unsigned part = 0; part < graph->nodes[i]->part_count; part++)
+            SIM_TRY(copy_users(exec, graph->nodes[i]->parts[part]));
     return CUDA_SUCCESS;
 }
 
@@ -69,10 +108,10 @@ static CUresult fill(struct exec *exec, struct graph *graph)
     SIM_RETURN_IF(!exec->values, CUDA_ERROR_OUT_OF_MEMORY);
     for (unsigned i = 0; i < slots; i++)
         atomic_init(&exec->values[i], exec->plan->slots[i].value);
-    SIM_TRY(users_copy(graph->users, &exec->users));
-    if (graph->memory_nodes) {
+    SIM_TRY(copy_users(exec, graph));
+    if (is_single(graph)) {
         object_hold(&graph->object);
-        exec->memory_graph = graph;
+        exec->single_graph = graph;
         graph->instances++;
     }
     return handle_publish(&exec->object);
@@ -85,7 +124,8 @@ static CUresult create(struct graph *graph, unsigned long long flags, struct exe
     *reason = CUDA_GRAPH_INSTANTIATE_ERROR;
     *error = NULL;
     SIM_TRY(check_flags(flags));
-    SIM_RETURN_IF(graph->memory_nodes && graph->instances, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_TRY(check_nodes(graph, flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, error, reason));
+    SIM_RETURN_IF(graph->owner || (is_single(graph) && graph->instances), CUDA_ERROR_NOT_SUPPORTED);
     struct exec *exec = calloc(1, sizeof(*exec));
     SIM_RETURN_IF(!exec, CUDA_ERROR_OUT_OF_MEMORY);
     object_init(&exec->object, OBJECT_EXEC, NULL, free_exec);
@@ -94,6 +134,16 @@ static CUresult create(struct graph *graph, unsigned long long flags, struct exe
     *out = exec;
     SIM_TRY(exec_plan_create(graph, &exec->plan, error, reason));
     return fill(exec, graph);
+}
+
+static void give_up_graph(struct exec *exec)
+{
+    SCOPED_LOCK(&graph_mutex);
+    if (!exec->single_graph)
+        return;
+    exec->single_graph->instances--;
+    object_put(&exec->single_graph->object);
+    exec->single_graph = NULL;
 }
 
 static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags,
@@ -105,6 +155,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     CUgraphInstantiateResult unused;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
     pthread_mutex_lock(&graph_mutex);
     CUresult result = graph_find(handle, &graph);
     if (!result)
@@ -114,13 +165,17 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     pthread_mutex_unlock(&graph_mutex);
     if (!result)
         *out = object_handle(&exec->object);
-    else if (exec)
+    else if (exec) {
+        give_up_graph(exec);
         object_put(&exec->object);
+    }
     return result;
 }
 
+// An upload needs a stream, which the parameters of another call have.
 SIM_API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
+    SIM_RETURN_IF(flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, CUDA_ERROR_INVALID_VALUE);
     return instantiate(out, graph, flags, NULL, NULL);
 }
 
@@ -176,8 +231,10 @@ SIM_API(cuGraphExecDestroy, CUgraphExec handle)
     struct exec *exec = handle_get(OBJECT_EXEC, handle);
     SIM_RETURN_IF(!exec, CUDA_ERROR_INVALID_VALUE);
     bool first = handle_revoke(&exec->object);
-    if (first)
+    if (first) {
+        give_up_graph(exec);
         object_put(&exec->object);
+    }
     object_put(&exec->object);
     return first ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -189,6 +246,7 @@ SIM_API(cuGraphExecGetFlags, CUgraphExec handle, cuuint64_t *flags)
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(exec_find(handle, &exec));
     SIM_RETURN_IF(!flags, CUDA_ERROR_INVALID_VALUE);
-    *flags = exec->flags;
+    *flags = exec->flags & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                            CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
     return CUDA_SUCCESS;
 }

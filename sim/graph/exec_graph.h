@@ -12,7 +12,7 @@ struct exec {
     struct exec_plan *plan;     // the present one; under graph_mutex
     atomic_uint *values;        // of the plan's slots: of the launch that runs
     struct retained *users;     // under graph_mutex
-    struct graph *memory_graph; // counted, where it has memory nodes; under graph_mutex
+    struct graph *single_graph; // counted, where it allows no second one; under graph_mutex
     pthread_mutex_t launching;  // held while a launch is queued; taken before graph_mutex
     struct stream *last;        // where the last launch is; counted
     uint64_t last_sequence;

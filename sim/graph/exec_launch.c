@@ -64,8 +64,7 @@ static CUresult prepare(struct exec *exec, struct stream *stream, struct graph_l
     *out = launch;
     SIM_RETURN_IF(!launch->records, CUDA_ERROR_OUT_OF_MEMORY);
     bool free_first = exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    return exec->memory_graph ? memory_claim_create(launch->plan, free_first, &launch->claim)
-                              : CUDA_SUCCESS;
+    return memory_claim_create(launch->plan, free_first, &launch->claim);
 }
 
 // Whoever asks for the event from now on waits for this launch.
@@ -131,24 +130,6 @@ static CUresult launch_in(struct exec *exec, struct stream *stream)
     return result;
 }
 
-// In a capture the graph becomes a part of the one that is being made.
-static CUresult capture_launch(struct exec *exec, struct stream *stream)
-{
-    struct graph *graph;
-    pthread_mutex_lock(&graph_mutex);
-    CUresult result = exec->memory_graph ? CUDA_ERROR_NOT_SUPPORTED
-                                         : exec_plan_rebuild(exec->plan, &graph);
-    pthread_mutex_unlock(&graph_mutex);
-    SIM_RETURN_IF(result, result);
-    struct capture_item item = {
-        .params = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = {.graph = graph_handle(graph)}}};
-    result = capture_add(stream, &item);
-    pthread_mutex_lock(&graph_mutex);
-    graph_destroy(graph);
-    pthread_mutex_unlock(&graph_mutex);
-    return result;
-}
-
 static CUresult launch_graph(CUgraphExec handle, CUstream stream_handle)
 {
     struct stream *stream;
@@ -157,7 +138,7 @@ static CUresult launch_graph(CUgraphExec handle, CUstream stream_handle)
     SIM_RETURN_IF(!exec, CUDA_ERROR_INVALID_VALUE);
     CUresult result = stream_get(stream_handle, &stream);
     if (!result) {
-        result = capture_contains(stream) ? capture_launch(exec, stream) : launch_in(exec, stream);
+        result = launch_in(exec, stream);
         object_put(&stream->object);
     }
     object_put(&exec->object);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes plans of graphs, copies them, and makes graphs of them again.
+// Makes plans of graphs, and copies them.
 #include "sim/graph/exec_plan.h"
 
 #include <stdlib.h>
@@ -238,42 +238,6 @@ CUresult exec_plan_copy(const struct exec_plan *plan, struct exec_plan **out)
         memcpy(copy->slots, plan->slots, plan->slot_count * sizeof(*copy->slots));
     *out = copy;
     return CUDA_SUCCESS;
-}
-
-static CUresult rebuild_into(const struct exec_plan *root, const struct exec_plan *plan,
-                             struct graph *graph)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct exec_plan_node *from = &plan->nodes[i];
-        struct node *node;
-        SIM_TRY(node_add(graph, step_hold(from->step), &node));
-        if (from->slot != NO_SLOT)
-            SIM_TRY(condition_add(graph, &root->slots[from->slot]));
-        for (unsigned part = 0; part < from->part_count; part++) {
-            struct graph *made;
-            SIM_TRY(graph_create(&made));
-            made->is_body = from->slot != NO_SLOT;
-            SIM_TRY(node_add_part(node, made));
-            SIM_TRY(rebuild_into(root, from->parts[part], made));
-        }
-    }
-    for (size_t i = 0; i < plan->count; i++)
-        for (size_t e = 0; e < plan->nodes[i].after_count; e++)
-            SIM_TRY(edge_add(graph->nodes[i], graph->nodes[plan->nodes[i].after[e]],
-                             &plan->nodes[i].data[e]));
-    return CUDA_SUCCESS;
-}
-
-CUresult exec_plan_rebuild(const struct exec_plan *plan, struct graph **out)
-{
-    struct graph *graph;
-    SIM_TRY(graph_create(&graph));
-    CUresult result = rebuild_into(plan, plan, graph);
-    if (result)
-        graph_destroy(graph);
-    else
-        *out = graph;
-    return result;
 }
 
 struct exec_plan_node *exec_plan_find(struct exec_plan *plan, uint64_t id)

@@ -48,8 +48,6 @@ CUresult exec_plan_create(struct graph *graph, struct exec_plan **out, struct no
 struct exec_plan *exec_plan_hold(struct exec_plan *plan);
 void exec_plan_put(struct exec_plan *plan);
 CUresult exec_plan_copy(const struct exec_plan *plan, struct exec_plan **out);
-// A graph like the one that the plan was made of. Under graph_mutex.
-CUresult exec_plan_rebuild(const struct exec_plan *plan, struct graph **out);
 
 // The node that came of a graph's node, also in a part; NULL.
 struct exec_plan_node *exec_plan_find(struct exec_plan *plan, uint64_t id);

@@ -84,8 +84,7 @@ static CUresult compare(const struct exec_plan *old, const struct exec_plan *new
                         struct mismatch *mismatch)
 {
     if (old->count != new->count)
-        return differs(mismatch, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
-                       new->count > old->count ? new->nodes[old->count].handle : NULL);
+        return differs(mismatch, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL);
     for (size_t i = 0; i < old->count; i++) {
         const struct exec_plan_node *a = &old->nodes[i], *b = &new->nodes[i];
         SIM_TRY(compare_edges(new, a, b, mismatch));
@@ -148,9 +147,9 @@ SIM_API(cuGraphExecUpdate_v2, CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
 {
     struct mismatch mismatch = {0};
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!info, CUDA_ERROR_INVALID_VALUE);
     CUresult result = update_by_handle(exec, graph, &mismatch);
-    *info = (CUgraphExecUpdateResultInfo){mismatch.result, mismatch.node, mismatch.from};
+    if (info)
+        *info = (CUgraphExecUpdateResultInfo){mismatch.result, mismatch.node, mismatch.from};
     return result;
 }
 
@@ -169,14 +168,15 @@ SIM_API(cuGraphExecUpdate, CUgraphExec exec, CUgraph graph, CUgraphNode *error_n
 static CUresult update_child(struct exec *exec, const struct node *node, struct graph *graph)
 {
     struct mismatch mismatch = {0};
-    struct exec_plan *made, *plan;
+    struct exec_plan *made, *plan = NULL;
     struct node *error;
     CUgraphInstantiateResult reason;
     struct exec_plan_node *found = exec_plan_find(exec->plan, node->id);
     SIM_RETURN_IF(!found, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(exec_plan_create(graph, &made, &error, &reason));
-    CUresult result = compare(found->parts[0], made, &mismatch) ? CUDA_ERROR_INVALID_VALUE
-                                                                : exec_own_plan(exec, &plan);
+    CUresult result = compare(found->parts[0], made, &mismatch);
+    if (!result)
+        result = exec_own_plan(exec, &plan);
     if (!result)
         take_steps(exec_plan_find(plan, node->id)->parts[0], made);
     exec_plan_put(made);

@@ -5,7 +5,8 @@
 
 #include "sim/sim.h"
 
-// A child's steps become those of another graph of the same shape. INVALID_VALUE.
+// A child's steps become those of another graph of the same shape. INVALID_VALUE,
+// GRAPH_EXEC_UPDATE_FAILURE.
 CUresult exec_set_child(CUgraphExec exec, CUgraphNode node, CUgraph graph);
 
 #endif

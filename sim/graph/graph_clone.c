@@ -2,7 +2,6 @@
 // Clones of graphs, and the calls that make, clone and end graphs.
 #include <stdlib.h>
 
-#include "sim/graph/condition.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/user_object.h"
 
@@ -21,7 +20,6 @@ static CUresult clone_into(const struct graph *from, struct graph *to)
 {
     to->origin = from->id;
     to->is_body = from->is_body;
-    SIM_TRY(condition_copy_all(from, to));
     SIM_TRY(users_copy(from->users, &to->users));
     for (size_t i = 0; i < from->node_count; i++) {
         struct node *made;
@@ -42,7 +40,7 @@ static CUresult clone_into(const struct graph *from, struct graph *to)
 CUresult graph_clone(const struct graph *graph, struct graph **out)
 {
     struct graph *clone;
-    SIM_RETURN_IF(graph->memory_nodes, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_RETURN_IF(graph->memory_nodes || graph->conditions, CUDA_ERROR_NOT_SUPPORTED);
     SIM_TRY(graph_create(&clone));
     CUresult result = clone_into(graph, clone);
     if (result)
@@ -70,7 +68,7 @@ SIM_API(cuGraphDestroy, CUgraph handle)
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(handle, &graph));
-    SIM_RETURN_IF(graph->owner, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(graph->owner || capture_is_of(&graph->object), CUDA_ERROR_INVALID_VALUE);
     graph_destroy(graph);
     return CUDA_SUCCESS;
 }

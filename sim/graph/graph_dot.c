@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes a graph in the language of Graphviz.
-#include <errno.h>
 #include <stdio.h>
 
 #include "sim/graph/graph.h"
 #include "sim/module.h"
-
-static const char *type_name(CUgraphNodeType type)
-{
-    switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return "KERNEL";
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return "MEMCPY";
-    case CU_GRAPH_NODE_TYPE_MEMSET: return "MEMSET";
-    case CU_GRAPH_NODE_TYPE_HOST: return "HOST";
-    case CU_GRAPH_NODE_TYPE_GRAPH: return "GRAPH";
-    case CU_GRAPH_NODE_TYPE_EMPTY: return "EMPTY";
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return "EVENT_WAIT";
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return "EVENT_RECORD";
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: return "EXT_SEMAS_SIGNAL";
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return "EXT_SEMAS_WAIT";
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return "MEM_ALLOC";
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return "MEM_FREE";
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return "BATCH_MEM_OP";
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return "CONDITIONAL";
-    }
-    return "UNKNOWN";
-}
 
 // What of the parameters is written: all with the first flag, else what its own flag asks for.
 static bool wants(unsigned flags, unsigned flag)
@@ -33,75 +11,115 @@ static bool wants(unsigned flags, unsigned flag)
     return flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | flag);
 }
 
-static void write_details(FILE *file, const struct node *node, unsigned flags)
+static const char *way_of(const CUDA_MEMCPY3D *copy)
+{
+    bool from = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
+    bool to = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+    return from ? to ? "HtoH" : "HtoD" : to ? "DtoH" : "DtoD";
+}
+
+static void write_kernel(FILE *file, const struct node *node, unsigned flags)
+{
+    const CUDA_KERNEL_NODE_PARAMS_v3 *p = &step_params(node->step)->kernel;
+    fprintf(file, "%s", step_function(node->step)->info->name);
+    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS))
+        fprintf(file, "\\<\\<\\<%u,%u,%u\\>\\>\\>", p->gridDimX * p->gridDimY * p->gridDimZ,
+                p->blockDimX * p->blockDimY * p->blockDimZ, p->sharedMemBytes);
+    fprintf(file, "\n");
+}
+
+static void write_fill(FILE *file, const CUDA_MEMSET_NODE_PARAMS_v2 *p, unsigned flags)
+{
+    fprintf(file, "MEMSET\n(%u,%zu)\n", p->value, p->width * p->height * p->elementSize);
+    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS))
+        fprintf(file, "dptr: 0x%llx\npitch: %zu\nelementSize: %u\nwidth: %zu\nheight: %zu\n",
+                (unsigned long long)p->dst, p->pitch, p->elementSize, p->width, p->height);
+}
+
+static void write_copy(FILE *file, const CUDA_MEMCPY3D *p, unsigned flags)
+{
+    fprintf(file, "MEMCPY\n(%s,%zu)\n", way_of(p), p->WidthInBytes * p->Height * p->Depth);
+    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS))
+        fprintf(file, "Extent: %zu x %zu x %zu\n", p->WidthInBytes, p->Height, p->Depth);
+}
+
+static void write_text(FILE *file, const struct node *node, unsigned flags)
 {
     const CUgraphNodeParams *p = step_params(node->step);
-    const CUDA_MEMCPY3D *copy = &p->memcpy.copyParams;
-    switch ((int)p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        fprintf(file, "\\n%s", step_function(node->step)->info->name);
-        if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS))
-            fprintf(file, "\\n\\<\\<\\<(%u,%u,%u),(%u,%u,%u),%u\\>\\>\\>", p->kernel.gridDimX,
-                    p->kernel.gridDimY, p->kernel.gridDimZ, p->kernel.blockDimX,
-                    p->kernel.blockDimY, p->kernel.blockDimZ, p->kernel.sharedMemBytes);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS))
-            fprintf(file, "\\n%zu x %zu x %zu bytes", copy->WidthInBytes, copy->Height,
-                    copy->Depth);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS))
-            fprintf(file, "\\n0x%llx = %u, %zu x %zu of %u bytes",
-                    (unsigned long long)p->memset.dst, p->memset.value, p->memset.width,
-                    p->memset.height, p->memset.elementSize);
-        break;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: write_kernel(file, node, flags); break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: write_copy(file, &p->memcpy.copyParams, flags); break;
+    case CU_GRAPH_NODE_TYPE_MEMSET: write_fill(file, &p->memset, flags); break;
     case CU_GRAPH_NODE_TYPE_HOST:
+        fprintf(file, "HOST\n");
         if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS))
-            fprintf(file, "\\n%p(%p)", (void *)(uintptr_t)p->host.fn, p->host.userData);
+            fprintf(file, "fn: 0x%llx\nuserData: %p\n", (unsigned long long)(uintptr_t)p->host.fn,
+                    p->host.userData);
         break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        fprintf(file, "graph_%llu\n", (unsigned long long)node->parts[0]->id);
+        break;
+    case CU_GRAPH_NODE_TYPE_EMPTY: fprintf(file, "EMPTY\n"); break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: fprintf(file, "EVENT_WAIT\n"); break;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: fprintf(file, "EVENT_RECORD\n"); break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-        if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS))
-            fprintf(file, "\\n0x%llx, %zu bytes", (unsigned long long)p->alloc.dptr,
-                    p->alloc.bytesize);
+        fprintf(file, "MEM_ALLOC\n(0x%llx,%zu)\n", (unsigned long long)p->alloc.dptr,
+                p->alloc.bytesize);
         break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS))
-            fprintf(file, "\\n0x%llx", (unsigned long long)p->free.dptr);
+        fprintf(file, "MEM_FREE\n(0x%llx)\n", (unsigned long long)p->free.dptr);
         break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        fprintf(file, "BATCH_MEM_OP\n(%u)\n", p->memOp.count);
+        break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: fprintf(file, "CONDITIONAL\n"); break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: fprintf(file, "EXT_SEMAS\n"); break;
+    }
+    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES))
+        fprintf(file, "node handle: 0x%016llX\n", (unsigned long long)node->object.handle);
+}
+
+static const char *style_of(CUgraphNodeType type)
+{
+    switch ((int)type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return "style=\"bold\" shape=\"octagon\"";
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return "style=\"solid\" shape=\"trapezium\"";
+    case CU_GRAPH_NODE_TYPE_MEMSET: return "style=\"solid\" shape=\"invtrapezium\"";
+    }
+    return "style=\"solid\" shape=\"rectangle\"";
+}
+
+static void write_edges(FILE *file, const struct graph *graph, const struct node *from)
+{
+    for (size_t e = 0; e < from->after.count; e++) {
+        const struct edge *edge = &from->after.items[e];
+        fprintf(file, "\"graph_%llu_node_%zu\" -> \"graph_%llu_node_%zu\"%s;\n",
+                (unsigned long long)graph->id, from->place, (unsigned long long)graph->id,
+                edge->node->place, edge->data.type ? " [style=\"dashed\"]" : "");
     }
 }
 
-static void write_node(FILE *file, const struct graph *graph, const struct node *node,
-                       unsigned flags)
-{
-    fprintf(file, "\"graph_%llu_node_%zu\"[shape=\"record\" label=\"%zu\\n%s",
-            (unsigned long long)graph->id, node->place, node->place, type_name(node_type(node)));
-    write_details(file, node, flags);
-    if (wants(flags, CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES))
-        fprintf(file, "\\nnode handle 0x%llx", (unsigned long long)node->object.handle);
-    fprintf(file, "\"];\n");
-}
-
+// The parts of nodes come behind the graph, each as a graph of its own.
 static void write_graph(FILE *file, struct graph *graph, unsigned flags)
 {
-    fprintf(file, "subgraph cluster_%llu {\nlabel=\"graph_%llu\" graph[style=\"dashed\"];\n",
-            (unsigned long long)graph->id, (unsigned long long)graph->id);
+    unsigned long long id = (unsigned long long)graph->id;
+    fprintf(file, "subgraph cluster_%llu {\nlabel=\"graph_%llu\" graph[style=\"dashed\"];\n", id,
+            id);
     for (size_t i = 0; i < graph->node_count; i++) {
-        graph->nodes[i]->place = i;
-        write_node(file, graph, graph->nodes[i], flags);
+        struct node *node = graph->nodes[i];
+        node->place = i;
+        fprintf(file, "\"graph_%llu_node_%zu\"[%s label=\"%zu\n", id, i, style_of(node_type(node)),
+                i);
+        write_text(file, node, flags);
+        fprintf(file, "\"];\n\n");
     }
     for (size_t i = 0; i < graph->node_count; i++)
-        for (size_t e = 0; e < graph->nodes[i]->after.count; e++) {
-            const struct edge *edge = &graph->nodes[i]->after.items[e];
-            fprintf(file, "\"graph_%llu_node_%zu\" -> \"graph_%llu_node_%zu\"%s;\n",
-                    (unsigned long long)graph->id, i, (unsigned long long)graph->id,
-                    edge->node->place, edge->data.type ? "[style=\"dashed\"]" : "");
-        }
+        write_edges(file, graph, graph->nodes[i]);
+    fprintf(file, "}\n");
     for (size_t i = 0; i < graph->node_count; i++)
         for (unsigned part = 0; part < graph->nodes[i]->part_count; part++)
             write_graph(file, graph->nodes[i]->parts[part], flags);
-    fprintf(file, "}\n");
 }
 
 SIM_API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)

@@ -42,7 +42,7 @@ CUresult edge_check(const struct node *from, const CUgraphEdgeData *data)
                       data->from_port > CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF((data->from_port || data->type) && !kernel, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(data->type && !data->from_port, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!data->type != !data->from_port, CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 
@@ -160,7 +160,7 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
         SIM_TRY(edge_check(a, data ? &data[i] : NULL));
         struct edge *edge = edge_find(a, b);
         SIM_RETURN_IF(add == (edge != NULL), CUDA_ERROR_INVALID_VALUE);
-        SIM_RETURN_IF(!add && memcmp(&edge->data, data ? &data[i] : &plain, sizeof(plain)),
+        SIM_RETURN_IF(!add && data && memcmp(&edge->data, &data[i], sizeof(data[i])),
                       CUDA_ERROR_INVALID_VALUE);
     }
     for (size_t i = 0; i < count; i++) {

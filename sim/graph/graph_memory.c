@@ -148,6 +148,7 @@ static CUresult begin_free(uint64_t base)
     SIM_RETURN_IF(!memory, CUDA_ERROR_INVALID_VALUE);
     bool taken = memory->taken;
     memory->taken = false;
+    memory_show(base, false);
     graph_memory_put(memory);
     return taken ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -158,6 +159,7 @@ struct claiming {
     bool free_first;
     uint64_t needed[SIM_MAX_DEVICES];
     size_t count;
+    size_t frees;
     struct memory_claim *claim;
 };
 
@@ -169,6 +171,7 @@ static bool allocates(const struct exec_plan_node *node)
 static CUresult count_need(struct exec_plan_node *node, void *opaque)
 {
     struct claiming *claiming = opaque;
+    claiming->frees += step_memory(node->step) && !allocates(node);
     if (!allocates(node))
         return CUDA_SUCCESS;
     const struct graph_memory *memory = step_memory(node->step);
@@ -214,6 +217,7 @@ static CUresult take(struct exec_plan_node *node, void *opaque)
     if (!memory)
         return CUDA_SUCCESS;
     memory->taken = allocates(node);
+    memory_show(memory->base, memory->taken);
     if (allocates(node))
         claiming->claim->items[claiming->claim->count++].memory = graph_memory_hold(memory);
     return CUDA_SUCCESS;
@@ -224,6 +228,8 @@ CUresult memory_claim_create(struct exec_plan *plan, bool free_first, struct mem
     struct claiming claiming = {.free_first = free_first};
     *out = NULL;
     SIM_TRY(exec_plan_visit(plan, count_need, &claiming));
+    if (!claiming.count && !claiming.frees)
+        return CUDA_SUCCESS;
     claiming.claim =
         calloc(1, sizeof(struct memory_claim) + claiming.count * sizeof(struct claimed));
     SIM_RETURN_IF(!claiming.claim, CUDA_ERROR_OUT_OF_MEMORY);

@@ -19,7 +19,7 @@ CUdeviceptr graph_memory_address(const struct graph_memory *memory);
 
 // What one launch allocates. Under graph_mutex, when it is queued: charges what is not yet charged,
 // and says what will be free and what not. INVALID_VALUE: something is allocated and nobody has
-// freed it, unless `free_first`; OUT_OF_MEMORY.
+// freed it, unless `free_first`; OUT_OF_MEMORY. *out is NULL where there is nothing to allocate or free.
 struct memory_claim;
 CUresult memory_claim_create(struct exec_plan *plan, bool free_first, struct memory_claim **out);
 // Charges ahead, as an upload does.

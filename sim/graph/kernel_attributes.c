@@ -61,6 +61,8 @@ SIM_API(cuGraphKernelNodeSetAttribute, CUgraphNode handle, CUkernelNodeAttrID id
     struct step_attributes attributes = *step_kernel_attributes(node->step);
     attributes.set |= 1u << id;
     attributes.values[id] = *value;
+    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+        attributes.values[id].priority = stream_priority(value->priority);
     return change(node, &attributes);
 }
 

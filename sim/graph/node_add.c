@@ -96,7 +96,6 @@ CUresult node_create(struct graph *graph, CUgraphNodeParams *params,
                      const struct step_attributes *attributes, struct node **out)
 {
     struct node_step *step;
-    SIM_TRY(condition_check_body(graph, params->type));
     switch ((int)params->type) {
     case CU_GRAPH_NODE_TYPE_GRAPH: return add_child(graph, params, out);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return condition_add_node(graph, params, out);

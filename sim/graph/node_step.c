@@ -8,6 +8,7 @@
 #include "sim/copy.h"
 #include "sim/graph/graph_memory.h"
 #include "sim/launch.h"
+#include "sim/memory.h"
 #include "sim/stream_work.h"
 
 struct node_step {
@@ -61,17 +62,37 @@ static CUresult apply_attributes(const struct step_attributes *attributes,
     return CUDA_SUCCESS;
 }
 
+// Parameters that came as one piece are shown as one piece.
+static CUresult point_at_piece(struct node_step *step, char *parameters)
+{
+    struct {
+        void *extra[5];
+        size_t size;
+    } *piece = malloc(sizeof(*piece));
+    SIM_RETURN_IF(!piece, CUDA_ERROR_OUT_OF_MEMORY);
+    piece->size = step->function->info->param_bytes;
+    piece->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    piece->extra[1] = parameters;
+    piece->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    piece->extra[3] = &piece->size;
+    piece->extra[4] = CU_LAUNCH_PARAM_END;
+    step->copied = piece;
+    step->params.kernel.extra = piece->extra;
+    return CUDA_SUCCESS;
+}
+
 // The program is shown where the kernel's own copy of each parameter lies.
 static CUresult point_at_parameters(struct node_step *step, char *parameters)
 {
     const struct ptx_function_info *info = step->function->info;
+    if (step->params.kernel.extra)
+        return point_at_piece(step, parameters);
     void **pointers = calloc(info->param_count + 1, sizeof(void *));
     SIM_RETURN_IF(!pointers, CUDA_ERROR_OUT_OF_MEMORY);
     for (size_t i = 0; i < info->param_count; i++)
         pointers[i] = parameters + info->params[i].offset;
     step->copied = pointers;
     step->params.kernel.kernelParams = pointers;
-    step->params.kernel.extra = NULL;
     return CUDA_SUCCESS;
 }
 
@@ -80,7 +101,6 @@ static CUresult make_kernel(struct node_step *step, const CUDA_KERNEL_NODE_PARAM
     char *parameters;
     struct launch_request request = request_of(kernel);
     CUfunction handle = kernel->func ? kernel->func : (CUfunction)kernel->kern;
-    SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(function_get(handle, &step->function));
     SIM_TRY(apply_attributes(&step->attributes, &request));
     SIM_TRY(launch_prepare(step->function, &request, &step->operation, &parameters));
@@ -106,13 +126,22 @@ static CUresult make_copy(struct node_step *step, const CUDA_MEMCPY_NODE_PARAMS 
 
 static CUresult make_words(struct node_step *step, const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *words)
 {
+    SIM_RETURN_IF(!words->ctx, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(take_context(step, words->ctx));
+    SIM_RETURN_IF(words->flags, CUDA_ERROR_INVALID_VALUE);
+    if (!words->count)
+        return CUDA_SUCCESS;
     SIM_TRY(words_prepare(words->count, words->paramArray, words->flags, &step->operation));
     step->copied = malloc(words->count * sizeof(words->paramArray[0]));
     SIM_RETURN_IF(!step->copied, CUDA_ERROR_OUT_OF_MEMORY);
     memcpy(step->copied, words->paramArray, words->count * sizeof(words->paramArray[0]));
     step->params.memOp.paramArray = step->copied;
     return CUDA_SUCCESS;
+}
+
+static CUresult take_event(struct node_step *step, CUevent event)
+{
+    return event ? event_get(event, &step->event) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult make(struct node_step *step, const CUgraphNodeParams *params)
@@ -125,8 +154,8 @@ static CUresult make(struct node_step *step, const CUgraphNodeParams *params)
         return fill_prepare(&params->memset, &step->operation);
     case CU_GRAPH_NODE_TYPE_HOST:
         return host_function_prepare(params->host.fn, params->host.userData, &step->operation);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return event_get(params->eventRecord.event, &step->event);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return event_get(params->eventWait.event, &step->event);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return take_event(step, params->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return take_event(step, params->eventWait.event);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return make_words(step, &params->memOp);
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
@@ -156,7 +185,9 @@ CUresult step_create(const CUgraphNodeParams *params, const struct step_attribut
     SIM_RETURN_IF(!step, CUDA_ERROR_OUT_OF_MEMORY);
     if (attributes)
         step->attributes = *attributes;
+    memory_show_all(true);
     CUresult result = make(step, params);
+    memory_show_all(false);
     if (result) {
         step_put(step);
         return result;

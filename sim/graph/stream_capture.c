@@ -69,7 +69,12 @@ static CUresult add_captured(struct captured *captured, struct capture_item *ite
     return result;
 }
 
-static const struct capture_ops ops = {add_captured};
+static void give_up(struct sim_object *graph)
+{
+    graph_destroy((struct graph *)graph);
+}
+
+static const struct capture_ops ops = {add_captured, give_up};
 
 static CUresult check_begin(const struct stream *stream, CUstreamCaptureMode mode)
 {
@@ -176,6 +181,8 @@ static bool all_joined(const struct capture *capture)
     return true;
 }
 
+// What is wrong with an end in this stream by this thread. Only in the wrong stream does it leave the
+// capture as it is, but for spoiling it.
 static CUresult check_end(const struct stream *stream)
 {
     SIM_RETURN_IF(!stream->captured, CUDA_ERROR_ILLEGAL_STATE);
@@ -184,25 +191,30 @@ static CUresult check_end(const struct stream *stream)
         capture_invalidate(capture);
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    SIM_RETURN_IF(capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-                      !pthread_equal(capture->thread, pthread_self()),
-                  CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     return CUDA_SUCCESS;
 }
 
-// Under the lock. Whatever comes of it, the capture is over.
+static CUresult outcome(const struct capture *capture)
+{
+    SIM_RETURN_IF(capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+                      !pthread_equal(capture->thread, pthread_self()),
+                  CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    SIM_RETURN_IF(capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    return all_joined(capture) ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+}
+
+// Under the lock. Whatever comes of it, the capture is over; a graph that nobody takes goes with it.
 static CUresult end(struct stream *stream, CUgraph *out)
 {
     SIM_TRY(check_end(stream));
     struct capture *capture = stream->captured->capture;
     struct graph *graph = graph_of(capture);
     bool is_new = capture->graph_is_new;
-    CUresult result = capture->invalid       ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                      : !all_joined(capture) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
-                                             : CUDA_SUCCESS;
-    *out = result ? NULL : graph_handle(graph);
+    CUresult result = outcome(capture);
     capture_close(capture);
-    if (result && is_new)
+    if (!result && out)
+        *out = graph_handle(graph);
+    else if (is_new)
         graph_destroy(graph);
     return result;
 }
@@ -211,11 +223,11 @@ static CUresult end_in_stream(CUstream handle, CUgraph *out)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
-    CUresult result = CUDA_ERROR_INVALID_VALUE;
-    if (out) {
-        SCOPED_LOCK(&graph_mutex);
-        result = end(stream, out);
-    }
+    if (out)
+        *out = NULL;
+    pthread_mutex_lock(&graph_mutex);
+    CUresult result = end(stream, out);
+    pthread_mutex_unlock(&graph_mutex);
     object_put(&stream->object);
     return result;
 }
@@ -225,8 +237,7 @@ SIM_STREAM_API(cuStreamEndCapture, (CUstream stream, CUgraph *out), end_in_strea
 SIM_API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
 {
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED,
-                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!mode, CUDA_ERROR_INVALID_VALUE);
     *mode = capture_exchange_mode(*mode);
     return CUDA_SUCCESS;
 }

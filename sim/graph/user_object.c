@@ -200,7 +200,9 @@ SIM_API(cuGraphReleaseUserObject, CUgraph graph_handle_, CUuserObject handle, un
     SIM_TRY(graph_find(graph_handle_, &graph));
     SIM_TRY(user_find(handle, count, &user));
     struct retained **place = find(&graph->users, user), *found = *place;
-    SIM_RETURN_IF(!found || found->count < count, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!found, CUDA_ERROR_INVALID_VALUE);
+    if (found->count < count)
+        return CUDA_SUCCESS; // and it keeps what it has, as with a driver
     found->count -= count;
     if (!found->count) {
         *place = found->next;

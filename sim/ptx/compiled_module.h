@@ -218,6 +218,7 @@ enum builtin {
     BUILTIN_MALLOC,
     BUILTIN_FREE,
     BUILTIN_SET_CONDITION,
+    BUILTIN_LAUNCH_GRAPH,
 };
 
 struct call_op {

@@ -88,8 +88,10 @@ static void streams_fork_and_join(void)
         CHECK(cuGraphLaunch(exec, stream));
     CHECK(cuStreamSynchronize(stream));
     ok(word_at(data) == 6 && word_at(other) == 6, "which runs");
-    gives(cuEventQuery(join), CUDA_ERROR_CAPTURED_EVENT,
-          "the event was recorded in a capture only");
+    gives(cuEventQuery(join), CUDA_ERROR_INVALID_VALUE, "an event of a capture is none outside");
+    CHECK(cuEventRecord(join, stream));
+    CHECK(cuEventSynchronize(join));
+    gives(cuEventQuery(join), CUDA_SUCCESS, "until it is recorded there");
     CHECK(cuGraphExecDestroy(exec));
     CHECK(cuGraphDestroy(graph));
     CHECK(cuEventDestroy(fork));
@@ -118,6 +120,16 @@ static void what_makes_it_invalid(void)
           "a captured stream cannot be waited for");
     is_int(status_of(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED, "which spoils the capture");
     ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "spoilt");
+
+    begin(stream);
+    CHECK(cuEventRecord(event, stream));
+    gives(cuEventQuery(event), CUDA_ERROR_CAPTURED_EVENT, "an event of a capture has no state");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an event was asked");
+
+    begin(stream);
+    gives(cuCtxSynchronize(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "the context cannot be waited for either");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the context was waited for");
 
     begin(stream);
     CHECK(cuEventRecord(event, stream));
@@ -161,6 +173,7 @@ static void what_makes_it_invalid(void)
 
 struct job {
     CUcontext context;
+    bool ends;
     CUresult end, allocation;
 };
 
@@ -170,16 +183,17 @@ static void *from_another_thread(void *opaque)
     CUgraph graph;
     CUdeviceptr memory;
     CHECK(cuCtxSetCurrent(job->context));
-    job->end = cuStreamEndCapture(stream, &graph);
+    if (job->ends)
+        job->end = cuStreamEndCapture(stream, &graph);
     job->allocation = cuMemAlloc(&memory, 64);
     if (!job->allocation)
         CHECK(cuMemFree(memory));
     return NULL;
 }
 
-static struct job in_another_thread(const struct gpu *gpu)
+static struct job in_another_thread(const struct gpu *gpu, bool ends)
 {
-    struct job job = {.context = gpu->context};
+    struct job job = {.context = gpu->context, .ends = ends};
     pthread_t thread;
     pthread_create(&thread, NULL, from_another_thread, &job);
     pthread_join(thread, NULL);
@@ -197,14 +211,18 @@ static void modes(const struct gpu *gpu)
     ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an unsafe call");
 
     CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    struct job job = in_another_thread(gpu);
-    is_int(job.end, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread cannot end it");
+    struct job job = in_another_thread(gpu, false);
     is_int(job.allocation, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
            "global: unsafe calls of other threads are refused");
     ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an unsafe call elsewhere");
 
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    job = in_another_thread(gpu, true);
+    is_int(job.end, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread cannot end it");
+    is_int(status_of(stream), CU_STREAM_CAPTURE_STATUS_NONE, "but it is over");
+
     CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    job = in_another_thread(gpu);
+    job = in_another_thread(gpu, false);
     is_int(job.allocation, CUDA_SUCCESS, "thread-local: other threads do what they like");
     CHECK(cuThreadExchangeStreamCaptureMode(&mode));
     is_int(mode, CU_STREAM_CAPTURE_MODE_GLOBAL, "a thread's mode is global at first");
@@ -258,34 +276,30 @@ static void what_a_capture_tells(void)
     CHECK(cuGraphDestroy(graph));
 }
 
-// A graph in a capture is a part of the new one; external events are nodes.
-static void graphs_and_events_in_captures(void)
+// External events are nodes, which each launch records; a graph is not launched into a capture.
+static void external_events(void)
 {
-    CUgraph graph = new_graph(), outer;
+    CUgraph graph = new_graph();
     CUevent event;
     CHECK(cuEventCreate(&event, CU_EVENT_DEFAULT));
-    CHECK(cuMemsetD32(data, 0, 1));
     add_kernel(graph, NULL, 0, add, 1, &data, &one, &one);
     CUgraphExec exec = instantiate(graph);
     begin(stream);
-    CHECK(cuGraphLaunch(exec, stream));
-    CHECK(cuGraphLaunch(exec, stream));
-    CHECK(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
-    outer = end(stream);
-    CUgraphNode nodes[3];
-    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    size_t count = 3;
-    CHECK(cuGraphGetNodes(outer, nodes, &count));
-    CHECK(cuGraphNodeGetType(nodes[0], &type));
-    ok(count == 3 && type == CU_GRAPH_NODE_TYPE_GRAPH, "a launch in a capture is a child graph");
-    CUgraphExec outer_exec = instantiate(outer);
+    gives(cuGraphLaunch(exec, stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "a graph is not launched into a capture");
+    ends_with(stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "a launch of a graph");
     CHECK(cuGraphExecDestroy(exec));
     CHECK(cuGraphDestroy(graph));
-    run_graph(outer_exec, stream);
-    is_int(word_at(data), 2, "which runs, whatever became of the first graph");
-    gives(cuEventQuery(event), CUDA_SUCCESS, "an external event is recorded by the launch");
-    CHECK(cuGraphExecDestroy(outer_exec));
-    CHECK(cuGraphDestroy(outer));
+    begin(stream);
+    launch(add, 1, 1, stream, &data, &one, &one);
+    CHECK(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
+    graph = end(stream);
+    is_int(node_count(graph), 2, "an external event is a node");
+    exec = instantiate(graph);
+    run_graph(exec, stream);
+    gives(cuEventQuery(event), CUDA_SUCCESS, "which a launch records");
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
     CHECK(cuEventDestroy(event));
 }
 
@@ -302,7 +316,7 @@ int main(void)
     what_makes_it_invalid();
     modes(&gpu);
     what_a_capture_tells();
-    graphs_and_events_in_captures();
+    external_events();
     CHECK(cuMemFree(data));
     CHECK(cuStreamDestroy(side));
     CHECK(cuStreamDestroy(stream));

@@ -15,6 +15,7 @@ static const struct {
     {"malloc", BUILTIN_MALLOC},
     {"free", BUILTIN_FREE},
     {"cudaGraphSetConditional", BUILTIN_SET_CONDITION},
+    {"cudaGraphLaunch", BUILTIN_LAUNCH_GRAPH},
 };
 
 static struct ptx_function *new_function(struct compiler *c, const char *name, bool entry)

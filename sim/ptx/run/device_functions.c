@@ -286,6 +286,9 @@ static bool assert_failed(struct warp *w, const struct insn *in, unsigned lane)
                        m ? m : "?", n ? n : "?", line);
 }
 
+// What cudaGraphLaunch gives a kernel: nothing reaches into the queues of streams while it runs.
+#define ERROR_NOT_SUPPORTED 801
+
 bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, uint32_t mask)
 {
     const struct ptx_launch *launch = w->block->grid->launch;
@@ -314,6 +317,7 @@ bool exec_builtin(struct warp *w, const struct insn *in, enum builtin builtin, u
                 launch->set_condition(launch->condition_opaque, value,
                                       (unsigned)argument(w, in, lane, 1));
             break;
+        case BUILTIN_LAUNCH_GRAPH: give_result(w, in, lane, ERROR_NOT_SUPPORTED); break;
         }
     }
     return true;

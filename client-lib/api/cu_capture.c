@@ -112,22 +112,12 @@ static void settle_failure(struct box_session *session, CUstream stream)
         graph_object_drop((void *)(uintptr_t)found);
 }
 
-static CUresult end(CUstream named, CUgraph *out)
+static CUresult end_here(struct box_session *session, CUstream stream, CUgraph *out)
 {
-    struct box_session *session;
-    CUstream stream;
     CUgraph graph = NULL;
     uint64_t known = 0;
-    CUresult result = copy_begin(named, &session, &stream);
-    if (result == CUDA_SUCCESS && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = capture_may_end(stream);
-    if (result != CUDA_SUCCESS)
-        return result;
     GRAPH_FINDING(finding);
-    *out = NULL;
-    result = remote_capture_end(stream, capture_found(stream), &graph, &known);
+    CUresult result = remote_capture_end(stream, capture_found(stream), &graph, &known);
     if (result != CUDA_SUCCESS) {
         settle_failure(session, stream);
         return result;
@@ -141,6 +131,27 @@ static CUresult end(CUstream named, CUgraph *out)
     }
     *out = graph;
     return CUDA_SUCCESS;
+}
+
+static CUresult end(CUstream named, CUgraph *out)
+{
+    struct box_session *session;
+    CUstream stream;
+    CUgraph graph = NULL;
+    CUresult result = copy_begin(named, &session, &stream);
+    if (result == CUDA_SUCCESS && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    // Another thread ends a capture as well, but gets nothing of it.
+    CUresult allowed = capture_may_end(stream);
+    *out = NULL;
+    result = end_here(session, stream, &graph);
+    if (result == CUDA_SUCCESS && allowed == CUDA_SUCCESS)
+        *out = graph;
+    else if (result == CUDA_SUCCESS)
+        cuGraphDestroy(graph);
+    return allowed != CUDA_SUCCESS ? allowed : result;
 }
 
 CAPTURE_CALLS(cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), end(used, phGraph))

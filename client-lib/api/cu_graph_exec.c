@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graph management: instantiating graphs and bringing what comes of it up to date.
+#include <stdatomic.h>
+
 #include "client-lib/api/exports.h"
 #include "client-lib/api/graph_handles.h"
 #include "client-lib/objects/graph_objects.h"
@@ -94,6 +96,26 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraph
                                char *logBuffer, size_t bufferSize)
 {
     return with_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+// A launch is sent and not awaited, save where graphs allocate: what a graph would allocate may be there still, or
+// not fit.
+static CUresult launch(CUgraphExec exec, CUstream stream)
+{
+    const struct object *object = object_find(HANDLE_EXEC, exec);
+    bool may_fail = object &&
+                    atomic_load_explicit(&object->session->graphs_allocate, memory_order_relaxed);
+    return may_fail ? remote_graph_launch_known(exec, stream) : remote_cuGraphLaunch(exec, stream);
+}
+
+CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
+{
+    return launch(hGraph, hStream);
+}
+
+CUresult cuGraphLaunch_ptsz(CUgraphExec hGraph, CUstream hStream)
+{
+    return launch(hGraph, stream_per_thread(hStream));
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)

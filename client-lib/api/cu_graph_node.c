@@ -328,8 +328,13 @@ static CUresult set(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams 
     result = node_data_make(object->session, params, &data);
     if (result != CUDA_SUCCESS)
         return result;
-    result = exec ? remote_graph_exec_set(exec, node, data.type, data.data, data.size)
-                  : remote_graph_node_set(node, data.type, data.data, data.size);
+    // Kernels are changed at every step of some programs; what else is changed may not fit, and is awaited.
+    if (!exec)
+        result = remote_graph_node_set(node, data.type, data.data, data.size);
+    else if (data.type == CU_GRAPH_NODE_TYPE_KERNEL)
+        result = remote_graph_exec_set(exec, node, data.type, data.data, data.size);
+    else
+        result = remote_graph_exec_set_known(exec, node, data.type, data.data, data.size);
     if (result != CUDA_SUCCESS)
         node_data_abandon(&data);
     else if (!exec && params->type == CU_GRAPH_NODE_TYPE_GRAPH)

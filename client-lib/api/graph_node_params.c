@@ -234,6 +234,8 @@ CUresult node_data_make(struct box_session *session, const CUgraphNodeParams *pa
                         struct node_data *out)
 {
     *out = (struct node_data){.type = params->type};
+    if (params->reserved0[0] || params->reserved0[1] || params->reserved0[2] || params->reserved2)
+        return CUDA_ERROR_INVALID_VALUE;
     switch (params->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return make_kernel(session, params, out);
     case CU_GRAPH_NODE_TYPE_MEMCPY: return make_copy(session, params, out);

@@ -3,6 +3,7 @@
 #include "client-lib/objects/device_memory.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "client-lib/objects/addresses.h"
@@ -147,12 +148,14 @@ static CUresult release_async(struct allocation_request *request, CUdeviceptr dp
 
 static CUresult ask_captured(CUstream stream, bool *captured)
 {
-    struct object *context;
+    struct object *context = NULL;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult result = CUDA_SUCCESS;
     if (captures_any() && thread_context_object(&context) == CUDA_SUCCESS)
         result = capture_status(context->session, stream, &status);
     *captured = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (*captured && context)
+        atomic_store(&context->session->graphs_allocate, true);
     // In another stream it is as unsafe as an ordinary allocation.
     if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE && captures_any() &&
         capture_forbids())
@@ -185,6 +188,7 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
                                     .context = context ? context->handle : 0,
                                     .device = device};
     int err = memory_add(&allocation);
+    atomic_store(&session->graphs_allocate, true);
     if (err)
         log_error("no usable address for memory of a graph address=0x%llx size=%zu error=\"%s\"",
                   (unsigned long long)dptr, size, strerror(-err));

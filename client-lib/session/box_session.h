@@ -68,6 +68,7 @@ struct box_session {
     struct wire_peer *peers; // device_count squared
 
     _Atomic unsigned int captures; // of its streams, that are under way
+    _Atomic bool graphs_allocate;  // some graph there allocates memory
     _Atomic int lost; // CUresult that every call gives from now on; 0 while the session lives
 
     // Who reads the link, and who waits for what it brings. All below is under `lock`.

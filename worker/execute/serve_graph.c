@@ -47,8 +47,9 @@ void serve_cuGraphDestroyNode(struct serve *serve, const struct args_cuGraphDest
 
     if (!serve_require(serve, driver.cuGraphDestroyNode))
         return;
-    part_drop(args->hNode, PART_WHOLE);
     serve_fail(serve, driver.cuGraphDestroyNode(node));
+    if (!serve_failed(serve))
+        part_drop(args->hNode, PART_WHOLE);
 }
 
 void serve_graph_find_in_clone(struct serve *serve, const struct args_graph_find_in_clone *args,

@@ -59,10 +59,10 @@ static bool memory_counts(void)
     return session.budgeted && atomic_load_explicit(&graphs_allocate, memory_order_relaxed);
 }
 
-void serve_cuGraphLaunch(struct serve *serve, const struct args_cuGraphLaunch *args)
+static void launch(struct serve *serve, uint64_t exec_handle, uint64_t stream_handle)
 {
-    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraph);
-    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, exec_handle);
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, stream_handle);
 
     if (!serve_require(serve, driver.cuGraphLaunch))
         return;
@@ -75,6 +75,16 @@ void serve_cuGraphLaunch(struct serve *serve, const struct args_cuGraphLaunch *a
     }
     if (!serve_failed(serve))
         serve_fail(serve, driver.cuGraphLaunch(exec, stream));
+}
+
+void serve_cuGraphLaunch(struct serve *serve, const struct args_cuGraphLaunch *args)
+{
+    launch(serve, args->hGraph, args->hStream);
+}
+
+void serve_graph_launch_known(struct serve *serve, const struct args_graph_launch_known *args)
+{
+    launch(serve, args->exec, args->stream);
 }
 
 void serve_cuDeviceGraphMemTrim(struct serve *serve, const struct args_cuDeviceGraphMemTrim *args)

@@ -175,8 +175,11 @@ static void give(struct serve *serve, uint64_t exec, uint64_t node, struct graph
 static void change_copy(struct serve *serve, CUgraphExec exec, const struct copy_nodes *nodes,
                         struct node_params *params)
 {
+    const CUDA_MEMCPY3D *to = &params->params.memcpy.copyParams;
+    bool host = to->srcMemoryType == CU_MEMORYTYPE_HOST || to->dstMemoryType == CU_MEMORYTYPE_HOST;
+
     if (!params->call) {
-        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+        serve_fail(serve, host ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
         return;
     }
     CUgraphNodeParams called = call_node(params->call);
@@ -214,6 +217,13 @@ void serve_graph_node_set(struct serve *serve, const struct args_graph_node_set 
 }
 
 void serve_graph_exec_set(struct serve *serve, const struct args_graph_exec_set *args)
+{
+    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
+
+    set(serve, exec, args->exec, args->node, args->type, args + 1, args->bytes);
+}
+
+void serve_graph_exec_set_known(struct serve *serve, const struct args_graph_exec_set_known *args)
 {
     CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
 

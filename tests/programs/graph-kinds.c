@@ -65,6 +65,12 @@ static void memory_of_graphs(const struct gpu *gpu)
     CHECK(cuMemFreeAsync(alloc.dptr, stream));
     CHECK(cuStreamSynchronize(stream));
     CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+
+    graph = new_graph();
+    CHECK(cuGraphAddMemAllocNode(&made, graph, NULL, 0, &alloc));
+    filled = add_fill(gpu, graph, &made, 1, alloc.dptr, 77, WORDS);
+    copied = add_copy(gpu, graph, &filled, 1, copy_out(out, alloc.dptr, WORDS * 4));
     CHECK(cuGraphAddMemFreeNode(&freed, graph, &copied, 1, alloc.dptr));
     exec = instantiate(graph);
     for (int i = 0; i < 3; i++)

@@ -9,6 +9,7 @@ for transport in shm tcp; do
     for program in "$BUILD"/tests/programs/graph/*; do
         run_program "$transport: ${program##*/}" "$program"
     done
+    run_program "$transport: handles of what is gone" "$BUILD/tests/graph-handles"
 done
 ok "the box is alive after all of them" kill -0 "$BOX_PID"
 done_testing

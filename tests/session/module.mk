@@ -13,6 +13,11 @@ $(eval $(call link_rule,$(B)/tests/graph-running,tests/session/graph_running.c,,
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/graph_running.o: tests/programs/kernels.ptx
 
+TEST_EXTRAS += $(B)/tests/graph-handles
+$(eval $(call link_rule,$(B)/tests/graph-handles,tests/session/graph_handles.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/graph_handles.o: tests/programs/kernels.ptx
+
 TEST_EXTRAS += $(B)/tests/token-holder
 $(eval $(call link_rule,$(B)/tests/token-holder,tests/session/token_holder.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))

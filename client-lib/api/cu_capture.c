@@ -107,7 +107,7 @@ static void settle_failure(struct box_session *session, CUstream stream)
     if (capture_status(session, stream, &status) == CUDA_SUCCESS &&
         status != CU_STREAM_CAPTURE_STATUS_NONE)
         return;
-    uint64_t found = capture_leave(stream);
+    uint64_t found = captures_end(stream);
     if (found)
         graph_object_drop((void *)(uintptr_t)found);
 }
@@ -122,7 +122,7 @@ static CUresult end_here(struct box_session *session, CUstream stream, CUgraph *
         settle_failure(session, stream);
         return result;
     }
-    capture_leave(stream);
+    captures_end(stream);
     if (known) {
         object_retire(HANDLE_GRAPH, (uintptr_t)graph);
         if (graph_name_found(session, HANDLE_GRAPH, &known, 1, 0) != CUDA_SUCCESS)

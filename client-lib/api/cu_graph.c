@@ -31,7 +31,7 @@ CUresult cuGraphDestroy(CUgraph hGraph)
     CUresult result = graph_handle_find(HANDLE_GRAPH, hGraph, &graph);
     // One that is inside a node is the node's, and one that is being captured the stream's.
     if (result == CUDA_SUCCESS &&
-        (graph_object_owner(hGraph) || (captures_any() && capture_has((uintptr_t)hGraph))))
+        (graph_object_owner(hGraph) || (captures_any() && captures_into((uintptr_t)hGraph))))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = remote_cuGraphDestroy(hGraph);

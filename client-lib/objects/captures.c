@@ -49,7 +49,7 @@ static struct stream_capture **find(CUstream stream)
     return at;
 }
 
-uint64_t capture_leave(CUstream stream)
+uint64_t captures_end(CUstream stream)
 {
     SCOPED_LOCK(&lock);
     struct stream_capture **at = find(stream), *capture = *at;
@@ -66,7 +66,7 @@ uint64_t capture_leave(CUstream stream)
 // The newest: a stream that is captured already cannot begin another.
 void capture_abandon(CUstream stream)
 {
-    capture_leave(stream);
+    captures_end(stream);
 }
 
 void capture_note_found(CUstream stream, uint64_t graph)
@@ -85,7 +85,7 @@ uint64_t capture_found(CUstream stream)
     return found;
 }
 
-bool capture_has(uint64_t graph)
+bool captures_into(uint64_t graph)
 {
     SCOPED_LOCK(&lock);
     const struct stream_capture *capture = captures;

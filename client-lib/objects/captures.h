@@ -20,12 +20,12 @@ static inline bool captures_any(void)
 CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode);
 void capture_abandon(CUstream stream);
 // It is over. The graph that was found by it, which ends with a capture that fails; 0: none.
-uint64_t capture_leave(CUstream stream);
+uint64_t captures_end(CUstream stream);
 // The program has found the graph that STREAM is captured into.
 void capture_note_found(CUstream stream, uint64_t graph);
 uint64_t capture_found(CUstream stream);
 // Whether streams are captured into that graph, which therefore cannot be destroyed.
-bool capture_has(uint64_t graph);
+bool captures_into(uint64_t graph);
 // Whether this thread may end the capture of STREAM.
 CUresult capture_may_end(CUstream stream);
 // Whether the calling thread may not make a call that is unsafe while streams are captured; then those captures

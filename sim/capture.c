@@ -10,13 +10,13 @@
 
 pthread_mutex_t graph_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct capture *captures;  // in progress
-static atomic_uint capture_count; // of these: nobody takes the lock while there are none
+static struct capture_sequence *captures; // in progress
+static atomic_uint capture_count;         // of these: nobody takes the lock while there are none
 static uint64_t next_capture_id = 1;
 static const struct capture_ops *capture_ops;
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-static void capture_put(struct capture *capture)
+static void capture_put(struct capture_sequence *capture)
 {
     if (--capture->references)
         return;
@@ -69,7 +69,7 @@ CUresult captured_add_point(struct captured *captured, struct sim_object *node,
     return CUDA_SUCCESS;
 }
 
-static struct captured *captured_new(struct capture *capture, struct stream *stream)
+static struct captured *captured_new(struct capture_sequence *capture, struct stream *stream)
 {
     struct captured *captured = calloc(1, sizeof(*captured));
     if (!captured)
@@ -95,7 +95,7 @@ static CUresult add_points(struct captured *to, const struct captured *from)
 CUresult capture_open(struct stream *stream, CUstreamCaptureMode mode, struct sim_object *graph,
                       bool graph_is_new, const struct capture_ops *ops, struct captured **out)
 {
-    struct capture *capture = calloc(1, sizeof(*capture));
+    struct capture_sequence *capture = calloc(1, sizeof(*capture));
     SIM_RETURN_IF(!capture, CUDA_ERROR_OUT_OF_MEMORY);
     *out = captured_new(capture, stream);
     if (!*out) {
@@ -116,9 +116,9 @@ CUresult capture_open(struct stream *stream, CUstreamCaptureMode mode, struct si
     return CUDA_SUCCESS;
 }
 
-void capture_close(struct capture *capture)
+void capture_close(struct capture_sequence *capture)
 {
-    struct capture **link = &captures;
+    struct capture_sequence **link = &captures;
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
@@ -134,14 +134,14 @@ void capture_close(struct capture *capture)
     capture_put(capture);
 }
 
-void capture_invalidate(struct capture *capture)
+void capture_invalidate(struct capture_sequence *capture)
 {
     capture->invalid = true;
 }
 
 bool capture_is_of(const struct sim_object *graph)
 {
-    for (const struct capture *c = captures; c; c = c->next)
+    for (const struct capture_sequence *c = captures; c; c = c->next)
         if (c->graph == graph)
             return true;
     return false;
@@ -161,7 +161,7 @@ bool capture_contains(struct stream *stream)
 }
 
 // Under the lock.
-static CUresult spoil(struct capture *capture, CUresult result)
+static CUresult spoil(struct capture_sequence *capture, CUresult result)
 {
     if (capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -182,7 +182,7 @@ CUresult capture_add(struct stream *stream, struct capture_item *item)
 static CUresult refuse_implicit(const struct stream *legacy)
 {
     CUresult result = CUDA_SUCCESS;
-    for (struct capture *c = captures; c; c = c->next)
+    for (struct capture_sequence *c = captures; c; c = c->next)
         for (struct captured *s = c->streams; s; s = s->next) {
             if (s->stream->context != legacy->context || s->stream->flags & CU_STREAM_NON_BLOCKING)
                 continue;
@@ -208,7 +208,7 @@ CUresult capture_refuse_legacy(struct stream *stream)
     if (none_in_progress() || !stream->legacy)
         return CUDA_SUCCESS;
     SCOPED_LOCK(&graph_mutex);
-    for (struct capture *c = captures; c; c = c->next)
+    for (struct capture_sequence *c = captures; c; c = c->next)
         for (struct captured *s = c->streams; s; s = s->next)
             if (s->stream->context == stream->context &&
                 !(s->stream->flags & CU_STREAM_NON_BLOCKING))
@@ -222,7 +222,7 @@ CUresult capture_refuse_context(const struct context *context)
     if (none_in_progress())
         return CUDA_SUCCESS;
     SCOPED_LOCK(&graph_mutex);
-    for (struct capture *c = captures; c; c = c->next)
+    for (struct capture_sequence *c = captures; c; c = c->next)
         for (struct captured *s = c->streams; s; s = s->next)
             if (s->stream->context == context) {
                 capture_invalidate(c);
@@ -239,7 +239,7 @@ CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
 }
 
 // Under the lock. Whether the capture keeps this thread from unsafe calls.
-static bool forbids(const struct capture *capture)
+static bool forbids(const struct capture_sequence *capture)
 {
     if (pthread_equal(capture->thread, pthread_self()))
         return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -253,7 +253,7 @@ CUresult capture_check_unsafe(void)
     if (none_in_progress() || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_SUCCESS;
     SCOPED_LOCK(&graph_mutex);
-    for (struct capture *c = captures; c; c = c->next) {
+    for (struct capture_sequence *c = captures; c; c = c->next) {
         if (!forbids(c))
             continue;
         capture_invalidate(c);
@@ -270,7 +270,7 @@ void capture_give_up(struct stream *stream)
     struct captured *captured = stream->captured;
     if (!captured)
         return;
-    struct capture *capture = captured->capture;
+    struct capture_sequence *capture = captured->capture;
     capture_invalidate(capture);
     if (capture->origin == stream) {
         struct sim_object *graph = capture->graph_is_new ? capture->graph : NULL;
@@ -302,7 +302,7 @@ CUresult capture_record(struct stream *stream, struct captured **event, bool *ha
     if (!stream->captured)
         return CUDA_SUCCESS;
     *handled = true;
-    struct capture *capture = stream->captured->capture;
+    struct capture_sequence *capture = stream->captured->capture;
     SIM_RETURN_IF(capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     struct captured *made = captured_new(capture, NULL);
     SIM_RETURN_IF(!made, CUDA_ERROR_OUT_OF_MEMORY);
@@ -316,7 +316,7 @@ CUresult capture_record(struct stream *stream, struct captured **event, bool *ha
 // Under the lock.
 static CUresult join(struct stream *stream, const struct captured *event)
 {
-    struct capture *capture = event->capture;
+    struct capture_sequence *capture = event->capture;
     struct captured *captured = stream->captured;
     SIM_RETURN_IF(capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (stream->legacy)

@@ -24,8 +24,8 @@ struct capture_point {
 
 // A sequence of captured calls, from its begin in one stream to its end there. All of it is guarded
 // by graph_mutex.
-struct capture {
-    struct capture *next; // of those in progress
+struct capture_sequence {
+    struct capture_sequence *next; // of those in progress
     int references;
     uint64_t id;
     CUstreamCaptureMode mode;
@@ -41,7 +41,7 @@ struct capture {
 // The place of a stream in a capture, or of an event that was recorded there.
 struct captured {
     struct captured *next; // of the capture's streams
-    struct capture *capture;
+    struct capture_sequence *capture;
     struct stream *stream; // NULL: an event's
     struct capture_point *points;
     size_t count;
@@ -65,8 +65,8 @@ struct capture_ops {
 CUresult capture_open(struct stream *stream, CUstreamCaptureMode mode, struct sim_object *graph,
                       bool graph_is_new, const struct capture_ops *ops, struct captured **out);
 // All streams leave the capture.
-void capture_close(struct capture *capture);
-void capture_invalidate(struct capture *capture);
+void capture_close(struct capture_sequence *capture);
+void capture_invalidate(struct capture_sequence *capture);
 bool capture_is_of(const struct sim_object *graph); // that is in progress
 // Makes `points` what the next node depends on; they are taken over.
 void captured_set_points(struct captured *captured, struct capture_point *points, size_t count);

@@ -23,7 +23,7 @@ static CUresult attributes_of(const struct capture_item *item, struct step_attri
     return CUDA_SUCCESS;
 }
 
-static struct graph *graph_of(const struct capture *capture)
+static struct graph *graph_of(const struct capture_sequence *capture)
 {
     return (struct graph *)capture->graph;
 }
@@ -164,7 +164,7 @@ static void mark_before(struct node *node)
 }
 
 // Whether everything that other streams have captured comes before what the origin has come to.
-static bool all_joined(const struct capture *capture)
+static bool all_joined(const struct capture_sequence *capture)
 {
     struct graph *graph = graph_of(capture);
     const struct captured *origin = capture->origin->captured;
@@ -186,7 +186,7 @@ static bool all_joined(const struct capture *capture)
 static CUresult check_end(const struct stream *stream)
 {
     SIM_RETURN_IF(!stream->captured, CUDA_ERROR_ILLEGAL_STATE);
-    struct capture *capture = stream->captured->capture;
+    struct capture_sequence *capture = stream->captured->capture;
     if (capture->origin != stream) {
         capture_invalidate(capture);
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -194,7 +194,7 @@ static CUresult check_end(const struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-static CUresult outcome(const struct capture *capture)
+static CUresult outcome(const struct capture_sequence *capture)
 {
     SIM_RETURN_IF(capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
                       !pthread_equal(capture->thread, pthread_self()),
@@ -207,7 +207,7 @@ static CUresult outcome(const struct capture *capture)
 static CUresult end(struct stream *stream, CUgraph *out)
 {
     SIM_TRY(check_end(stream));
-    struct capture *capture = stream->captured->capture;
+    struct capture_sequence *capture = stream->captured->capture;
     struct graph *graph = graph_of(capture);
     bool is_new = capture->graph_is_new;
     CUresult result = outcome(capture);

@@ -8,22 +8,22 @@
 #include "common/log.h"
 #include "sim/graph/graph.h"
 
-struct user_object {
+struct held_object {
     struct sim_object object; // counts one reference for all of the program's and the graphs'
     uint64_t references;
     void *resource;
     CUhostFn destroy;
-    struct user_object *next_ended;
+    struct held_object *next_ended;
 };
 
 struct retained {
     struct retained *next;
-    struct user_object *user;
+    struct held_object *user;
     uint64_t count;
 };
 
 // Objects without references whose functions are yet to be called. Under graph_mutex.
-static struct user_object *ended;
+static struct held_object *ended;
 static bool ending; // a thread is about it
 
 static void free_user(struct sim_object *object)
@@ -36,14 +36,14 @@ static void *end_users(void *unused)
 {
     for (;;) {
         pthread_mutex_lock(&graph_mutex);
-        struct user_object *user = ended;
+        struct held_object *user = ended;
         ended = NULL;
         ending = user;
         pthread_mutex_unlock(&graph_mutex);
         if (!user)
             return NULL;
         while (user) {
-            struct user_object *next = user->next_ended;
+            struct held_object *next = user->next_ended;
             sim_set_in_callback(true);
             user->destroy(user->resource);
             sim_set_in_callback(false);
@@ -72,7 +72,7 @@ static void start_ending(void)
 }
 
 // Under the lock.
-static void release(struct user_object *user, uint64_t count)
+static void release(struct held_object *user, uint64_t count)
 {
     user->references -= count;
     if (user->references)
@@ -83,7 +83,7 @@ static void release(struct user_object *user, uint64_t count)
     start_ending();
 }
 
-static struct retained **find(struct retained **users, const struct user_object *user)
+static struct retained **find(struct retained **users, const struct held_object *user)
 {
     while (*users && (*users)->user != user)
         users = &(*users)->next;
@@ -91,7 +91,7 @@ static struct retained **find(struct retained **users, const struct user_object 
 }
 
 // The references are there already.
-static CUresult retain(struct retained **users, struct user_object *user, uint64_t count)
+static CUresult retain(struct retained **users, struct held_object *user, uint64_t count)
 {
     struct retained **place = find(users, user);
     if (!*place) {
@@ -129,7 +129,7 @@ SIM_API(cuUserObjectCreate, CUuserObject *out, void *resource, CUhostFn destroy,
     SIM_RETURN_IF(!out || !destroy || !count || count > INT32_MAX ||
                       flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC,
                   CUDA_ERROR_INVALID_VALUE);
-    struct user_object *user = calloc(1, sizeof(*user));
+    struct held_object *user = calloc(1, sizeof(*user));
     SIM_RETURN_IF(!user, CUDA_ERROR_OUT_OF_MEMORY);
     object_init(&user->object, OBJECT_USER, NULL, free_user);
     user->references = count;
@@ -144,9 +144,9 @@ SIM_API(cuUserObjectCreate, CUuserObject *out, void *resource, CUhostFn destroy,
 }
 
 // Under the lock; borrowed.
-static CUresult user_find(CUuserObject handle, unsigned count, struct user_object **out)
+static CUresult user_find(CUuserObject handle, unsigned count, struct held_object **out)
 {
-    struct user_object *user = handle_get(OBJECT_USER, handle);
+    struct held_object *user = handle_get(OBJECT_USER, handle);
     SIM_RETURN_IF(!user, CUDA_ERROR_INVALID_VALUE);
     object_put(&user->object);
     *out = user;
@@ -155,7 +155,7 @@ static CUresult user_find(CUuserObject handle, unsigned count, struct user_objec
 
 SIM_API(cuUserObjectRetain, CUuserObject handle, unsigned int count)
 {
-    struct user_object *user;
+    struct held_object *user;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(user_find(handle, count, &user));
@@ -165,7 +165,7 @@ SIM_API(cuUserObjectRetain, CUuserObject handle, unsigned int count)
 
 SIM_API(cuUserObjectRelease, CUuserObject handle, unsigned int count)
 {
-    struct user_object *user;
+    struct held_object *user;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(user_find(handle, count, &user));
@@ -178,7 +178,7 @@ SIM_API(cuGraphRetainUserObject, CUgraph graph_handle_, CUuserObject handle, uns
         unsigned int flags)
 {
     struct graph *graph;
-    struct user_object *user;
+    struct held_object *user;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE, CUDA_ERROR_INVALID_VALUE);
     SCOPED_LOCK(&graph_mutex);
@@ -194,7 +194,7 @@ SIM_API(cuGraphRetainUserObject, CUgraph graph_handle_, CUuserObject handle, uns
 SIM_API(cuGraphReleaseUserObject, CUgraph graph_handle_, CUuserObject handle, unsigned int count)
 {
     struct graph *graph;
-    struct user_object *user;
+    struct held_object *user;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(graph_handle_, &graph));

@@ -114,8 +114,10 @@ static CUresult add_event(struct making *making, struct exec_plan_node *node)
     node->event = making->root->event_count++;
     if (step_params(node->step)->type != CU_GRAPH_NODE_TYPE_EVENT_RECORD)
         return CUDA_SUCCESS;
-    return stream_create(event_context(step_event(node->step)), CU_STREAM_NON_BLOCKING, 0,
-                         &node->line);
+    SIM_TRY(stream_create(event_context(step_event(node->step)), CU_STREAM_NON_BLOCKING, 0,
+                          &node->line));
+    stream_close(node->line); // it takes no work, and the context need not know it
+    return CUDA_SUCCESS;
 }
 
 static CUresult fill_plan(struct making *making, struct graph *graph, struct exec_plan *plan);

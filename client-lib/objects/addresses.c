@@ -77,7 +77,7 @@ int memory_add(const struct allocation *allocation)
     row->id = next_id++;
     give_way(row->base, row->size);
     int err = row->host ? 0 : reserve_addresses(row->base, row->size, row->session);
-    if (!err)
+    if (!err || (err == -EEXIST && row->of_module))
         err = ranges_add(&allocations, row->base, row->size, row);
     pthread_rwlock_unlock(&lock);
     if (err)

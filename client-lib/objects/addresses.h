@@ -14,7 +14,10 @@
 struct allocation {
     uint64_t base;
     uint64_t size;
-    bool host;     // page-locked host memory, else memory of a device
+    bool host; // page-locked host memory, else memory of a device
+    bool
+        of_module; // a variable of a module, whose address the box could not choose: this process may have
+                   // memory of its own there, which then is not known by that address
     bool of_graph; // graphs have it here whenever they run; it gives way to what comes in its place
     bool registered;        // host memory that the program allocated itself
     bool mapped;            // host memory that the box maps as well

@@ -11,6 +11,7 @@
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"
+#include "common/log.h"
 #include "common/scope.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // lists of functions
@@ -115,6 +116,12 @@ CUresult global_enter(CUdeviceptr address, size_t size)
                                 .size = size,
                                 .session = context->session,
                                 .context = context->handle,
-                                .device = context->ctx.device};
-    return memory_add(&global) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+                                .device = context->ctx.device,
+                                .of_module = true};
+    int err = memory_add(&global);
+    if (err)
+        log_error(
+            "no usable address for a variable of a module address=0x%llx size=%zu error=\"%s\"",
+            (unsigned long long)address, size, strerror(-err));
+    return err ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }

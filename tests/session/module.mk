@@ -22,3 +22,8 @@ TEST_EXTRAS += $(B)/tests/token-holder
 $(eval $(call link_rule,$(B)/tests/token-holder,tests/session/token_holder.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/token_holder.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/variable-clash
+$(eval $(call link_rule,$(B)/tests/variable-clash,tests/session/variable_clash.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/variable_clash.o: tests/programs/kernels.ptx

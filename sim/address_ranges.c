@@ -107,8 +107,10 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
     struct sim_physical *physical;
     SIM_TRY(sim_physical_get(handle, &physical));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
-    if (size && size % least == 0 && address % least == 0 && !offset && !flags &&
-        size <= sim_physical_size(physical)) {
+    if (size && size % least == 0 && address % least == 0 && !flags &&
+        (offset || size != sim_physical_size(physical))) {
+        result = CUDA_ERROR_NOT_SUPPORTED; // no part of it, nor more
+    } else if (size && size % least == 0 && address % least == 0 && !flags) {
         pthread_mutex_lock(&space.lock);
         result = map(address, size, offset, physical);
         pthread_mutex_unlock(&space.lock);
@@ -129,9 +131,19 @@ static void unmap(struct memory_range *range)
     sim_physical_put(range->physical);
 }
 
+// Under no lock: whether it is reserved and nothing is mapped there, which the driver unmaps again.
+static bool is_empty(uint64_t address, size_t size)
+{
+    pthread_mutex_lock(&space.lock);
+    bool empty = size && is_reserved(address, size) && !memory_any_mapping(address, size);
+    pthread_mutex_unlock(&space.lock);
+    return empty;
+}
+
 SIM_API(cuMemUnmap, CUdeviceptr address, size_t size)
 {
     SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(is_empty(address, size), CUDA_SUCCESS);
     SIM_TRY(memory_each_mapping(address, size, NULL, NULL));
     SIM_TRY(context_quiesce_all());
     pthread_mutex_lock(&space.lock);

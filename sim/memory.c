@@ -459,7 +459,7 @@ CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *phy
     range->handle_types = sim_physical_handle_types(physical);
     range->device = sim_physical_device(physical);
     pthread_rwlock_wrlock(&table.lock);
-    CUresult result = any_range(base, size) ? CUDA_ERROR_ALREADY_MAPPED : insert(range);
+    CUresult result = any_range(base, size) ? CUDA_ERROR_INVALID_VALUE : insert(range);
     pthread_rwlock_unlock(&table.lock);
     if (result)
         free(range);

@@ -80,7 +80,7 @@ CUresult memory_add_import(struct context *context, uint64_t base, size_t size);
 
 // ---- mappings (address_ranges.c) ----
 
-// Enters one of SIZE bytes; ALREADY_MAPPED where something is there.
+// Enters one of SIZE bytes; INVALID_VALUE where something is there, as the driver has it.
 CUresult memory_add_mapping(uint64_t base, size_t size, struct sim_physical *physical);
 // Calls VISIT, if any, for the mappings of [address, address + size), which are whole ones without a gap, under
 // the table's lock. INVALID_VALUE: they are not, and it was not called.

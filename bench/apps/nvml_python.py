@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """pynvml: the GPUs of NVML are those of CUDA, with memory, utilisation and processes."""
+import time
+
 from app import check, needs
 
 pynvml, torch = needs("pynvml", "torch")
+
+
+def becomes(true, seconds=10):
+    """Whether it becomes so; what a box tells of a GPU may be some seconds old."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.1)
+    return true()
+
+
 pynvml.nvmlInit()
 count = pynvml.nvmlDeviceGetCount()
 check("as many GPUs as CUDA has", count == torch.cuda.device_count())
@@ -17,7 +29,8 @@ for i in range(count):
     check(f"GPU {i}: memory", 0 < memory.used + memory.free <= memory.total)
     used = memory.used
     keep = torch.zeros(1 << 28, dtype=torch.uint8, device=f"cuda:{i}")
-    check(f"GPU {i}: memory in use grows", pynvml.nvmlDeviceGetMemoryInfo(handle).used >= used + (1 << 27))
+    check(f"GPU {i}: memory in use grows",
+          becomes(lambda: pynvml.nvmlDeviceGetMemoryInfo(handle).used >= used + (1 << 27)))
     print(name, uuid, pynvml.nvmlDeviceGetUtilizationRates(handle).gpu,
           pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU))
     processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)

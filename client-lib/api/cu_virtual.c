@@ -49,7 +49,9 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
                   unsigned long long flags)
 {
     // The driver maps from the beginning only.
-    return offset || flags ? CUDA_ERROR_INVALID_VALUE : virtual_map(ptr, size, handle);
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    return offset ? CUDA_ERROR_NOT_SUPPORTED : virtual_map(ptr, size, handle);
 }
 
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)

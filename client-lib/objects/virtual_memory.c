@@ -94,12 +94,14 @@ static struct box_session *reserved_by(CUdeviceptr address, size_t size)
 static CUresult check(CUdeviceptr address, size_t size, const struct object *memory)
 {
     uint64_t unit = memory->memory.granularity;
-    if (!size || size % unit || address % unit || size > memory->memory.size)
+    if (!size || size % unit || address % unit)
         return CUDA_ERROR_INVALID_VALUE;
+    if (size != memory->memory.size)
+        return CUDA_ERROR_NOT_SUPPORTED; // as the driver says of parts
     // A box can map its own memory only.
     if (reserved_by(address, size) != memory->session)
         return CUDA_ERROR_INVALID_VALUE;
-    return memory_overlaps(address, size) ? CUDA_ERROR_ALREADY_MAPPED : CUDA_SUCCESS;
+    return memory_overlaps(address, size) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 static CUresult map(CUdeviceptr address, size_t size, const struct object *memory)
@@ -178,6 +180,8 @@ CUresult virtual_unmap(CUdeviceptr address, size_t size)
         return ready;
     {
         SCOPED_LOCK(&lock);
+        if (size && reserved_by(address, size) && !memory_overlaps(address, size))
+            return CUDA_SUCCESS; // as the driver does once more what is done
         if (!is_whole(address, size, &first))
             return CUDA_ERROR_INVALID_VALUE;
     }

@@ -224,8 +224,9 @@ static void check_wrong(void)
     ok(cuMemImportFromShareableHandle(&memory, (void *)(intptr_t)nothing[0],
                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != CUDA_SUCCESS,
        "a pipe is no memory");
-    gives(cuMemImportFromShareableHandle(&memory, (void *)(intptr_t)nothing[0],
-                                         CU_MEM_HANDLE_TYPE_FABRIC) == CUDA_SUCCESS,
+    unsigned char fabric[64] = {0};
+    gives(cuMemImportFromShareableHandle(&memory, fabric, CU_MEM_HANDLE_TYPE_FABRIC) ==
+              CUDA_SUCCESS,
           false, "nor is it of a fabric");
     close(nothing[0]);
     close(nothing[1]);

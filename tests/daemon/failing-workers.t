@@ -28,8 +28,8 @@ ok "and is healthy again" admin health
 launch_stub_box --worker-program /nonexistent/worker
 status=0
 wait "$BOX_PID" || status=$?
-is "$status" 1 "a worker program that is missing is an error too"
-like "$(cat "$BOX_LOG")" 'cannot start /nonexistent/worker: No such file' "which names it"
+is "$status" 2 "a worker program that is missing is a wrong setting"
+like "$(cat "$BOX_LOG")" 'worker_program=/nonexistent/worker cannot be run .*No such file' "which names it"
 mkfifo "$TMP/never-opened"
 launch_stub_box STUB_GATE="$TMP/never-opened" --worker-start-timeout 200ms --worker-backoff-max 100ms
 status=0

@@ -37,8 +37,8 @@ start none "$BUILD/bin/rgpud" --standalone --devices cuda:all --driver "$TMP/lib
     --listen 127.0.0.1:0
 status=0
 wait "$PID" || status=$?
-is "$status" 1 "without its driver library the box does not start"
-like "$(cat "$TMP/none.log")" 'giving up: .*libcuda-missing.so' "and names the library"
+is "$status" 2 "without its driver library the box does not start"
+like "$(cat "$TMP/none.log")" 'driver=.*libcuda-missing.so cannot be read' "and names the library"
 start nosuch "$BUILD/bin/rgpud" --standalone --devices cuda:7 --driver "$BUILD/lib/libcuda-sim.so" \
     --listen 127.0.0.1:0
 status=0

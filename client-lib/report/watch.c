@@ -102,23 +102,37 @@ static void add_call(struct thread_counts *counts, unsigned int op, uint64_t beg
     now->kernel[0] = 0;
 }
 
-CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
+static struct call_count *count_call(struct thread_counts *counts, unsigned int op, CUresult result)
 {
-    struct thread_counts *counts = my_counts();
-    if (!counts)
-        return result;
-    uint64_t ended = clock_ns(), ns = ended - began;
     struct call_count *count = &counts->calls[op];
     count_add(&count->calls, 1);
-    count_add(&count->ns, ns);
-    if (ns > count_read(&count->longest_ns))
-        atomic_store_explicit(&count->longest_ns, ns, memory_order_relaxed);
     // "Not yet" is an answer, and no failure.
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) {
         count_add(&count->failed, 1);
         if (watch.failures)
             log_debug("call failed name=%s result=%d", cuda_op_name(op), (int)result);
     }
+    return count;
+}
+
+CUresult watch_glance(unsigned int op, CUresult result)
+{
+    struct thread_counts *counts = my_counts();
+    if (counts)
+        count_call(counts, op, result);
+    return result;
+}
+
+CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
+{
+    struct thread_counts *counts = my_counts();
+    if (!counts)
+        return result;
+    uint64_t ended = clock_ns(), ns = ended - began;
+    struct call_count *count = count_call(counts, op, result);
+    count_add(&count->ns, ns);
+    if (ns > count_read(&count->longest_ns))
+        atomic_store_explicit(&count->longest_ns, ns, memory_order_relaxed);
     if (watch.timeline)
         add_call(counts, op, began, ended, result);
     return result;

@@ -35,6 +35,9 @@ static inline uint64_t watch_begin(void)
 // The call OP (enum cuda_op) began at BEGAN and gives RESULT, which is returned.
 CUresult watch_call(unsigned int op, uint64_t began, CUresult result);
 
+// The same of a call that is too short to be timed.
+CUresult watch_glance(unsigned int op, CUresult result);
+
 void watch_waited(enum watch_wait reason, uint64_t began);
 static inline void watch_wait_end(enum watch_wait reason, uint64_t began)
 {

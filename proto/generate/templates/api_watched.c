@@ -20,8 +20,12 @@ CUresult ${symbol}(${c.prototype})
 %           end
     if (!watching())
         return ${symbol}_call(${c.names});
+%           if 'glance' in c.flags:
+    return watch_glance(${c.number}, ${symbol}_call(${c.names}));
+%           else:
     uint64_t began = watch_begin();
     return watch_call(${c.number}, began, ${symbol}_call(${c.names}));
+%           end
 }
 
 %       end

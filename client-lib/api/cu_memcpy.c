@@ -37,11 +37,6 @@ static size_t rows_size(size_t pitch, size_t width, size_t element, size_t heigh
     return size;
 }
 
-static size_t elements_size(size_t count, size_t element)
-{
-    return rows_size(0, count, element, 1);
-}
-
 // What a call without Async does on the device alone is over when the GPU says so, which the program learns by the
 // order of its stream; but it is waited for where the memory is marked so. An address that is not known here may be
 // a variable of a module, or wrong: then the box is asked, for the error to come from this call.
@@ -55,59 +50,6 @@ static CUresult settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, size_
         return remote_cuStreamSynchronize(stream);
     return is_known(dst, size) && is_known(src, size) ? CUDA_SUCCESS
                                                       : remote_cuCtxGetCacheConfig(&unused);
-}
-
-// ---- filling ----
-
-static CUresult set_d8(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
-{
-    CUresult result;
-    return fill_on_host(dst, 0, value, 1, count, 1, stream, &result)
-               ? result
-               : remote_cuMemsetD8Async(dst, value, count, stream);
-}
-
-static CUresult set_rows_d8(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,
-                            size_t height, CUstream stream)
-{
-    CUresult result;
-    return fill_on_host(dst, pitch, value, 1, width, height, stream, &result)
-               ? result
-               : remote_cuMemsetD2D8Async(dst, pitch, value, width, height, stream);
-}
-
-static CUresult set_d16(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream)
-{
-    CUresult result;
-    return fill_on_host(dst, 0, value, 2, count, 1, stream, &result)
-               ? result
-               : remote_cuMemsetD16Async(dst, value, count, stream);
-}
-
-static CUresult set_rows_d16(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
-                             size_t height, CUstream stream)
-{
-    CUresult result;
-    return fill_on_host(dst, pitch, value, 2, width, height, stream, &result)
-               ? result
-               : remote_cuMemsetD2D16Async(dst, pitch, value, width, height, stream);
-}
-
-static CUresult set_d32(CUdeviceptr dst, unsigned int value, size_t count, CUstream stream)
-{
-    CUresult result;
-    return fill_on_host(dst, 0, value, 4, count, 1, stream, &result)
-               ? result
-               : remote_cuMemsetD32Async(dst, value, count, stream);
-}
-
-static CUresult set_rows_d32(CUdeviceptr dst, size_t pitch, unsigned int value, size_t width,
-                             size_t height, CUstream stream)
-{
-    CUresult result;
-    return fill_on_host(dst, pitch, value, 4, width, height, stream, &result)
-               ? result
-               : remote_cuMemsetD2D32Async(dst, pitch, value, width, height, stream);
 }
 
 // ---- one stretch ----
@@ -126,55 +68,51 @@ COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice
            NULL,
            settled(remote_cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, used), dstDevice,
                    srcDevice, ByteCount, used))
-COPY_CALLS(cuMemsetD8_v2, _ptds, (CUdeviceptr dstDevice, unsigned char uc, size_t N), NULL,
-           settled(set_d8(dstDevice, uc, N, used), dstDevice, dstDevice, elements_size(N, 1), used))
-COPY_CALLS(cuMemsetD16_v2, _ptds, (CUdeviceptr dstDevice, unsigned short us, size_t N), NULL,
-           settled(set_d16(dstDevice, us, N, used), dstDevice, dstDevice, elements_size(N, 2),
-                   used))
-COPY_CALLS(cuMemsetD32_v2, _ptds, (CUdeviceptr dstDevice, unsigned int ui, size_t N), NULL,
-           settled(set_d32(dstDevice, ui, N, used), dstDevice, dstDevice, elements_size(N, 4),
-                   used))
-COPY_CALLS(cuMemsetD2D8_v2, _ptds,
-           (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height),
-           NULL,
-           settled(set_rows_d8(dstDevice, dstPitch, uc, Width, Height, used), dstDevice, dstDevice,
-                   rows_size(dstPitch, Width, 1, Height), used))
-COPY_CALLS(cuMemsetD2D16_v2, _ptds,
-           (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height),
-           NULL,
-           settled(set_rows_d16(dstDevice, dstPitch, us, Width, Height, used), dstDevice, dstDevice,
-                   rows_size(dstPitch, Width, 2, Height), used))
-COPY_CALLS(cuMemsetD2D32_v2, _ptds,
-           (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height),
-           NULL,
-           settled(set_rows_d32(dstDevice, dstPitch, ui, Width, Height, used), dstDevice, dstDevice,
-                   rows_size(dstPitch, Width, 4, Height), used))
-COPY_CALLS(cuMemsetD8Async, _ptsz,
-           (CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream), hStream,
-           set_d8(dstDevice, uc, N, used))
-COPY_CALLS(cuMemsetD2D8Async, _ptsz,
-           (CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height,
-            CUstream hStream),
-           hStream, set_rows_d8(dstDevice, dstPitch, uc, Width, Height, used))
-COPY_CALLS(cuMemsetD16Async, _ptsz,
-           (CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream), hStream,
-           set_d16(dstDevice, us, N, used))
-COPY_CALLS(cuMemsetD2D16Async, _ptsz,
-           (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height,
-            CUstream hStream),
-           hStream, set_rows_d16(dstDevice, dstPitch, us, Width, Height, used))
-COPY_CALLS(cuMemsetD32Async, _ptsz,
-           (CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream), hStream,
-           set_d32(dstDevice, ui, N, used))
-COPY_CALLS(cuMemsetD2D32Async, _ptsz,
-           (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height,
-            CUstream hStream),
-           hStream, set_rows_d32(dstDevice, dstPitch, ui, Width, Height, used))
 COPY_CALLS(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), NULL,
            copy_unified(dst, src, ByteCount, used, true))
 COPY_CALLS(cuMemcpyAsync, _ptsz,
            (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream), hStream,
            copy_unified(dst, src, ByteCount, used, false))
+
+// ---- filling ----
+
+// Defines the calls that fill with elements of BITS, which are TYPE: a stretch, and rows of one.
+#define FILL_CALLS(bits, type) \
+    static CUresult fill_d##bits(CUdeviceptr dst, type value, size_t count, CUstream stream) \
+    { \
+        CUresult result; \
+        return fill_on_host(dst, 0, value, sizeof(type), count, 1, stream, &result) \
+                   ? result \
+                   : remote_cuMemsetD##bits##Async(dst, value, count, stream); \
+    } \
+    static CUresult fill_rows_d##bits(CUdeviceptr dst, size_t pitch, type value, size_t width, \
+                                      size_t height, CUstream stream) \
+    { \
+        CUresult result; \
+        return fill_on_host(dst, pitch, value, sizeof(type), width, height, stream, &result) \
+                   ? result \
+                   : remote_cuMemsetD2D##bits##Async(dst, pitch, value, width, height, stream); \
+    } \
+    COPY_CALLS(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dstDevice, type value, size_t N), NULL, \
+               settled(fill_d##bits(dstDevice, value, N, used), dstDevice, dstDevice, \
+                       rows_size(0, N, sizeof(type), 1), used)) \
+    COPY_CALLS(cuMemsetD##bits##Async, _ptsz, \
+               (CUdeviceptr dstDevice, type value, size_t N, CUstream hStream), hStream, \
+               fill_d##bits(dstDevice, value, N, used)) \
+    COPY_CALLS(cuMemsetD2D##bits##_v2, _ptds, \
+               (CUdeviceptr dstDevice, size_t dstPitch, type value, size_t Width, size_t Height), \
+               NULL, \
+               settled(fill_rows_d##bits(dstDevice, dstPitch, value, Width, Height, used), \
+                       dstDevice, dstDevice, rows_size(dstPitch, Width, sizeof(type), Height), \
+                       used)) \
+    COPY_CALLS(cuMemsetD2D##bits##Async, _ptsz, \
+               (CUdeviceptr dstDevice, size_t dstPitch, type value, size_t Width, size_t Height, \
+                CUstream hStream), \
+               hStream, fill_rows_d##bits(dstDevice, dstPitch, value, Width, Height, used))
+
+FILL_CALLS(8, unsigned char)
+FILL_CALLS(16, unsigned short)
+FILL_CALLS(32, unsigned int)
 
 // ---- rectangles ----
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/programs/driver.h"
+#include "tests/programs/other_process.h"
 
 enum { SIZE = 1 << 20, WORDS = SIZE / 4 };
 
@@ -17,18 +18,6 @@ struct offer {
 };
 
 // ---- passing things on ----
-
-static void send_all(int to, const void *data, size_t size)
-{
-    if (write(to, data, size) != (ssize_t)size)
-        bail("the other process is gone");
-}
-
-static void take_all(int from, void *data, size_t size)
-{
-    if (recv(from, data, size, MSG_WAITALL) != (ssize_t)size)
-        bail("the other process is gone");
-}
 
 static void send_fd(int to, int fd)
 {

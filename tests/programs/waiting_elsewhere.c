@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/programs/driver.h"
+#include "tests/programs/other_process.h"
 
 enum { ROUNDS = 3, WORDS = 1024 };
 
@@ -14,18 +15,6 @@ struct offer {
     CUipcEventHandle event;
     int wrong; // an event that is not made for it has a handle
 };
-
-static void send_all(int to, const void *data, size_t size)
-{
-    if (write(to, data, size) != (ssize_t)size)
-        bail("the other process is gone");
-}
-
-static void take_all(int from, void *data, size_t size)
-{
-    if (recv(from, data, size, MSG_WAITALL) != (ssize_t)size)
-        bail("the other process is gone");
-}
 
 static void signal_other(int link)
 {

@@ -10,6 +10,12 @@ $(B)/obj/bench/measure.o: tests/programs/kernels.ptx
 BENCH_PROGRAMS += $(B)/bench/transport
 $(eval $(call link_rule,$(B)/bench/transport,bench/transport.c,rgputransport rgpucommon,$$(COMMON_LIBS) $$(TLS_LIBS)))
 
+# What page-locked memory costs, and its parts.
+BENCH_PROGRAMS += $(B)/bench/pinned
+$(eval $(call link_rule,$(B)/bench/pinned,bench/pinned.c,,\
+  -L$(B)/lib -l:libcuda.so.1 -lpthread,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/pinned.o: tests/programs/kernels.ptx
+
 # make bench-rdma: sessions over verbs in an emulated machine.
 BENCH_PROGRAMS += $(B)/bench/copies
 $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\

@@ -81,6 +81,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
 
     snprintf(out->lease, sizeof(out->lease), "%s", ticket->lease);
     out->epoch = ticket->epoch;
+    out->owner = ticket->owner;
     for (size_t i = 0; i < ticket->gpu_count; i++)
         order[i] = &ticket->gpus[i];
     qsort(order, ticket->gpu_count, sizeof(order[0]), compare_ordinals);
@@ -102,6 +103,7 @@ int admission_resolve(struct box *box, const struct ticket *ticket, struct sessi
                       char *text, size_t size)
 {
     memset(out, 0, sizeof(*out));
+    out->owner = -1;
     if (ticket) {
         int err = resolve_ticket(box, ticket, out, text, size);
         if (err)

@@ -10,6 +10,7 @@
 #include "proto/wire.h"
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
+static const char *const exports_policies[] = {"lease", "user", NULL};
 static const char *const protections[] = {"authenticate", "privacy", NULL};
 const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
@@ -95,6 +96,9 @@ const struct config_option settings_table[] = {
     CONFIG_SIZE("clients", "max_images_per_lease", struct box_settings, max_images_per_lease, "16G",
                 "code that the sessions of one lease have loading at once; more is out of memory",
                 .min = 64 << 20, .reloadable = true),
+    CONFIG_ENUM("clients", "exports", struct box_settings, exports, "lease", exports_policies,
+                "whose processes may open memory that one shares: of its lease, or of its user",
+                .reloadable = true),
     CONFIG_ENUM("auth", "auth", struct box_settings, auth, "ticket", auth_methods,
                 "what a client must show", .reloadable = true),
     CONFIG_ENUM("auth", "protection", struct box_settings, protection, "authenticate", protections,

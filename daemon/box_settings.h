@@ -11,6 +11,8 @@
 
 enum auth_method { AUTH_NONE, AUTH_TICKET }; // every client that reaches the port; who has a ticket
 
+enum exports_policy { EXPORTS_LEASE, EXPORTS_USER }; // who may open what a process shares
+
 struct box_settings {
     char *name;
     char **listen;
@@ -42,6 +44,7 @@ struct box_settings {
     int64_t max_sessions_per_gpu;
     int64_t max_sessions_per_lease;
     uint64_t max_images_per_lease;
+    int exports;    // enum exports_policy
     int auth;       // enum auth_method
     int protection; // 0 authenticate, 1 privacy
     char *key_file;

@@ -72,6 +72,7 @@ void device_uuid_text(const uint8_t uuid[16], char text[48]);
 struct session_grant {
     char lease[128];
     int64_t epoch; // of the ticket
+    int64_t owner; // user that the lease is for; -1: nobody says
     uint32_t device_count;
     struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
     uint64_t budgets[BOX_DEVICES_MAX]; // bytes over all sessions of the lease; 0: no limit

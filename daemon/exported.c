@@ -28,6 +28,7 @@ struct exported_memory {
     TAILQ_ENTRY(exported_memory) link;
     uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
     char lease[128];
+    int64_t owner;     // user of that lease; -1: nobody says
     uint64_t exporter; // session; 0: it has gone, or freed the memory
     uint64_t payer;    // session whose account has it; 0: none any more
     uint32_t device;
@@ -90,7 +91,8 @@ static void move_charge(struct box *box, struct exported_memory *exported)
         struct worker_process *worker = worker_of(box, session);
         if (!worker || control_send_packet(worker->control_fd, CONTROL_EXPORT_INHERITED, &note, -1))
             continue; // one that ends as well
-        accounts_charge(box, exported->lease, session, exported->device, exported->charge);
+        accounts_charge(box, worker->session.grant.lease, session, exported->device,
+                        exported->charge);
         exported->payer = session;
         log_info("session=%llu has shared memory on its account now gpu=%u bytes=%llu",
                  (unsigned long long)session, exported->device,
@@ -170,6 +172,7 @@ static struct exported_memory *make(const struct worker_process *worker,
     memcpy(made->token + CONTROL_EXPORT_BOX_AT, worker->box->name,
            strnlen(worker->box->name, CONTROL_EXPORT_TOKEN_BYTES - CONTROL_EXPORT_BOX_AT));
     memcpy(made->lease, worker->session.grant.lease, sizeof(made->lease));
+    made->owner = worker->session.grant.owner;
     made->exporter = made->payer = worker->session.id;
     made->device = exported->device;
     made->size = exported->size;
@@ -207,13 +210,22 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
 
 // ---- redeeming ----
 
-// Only the lease that it belongs to can use it; others learn nothing from what they are told.
+static bool is_open_to(const struct exported_memory *exported, const struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+
+    return !strcmp(exported->lease, grant->lease) ||
+           (worker->box->settings.exports == EXPORTS_USER && exported->owner >= 0 &&
+            exported->owner == grant->owner);
+}
+
+// Who it is not open to learns nothing from what it is told.
 static enum control_export_failure refusal(const struct worker_process *worker,
                                            const struct exported_memory *exported,
                                            const struct control_redeem *redeem)
 {
-    if (!exported || strcmp(exported->lease, worker->session.grant.lease) ||
-        exported->kind != redeem->kind || !exported->exporter)
+    if (!exported || !is_open_to(exported, worker) || exported->kind != redeem->kind ||
+        !exported->exporter)
         return CONTROL_EXPORT_FAILURE_UNKNOWN;
     if (!is_granted(worker, exported->device))
         return CONTROL_EXPORT_FAILURE_DEVICE;

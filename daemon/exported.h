@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that one session has given others of its lease access to. A worker shows what its driver knows the memory
+// Memory that one session has given others of its lease, or of its user where the box lets them, access to. A worker shows what its driver knows the memory
 // by, and gets a token for it; another worker of the same lease shows the token, and gets that. The token is all that
 // leaves the box.
 #ifndef RGPU_DAEMON_EXPORTED_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Issues a ticket for tests, as a bundle of one line.
-// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS [lease=NAME] [shared=BYTES]
+// usage: issue_ticket KEYFILE ADDRESS BOX SECONDS [lease=NAME] [owner=UID] [shared=BYTES]
 //        [protection=NAME] UUID...
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +28,10 @@ int main(int argc, char **argv)
         struct ticket_gpu *gpu = &ticket.gpus[ticket.gpu_count];
         if (!strncmp(argv[i], "lease=", 6)) {
             snprintf(ticket.lease, sizeof(ticket.lease), "%s", argv[i] + 6);
+            continue;
+        }
+        if (!strncmp(argv[i], "owner=", 6)) {
+            ticket.owner = (uid_t)atol(argv[i] + 6);
             continue;
         }
         if (!strncmp(argv[i], "protection=", 11)) {

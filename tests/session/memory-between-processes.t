@@ -7,13 +7,13 @@
 start_ticket_box
 MIB=$((1024 * 1024))
 
-# holder NAME LEASE: a process of that lease, with 256 MiB, which does what it is told.
+# holder NAME LEASE [OWNER]: a process of that lease, with 256 MiB, which does what it is told.
 declare -A to pid
 holder() {
     local in ticket
     mkfifo "$TMP/$1.in"
     exec {in}<>"$TMP/$1.in"
-    ticket=$("$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" gpubox 3600 "lease=$2" shared=$((256 * MIB)) "$GPU")
+    ticket=$("$BUILD/tests/issue-ticket" "$TMP/box.key" "$BOX" gpubox 3600 "lease=$2" "owner=${3:-1000}" shared=$((256 * MIB)) "$GPU")
     start "$1" env LD_PRELOAD="$(preload_for_sanitizers)" LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$ticket" \
         bash -c 'exec "$1" <"$2"' - "$BUILD/tests/token-holder" "$TMP/$1.in"
     to[$1]=$in pid[$1]=$PID
@@ -64,4 +64,22 @@ gone() { ! "$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" | grep -q "token-hold
 ok "who uses it is killed" await "who uses it is killed" gone
 is "$(tell ben free)" "freed 0" "who has made it frees it"
 ok "and it is off the account" await "and it is off the account" account_is $((held + 32 + 64))
+
+# A box whose users may share between their leases.
+start_ticket_box --exports user
+holder eve three 1001
+holder fay four 1001
+holder gus five 1002
+token=$(tell eve share $((64 * MIB)) | sed -n 's/^token //p')
+is "$(tell gus open "$token")" "failed 400" "where users may share, another user's process does not open it either"
+held=$(left fay)
+is "$(tell fay open "$token")" "opened 4711" "but one of the same user's other lease does"
+is "$(left fay)" "$held" "and who has made it pays for it"
+kill -KILL "${pid[eve]}"
+moved() { [ "$(left fay)" = $((held - 64)) ]; }
+ok "until it ends, then the other lease does" await "then the other lease does" moved
+is "$(tell fay take $((240 * MIB)))" "taken 2" "whose budget holds for it"
+is "$(tell fay close)" "closed 0" "until it closes it"
+back() { [ "$(left fay)" = "$held" ]; }
+ok "and has it back" await "and has it back" back
 done_testing

@@ -228,7 +228,6 @@ SIM_API(cuIpcOpenMemHandle_v2, CUdeviceptr *address, CUipcMemHandle raw, unsigne
     memcpy(&handle, &raw, sizeof(handle));
     SIM_RETURN_IF(!is_sound(&handle), CUDA_ERROR_INVALID_HANDLE);
     SIM_RETURN_IF(handle.pid == getpid(), CUDA_ERROR_INVALID_CONTEXT);
-    SIM_RETURN_IF(handle.ordinal != context->device->ordinal, CUDA_ERROR_INVALID_DEVICE);
     return open_import(context, &handle, address);
 }
 

@@ -6,7 +6,7 @@
 PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print copies traps \
                  rectangles pools fault forks linking modules cooperative queries contexts \
                  handles exits idle lookup endure allocations large refusals \
-                 starved keys tables crossing draining virtual registered sharing waiting_elsewhere \
+                 starved keys tables crossing draining virtual registered sharing ranks waiting_elsewhere \
                  batches capabilities
 P := $(B)/tests/programs
 

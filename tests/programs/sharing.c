@@ -17,36 +17,6 @@ struct offer {
     CUresult refused; // for physical memory
 };
 
-// ---- passing things on ----
-
-static void send_fd(int to, int fd)
-{
-    char byte = 0, room[CMSG_SPACE(sizeof(int))] = {0};
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-    if (sendmsg(to, &message, 0) != 1)
-        bail("a descriptor is not sent");
-}
-
-static int take_fd(int from)
-{
-    int fd = -1;
-    char byte, room[CMSG_SPACE(sizeof(int))] = {0};
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &data, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
-    if (recvmsg(from, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
-        bail("no descriptor comes");
-    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-    return fd;
-}
-
 // ---- physical memory ----
 
 struct range {

@@ -4,6 +4,7 @@
 // and on the sockets whose end means that the peer has gone.
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +16,9 @@
 #include "common/wait.h"
 
 enum {
-    SPIN_TURNS = 16,         // looks at the ring per look at the clock
+    SPIN_TURNS = 16, // looks at the ring per look at the clock
+    PATIENT_SPIN_US =
+        50, // who may spin for less shares too few processors to spin through longer waits
     BULK_PIECE = 128 * 1024, // published at once, so that the peer copies while we copy
 };
 
@@ -33,7 +36,8 @@ struct shm_link {
     struct ring_consumer in;
     _Atomic bool receiver_sleeps;
     _Atomic bool kicked;
-    _Atomic int64_t looked; // when link_pending() last asked the kernel for the peer's end
+    _Atomic int64_t looked;   // when link_pending() last asked the kernel for the peer's end
+    struct patience patience; // with waits for the peer
 
     pthread_mutex_t region_lock;
     struct shm_regions regions;
@@ -253,17 +257,18 @@ static int sleep_for_bytes(struct shm_link *shm, bool kickable, uint64_t deadlin
     return r;
 }
 
-// Waits for bytes of the peer: 1: there, 0: the time has passed or a kick came, or -errno.
-static int wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
+// Long enough for the wait that is usual of late: the next request after one that waited for the GPU comes
+// when that is over, and finds who reads awake. Beyond the spin time it lets others run.
+enum { SPUN_IN_VAIN = 2 };
+static int spin_for_bytes(struct shm_link *shm, bool kickable, uint64_t start)
 {
-    struct spin spin = {.us = shm->base.spin_us};
-    uint64_t deadline;
-    int r = look(shm, memory_order_acquire);
+    uint64_t least = (uint64_t)shm->base.spin_us * 1000, most = least, passed = 0;
+    int r;
 
-    if (r || timeout_ms == 0)
-        return r;
-    deadline = deadline_in(timeout_ms);
-    while (spin_more(&spin, SPIN_TURNS)) {
+    if (shm->base.spin_us >= PATIENT_SPIN_US)
+        most = patience_ns(&shm->patience, shm->base.spin_us);
+    for (unsigned turn = 1; passed < most; turn++) {
+        cpu_relax();
         r = look(shm, memory_order_acquire);
         if (!r)
             r = link_failure(&shm->base);
@@ -271,8 +276,31 @@ static int wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
             return r;
         if (kickable && take_kick(shm))
             return 0;
+        if (turn % SPIN_TURNS)
+            continue;
+        passed = clock_ns() - start;
+        if (passed >= least)
+            sched_yield();
     }
-    return sleep_for_bytes(shm, kickable, deadline);
+    return SPUN_IN_VAIN;
+}
+
+// Waits for bytes of the peer: 1: there, 0: the time has passed or a kick came, or -errno.
+static int wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
+{
+    int r = look(shm, memory_order_acquire);
+    uint64_t start, deadline;
+
+    if (r || timeout_ms == 0)
+        return r;
+    start = clock_ns();
+    deadline = deadline_in(timeout_ms);
+    r = spin_for_bytes(shm, kickable, start);
+    if (r == SPUN_IN_VAIN)
+        r = sleep_for_bytes(shm, kickable, deadline);
+    if (r > 0)
+        patience_note(&shm->patience, clock_ns() - start);
+    return r;
 }
 
 static void consume(struct shm_link *shm, uint64_t size)

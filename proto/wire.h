@@ -45,6 +45,7 @@ enum wire_event_kind {
     EVENT_GRAPH_WANTED,  // struct wire_callee: a copy of a graph wants its source (graph_bytes)
     EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target behind it
     EVENT_GRAPH_GONE,    // struct wire_callee: it will not be called again; a destructor is due
+    EVENT_GRAPH_BLOCK,   // as EVENT_GRAPH_DATA, but the bytes follow the record (bulk)
 };
 
 struct wire_event {
@@ -289,7 +290,7 @@ struct wire_graph_outcome {
 // EVENT_GRAPH_...: a callee.
 struct wire_callee {
     uint64_t callee;
-    uint64_t offset; // EVENT_GRAPH_DATA: of the bytes that follow
+    uint64_t offset; // of the bytes that follow
     uint64_t size;
 };
 

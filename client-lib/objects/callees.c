@@ -11,6 +11,7 @@
 #include "client-lib/objects/host_function.h"
 #include "client-lib/objects/object.h"
 #include "client-lib/session/waiting.h"
+#include "common/scope.h"
 #include "cuda_ops.h"
 
 static struct object *make(struct box_session *session)
@@ -92,6 +93,48 @@ static void move_rows(const struct callee_copy *copy, size_t offset, size_t size
     }
 }
 
+static bool in_one_piece(const struct callee_copy *copy)
+{
+    return (copy->height == 1 || copy->pitch == copy->width) &&
+           (copy->depth == 1 || copy->slice == copy->width * copy->height);
+}
+
+static bool send_block(struct box_session *session, uint64_t callee, const struct callee_copy *copy,
+                       size_t offset, size_t size, uint8_t *packed)
+{
+    struct {
+        struct wire_request head;
+        struct args_graph_block args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_graph_block},
+        .args = {.token = callee, .offset = offset, .size = size},
+    };
+    if (packed)
+        move_rows(copy, offset, size, packed, false);
+    if (link_send_bulk(session->link, &record, sizeof(record),
+                       packed ? packed : copy->host + offset, size) == 0)
+        return true;
+    session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
+    return false;
+}
+
+// False: there is no memory, and nothing has been sent.
+static bool send_blocks(struct box_session *session, uint64_t callee,
+                        const struct callee_copy *copy)
+{
+    SCOPED_FREE uint8_t *packed = in_one_piece(copy) ? NULL : malloc(WIRE_BLOCK_SIZE);
+    if (!packed && !in_one_piece(copy))
+        return false;
+    for (size_t offset = 0; offset < copy_size(copy); offset += WIRE_BLOCK_SIZE) {
+        size_t left = copy_size(copy) - offset;
+        if (session_lost(session) ||
+            !send_block(session, callee, copy, offset,
+                        left < WIRE_BLOCK_SIZE ? left : WIRE_BLOCK_SIZE, packed))
+            break; // the session is lost, and the graph with it
+    }
+    return true;
+}
+
 static bool send_part(struct box_session *session, uint64_t callee, const struct callee_copy *copy,
                       size_t offset)
 {
@@ -106,8 +149,17 @@ static bool send_part(struct box_session *session, uint64_t callee, const struct
     return true;
 }
 
+static void ask_for_blocks(struct box_session *session)
+{
+    struct call call = {.session = session, .op = OP_graph_takes_blocks};
+    if (session_knows(session, OP_graph_takes_blocks) && call_reserve(&call, 0))
+        call_post(&call);
+}
+
 uint64_t callee_copy(struct box_session *session, const struct callee_copy *copy)
 {
+    if (!copy->from && !copy->to_device && !atomic_exchange(&session->takes_graph_blocks, true))
+        ask_for_blocks(session);
     struct callee_copy *kept = malloc(sizeof(*kept));
     struct object *callee = kept ? make(session) : NULL;
     if (!callee) {
@@ -130,6 +182,11 @@ static void send_source(void *opaque)
     struct box_session *session = callee->session;
     struct callee_copy copy = *callee->callee.copy;
     uint64_t handle = callee->handle;
+    if (copy_size(&copy) > WIRE_INLINE_MAX && session_knows(session, OP_graph_block) &&
+        send_blocks(session, handle, &copy)) {
+        link_flush(session->link);
+        return;
+    }
     for (size_t offset = 0; offset < copy_size(&copy); offset += WIRE_INLINE_MAX)
         if (!send_part(session, handle, &copy, offset))
             return;
@@ -158,14 +215,33 @@ void callee_due(struct box_session *session, const struct wire_host_function *ev
                      "a host function that was not asked for");
 }
 
-static bool store(const struct object *callee, const struct wire_callee *body, const void *data,
+// Whether SIZE bytes may be stored where the box says.
+static bool may_store(const struct callee_copy *copy, const struct wire_callee *body, uint64_t size)
+{
+    return copy && !copy->from && !copy->to_device && body->offset <= copy_size(copy) &&
+           size <= copy_size(copy) - body->offset;
+}
+
+static bool store(const struct callee_copy *copy, const struct wire_callee *body, const void *data,
                   uint32_t bytes)
 {
-    const struct callee_copy *copy = callee->callee.copy;
-    if (!copy || copy->from || copy->to_device || body->offset > copy_size(copy) ||
-        bytes > copy_size(copy) - body->offset)
+    if (!may_store(copy, body, bytes))
         return false;
     move_rows(copy, body->offset, bytes, (uint8_t *)(uintptr_t)data, true);
+    return true;
+}
+
+static bool store_block(struct box_session *session, const struct callee_copy *copy,
+                        const struct wire_callee *body)
+{
+    if (!may_store(copy, body, body->size) || body->size > WIRE_BLOCK_SIZE)
+        return false;
+    if (in_one_piece(copy))
+        return link_receive_bulk(session->link, copy->host + body->offset, body->size) == 0;
+    SCOPED_FREE uint8_t *packed = malloc(body->size ? body->size : 1);
+    if (!packed || link_receive_bulk(session->link, packed, body->size))
+        return false;
+    move_rows(copy, body->offset, body->size, packed, true);
     return true;
 }
 
@@ -189,7 +265,9 @@ static bool act(struct box_session *session, enum wire_event_kind kind,
     if (!callee)
         return false;
     if (kind == EVENT_GRAPH_DATA)
-        return store(callee, body, data, bytes);
+        return store(callee->callee.copy, body, data, bytes);
+    if (kind == EVENT_GRAPH_BLOCK)
+        return store_block(session, callee->callee.copy, body);
     return callee->callee.copy && !callee->callee.function && callee->callee.copy->to_device &&
            host_function_queue(session, 0, send_source, callee);
 }

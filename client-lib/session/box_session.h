@@ -20,7 +20,7 @@ struct staging;
 
 enum {
     SESSIONS_MAX = 64,
-    SESSION_OPS = 1024,   // requests have numbers below
+    SESSION_OPS = 2048,   // requests have numbers below
     SESSION_CALLS = 1024, // requests of one session that wait for a reply at one time
 };
 
@@ -67,8 +67,9 @@ struct box_session {
     struct wire_device *devices;
     struct wire_peer *peers; // device_count squared
 
-    _Atomic unsigned int captures; // of its streams, that are under way
-    _Atomic bool graphs_allocate;  // some graph there allocates memory
+    _Atomic unsigned int captures;   // of its streams, that are under way
+    _Atomic bool takes_graph_blocks; // the box has been told
+    _Atomic bool graphs_allocate;    // some graph there allocates memory
     _Atomic int lost; // CUresult that every call gives from now on; 0 while the session lives
 
     // Who reads the link, and who waits for what it brings. All below is under `lock`.

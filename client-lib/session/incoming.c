@@ -181,6 +181,7 @@ void incoming_handle(struct box_session *session, uint32_t size)
     case EVENT_GRAPH_WANTED:
     case EVENT_GRAPH_DATA:
     case EVENT_GRAPH_GONE:
+    case EVENT_GRAPH_BLOCK:
         if (handle_callee(session, event, body, size))
             return;
         break;

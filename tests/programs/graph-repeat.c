@@ -3,7 +3,7 @@
 // two of its functions; many nodes; graphs that come and go.
 #include "tests/programs/graph_calls.h"
 
-#define BYTES (300u * 1024) // several records' worth, and no multiple of one
+#define BYTES (1300u * 1024) // several blocks' worth, and no multiple of one
 
 struct relay {
     uint8_t *from, *to;
@@ -57,7 +57,8 @@ static void through_the_program_and_back(const struct gpu *gpu, CUstream stream)
 // A box of rows out of a larger array, and back into another place.
 static void rows(const struct gpu *gpu, CUstream stream)
 {
-    enum { PITCH = 100, ROWS = 20, PLANES = 3, WIDTH = 37, HEIGHT = 11, DEPTH = 2 };
+    // Packed, they are more than one block.
+    enum { PITCH = 3000, ROWS = 300, PLANES = 3, WIDTH = 2101, HEIGHT = 270, DEPTH = 2 };
     static uint8_t in[PLANES][ROWS][PITCH], out[PLANES][ROWS][PITCH];
     CUdeviceptr data = device_alloc(WIDTH * HEIGHT * DEPTH);
     CUDA_MEMCPY3D there = {.srcMemoryType = CU_MEMORYTYPE_HOST,

@@ -56,6 +56,41 @@ static void block_too_large(void)
     ends_session("a block larger than blocks are", &record, sizeof(record));
 }
 
+static void block_of_a_graph_too_large(void)
+{
+    struct {
+        struct wire_request head;
+        struct args_graph_block args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_graph_block},
+        .args = {.token = 1, .size = 1u << 30},
+    };
+
+    ends_session("a graph's block larger than blocks are", &record, sizeof(record));
+}
+
+// Its bytes are taken off the link, so that what follows is read as what it is.
+static void block_that_no_graph_wants(void)
+{
+    static const uint8_t bytes[100000];
+    struct peer peer;
+    peer_start(&peer, &(struct peer_options){0});
+    struct {
+        struct wire_request head;
+        struct args_graph_block args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_graph_block},
+        .args = {.token = 0x0e00000000001234, .offset = 1, .size = sizeof(bytes)},
+    };
+
+    is_int(link_send_bulk(peer.link, &record, sizeof(record), bytes, sizeof(bytes)), 0,
+           "a block that no graph waits for is sent");
+    struct reply_cuCtxGetLimit reply;
+    ASK_REPLY(&peer, cuCtxGetLimit, &reply, .limit = CU_LIMIT_STACK_SIZE);
+    is_int(peer.deferred, CUDA_ERROR_INVALID_VALUE, "which is an error, and the session goes on");
+    peer_stop(&peer);
+}
+
 int main(void)
 {
     bad_record("an operation that does not exist", (struct wire_request){.size = 24, .op = 599},
@@ -69,6 +104,8 @@ int main(void)
     bad_record("flags that are not zero",
                (struct wire_request){.size = 24, .op = OP_cuCtxSynchronize, .flags = 1}, 24);
     block_too_large();
+    block_of_a_graph_too_large();
+    block_that_no_graph_wants();
     raw_bytes();
     return done();
 }

@@ -298,6 +298,7 @@ static void take_event(struct peer *peer, const struct wire_event *event)
         return;
     case EVENT_GRAPH_WANTED:
     case EVENT_GRAPH_DATA:
+    case EVENT_GRAPH_BLOCK:
     case EVENT_GRAPH_GONE: bail("a graph called that nobody made");
     case EVENT_REACHED: bail("an event was reached that nobody watches");
     case EVENT_ENDING:

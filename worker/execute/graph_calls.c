@@ -4,9 +4,11 @@
 #include "worker/execute/graph_calls.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/control.h"
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
@@ -78,7 +80,28 @@ static void fetch(const struct graph_call *call)
     expected_came();
 }
 
-static void store(const struct graph_call *call)
+static _Atomic bool blocks_wanted;
+
+void serve_graph_takes_blocks(struct serve *serve, const struct args_graph_takes_blocks *args)
+{
+    atomic_store(&blocks_wanted, true);
+}
+
+static void store_blocks(const struct graph_call *call)
+{
+    for (uint64_t offset = 0; offset < call->size; offset += WIRE_BLOCK_SIZE) {
+        uint64_t left = call->size - offset, size = left < WIRE_BLOCK_SIZE ? left : WIRE_BLOCK_SIZE;
+        struct {
+            struct wire_event event;
+            struct wire_callee body;
+        } record = {.event = {.size = sizeof(record), .kind = EVENT_GRAPH_BLOCK},
+                    .body = {call->callee, offset, size}};
+        if (link_send_bulk(session.link, &record, sizeof(record), call->buffer + offset, size))
+            return; // the reading thread ends the session
+    }
+}
+
+static void store_records(const struct graph_call *call)
 {
     const uint32_t head = (uint32_t)(sizeof(struct wire_event) + sizeof(struct wire_callee));
 
@@ -105,26 +128,67 @@ static void CUDA_CB run(void *opaque)
     switch (call->kind) {
     case CALL_FUNCTION: host_function_call(call->callee); return;
     case CALL_FETCH: fetch(call); return;
-    case CALL_STORE: store(call); return;
+    case CALL_STORE:
+        if (call->size > WIRE_INLINE_MAX && atomic_load(&blocks_wanted))
+            store_blocks(call);
+        else
+            store_records(call);
+        return;
     }
 }
 
-void serve_graph_bytes(struct serve *serve, const struct args_graph_bytes *args)
+// The launch that waits for these bytes; it stays until it has all of them. NULL: noted.
+static struct fetch *find_fetch(struct serve *serve, uint64_t token, uint64_t offset, uint64_t size)
 {
     SCOPED_LOCK(&lock);
     struct fetch *fetch = fetching;
     // What has all of its bytes is only still to leave.
-    while (fetch && (fetch->call->callee != args->token || fetch->received == fetch->call->size))
+    while (fetch && (fetch->call->callee != token || fetch->received == fetch->call->size))
         fetch = fetch->next;
-    if (!fetch || args->offset != fetch->received ||
-        args->bytes > fetch->call->size - fetch->received) {
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-        return;
-    }
-    memcpy(fetch->call->buffer + fetch->received, args + 1, args->bytes);
-    fetch->received += args->bytes;
+    if (fetch && offset == fetch->received && size <= fetch->call->size - fetch->received)
+        return fetch;
+    serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    return NULL;
+}
+
+static void have_received(struct fetch *fetch, uint64_t size)
+{
+    SCOPED_LOCK(&lock);
+    fetch->received += size;
     if (fetch->received == fetch->call->size)
         pthread_cond_broadcast(&came);
+}
+
+void serve_graph_bytes(struct serve *serve, const struct args_graph_bytes *args)
+{
+    struct fetch *fetch = find_fetch(serve, args->token, args->offset, args->bytes);
+
+    if (!fetch)
+        return;
+    memcpy(fetch->call->buffer + fetch->received, args + 1, args->bytes);
+    have_received(fetch, args->bytes);
+}
+
+bool check_graph_block(const void *raw)
+{
+    const struct args_graph_block *args = raw;
+
+    return args->size && args->size <= WIRE_BLOCK_SIZE;
+}
+
+// One thread reads the link, so nobody else adds to the same launch meanwhile.
+void serve_graph_block(struct serve *serve, const struct args_graph_block *args)
+{
+    struct fetch *fetch = find_fetch(serve, args->token, args->offset, args->size);
+    SCOPED_FREE uint8_t *nowhere = fetch ? NULL : malloc(args->size);
+    uint8_t *to = fetch ? fetch->call->buffer + fetch->received : nowhere;
+
+    if (!to)
+        session_end(CONTROL_END_REASON_INTERNAL, "out of memory");
+    if (link_receive_bulk(session.link, to, args->size))
+        return; // the reading thread ends the session
+    if (fetch)
+        have_received(fetch, args->size);
 }
 
 // ---- making them, and their end ----

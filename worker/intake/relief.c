@@ -209,6 +209,12 @@ static void keep_block(struct serve *serve, uint32_t size)
     }
 }
 
+// The push itself is in the backlog, and so must its blocks be.
+static bool is_early_block(const struct serve *serve)
+{
+    return serve->request->op == OP_push_block && !push_has_begun(job_of(serve->record));
+}
+
 static void take_over(struct serve *serve, uint32_t size)
 {
     const struct serve_entry *entry = serve_check(serve, size);
@@ -217,8 +223,8 @@ static void take_over(struct serve *serve, uint32_t size)
         dispatch_malformed(serve, (int)size);
     if (!(entry->traits & TRAIT_URGENT))
         keep(serve, size, NULL);
-    else if ((entry->traits & TRAIT_READS_ON) && !push_has_begun(job_of(serve->record)))
-        keep_block(serve, size); // the push itself is in the backlog, and so must its blocks be
+    else if (is_early_block(serve))
+        keep_block(serve, size);
     else
         serve_record(serve, size);
 }

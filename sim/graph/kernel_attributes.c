@@ -42,9 +42,13 @@ SIM_API(cuGraphKernelNodeGetAttribute, CUgraphNode handle, CUkernelNodeAttrID id
     return CUDA_SUCCESS;
 }
 
+// As a driver does it: a kernel whose parameters came in one buffer cannot become cooperative.
 static CUresult change(struct node *node, const struct step_attributes *attributes)
 {
     struct node_step *step;
+    SIM_RETURN_IF(step_params(node->step)->kernel.extra &&
+                      attributes->values[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative,
+                  CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(step_create(step_params(node->step), attributes, &step));
     node_set_step(node, step);
     return CUDA_SUCCESS;

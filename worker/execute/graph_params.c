@@ -43,6 +43,33 @@ static CUcontext context_of(struct serve *serve, uint64_t handle)
     return handle ? serve_handle(serve, HANDLE_CONTEXT, handle) : serve->current;
 }
 
+// Each parameter by itself: the driver refuses nodes that have all in one buffer some attributes (COOPERATIVE),
+// for as long as they live. That form is for drivers which do not tell where parameters lie.
+static void read_parameters(struct serve *serve, uint64_t handle, void *function, uint8_t *packed,
+                            uint32_t size, struct node_params *out)
+{
+    CUDA_KERNEL_NODE_PARAMS_v3 *kernel = &out->params.kernel;
+    struct wire_parameter places[NODE_PARAMETERS_MAX];
+    uint32_t count, bytes;
+    CUresult result = launch_layout(handle, function, places, NODE_PARAMETERS_MAX, &count, &bytes);
+
+    if (result == CUDA_SUCCESS && count <= NODE_PARAMETERS_MAX && bytes <= size) {
+        for (uint32_t i = 0; i < count; i++)
+            out->parameters[i] = packed + places[i].offset;
+        kernel->kernelParams = out->parameters;
+    } else if (result == CUDA_ERROR_NOT_SUPPORTED) {
+        out->bytes = size;
+        out->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+        out->extra[1] = packed;
+        out->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+        out->extra[3] = &out->bytes;
+        out->extra[4] = CU_LAUNCH_PARAM_END;
+        kernel->extra = out->extra;
+    } else {
+        serve_fail(serve, result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result);
+    }
+}
+
 static void read_kernel(struct serve *serve, const void *data, uint32_t size,
                         struct node_params *out)
 {
@@ -69,15 +96,9 @@ static void read_kernel(struct serve *serve, const void *data, uint32_t size,
         .blockDimZ = wire.block[2],
         .sharedMemBytes = wire.shared_bytes,
     };
-    if (!wire.bytes)
-        return;
-    out->bytes = wire.bytes;
-    out->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
-    out->extra[1] = (uint8_t *)(uintptr_t)data + sizeof(wire);
-    out->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
-    out->extra[3] = &out->bytes;
-    out->extra[4] = CU_LAUNCH_PARAM_END;
-    kernel->extra = out->extra;
+    if (wire.bytes)
+        read_parameters(serve, wire.function, function, (uint8_t *)(uintptr_t)data + sizeof(wire),
+                        wire.bytes, out);
 }
 
 // The host side of a copy that the client makes is packed in memory of ours.

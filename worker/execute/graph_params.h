@@ -7,11 +7,17 @@
 #include "worker/serve.h"
 #include "worker_driver.h"
 
-enum { NODE_ACCESS_MAX = 64, NODE_BATCH_MAX = 256, NODE_GRAPHS_MAX = 512 };
+enum {
+    NODE_PARAMETERS_MAX = 4096, // of a kernel: a parameter has a byte at least, a launch 4 KiB
+    NODE_ACCESS_MAX = 64,
+    NODE_BATCH_MAX = 256,
+    NODE_GRAPHS_MAX = 512
+};
 
 // What the driver is given, with all that it points to; it lies in the record or here.
 struct node_params {
     CUgraphNodeParams params;
+    void *parameters[NODE_PARAMETERS_MAX]; // of a kernel
     void *extra[5];
     size_t bytes;
     CUmemAccessDesc access[NODE_ACCESS_MAX];

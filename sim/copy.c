@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array/array_storage.h"
 #include "sim/capture.h"
 #include "sim/default_stream.h"
 #include "sim/memory.h"
@@ -23,7 +24,8 @@ enum copy_place {
 struct copy_operation {
     struct operation operation;
     struct copy_box box;
-    void *staging; // packed source bytes; NULL: read the source itself
+    void *staging;                 // packed source bytes; NULL: read the source itself
+    struct array_storage *held[2]; // of the sides that are arrays; NULL: none
 };
 
 static size_t box_bytes(const struct copy_box *box)
@@ -46,6 +48,10 @@ static CUresult classify(const struct copy_side *side, const struct copy_box *bo
 {
     size_t span;
     struct memory_range range;
+    if (side->type == CU_MEMORYTYPE_ARRAY) {
+        *place = PLACE_DEVICE;
+        return CUDA_SUCCESS;
+    }
     SIM_RETURN_IF(!side->address || !side_span(side, box, &span), CUDA_ERROR_INVALID_VALUE);
     bool known = memory_lookup(side->address, &range);
     bool whole = known && memory_lookup_span(side->address, span, &range);
@@ -98,8 +104,32 @@ static CUresult run_copy(struct operation *operation, struct stream *stream)
 
 static void release_copy(struct operation *operation)
 {
-    free(((struct copy_operation *)operation)->staging);
-    free(operation);
+    struct copy_operation *copy = (struct copy_operation *)operation;
+    for (unsigned i = 0; i < 2; i++)
+        if (copy->held[i])
+            array_storage_put(copy->held[i]);
+    free(copy->staging);
+    free(copy);
+}
+
+static CUresult hold_array(const struct copy_side *side, struct array_storage **out)
+{
+    return side->type == CU_MEMORYTYPE_ARRAY ? array_hold_memory(side->array, out) : CUDA_SUCCESS;
+}
+
+static CUresult new_copy(const struct copy_box *box, struct copy_operation **out)
+{
+    struct copy_operation *copy = operation_create(sizeof(*copy), run_copy, release_copy);
+    SIM_RETURN_IF(!copy, CUDA_ERROR_OUT_OF_MEMORY);
+    copy->box = *box;
+    CUresult result = hold_array(&copy->box.destination, &copy->held[0]);
+    if (!result)
+        result = hold_array(&copy->box.source, &copy->held[1]);
+    if (result)
+        operation_discard(&copy->operation);
+    else
+        *out = copy;
+    return result;
 }
 
 static bool stage(struct copy_operation *copy)
@@ -130,9 +160,8 @@ static CUresult submit(struct stream *stream, const struct copy_box *box, enum c
     bool sync = stream->context->flags & CU_CTX_SYNC_MEMOPS;
     SIM_TRY(classify(&box->destination, box, &destination, &sync));
     SIM_TRY(classify(&box->source, box, &source, &sync));
-    struct copy_operation *copy = operation_create(sizeof(*copy), run_copy, release_copy);
-    SIM_RETURN_IF(!copy, CUDA_ERROR_OUT_OF_MEMORY);
-    copy->box = *box;
+    struct copy_operation *copy;
+    SIM_TRY(new_copy(box, &copy));
     bool wait = sync || must_wait(manner, destination, source);
     if (!wait && manner == COPY_ASYNCHRONOUS && source == PLACE_PAGEABLE) {
         // With nothing before it the copy itself is the shortest way to read the source.
@@ -150,9 +179,8 @@ CUresult copy_prepare(const struct copy_box *box, struct operation **out)
     bool sync = false;
     SIM_TRY(classify(&box->destination, box, &destination, &sync));
     SIM_TRY(classify(&box->source, box, &source, &sync));
-    struct copy_operation *copy = operation_create(sizeof(*copy), run_copy, release_copy);
-    SIM_RETURN_IF(!copy, CUDA_ERROR_OUT_OF_MEMORY);
-    copy->box = *box;
+    struct copy_operation *copy;
+    SIM_TRY(new_copy(box, &copy));
     copy->operation.brief = box_bytes(box) <= BRIEF_BYTES;
     *out = &copy->operation;
     return CUDA_SUCCESS;
@@ -168,22 +196,36 @@ void copy_describe(const struct copy_box *box, CUDA_MEMCPY3D *out)
     const struct copy_side *to = &box->destination, *from = &box->source;
     *out = (CUDA_MEMCPY3D){
         .srcMemoryType = from->type,
-        .srcPitch = from->pitch,
-        .srcHeight = rows_of(from),
         .dstMemoryType = to->type,
-        .dstPitch = to->pitch,
-        .dstHeight = rows_of(to),
         .WidthInBytes = box->width,
         .Height = box->height,
         .Depth = box->depth,
     };
+    if (from->type == CU_MEMORYTYPE_ARRAY) {
+        out->srcArray = from->array;
+        out->srcXInBytes = from->x;
+        out->srcY = from->y;
+        out->srcZ = from->z;
+    } else {
+        out->srcPitch = from->pitch;
+        out->srcHeight = rows_of(from);
+    }
+    if (to->type == CU_MEMORYTYPE_ARRAY) {
+        out->dstArray = to->array;
+        out->dstXInBytes = to->x;
+        out->dstY = to->y;
+        out->dstZ = to->z;
+    } else {
+        out->dstPitch = to->pitch;
+        out->dstHeight = rows_of(to);
+    }
     if (from->type == CU_MEMORYTYPE_HOST)
         out->srcHost = (const void *)(uintptr_t)from->address;
-    else
+    else if (from->type != CU_MEMORYTYPE_ARRAY)
         out->srcDevice = from->address;
     if (to->type == CU_MEMORYTYPE_HOST)
         out->dstHost = (void *)(uintptr_t)to->address;
-    else
+    else if (to->type != CU_MEMORYTYPE_ARRAY)
         out->dstDevice = to->address;
 }
 

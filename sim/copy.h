@@ -9,7 +9,9 @@ struct copy_side {
     uint64_t address;  // of the first byte
     size_t pitch;      // bytes from row to row; unused when there is one row
     size_t slice;      // bytes from layer to layer; unused when there is one layer
-    CUmemorytype type; // what the program says: host, device, or unified (to be found out)
+    CUmemorytype type; // what the program says: host, device, array, or unified (to be found out)
+    CUarray array;     // of an array, whose memory the copy holds while it is there
+    size_t x, y, z;    // the place in it, as the program says it: bytes, rows, slices
 };
 
 struct copy_box {
@@ -45,7 +47,7 @@ CUresult copy_submit(CUstream stream, const struct copy_box *box, enum copy_mann
 // INVALID_VALUE.
 CUresult copy_prepare(const struct copy_box *box, struct operation **out);
 
-// The same box as CUDA_MEMCPY3D says it, and back. NOT_SUPPORTED for arrays; INVALID_VALUE.
+// The same box as CUDA_MEMCPY3D says it, and back. INVALID_VALUE.
 void copy_describe(const struct copy_box *box, CUDA_MEMCPY3D *out);
 CUresult copy_understand(const CUDA_MEMCPY3D *copy, struct copy_box *out);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that copy rectangles and boxes between pitched memory. Arrays are not simulated.
+// The calls that copy rectangles and boxes between pitched memory and arrays.
 #include "sim/copy.h"
+#include "sim/copy_array.h"
 #include "sim/device.h"
 
 // One side of a CUDA_MEMCPY2D or 3D, whose fields differ in name only.
@@ -8,6 +9,7 @@ struct side_request {
     CUmemorytype type;
     const void *host;
     CUdeviceptr device;
+    CUarray array;
     size_t x, y, z;
     size_t pitch;
     size_t height;
@@ -20,7 +22,8 @@ static CUresult make_side(const struct side_request *request, const struct copy_
     case CU_MEMORYTYPE_HOST: side->address = (uintptr_t)request->host; break;
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED: side->address = request->device; break;
-    case CU_MEMORYTYPE_ARRAY: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_MEMORYTYPE_ARRAY:
+        return array_side(request->array, request->x, request->y, request->z, box, side);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     size_t right, below, offset_rows;
@@ -42,14 +45,16 @@ static CUresult make_side(const struct side_request *request, const struct copy_
 
 static struct side_request destination_of(const CUDA_MEMCPY3D *p)
 {
-    return (struct side_request){p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                                 p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
+    return (struct side_request){p->dstMemoryType, p->dstHost,     p->dstDevice,
+                                 p->dstArray,      p->dstXInBytes, p->dstY,
+                                 p->dstZ,          p->dstPitch,    p->dstHeight};
 }
 
 static struct side_request source_of(const CUDA_MEMCPY3D *p)
 {
-    return (struct side_request){p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                 p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
+    return (struct side_request){p->srcMemoryType, p->srcHost,     p->srcDevice,
+                                 p->srcArray,      p->srcXInBytes, p->srcY,
+                                 p->srcZ,          p->srcPitch,    p->srcHeight};
 }
 
 CUresult copy_understand(const CUDA_MEMCPY3D *p, struct copy_box *out)
@@ -78,10 +83,12 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, enum copy_manne
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!p || p->srcPitch > longest_pitch || p->dstPitch > longest_pitch,
                   CUDA_ERROR_INVALID_VALUE);
-    struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                              p->dstY,          0,          p->dstPitch,  p->dstY + p->Height};
-    struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                p->srcY,          0,          p->srcPitch,  p->srcY + p->Height};
+    struct side_request to = {
+        p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray,        p->dstXInBytes,
+        p->dstY,          0,          p->dstPitch,  p->dstY + p->Height};
+    struct side_request from = {
+        p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray,        p->srcXInBytes,
+        p->srcY,          0,          p->srcPitch,  p->srcY + p->Height};
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = 1};
     return submit(&to, &from, &box, stream, manner);
 }
@@ -114,10 +121,12 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum 
     SIM_TRY(copy_check_peers(p->dstContext, p->srcContext));
     if (manner == COPY_SYNCHRONOUS)
         SIM_TRY(copy_settle_peers(p->dstContext, p->srcContext));
-    struct side_request to = {p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes,
-                              p->dstY,          p->dstZ,    p->dstPitch,  p->dstHeight};
-    struct side_request from = {p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes,
-                                p->srcY,          p->srcZ,    p->srcPitch,  p->srcHeight};
+    struct side_request to = {p->dstMemoryType, p->dstHost,     p->dstDevice,
+                              p->dstArray,      p->dstXInBytes, p->dstY,
+                              p->dstZ,          p->dstPitch,    p->dstHeight};
+    struct side_request from = {p->srcMemoryType, p->srcHost,     p->srcDevice,
+                                p->srcArray,      p->srcXInBytes, p->srcY,
+                                p->srcZ,          p->srcPitch,    p->srcHeight};
     struct copy_box box = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
     SIM_TRY(submit(&to, &from, &box, stream, manner));
     return manner == COPY_SYNCHRONOUS ? copy_settle_peers(NULL, NULL) : CUDA_SUCCESS;

@@ -22,6 +22,8 @@ enum object_kind {
     OBJECT_NODE,
     OBJECT_EXEC,
     OBJECT_USER,
+    OBJECT_ARRAY,
+    OBJECT_MIPMAP,
 };
 
 struct context;

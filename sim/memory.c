@@ -208,6 +208,7 @@ static void dispose(struct memory_range *range)
         ipc_memory_freed(range->base, range->size, range->size >= LARGE);
         // fall through
     case MEMORY_POOL:
+    case MEMORY_ARRAY:
     case MEMORY_VARIABLE:
     case MEMORY_HEAP:
         arena_give(range->device->arena, range->base, arena_size(range->size));
@@ -321,6 +322,8 @@ void memory_show_all(bool all)
 static struct memory_range *find_shown(uint64_t address)
 {
     struct memory_range *range = find(address);
+    if (range && range->kind == MEMORY_ARRAY)
+        return NULL;
     bool hidden = range && range->kind == MEMORY_GRAPH && !range->shown && !all_shown;
     return hidden ? NULL : range;
 }
@@ -401,7 +404,7 @@ void memory_set_sync_copies(uint64_t address, bool sync)
 // memory is portable. Under the lock, which keeps the pool alive.
 static bool kernel_may_touch(struct context *context, const struct memory_range *range)
 {
-    if (range->kind == MEMORY_GRAPH && !range->open)
+    if (range->kind == MEMORY_ARRAY || (range->kind == MEMORY_GRAPH && !range->open))
         return false;
     if (range->kind == MEMORY_MAPPED)
         return range->access[context->device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -565,7 +568,7 @@ void memory_release_context(struct context *context)
         struct memory_range *range = NULL;
         pthread_rwlock_wrlock(&table.lock);
         for (size_t i = table.count; i-- > 0 && !range;) {
-            if (table.ranges[i]->context == context) {
+            if (table.ranges[i]->context == context && table.ranges[i]->kind != MEMORY_ARRAY) {
                 range = table.ranges[i];
                 remove_at(i);
             }

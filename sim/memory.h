@@ -20,6 +20,7 @@ enum memory_kind {
     MEMORY_MAPPED,     // cuMemMap: of no context
     MEMORY_GRAPH,      // of an allocation node: there while the graphs say so
     MEMORY_IMPORTED,   // cuIpcOpenMemHandle
+    MEMORY_ARRAY,      // known by handle only, and freed with its object
 };
 
 struct memory_range {

@@ -22,6 +22,13 @@ $(foreach p,$(GRAPH_PROGRAM_NAMES),\
     -L$(B)/lib -l:libcuda.so.1 -lm -ldl,,$(B)/lib/libcuda.so.1)))
 $(GRAPH_PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
 
+# Programs with arrays, likewise.
+ARRAY_PROGRAM_NAMES := $(patsubst tests/programs/%.c,%,$(wildcard tests/programs/array-*.c))
+$(foreach p,$(ARRAY_PROGRAM_NAMES),\
+  $(eval $(call link_rule,$(P)/array/$(p),tests/programs/$(p).c,,\
+    -L$(B)/lib -l:libcuda.so.1 -lm -ldl,,$(B)/lib/libcuda.so.1)))
+$(ARRAY_PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
+
 NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 CU_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print rectangles pools \
             errors per_thread cooperative
@@ -52,7 +59,8 @@ $(P)/shared/%: $(P)/cu/%.o
 	$(call say,LD,$@)
 	$(Q)$(CU_LINK) -cudart shared $(CU_LIBS)
 
-TEST_EXTRAS += $(PROGRAM_NAMES:%=$(P)/%) $(GRAPH_PROGRAM_NAMES:%=$(P)/graph/%) $(B)/examples/vector
+TEST_EXTRAS += $(PROGRAM_NAMES:%=$(P)/%) $(GRAPH_PROGRAM_NAMES:%=$(P)/graph/%) \
+               $(ARRAY_PROGRAM_NAMES:%=$(P)/array/%) $(B)/examples/vector
 ifneq ($(NVCC),)
 TEST_EXTRAS += $(CU_PROGRAMS)
 endif

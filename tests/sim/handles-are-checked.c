@@ -103,9 +103,7 @@ int main(void)
     gives(cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
           "memory that is not registered is not unregistered");
     gives(cuMemPoolDestroy((CUmemoryPool)memory), CUDA_ERROR_INVALID_VALUE, "invented pool");
-    CUarray array;
-    CUDA_ARRAY_DESCRIPTOR shape = {16, 0, CU_AD_FORMAT_FLOAT, 1};
-    gives(cuArrayCreate_v2(&array, &shape), CUDA_ERROR_NOT_SUPPORTED,
+    gives(cuGraphicsUnregisterResource(NULL), CUDA_ERROR_NOT_SUPPORTED,
           "what is not simulated says so");
     return done();
 }

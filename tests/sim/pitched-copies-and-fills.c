@@ -53,7 +53,7 @@ static void check_2d(void)
     copy.srcY = 0;
     gives(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE, "and a rectangle beyond the allocation");
     copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    gives(cuMemcpy2D(&copy), CUDA_ERROR_NOT_SUPPORTED, "arrays are not simulated");
+    gives(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE, "and one from no array");
     copy.Height = 0;
     gives(cuMemcpy2D(&copy), CUDA_SUCCESS, "nothing is copied from anywhere");
 }

@@ -36,7 +36,7 @@ CUresult cuKernelGetName(const char **, CUkernel);
 CUresult cuKernelGetAttribute(int *, CUfunction_attribute, CUkernel, CUdevice);
 CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel, CUdevice);
 CUresult cuModuleLoad(CUmodule *, const char *);
-CUresult cuArrayCreate_v2(CUarray *, const CUDA_ARRAY_DESCRIPTOR *);
+CUresult cuGraphicsUnregisterResource(CUgraphicsResource);
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned);
 CUresult cuCtxSetFlags(unsigned);
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls that make, describe and end arrays.
+#include <string.h>
+
+#include "sim/array/array_objects.h"
+#include "sim/capture.h"
+
+// What is said of the memory of an array that is still to be mapped.
+#define REQUIREMENT ((size_t)64 << 10)
+
+static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+{
+    struct context *context;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || !descriptor, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
+    return array_create(context, descriptor, out);
+}
+
+SIM_API(cuArrayCreate_v2, CUarray *out, const CUDA_ARRAY_DESCRIPTOR *flat)
+{
+    CUDA_ARRAY3D_DESCRIPTOR descriptor;
+    if (flat)
+        descriptor = (CUDA_ARRAY3D_DESCRIPTOR){.Width = flat->Width,
+                                               .Height = flat->Height,
+                                               .Format = flat->Format,
+                                               .NumChannels = flat->NumChannels};
+    return create(out, flat ? &descriptor : NULL);
+}
+
+SIM_API(cuArray3DCreate_v2, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+{
+    return create(out, descriptor);
+}
+
+static CUresult describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
+{
+    struct context *context;
+    struct sim_array *array;
+    SIM_TRY(context_require(&context));
+    SIM_TRY(array_get(handle, &array));
+    *out = array->descriptor;
+    object_put(&array->object);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuArray3DGetDescriptor_v2, CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle)
+{
+    CUDA_ARRAY3D_DESCRIPTOR descriptor;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(describe(handle, &descriptor));
+    *out = descriptor;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
+{
+    CUDA_ARRAY3D_DESCRIPTOR descriptor;
+    SIM_TRY(sim_check_ready());
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(describe(handle, &descriptor));
+    *out = (CUDA_ARRAY_DESCRIPTOR){.Width = descriptor.Width,
+                                   .Height = descriptor.Height,
+                                   .Format = descriptor.Format,
+                                   .NumChannels = descriptor.NumChannels};
+    return CUDA_SUCCESS;
+}
+
+// Work that was submitted before may still use the memory, so it ends first.
+SIM_API(cuArrayDestroy, CUarray handle)
+{
+    struct context *context;
+    struct sim_array *array;
+    SIM_TRY(context_require(&context));
+    SIM_TRY(array_get(handle, &array));
+    CUresult result = capture_check_unsafe();
+    if (!result && array->is_part)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result) {
+        context_quiesce(array->storage->context);
+        array_end(array);
+    }
+    object_put(&array->object);
+    return result;
+}
+
+SIM_API(cuArrayGetPlane, CUarray *out, CUarray handle, unsigned int plane)
+{
+    struct context *context;
+    struct sim_array *array;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(array_get(handle, &array));
+    bool found = plane < ARRAY_PLANES_MAX && array->planes[plane];
+    if (found)
+        *out = object_handle(&array->planes[plane]->object);
+    object_put(&array->object);
+    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// ---- mipmapped arrays ----
+
+// More levels than there can be are as many as there can be, and none is one.
+SIM_API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+        unsigned int levels)
+{
+    struct context *context;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || !descriptor, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(capture_check_unsafe());
+    unsigned most = array_levels_max(descriptor);
+    levels = levels > most ? most : levels ? levels : 1;
+    return mipmap_create(context, descriptor, levels, out);
+}
+
+SIM_API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned int level)
+{
+    struct context *context;
+    struct sim_mipmap *mipmap;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(mipmap_get(handle, &mipmap));
+    bool found = level < mipmap->storage->part_count;
+    if (found)
+        *out = object_handle(&mipmap->levels[level]->object);
+    object_put(&mipmap->object);
+    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
+{
+    struct context *context;
+    struct sim_mipmap *mipmap;
+    SIM_TRY(context_require(&context));
+    SIM_TRY(mipmap_get(handle, &mipmap));
+    CUresult result = capture_check_unsafe();
+    if (!result) {
+        context_quiesce(mipmap->storage->context);
+        mipmap_end(mipmap);
+    }
+    object_put(&mipmap->object);
+    return result;
+}
+
+// ---- memory that is mapped later ----
+
+static CUresult require_memory(const struct array_storage *storage,
+                               CUDA_ARRAY_MEMORY_REQUIREMENTS *out)
+{
+    SIM_RETURN_IF(!(storage->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING),
+                  CUDA_ERROR_INVALID_VALUE);
+    memset(out, 0, sizeof(*out));
+    out->size = (storage->size + REQUIREMENT - 1) & ~(REQUIREMENT - 1);
+    out->alignment = REQUIREMENT;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray handle,
+        CUdevice index)
+{
+    struct context *context;
+    struct device *device;
+    struct sim_array *array;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || device_get(index, &device) || array_get(handle, &array),
+                  CUDA_ERROR_INVALID_VALUE);
+    CUresult result = require_memory(array->storage, out);
+    object_put(&array->object);
+    return result;
+}
+
+SIM_API(cuMipmappedArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *out,
+        CUmipmappedArray handle, CUdevice index)
+{
+    struct context *context;
+    struct device *device;
+    struct sim_mipmap *mipmap;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || device_get(index, &device) || mipmap_get(handle, &mipmap),
+                  CUDA_ERROR_INVALID_VALUE);
+    CUresult result = require_memory(mipmap->storage, out);
+    object_put(&mipmap->object);
+    return result;
+}

@@ -67,6 +67,10 @@ int control_send_packet_with(int fd, enum control_message_type type, const void 
 int control_receive_packet_with(int fd, struct control_frame *frame, int *fds, size_t *count)
     __attribute__((warn_unused_result));
 
+// Where a box has the sockets that its workers await clients of this host on, unless client_sockets of rgpud.conf and
+// RGPU_CLIENT_SOCKETS say otherwise.
+#define CONTROL_CLIENT_SOCKETS "/run/rgpu-clients"
+
 // How a token of shared memory begins.
 #define CONTROL_EXPORT_MAGIC "rgpushr1"
 

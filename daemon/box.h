@@ -43,6 +43,7 @@ struct box {
     uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
     char worker_path[4096], driver_path[4096];
     char **worker_environment;
+    bool has_client_sockets;                // the directory of that setting can be used
     int driver_fd;                          // what the workers' software GPUs share
     uid_t first_user, last_user, next_user; // of workers; 0: they stay what we are
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/control.h"
 #include "common/log.h"
 #include "proto/wire.h"
 
@@ -31,6 +32,9 @@ const struct config_option settings_table[] = {
     CONFIG_LIST("box", "transports", struct box_settings, transports, "all",
                 "transports that sessions may use; all: all that rgpu-transports(7) names",
                 .reloadable = true),
+    CONFIG_STRING("box", "client_sockets", struct box_settings, client_sockets,
+                  CONTROL_CLIENT_SOCKETS,
+                  "directory of sockets by which containers of this host reach shm; empty: none"),
     CONFIG_LIST("box", "rdma_addresses", struct box_settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",
@@ -134,6 +138,8 @@ static int set_standalone(struct box_settings *settings)
 
     if (!err)
         err = config_set(settings_table, "box", "admin_socket", "", "--standalone", settings);
+    if (!err)
+        err = config_set(settings_table, "box", "client_sockets", "", "--standalone", settings);
     return err;
 }
 

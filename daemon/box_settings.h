@@ -21,6 +21,7 @@ struct box_settings {
     char *worker_program;
     char *admin_socket;
     char *metrics_listen;
+    char *client_sockets;
     char **transports;
     char **rdma_addresses;
     char **rdma_devices;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -112,7 +113,10 @@ static int open_one(struct box *box, const char *text)
 
     if (parse(text, &listener->endpoint))
         return -EINVAL;
+    // Any user may connect to a unix socket, as to an address: who he is the ticket says.
+    mode_t mask = umask(0);
     listener->fd = endpoint_listen(&listener->endpoint, BACKLOG, &listener->endpoint.port);
+    umask(mask);
     if (listener->fd < 0) {
         log_error("cannot listen=%s error=\"%s\"", text, strerror(-listener->fd));
         return listener->fd;

@@ -19,6 +19,7 @@
 #include "daemon/admission.h"
 #include "daemon/arrival.h"
 #include "daemon/broker_agent.h"
+#include "daemon/client_sockets.h"
 #include "daemon/client.h"
 #include "daemon/comparison.h"
 #include "daemon/confinement.h"
@@ -276,6 +277,8 @@ static int set_up(struct program *program)
         err = choose_environment(box);
     if (!err)
         err = watch_signals(program);
+    if (!err)
+        client_sockets_open(box);
     if (!err)
         err = listeners_open(box, arrival_accept);
     if (!err)

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/spawn.h"
 #include "daemon/accounts.h"
+#include "daemon/client_sockets.h"
 #include "daemon/refusals.h"
 #include "daemon/exported.h"
 #include "daemon/warm_pool.h"
@@ -218,6 +219,7 @@ static void bury(struct worker_process *worker, int status)
         exports_leave(worker);
         accounts_leave(box, worker->session.grant.lease, worker->session.id);
     }
+    client_sockets_forget(box, worker->pid);
     worker_process_move(worker, WORKER_DEAD);
     TAILQ_REMOVE(&box->workers, worker, link);
     event_free(worker->readable);

@@ -62,6 +62,14 @@ int worker_setup_check(const struct box_settings *settings)
                         settings->rdma_ports);
         err = -EINVAL;
     }
+    if (settings->client_sockets &&
+        (settings->client_sockets[0] != '/' ||
+         strlen(settings->client_sockets) >= sizeof(room.client_sockets))) {
+        config_complain(settings_table, "box", "client_sockets",
+                        "client_sockets=%s is not an absolute path of at most %zu bytes",
+                        settings->client_sockets, sizeof(room.client_sockets) - 1);
+        err = -EINVAL;
+    }
     if (!join_devices(settings, room.rdma_devices, sizeof(room.rdma_devices))) {
         config_complain(settings_table, "box", "rdma_devices",
                         "rdma_addresses and rdma_devices together are too long");
@@ -70,11 +78,14 @@ int worker_setup_check(const struct box_settings *settings)
     return err;
 }
 
-static void fill_transports(const struct box_settings *settings, struct control_setup *out)
+static void fill_transports(const struct box *box, struct control_setup *out)
 {
+    const struct box_settings *settings = &box->settings;
     static uint32_t turn;
 
     out->transports_count = transports_allowed(settings, out->transports);
+    if (box->has_client_sockets)
+        snprintf(out->client_sockets, sizeof(out->client_sockets), "%s", settings->client_sockets);
     out->rdma_turn = turn++;
     out->fabric = settings->rdma;
     join_devices(settings, out->rdma_devices, sizeof(out->rdma_devices));
@@ -130,7 +141,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     if (box->choice.software)
         out->worker.worker_memory = 0;
     fill_context_cost(box, out);
-    fill_transports(&box->settings, out);
+    fill_transports(box, out);
     fill_gpus(box, part->sees, out);
     out->nodes_count = (uint32_t)confinement_nodes(box, part->sees, out->nodes);
 }

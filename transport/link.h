@@ -151,17 +151,24 @@ struct shm_memory;
 int shm_memory_new(const struct link_options *options, struct shm_memory **out);
 void shm_memory_free(struct shm_memory **memory);
 const struct link_staging *shm_memory_staging(const struct shm_memory *memory);
-// An abstract unix socket for one client that knows TOKEN (32 bytes); NAME gets its address
-// without the leading NUL.
-int shm_listen(char *name, size_t room, int *fd);
-// Accepts the client that presents TOKEN within TIMEOUT_MS; others are turned away. WATCH (or -1) is
+// The sockets on which one client is awaited: an abstract one, and one in a directory (-1: none).
+enum { SHM_LISTENERS = 2 };
+struct shm_listener {
+    int fds[SHM_LISTENERS];
+    char name[64]; // "rgpu-PID-RANDOM", of both
+};
+// DIRECTORY: NULL or empty for none. Whoever started the worker removes the name there when it has ended.
+int shm_listen(const char *directory, struct shm_listener *out);
+void shm_listener_close(struct shm_listener *listener);
+// Accepts the client that presents TOKEN (32 bytes) within TIMEOUT_MS; others are turned away. WATCH (or -1) is
 // the control connection: when it closes, waiting ends with -ECONNRESET, and when the client speaks
 // there instead, with -ECANCELED. On success the memory is the link's and *memory NULL.
-int link_shm_accept(int listener, const uint8_t token[32], struct shm_memory **memory, int watch,
-                    int timeout_ms, const struct link_options *options, struct link **out);
-// The client's side. Either side watches WATCH, which stays the caller's, for as long as the link
-// lives: the link goes down when it closes.
-int link_shm_connect(const char *name, const uint8_t token[32], int watch, int timeout_ms,
-                     const struct link_options *options, struct link **out);
+int link_shm_accept(const struct shm_listener *listener, const uint8_t token[32],
+                    struct shm_memory **memory, int watch, int timeout_ms,
+                    const struct link_options *options, struct link **out);
+// The client's side: NAME and DIRECTORY as for shm_listen(). Either side watches WATCH, which stays the caller's, for as
+// long as the link lives: the link goes down when it closes.
+int link_shm_connect(const char *name, const char *directory, const uint8_t token[32], int watch,
+                     int timeout_ms, const struct link_options *options, struct link **out);
 
 #endif

@@ -2,7 +2,7 @@
 // What a row says where its transport has nothing to do.
 #include "transport/transport.h"
 
-int transport_listen_nowhere(void)
+int transport_listen_nowhere(const struct transport_worker *worker)
 {
     return 0;
 }

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the two ends of a shm link find each other: an abstract unix socket, which is found by all
-// processes of one network namespace whatever they see of the file system. The client presents the
-// one-time token, gets the descriptors and the geometry, maps, and says that it did.
+// What the two ends of a shm link say to each other: the client presents the one-time token, gets the descriptors and
+// the geometry, maps, and says that it did. How they find each other: shm_sockets.c.
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/scope.h"
@@ -25,7 +18,8 @@
 
 enum {
     SHM_VERSION = 1,
-    CANDIDATES = 8, // connections whose token has not come yet; the oldest makes room
+    CANDIDATES = SHM_CANDIDATES, // connections whose token has not come yet; the oldest makes room
+    WATCHED = 1 + SHM_LISTENERS, // before them in what is waited for
     DESCRIPTORS = 1 + SHM_DIRECTIONS * SHM_EVENTS,
 };
 
@@ -50,61 +44,10 @@ _Static_assert(sizeof(struct hello) == 40, "layout is part of the protocol");
 _Static_assert(sizeof(struct offer) == 32, "layout is part of the protocol");
 _Static_assert((int)DESCRIPTORS <= (int)FDPASS_MAX, "all descriptors go in one message");
 
-static int address_of(const char *name, struct sockaddr_un *address, socklen_t *size)
-{
-    size_t length = strlen(name);
-
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (!length || length > sizeof(address->sun_path) - 1)
-        return -EINVAL;
-    memcpy(address->sun_path + 1, name, length);
-    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    return 0;
-}
-
-bool shm_can_reach(const char *name)
-{
-    struct sockaddr_un address;
-    socklen_t size;
-
-    if (address_of(name, &address, &size))
-        return false;
-    SCOPED_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    return fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0;
-}
-
-int shm_listen(char *name, size_t room, int *fd)
-{
-    struct sockaddr_un address;
-    socklen_t size;
-    uint64_t random[2];
-    int listener, r;
-
-    if (getrandom(random, sizeof(random), 0) != sizeof(random))
-        return -EIO;
-    r = snprintf(name, room, "rgpu-%016llx%016llx", (unsigned long long)random[0],
-                 (unsigned long long)random[1]);
-    if (r < 0 || (size_t)r >= room)
-        return -ENOSPC;
-    r = address_of(name, &address, &size);
-    if (r)
-        return r;
-    listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listener < 0)
-        return -errno;
-    if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, CANDIDATES)) {
-        r = -errno;
-        close(listener);
-        return r;
-    }
-    *fd = listener;
-    return 0;
-}
-
 // ---- the worker's side ----
 
 struct accepting {
-    int listener;
+    const struct shm_listener *listener;
     int watch;
     uint64_t deadline;
     const uint8_t *token;
@@ -127,9 +70,9 @@ static void drop_candidate(struct accepting *accepting, size_t which)
     close(take_candidate(accepting, which));
 }
 
-static void add_candidate(struct accepting *accepting)
+static void add_candidate(struct accepting *accepting, int listener)
 {
-    int fd = accept4(accepting->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
         return;
@@ -158,10 +101,11 @@ static short wait_for(const struct accepting *accepting, struct pollfd *wait, in
     int ready;
 
     wait[0] = (struct pollfd){.fd = accepting->watch, .events = POLLIN | POLLRDHUP};
-    wait[1] = (struct pollfd){.fd = accepting->listener, .events = POLLIN};
+    for (int i = 0; i < SHM_LISTENERS; i++)
+        wait[1 + i] = (struct pollfd){.fd = accepting->listener->fds[i], .events = POLLIN};
     for (size_t i = 0; i < accepting->count; i++)
-        wait[2 + i] = (struct pollfd){.fd = accepting->candidates[i], .events = POLLIN};
-    ready = poll(wait, 2 + accepting->count, deadline_left(accepting->deadline));
+        wait[WATCHED + i] = (struct pollfd){.fd = accepting->candidates[i], .events = POLLIN};
+    ready = poll(wait, WATCHED + accepting->count, deadline_left(accepting->deadline));
     *error = 0;
     if (ready == 0)
         *error = -ETIMEDOUT;
@@ -178,7 +122,7 @@ static int watch_error(short revents)
 // The connection of the client that knows the token, or -errno.
 static int await_client(struct accepting *accepting)
 {
-    struct pollfd wait[2 + CANDIDATES];
+    struct pollfd wait[WATCHED + CANDIDATES];
 
     for (;;) {
         int error;
@@ -186,18 +130,19 @@ static int await_client(struct accepting *accepting)
         if (error)
             return error;
         for (size_t i = accepting->count; i-- > 0;) {
-            if (!wait[2 + i].revents)
+            if (!wait[WATCHED + i].revents)
                 continue;
             if (has_token(accepting, accepting->candidates[i]))
                 return take_candidate(accepting, i);
             // One that leaves without a word has only tried whether the socket can be reached.
-            if (!(wait[2 + i].revents & (POLLHUP | POLLRDHUP)))
+            if (!(wait[WATCHED + i].revents & (POLLHUP | POLLRDHUP)))
                 drop_candidate(accepting, i);
         }
         if (watched)
             return watch_error(watched);
-        if (wait[1].revents)
-            add_candidate(accepting);
+        for (int i = 0; i < SHM_LISTENERS; i++)
+            if (wait[1 + i].revents)
+                add_candidate(accepting, wait[1 + i].fd);
     }
 }
 
@@ -239,8 +184,9 @@ static int offer_memory(const struct shm_memory *memory, int fd, int watch, uint
     return 0;
 }
 
-int link_shm_accept(int listener, const uint8_t token[32], struct shm_memory **memory, int watch,
-                    int timeout_ms, const struct link_options *options, struct link **out)
+int link_shm_accept(const struct shm_listener *listener, const uint8_t token[32],
+                    struct shm_memory **memory, int watch, int timeout_ms,
+                    const struct link_options *options, struct link **out)
 {
     struct accepting accepting = {
         .listener = listener, .watch = watch, .deadline = deadline_in(timeout_ms), .token = token};
@@ -281,46 +227,21 @@ static int receive_offer(int fd, struct shm_memory **out)
     return shm_memory_map(fds[0], &fds[1], &offer.geometry, out);
 }
 
-static int connect_socket(const char *name, int timeout_ms, int *out)
-{
-    struct timeval limit = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
-    struct sockaddr_un address;
-    socklen_t size;
-    int fd, r = address_of(name, &address, &size);
-
-    if (r)
-        return r;
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    // Blocks only where others fill the queue of the listener; poll() does not tell when it has room.
-    if (timeout_ms >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (connect(fd, (struct sockaddr *)&address, size) || fcntl(fd, F_SETFL, O_NONBLOCK)) {
-        r = -errno;
-        close(fd);
-        return r;
-    }
-    *out = fd;
-    return 0;
-}
-
 static int send_message(int fd, const void *message, size_t size)
 {
     return send(fd, message, size, MSG_NOSIGNAL) == (ssize_t)size ? 0 : -errno;
 }
 
-int link_shm_connect(const char *name, const uint8_t token[32], int watch, int timeout_ms,
-                     const struct link_options *options, struct link **out)
+int link_shm_connect(const char *name, const char *directory, const uint8_t token[32], int watch,
+                     int timeout_ms, const struct link_options *options, struct link **out)
 {
     struct hello hello = {.magic = SHM_MAGIC, .version = SHM_VERSION};
     struct ready ready = {.magic = SHM_MAGIC, .mapped = 1};
     struct shm_memory *memory = NULL;
-    int fd = -1, r;
+    int r = 0, fd = shm_reach(name, directory, timeout_ms);
 
-    r = connect_socket(name, timeout_ms, &fd);
-    if (r)
-        return r;
+    if (fd < 0)
+        return fd;
     memcpy(hello.token, token, sizeof(hello.token));
     r = send_message(fd, &hello, sizeof(hello));
     if (!r)

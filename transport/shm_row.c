@@ -6,25 +6,31 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "transport/shm_private.h"
 #include "transport/transport.h"
 
 enum { CONNECT_TIMEOUT_MS = 5000 };
 
-// Made before the worker is confined, which takes the making of sockets away; -1: none.
-static int listener = -1;
-static char address[64];
+// Made before the worker is confined, which takes the making of sockets away.
+static struct shm_listener listener = {.fds = {-1, -1}};
 
-static int listen_shm(void)
+static int listen_shm(const struct transport_worker *worker)
 {
-    return shm_listen(address, sizeof(address), &listener);
+    const char *directory = worker->setup->client_sockets;
+    int err = shm_listen(directory, &listener);
+
+    if (!err || !*directory)
+        return err;
+    // Most clients need it not.
+    log_warn("containers do not find the worker client_sockets=%s error=\"%s\"", directory,
+             strerror(-err));
+    return shm_listen(NULL, &listener);
 }
 
 static void withdraw_shm(void)
 {
-    if (listener >= 0)
-        close(listener);
-    listener = -1;
+    shm_listener_close(&listener);
 }
 
 static bool same_kernel(const uint8_t boot_id[CONTROL_BOOT_ID_BYTES])
@@ -38,16 +44,16 @@ static bool same_kernel(const uint8_t boot_id[CONTROL_BOOT_ID_BYTES])
 
 static bool offer_shm(const struct transport_worker *worker, struct control_offer *offer)
 {
-    if (listener < 0 || !same_kernel(worker->grant->client_boot_id))
+    if (listener.fds[0] < 0 || !same_kernel(worker->grant->client_boot_id))
         return false;
-    snprintf(offer->address, sizeof(offer->address), "%s", address);
+    snprintf(offer->address, sizeof(offer->address), "%s", listener.name);
     return true;
 }
 
 static int accept_shm(struct transport_worker *worker, const struct control_offer *offer,
                       int64_t deadline, struct link **out, char *text, size_t room)
 {
-    int err = link_shm_accept(listener, offer->token, worker->memory, worker->stream->fd,
+    int err = link_shm_accept(&listener, offer->token, worker->memory, worker->stream->fd,
                               CONNECT_TIMEOUT_MS, &worker->options, out);
 
     withdraw_shm();
@@ -60,16 +66,20 @@ static const char *obstacle_of_shm(const struct transport_client *client, char *
         return NULL;
     if (!same_kernel(client->boot_id))
         return "the box is another host";
-    if (!shm_can_reach(client->offer->address))
-        return "the box is in another network namespace of this host";
+    SCOPED_FD int fd = shm_reach(client->offer->address, client->sockets, CONNECT_TIMEOUT_MS);
+    if (fd < 0) {
+        snprintf(reason, room, "the box is in another network namespace, and not reached by %s: %s",
+                 *client->sockets ? client->sockets : "a socket", strerror(-fd));
+        return reason;
+    }
     snprintf(reason, room, "same host, shared memory maps");
     return NULL;
 }
 
 static int connect_shm(struct transport_client *client, struct link **out, char *text, size_t room)
 {
-    int err = link_shm_connect(client->offer->address, client->offer->token, client->stream->fd,
-                               CONNECT_TIMEOUT_MS, &client->options, out);
+    int err = link_shm_connect(client->offer->address, client->sockets, client->offer->token,
+                               client->stream->fd, CONNECT_TIMEOUT_MS, &client->options, out);
 
     if (err)
         snprintf(text, room, "shared memory of box %s does not map: %s", client->box,

@@ -35,6 +35,7 @@ struct transport_client {
     const char *box;                   // for messages
     const struct control_offer *offer; // the box's; NULL: it makes none
     const uint8_t *boot_id;            // of the box's kernel
+    const char *sockets;               // directory in which workers of this host have sockets
     enum control_protection protection;
     uint64_t session;
     bool forced; // nothing else will do
@@ -49,7 +50,7 @@ struct transport {
 
     // ---- the worker's side; once each and in this order ----
     // While sockets can be made.
-    int (*listen)(void);
+    int (*listen)(const struct transport_worker *worker);
     // Before a client comes, with the memory. What cannot be had is said in the log, and not offered.
     void (*prepare)(const struct transport_worker *worker);
     // Fills in *OFFER, whose token is there, for this client. False: there is none for it.
@@ -74,7 +75,7 @@ extern const struct transport *const transports[];
 const struct transport *transport_named(const char *name);
 
 // For rows that have nothing to do there.
-int transport_listen_nowhere(void);
+int transport_listen_nowhere(const struct transport_worker *worker);
 void transport_prepare_nothing(const struct transport_worker *worker);
 void transport_withdraw_nothing(void);
 

@@ -29,7 +29,7 @@ int transports_listen(void)
     int err = 0;
 
     for (const struct transport *const *row = transports; *row && !err; row++)
-        err = (*row)->listen();
+        err = (*row)->listen(&side);
     return err;
 }
 

@@ -63,6 +63,13 @@ static struct link_options link_settings(void)
     return options;
 }
 
+static const char *sockets_directory(void)
+{
+    const char *directory = getenv("RGPU_CLIENT_SOCKETS");
+
+    return directory ? directory : CONTROL_CLIENT_SOCKETS;
+}
+
 struct choice {
     struct box_session *session;
     const struct session_welcome *welcome;
@@ -167,6 +174,7 @@ int session_choose_link(struct box_session *session, const struct session_welcom
         .welcome = welcome,
         .side = {.box = session->box,
                  .boot_id = welcome->boot_id,
+                 .sockets = sockets_directory(),
                  .protection = welcome->protection,
                  .session = session->id,
                  .forced = wanted != NULL,

@@ -91,6 +91,7 @@ def protect_files(properties, directory, account):
             for path in paths:
                 if os.path.isdir(path):
                     mount("-t", "tmpfs", "-o", "mode=0,ro", "tmpfs", path)
+    properties.pop("ReadWritePaths", None)  # below /run, which is not protected here
     properties.pop("PrivateTmp", None)  # the test's own directory lies there
     for kind, where in (("RuntimeDirectory", "run"), ("StateDirectory", "var/lib"),
                         ("CacheDirectory", "var/cache")):

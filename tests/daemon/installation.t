@@ -14,7 +14,7 @@ done
 pass "every part is there"
 like "$(cat "$root/lib/systemd/system/rgpud.service")" '^ExecStart=/opt/rgpu/sbin/rgpud --config /etc/rgpu/rgpud.conf' \
     "the unit starts the installed program"
-is "$(ls "$root/lib")" "$(printf 'rgpu\nsystemd\nsysusers.d')" "no library lies where every program would find it"
+is "$(ls "$root/lib")" "$(printf 'rgpu\nsystemd\nsysusers.d\ntmpfiles.d')" "no library lies where every program would find it"
 
 echo "[box]
 devices = sim:1" >"$TMP/root/etc/rgpu/rgpud.conf"

@@ -14,8 +14,9 @@ root=$TMP/root/opt/rgpu
 unit=$root/lib/systemd/system/rgpud.service
 
 mkdir -p "$TMP/run"
-printf '[box]\ndevices = sim:2\nlisten = 127.0.0.1:0\nadmin_socket = %s\n[auth]\nauth = none\n' \
-    "$TMP/run/rgpu/rgpud.sock" >"$TMP/rgpud.conf"
+install -d -o $ACCOUNT -m 0711 "$TMP/run/rgpu-clients"
+printf '[box]\ndevices = sim:2\nlisten = 127.0.0.1:0\nadmin_socket = %s\nclient_sockets = %s\n[auth]\nauth = none\n' \
+    "$TMP/run/rgpu/rgpud.sock" "$TMP/run/rgpu-clients" >"$TMP/rgpud.conf"
 start box python3 "$TOP/tests/daemon/as_unit.py" "$unit" $ACCOUNT $ACCOUNT "$TMP" -- \
     "$root/sbin/rgpud" --config "$TMP/rgpud.conf"
 await_line box 'ready listen=([^ ]+) devices=2' || bail "the box does not start as its unit"
@@ -23,6 +24,7 @@ await_line box 'ready listen=([^ ]+) devices=2' || bail "the box does not start 
 BOX=${BASH_REMATCH[1]} BOX_PID=$PID
 pass "the box starts under the unit's filter with software GPUs"
 is "$(awk '/^Uid/ { print $2 }' "/proc/$BOX_PID/status")" $ACCOUNT "as the unit's user"
+is "$(find "$TMP/run/rgpu-clients" -type s -name 'rgpu-*' -printf '%m\n' | sort -u)" 666 "its workers have sockets for containers"
 for transport in shm tcp; do
     for program in saxpy modules print pinned; do
         ok "$program over $transport" on_box RGPU_TRANSPORT=$transport "$BUILD/tests/programs/$program"

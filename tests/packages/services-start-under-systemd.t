@@ -43,6 +43,7 @@ for service in rgpu-brokerd rgpud; do
 done
 status "a program" rgpuctl run --box 127.0.0.1:7300 -- /programs/saxpy
 cat /tmp/out
+say "sockets for containers" bash -c 'ls /run/rgpu-clients | grep -c ^rgpu-'
 status "the broker answers" rgpuctl health --broker unix:/run/rgpu-broker/broker.sock
 status "reload" systemctl reload rgpud rgpu-brokerd
 echo 'lisen = 1' >>/etc/rgpu/rgpud.conf
@@ -68,6 +69,7 @@ for service in rgpu-brokerd rgpud; do
     like "$out" "^$service runs as: rgpu" "as a user of its own"
 done
 like "$out" '^a program: status 0$' "a program runs on the box"
+like "$out" '^sockets for containers: [1-9]' "and its workers have sockets for containers"
 like "$out" '^the broker answers: status 0$' "the broker answers on its socket"
 like "$out" '^reload: status 0$' "they are reloaded"
 like "$out" '^reload of what is wrong: status [1-9]' "a reload with settings that are wrong fails"

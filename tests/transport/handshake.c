@@ -12,8 +12,7 @@ static const struct link_options options = {.spin_us = 1, .block_size = 4096, .b
 static const uint8_t wrong_token[32] = "a token that only these two kno?";
 
 static struct shm_memory *memory;
-static char name[108];
-static int listener;
+static struct shm_listener listener;
 
 struct accepting {
     pthread_t thread;
@@ -25,7 +24,7 @@ static void *accept_main(void *argument)
 {
     struct accepting *accepting = argument;
 
-    accepting->result = link_shm_accept(listener, pair_token, &memory, accepting->watch,
+    accepting->result = link_shm_accept(&listener, pair_token, &memory, accepting->watch,
                                         accepting->timeout_ms, &options, &accepting->link);
     return NULL;
 }
@@ -33,7 +32,7 @@ static void *accept_main(void *argument)
 static void accept_start(struct accepting *accepting, int watch, int timeout_ms)
 {
     *accepting = (struct accepting){.watch = watch, .timeout_ms = timeout_ms};
-    if (shm_memory_new(&options, &memory) || shm_listen(name, sizeof(name), &listener) ||
+    if (shm_memory_new(&options, &memory) || shm_listen(NULL, &listener) ||
         pthread_create(&accepting->thread, NULL, accept_main, accepting))
         bail("no listener");
 }
@@ -41,7 +40,7 @@ static void accept_start(struct accepting *accepting, int watch, int timeout_ms)
 static int accept_join(struct accepting *accepting)
 {
     pthread_join(accepting->thread, NULL);
-    close(listener);
+    shm_listener_close(&listener);
     shm_memory_free(&memory);
     return accepting->result;
 }
@@ -65,13 +64,13 @@ static void check_token(void)
     int silent[20], r;
 
     accept_start(&accepting, -1, 20000);
-    r = link_shm_connect(name, wrong_token, -1, 5000, &options, &link);
+    r = link_shm_connect(listener.name, NULL, wrong_token, -1, 5000, &options, &link);
     is_int(r, -EACCES, "a client with a wrong token is turned away");
     for (int i = 0; i < 20; i++)
-        silent[i] = raw_connect(name, SOCK_SEQPACKET);
-    int talker = raw_connect(name, SOCK_SEQPACKET);
+        silent[i] = raw_connect(listener.name, SOCK_SEQPACKET);
+    int talker = raw_connect(listener.name, SOCK_SEQPACKET);
     ok(send(talker, "no", 2, MSG_NOSIGNAL) == 2, "another one talks nonsense");
-    r = link_shm_connect(name, pair_token, -1, 5000, &options, &link);
+    r = link_shm_connect(listener.name, NULL, pair_token, -1, 5000, &options, &link);
     is_int(r, 0, "the right one gets in after that, past many who say nothing");
     is_int(accept_join(&accepting), 0, "and is accepted");
     send_value(link, 64, 4);
@@ -104,9 +103,9 @@ static void check_worker_waits(void)
     close(control[1]);
     is_int(accept_join(&accepting), -ECONNRESET, "a client whose control connection ends");
     close(control[0]);
-    is_int(link_shm_connect(name, pair_token, -1, 1000, &options, &link), -ECONNREFUSED,
-           "nobody listens afterwards");
-    is_int(link_shm_connect("", pair_token, -1, 1000, &options, &link), -EINVAL,
+    is_int(link_shm_connect(listener.name, NULL, pair_token, -1, 1000, &options, &link),
+           -ECONNREFUSED, "nobody listens afterwards");
+    is_int(link_shm_connect("", NULL, pair_token, -1, 1000, &options, &link), -EINVAL,
            "an empty name is no name");
 }
 
@@ -123,7 +122,7 @@ struct fake {
 static void *fake_main(void *argument)
 {
     struct fake *fake = argument;
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    int fd = accept4(listener.fds[0], NULL, NULL, SOCK_CLOEXEC);
     char end;
 
     if (fd < 0)
@@ -164,9 +163,9 @@ static void check_lie(const struct lie *lie)
     struct link *link = NULL;
     int before = count_fds(), r;
 
-    if (shm_memory_new(&options, &memory) || shm_listen(name, sizeof(name), &listener))
+    if (shm_memory_new(&options, &memory) || shm_listen(NULL, &listener))
         bail("no listener");
-    fcntl(listener, F_SETFL, 0);
+    fcntl(listener.fds[0], F_SETFL, 0);
     shm_memory_geometry(memory, &geometry);
     geometry.size += (uint64_t)lie->more_said;
     fake.fds[0] = sealed_file(geometry.size + (uint64_t)lie->more_size, lie->seals);
@@ -182,12 +181,13 @@ static void check_lie(const struct lie *lie)
     memcpy(&fake.offer[2], &geometry, sizeof(geometry));
     if (pthread_create(&fake.thread, NULL, fake_main, &fake))
         bail("no thread");
-    r = link_shm_connect(name, pair_token, -1, lie->silent ? 30 : 5000, &options, &link);
+    r = link_shm_connect(listener.name, NULL, pair_token, -1, lie->silent ? 30 : 5000, &options,
+                         &link);
     link_free(&link);
     pthread_join(fake.thread, NULL);
     is_int(r, lie->expect, "a worker's offer: %s", lie->what);
     close(fake.fds[0]);
-    close(listener);
+    shm_listener_close(&listener);
     shm_memory_free(&memory);
     is_int(count_fds(), before, "nothing stays open");
 }

@@ -48,14 +48,13 @@ static void failed_accept(void)
     struct link_options options = {.block_size = 4096, .block_count = 1};
     struct shm_memory *memory;
     struct link *link;
-    char name[108];
-    int listener;
+    struct shm_listener listener;
 
-    if (shm_memory_new(&options, &memory) || shm_listen(name, sizeof(name), &listener))
+    if (shm_memory_new(&options, &memory) || shm_listen(NULL, &listener))
         bail("no shared memory");
-    if (link_shm_accept(listener, pair_token, &memory, -1, 0, &options, &link) != -ETIMEDOUT)
+    if (link_shm_accept(&listener, pair_token, &memory, -1, 0, &options, &link) != -ETIMEDOUT)
         fail("a client came from nowhere");
-    close(listener);
+    shm_listener_close(&listener);
     shm_memory_free(&memory);
 }
 

@@ -51,8 +51,7 @@ int main(void)
         _exit(waitpid(inner, &status, 0) == inner && status == 0 ? 0 : 1);
     }
     close(pair.watch[0]);
-    close(pair_fds[0]);
-    if (link_shm_connect(pair_socket_name, pair_token, pair.watch[1], 10000, &options,
+    if (link_shm_connect(pair_listener.name, NULL, pair_token, pair.watch[1], 10000, &options,
                          &pair.client)) {
         waitpid(pid, &status, 0);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77)

@@ -52,7 +52,7 @@ static const uint8_t pair_token[32] = "a token that only these two know";
 
 // Descriptors between prepare and open: tcp's two sockets, or shm's listener.
 static int pair_fds[2] = {-1, -1};
-static char pair_socket_name[108];
+static struct shm_listener pair_listener = {.fds = {-1, -1}};
 static struct shm_memory *pair_memory;
 
 __attribute__((unused)) static void pair_tcp_sockets(int fds[2])
@@ -138,7 +138,7 @@ static void shm_prepare(struct pair *pair, const struct link_options *options)
     int r = shm_memory_new(options, &pair_memory);
 
     if (!r)
-        r = shm_listen(pair_socket_name, sizeof(pair_socket_name), &pair_fds[0]);
+        r = shm_listen(NULL, &pair_listener);
     if (!r && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair->watch))
         r = -errno;
     if (r)
@@ -147,16 +147,16 @@ static void shm_prepare(struct pair *pair, const struct link_options *options)
 
 static void shm_open_worker(struct pair *pair, const struct link_options *options)
 {
-    int r = link_shm_accept(pair_fds[0], pair_token, &pair_memory, pair->watch[0], 10000, options,
-                            &pair->worker);
+    int r = link_shm_accept(&pair_listener, pair_token, &pair_memory, pair->watch[0], 10000,
+                            options, &pair->worker);
     if (r)
         bail("link_shm_accept: %s", strerror(-r));
-    close(pair_fds[0]);
+    shm_listener_close(&pair_listener);
 }
 
 static void shm_open_client(struct pair *pair, const struct link_options *options)
 {
-    int r = link_shm_connect(pair_socket_name, pair_token, pair->watch[1], 10000, options,
+    int r = link_shm_connect(pair_listener.name, NULL, pair_token, pair->watch[1], 10000, options,
                              &pair->client);
     if (r)
         bail("link_shm_connect: %s", strerror(-r));
@@ -338,6 +338,7 @@ __attribute__((unused)) static pid_t pair_fork(const struct pair_kind *kind, str
     shm_memory_free(&pair_memory);
     kind->open_client(pair, options);
     pair_fds[0] = pair_fds[1] = -1;
+    shm_listener_close(&pair_listener);
     return pid;
 }
 

@@ -24,7 +24,9 @@ enum outcome broker_open(const char *path, bool full_sync, struct broker *broker
         broker_close(broker);
         return error;
     }
-    broker->last_sequence = store_last_sequence(broker->store);
+    // The order in the queue is one of those that have not ended.
+    lease = TAILQ_LAST(&broker->pool->leases, lease_list);
+    broker->last_sequence = lease ? lease->sequence : 0;
     broker->last_event = store_last_event(broker->store);
     error = history_start(broker);
     if (error) {

@@ -44,7 +44,6 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [LOAD_LEASES] = {"SELECT {columns} FROM leases WHERE state <> 'ended' ORDER BY sequence",
                      lease_columns},
     [HOLDS] = {"SELECT {columns} FROM holds WHERE lease = ? ORDER BY ordinal", hold_columns},
-    [LAST_SEQUENCE] = {"SELECT coalesce(max(sequence), 0) FROM leases", NULL},
     [LAST_EVENT] = {"SELECT coalesce(max(sequence), 0) FROM events", NULL},
     [ENDED_BY_ID] = {"SELECT {columns} FROM leases WHERE id = ? AND state = 'ended'",
                      lease_columns},

@@ -32,7 +32,6 @@ enum statement {
     LOAD_GPUS,
     LOAD_LEASES,
     HOLDS,
-    LAST_SEQUENCE,
     LAST_EVENT,
     ENDED_BY_ID,
     ENDED_BY_KEY,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "broker/store_run.h"
+#include "broker/store_sound.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/scope.h"
@@ -167,15 +168,24 @@ static enum outcome load_leases(struct store *store, struct pool *pool)
     return code == SQLITE_DONE ? OUTCOME_DONE : store_report(store, "loading leases");
 }
 
+// What is asked for later is a few rows at a time.
+static void shrink_cache(struct store *store)
+{
+    sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
+    sqlite3_db_release_memory(store->database);
+}
+
 enum outcome store_load(struct store *store, struct pool *pool)
 {
-    enum outcome error = load_boxes(store, pool);
+    enum outcome error = load_boxes(store, pool), sound;
 
     if (!error)
         error = load_gpus(store, pool);
     if (!error)
         error = load_leases(store, pool);
-    return error;
+    sound = store_sound_end(&store->sound);
+    shrink_cache(store);
+    return error ? error : sound;
 }
 
 static int64_t query_number(struct store *store, enum statement number)
@@ -185,11 +195,6 @@ static int64_t query_number(struct store *store, enum statement number)
 
     sqlite3_reset(row);
     return value;
-}
-
-uint64_t store_last_sequence(struct store *store)
-{
-    return (uint64_t)query_number(store, LAST_SEQUENCE);
 }
 
 int64_t store_last_event(struct store *store)

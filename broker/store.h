@@ -13,8 +13,8 @@
 
 struct store;
 
-// Opens or creates the database at `path` and brings its schema up to date. A damaged one is
-// refused with -EUCLEAN. `full_sync`: commits become durable soon after they were made; else they
+// Opens or creates the database at `path` and brings its schema up to date. store_load comes next, and
+// says whether it is damaged. `full_sync`: commits become durable soon after they were made; else they
 // count as durable at once, in the kernel's hands.
 enum outcome store_open(const char *path, bool full_sync, struct store **store)
     __attribute__((warn_unused_result));
@@ -41,9 +41,9 @@ int store_check(const char *path) __attribute__((warn_unused_result));
 
 // ---- reading everything at start ----
 
-// Fills the pool with boxes, GPUs, and leases that have not ended.
+// Fills the pool with boxes, GPUs, and leases that have not ended. OUTCOME_DATABASE_DAMAGED also where it is
+// another part of the database that is damaged.
 enum outcome store_load(struct store *store, struct pool *pool) __attribute__((warn_unused_result));
-uint64_t store_last_sequence(struct store *store); // highest queue sequence so far
 
 // ---- history (history.h) ----
 

@@ -7,6 +7,7 @@
 #include "broker/migrations.h"
 #include "broker/store.h"
 #include "broker/store_run.h"
+#include "broker/store_sound.h"
 #include "common/fault.h"
 #include "common/log.h"
 
@@ -34,25 +35,6 @@ static enum outcome read_number(struct store *store, const char *sql, int64_t *n
     return error;
 }
 
-static enum outcome check_integrity(struct store *store)
-{
-    sqlite3_stmt *statement;
-    const char *verdict = "no answer";
-    enum outcome error = OUTCOME_DATABASE_DAMAGED;
-
-    if (sqlite3_prepare_v2(store->database, "PRAGMA quick_check(1)", -1, &statement, NULL) !=
-        SQLITE_OK)
-        return store_report(store, "integrity check");
-    if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
-        verdict = (const char *)sqlite3_column_text(statement, 0);
-    if (!strcmp(verdict, "ok"))
-        error = OUTCOME_DONE;
-    else
-        log_error("database: integrity check: %s", verdict);
-    sqlite3_finalize(statement);
-    return error;
-}
-
 // Before foreign keys are in force: a step that makes a table anew would else empty those that
 // refer to it.
 static enum outcome migrate(struct store *store)
@@ -62,6 +44,8 @@ static enum outcome migrate(struct store *store)
 
     if (error)
         return error;
+    if (version < count)
+        error = store_sound_end(&store->sound);
     if (version > count) {
         log_error("database: schema=%lld is newer than this program's %lld", (long long)version,
                   (long long)count);
@@ -86,6 +70,9 @@ static enum outcome migrate(struct store *store)
     return error;
 }
 
+// The pool is read in no order of pages.
+#define CACHE_TO_LOAD "PRAGMA cache_size = -65536"
+
 enum outcome store_open(const char *path, bool full_sync, struct store **out)
 {
     struct store *store = calloc(1, sizeof(*store));
@@ -93,6 +80,8 @@ enum outcome store_open(const char *path, bool full_sync, struct store **out)
 
     if (!store)
         return OUTCOME_NO_MEMORY;
+    // Statistics of memory, which nobody asks for, would be one lock for all threads.
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     // One thread uses the connection.
     if (sqlite3_open_v2(path, &store->database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
@@ -106,7 +95,11 @@ enum outcome store_open(const char *path, bool full_sync, struct store **out)
     if (!error)
         error = execute(store, "PRAGMA synchronous = NORMAL"); // store_log.c syncs commits
     if (!error)
-        error = check_integrity(store);
+        error = execute(store, CACHE_TO_LOAD);
+    if (!error)
+        store->sound = store_sound_begin(path);
+    if (!error && !store->sound)
+        error = OUTCOME_NO_MEMORY;
     if (!error)
         error = migrate(store);
     if (!error)
@@ -128,6 +121,8 @@ void store_close(struct store **store)
 {
     if (!*store)
         return;
+    if (store_sound_end(&(*store)->sound))
+        log_debug("database: closed without having been read");
     store_log_close(&(*store)->log);
     for (int i = 0; i < STATEMENT_COUNT; i++)
         sqlite3_finalize((*store)->statements[i]);

@@ -13,6 +13,7 @@ struct store {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     struct store_log *log;
+    struct store_sound *sound; // until the pool is loaded
 };
 
 // Logs the connection's last failure and returns what it means, never OUTCOME_DONE.

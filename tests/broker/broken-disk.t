@@ -55,6 +55,11 @@ for page in $(seq 2 $((pages - 1))); do
 done
 fails "a database with damaged pages is refused" damaged "$TMP/damaged"
 like "$(cat "$TMP/out")" 'damaged; restore it from a copy' "with what to do"
+cp "$TMP/copy" "$TMP/damaged"
+page=$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT rootpage FROM sqlite_schema WHERE name = \"leases_ended\"").fetchone()[0])' "$TMP/damaged")
+printf 'damage damage damage damage' | dd of="$TMP/damaged" bs=1 seek=$(((page - 1) * 4096)) conv=notrunc status=none
+fails "one with a damaged page that no lease of now is read from too" damaged "$TMP/damaged"
+like "$(cat "$TMP/out")" 'damaged; restore it from a copy' "with the same words"
 head -c 10000 /dev/urandom >"$TMP/damaged"
 fails "something else in its place too" damaged "$TMP/damaged"
 head -c 6000 "$TMP/copy" >"$TMP/damaged"

@@ -308,7 +308,7 @@ static enum outcome ask_munge(struct auth *auth, const char *credential, const c
 
 static bool use_nonce(struct auth *auth, const char *text, int64_t now)
 {
-    struct used_nonce *nonce, *oldest;
+    struct used_nonce *nonce, *oldest, **known;
 
     while ((oldest = TAILQ_FIRST(&auth->order)) && oldest->until < now) {
         TAILQ_REMOVE(&auth->order, oldest, order);
@@ -320,8 +320,8 @@ static bool use_nonce(struct auth *auth, const char *text, int64_t now)
         return false;
     strcpy(nonce->nonce, text);
     nonce->until = now + 2 * auth->skew + 1;
-    if (tfind(nonce, &auth->nonces, compare_nonces) ||
-        !tsearch(nonce, &auth->nonces, compare_nonces)) {
+    known = tsearch(nonce, &auth->nonces, compare_nonces);
+    if (!known || *known != nonce) {
         free(nonce);
         return false;
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # rgpu-brokerd. The core (pool, plan, queue, requests, store) is an archive of its own, which tests
 # and benchmarks use without HTTP.
-$(call static_library,rgpubroker,$(addprefix broker/,pool.c queue.c request.c plan.c near.c claims.c explain.c capacity.c \
+$(call static_library,rgpubroker,$(addprefix broker/,pool.c queue.c request.c plan.c survey.c near.c claims.c explain.c capacity.c \
     outcome.c columns.c statements.c store_run.c store_open.c store_sound.c store.c store_past.c store_copy.c store_log.c \
     reserve.c holder.c storage.c core.c start.c tick.c leases.c grant.c queue_pass.c boxes.c drain.c history.c tickets.c view.c pool_figures.c))
 

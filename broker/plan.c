@@ -6,21 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/claims.h"
-#include "broker/near.h"
-
-// One attempt. `ideal` asks what would be possible in an empty pool with everything in service.
-struct placement {
-    struct pool *pool;
-    const struct request *request;
-    uint64_t sequence;
-    bool ideal;
-    uint32_t order[REQUEST_PARTS_MAX]; // parts, the hardest to place first
-    const char *model_seen;            // cache of the last glob: models are interned
-    bool model_match;
-    struct plan_slot *slots;
-    size_t count;
-};
+#include "broker/queue.h"
+#include "broker/survey.h"
 
 int request_check(const struct request *request, const char **why)
 {
@@ -44,103 +31,6 @@ int request_check(const struct request *request, const char **why)
     else if (request->same_box && request->different_boxes && total > 1)
         *why = "same box and different boxes exclude each other";
     return *why ? -EINVAL : 0;
-}
-
-static bool gpu_matches(struct placement *attempt, const struct pool_gpu *gpu)
-{
-    if (attempt->model_seen != gpu->model) {
-        attempt->model_seen = gpu->model;
-        attempt->model_match = pattern_matches(attempt->request->model, gpu->model);
-    }
-    return gpu_is_kind(attempt->request, gpu, attempt->model_match);
-}
-
-static bool already_planned(const struct placement *attempt, const struct pool_gpu *gpu)
-{
-    if (gpu->box->scratch_planned == 0)
-        return false;
-    for (size_t i = 0; i < attempt->count; i++)
-        if (attempt->slots[i].gpu == gpu)
-            return true;
-    return false;
-}
-
-static bool has_room(const struct placement *attempt, const struct pool_gpu *gpu,
-                     const struct request_part *part)
-{
-    uint64_t taken = gpu->reserved + (attempt->ideal ? 0 : gpu->used);
-    uint64_t need = part->memory + gpu->context;
-
-    // A GPU's mode is the administrator's to change, so in the ideal it does not count.
-    if (!attempt->ideal && !gpu_takes_mode(gpu, part->mode))
-        return false;
-    if (part->mode == GPU_EXCLUSIVE)
-        return attempt->ideal || gpu->holders == 0;
-    return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
-}
-
-static bool fits(struct placement *attempt, struct pool_gpu *gpu, const struct request_part *part)
-{
-    // Cheap checks that mostly fail come first.
-    return has_room(attempt, gpu, part) && gpu_matches(attempt, gpu) &&
-           (attempt->ideal || gpu_usable(gpu)) && !already_planned(attempt, gpu) &&
-           (attempt->ideal || !claims_bar(attempt->pool, gpu, attempt->sequence));
-}
-
-// Whether it is worth looking at the GPUs of a box.
-static bool may_have_room(const struct placement *attempt, struct pool_box *box)
-{
-    if (attempt->ideal)
-        return true;
-    if (!box_usable(box))
-        return false;
-    box_count_free(box);
-    for (uint32_t i = 0; i < attempt->request->part_count; i++) {
-        const struct request_part *part = &attempt->request->parts[i];
-        if (part->mode == GPU_EXCLUSIVE ? box->idle > 0 : box->roomiest >= part->memory)
-            return true;
-    }
-    return false;
-}
-
-// Where whole GPUs are asked for, one idle GPU of a box stands for all that are like it: GPUs lie anywhere in
-// memory, and a look at each of a large pool would take most of the time of a request.
-static bool counts_by_box(const struct placement *attempt)
-{
-    return !attempt->ideal && attempt->request->part_count == 1 &&
-           attempt->request->parts[0].mode == GPU_EXCLUSIVE;
-}
-
-static uint32_t count_fitting(struct placement *attempt, struct pool_box *box)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < box->gpu_count; i++)
-        for (uint32_t j = 0; j < attempt->request->part_count; j++)
-            if (fits(attempt, box->gpus[i], &attempt->request->parts[j])) {
-                count++;
-                break;
-            }
-    return count;
-}
-
-// Counts per box the GPUs that fit some part, once per attempt.
-static void survey(struct placement *attempt)
-{
-    bool by_box = counts_by_box(attempt);
-
-    for (size_t i = 0; i < attempt->pool->box_count; i++) {
-        struct pool_box *box = attempt->pool->boxes[i];
-
-        box->scratch_free = box->scratch_planned = 0;
-        box->scratch_far = near_distance(attempt->request->near, box);
-        box->scratch_match = may_have_room(attempt, box) && box_matches(attempt->request, box);
-        if (box->scratch_match && by_box && box->sample)
-            box->scratch_free = fits(attempt, box->sample, &attempt->request->parts[0]) ? box->idle
-                                                                                        : 0;
-        else if (box->scratch_match)
-            box->scratch_free = count_fitting(attempt, box);
-    }
 }
 
 // Lower is better, compared in order. A share that would take a whole GPU out of those for exclusive
@@ -188,18 +78,44 @@ static struct score score_gpu(const struct placement *attempt, const struct pool
     return (struct score){0, 0, 0, false, 0};
 }
 
-static struct pool_gpu *best_in_box(struct placement *attempt, struct pool_box *box,
-                                    const struct request_part *part, struct score *best)
+// What no GPU of the box is better than.
+static struct score best_thinkable(const struct placement *attempt, const struct pool_box *box,
+                                   const struct request_part *part)
 {
+    const struct idle_gpus *idle = &box->idle[part->mode];
+    bool shared = part->mode == GPU_SHARED, known = !attempt->ideal && (idle->sample || shared);
+    int64_t most = !known ? INT64_MAX : (int64_t)(shared ? box->roomiest : idle->free);
+    bool all_alike = known && idle->sample && !(shared && box->in_shares);
+    int64_t least = all_alike ? (int64_t)idle->free : (int64_t)part->memory;
+
+    switch (attempt->request->policy) {
+    case POLICY_PACK:
+        return (struct score){-(int64_t)box->scratch_planned, -(int64_t)box->scratch_free, 0, false,
+                              box->scratch_far};
+    case POLICY_SPREAD:
+        return (struct score){box->scratch_planned, box->holders, -most, false, box->scratch_far};
+    case POLICY_BEST_FIT:
+        return (struct score){least, box->scratch_free, 0, false, box->scratch_far};
+    }
+    return (struct score){0, 0, 0, false, 0};
+}
+
+// The best one that is better than `to_beat`, if that is not NULL.
+static struct pool_gpu *best_in_box(struct placement *attempt, struct pool_box *box,
+                                    const struct request_part *part, const struct score *to_beat,
+                                    struct score *best)
+{
+    struct score thinkable = best_thinkable(attempt, box, part);
     struct pool_gpu *chosen = NULL;
 
     if (!box->scratch_match || box->scratch_free == 0 ||
-        (attempt->request->different_boxes && box->scratch_planned > 0))
+        (attempt->request->different_boxes && box->scratch_planned > 0) ||
+        (to_beat && !better(&thinkable, to_beat)))
         return NULL;
     for (uint32_t i = 0; i < box->gpu_count; i++) {
         struct score score;
 
-        if (!fits(attempt, box->gpus[i], part))
+        if (!placement_fits(attempt, box->gpus[i], part))
             continue;
         score = score_gpu(attempt, box->gpus[i], part);
         if (!chosen || better(&score, best)) {
@@ -229,7 +145,7 @@ static bool place_in_box(struct placement *attempt, struct pool_box *box)
         const struct request_part *part = &attempt->request->parts[attempt->order[i]];
         for (uint32_t n = 0; n < part->count; n++) {
             struct score score;
-            struct pool_gpu *gpu = best_in_box(attempt, box, part, &score);
+            struct pool_gpu *gpu = best_in_box(attempt, box, part, NULL, &score);
             if (!gpu)
                 return false;
             add_slot(attempt, gpu, attempt->order[i]);
@@ -301,7 +217,8 @@ static bool place_one(struct placement *attempt, uint32_t number)
 
     for (size_t i = 0; i < attempt->pool->box_count; i++) {
         struct score score;
-        struct pool_gpu *gpu = best_in_box(attempt, attempt->pool->boxes[i], part, &score);
+        struct pool_gpu *gpu =
+            best_in_box(attempt, attempt->pool->boxes[i], part, chosen ? &best : NULL, &score);
         if (gpu && (!chosen || better(&score, &best))) {
             chosen = gpu;
             best = score;
@@ -337,7 +254,7 @@ static void order_parts(struct placement *attempt)
 
 static bool attempt_place(struct placement *attempt)
 {
-    survey(attempt);
+    placement_survey(attempt);
     if (attempt->request->same_box)
         return place_on_one_box(attempt);
     if (attempt->request->policy == POLICY_PACK && !attempt->request->different_boxes &&
@@ -361,7 +278,10 @@ static int compare_slots(const void *a, const void *b)
 enum outcome plan_try(struct pool *pool, const struct request *request, uint64_t sequence,
                       struct plan *plan)
 {
-    struct placement attempt = {.pool = pool, .request = request, .sequence = sequence};
+    struct placement attempt = {.pool = pool,
+                                .request = request,
+                                .sequence = sequence,
+                                .waited_for = pool->queue->length > 0};
 
     attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));
     if (!attempt.slots)
@@ -392,7 +312,7 @@ bool plan_is_possible(struct pool *pool, const struct request *request)
 
     // Where one kind of GPU anywhere is asked for, counting is enough.
     if (request->part_count == 1 && !request->same_box && !request->different_boxes) {
-        survey(&attempt);
+        placement_survey(&attempt);
         return count_surveyed(pool) >= request->parts[0].count;
     }
     attempt.slots = calloc(total_count(request), sizeof(*attempt.slots));

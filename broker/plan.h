@@ -4,12 +4,7 @@
 #define RGPU_BROKER_PLAN_H
 
 #include "broker/outcome.h"
-#include "broker/pool.h"
-
-struct plan_slot {
-    struct pool_gpu *gpu;
-    uint32_t part; // of the request
-};
+#include "broker/survey.h"
 
 struct plan {
     size_t count;

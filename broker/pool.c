@@ -2,6 +2,7 @@
 // The in-memory index of boxes, GPUs and leases.
 #include "broker/pool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
@@ -183,13 +184,14 @@ struct pool_lease *pool_find_key(const struct pool *pool, int64_t key_owner, con
 
 struct pool_box *pool_add_box(struct pool *pool, const char *name)
 {
-    struct pool_box *box = calloc(1, sizeof(*box));
+    struct pool_box *box = aligned_alloc(_Alignof(struct pool_box), sizeof(*box));
     struct pool_box **boxes = realloc(pool->boxes, (pool->box_count + 1) * sizeof(*boxes));
 
     if (boxes)
         pool->boxes = boxes;
     if (!box || !boxes || strlen(name) >= sizeof(box->name))
         goto drop;
+    memset(box, 0, sizeof(*box));
     strcpy(box->name, name);
     if (!tsearch(box, &pool->boxes_by_name, compare_boxes))
         goto drop;
@@ -391,46 +393,65 @@ static bool gpu_in_service(const struct pool_gpu *gpu)
     return gpu->present && gpu->ready && !gpu->drained;
 }
 
+static uint64_t room_of_share(const struct pool_gpu *gpu)
+{
+    uint64_t room = gpu_free_bytes(gpu);
+
+    return room > gpu->context ? room - gpu->context : 0;
+}
+
 // Whether no request could want the one and not the other.
 static bool are_alike(const struct pool_gpu *a, const struct pool_gpu *b)
 {
     return a->model == b->model && a->memory == b->memory && a->capability == b->capability &&
-           a->mode == b->mode && a->automatic == b->automatic;
+           a->mode == b->mode && a->automatic == b->automatic &&
+           gpu_free_bytes(a) == gpu_free_bytes(b) && room_of_share(a) == room_of_share(b);
 }
 
-static void count_idle(struct pool_box *box, struct pool_gpu *gpu, bool *alike)
+static void count_idle(struct idle_gpus *idle, struct pool_gpu *gpu)
 {
-    if (box->idle++ == 0)
-        box->sample = gpu;
-    *alike &= are_alike(gpu, box->sample);
+    if (idle->count++ == 0)
+        *idle = (struct idle_gpus){.count = 1,
+                                   .sample = gpu,
+                                   .model = gpu->model,
+                                   .memory = gpu->memory,
+                                   .capability = gpu->capability,
+                                   .free = gpu_free_bytes(gpu),
+                                   .room = room_of_share(gpu)};
+    else if (idle->sample && !are_alike(gpu, idle->sample))
+        idle->sample = NULL;
 }
+
+static void count_gpu(struct pool_box *box, uint32_t place)
+{
+    struct pool_gpu *gpu = box->gpus[place];
+    uint64_t room = gpu_free_bytes(gpu);
+
+    box->unheld += gpu->holders == 0;
+    if (gpu->holders > 0 && gpu->mode == GPU_SHARED)
+        box->in_shares |= 1ull << place;
+    for (int mode = 0; mode < GPU_MODES; mode++)
+        if (gpu->holders == 0 && gpu_takes_mode(gpu, (enum gpu_mode)mode))
+            count_idle(&box->idle[mode], gpu);
+    if (gpu_takes_mode(gpu, GPU_SHARED) && room > box->roomiest)
+        box->roomiest = room;
+}
+
+static_assert(POOL_GPUS_PER_BOX <= 64, "a bit for each");
 
 void box_count_free(struct pool_box *box)
 {
-    bool alike = true;
-
     if (!box->stale)
         return;
     box->stale = false;
-    box->idle = 0;
-    box->roomiest = 0;
-    box->sample = NULL;
+    box->roomiest = box->in_shares = 0;
     box->unheld = box->missing = 0;
+    memset(box->idle, 0, sizeof(box->idle));
     for (uint32_t i = 0; i < box->gpu_count; i++) {
-        struct pool_gpu *gpu = box->gpus[i];
-        uint64_t room = gpu_free_bytes(gpu);
-
-        box->missing += !gpu->present;
-        if (!gpu_in_service(gpu))
-            continue;
-        box->unheld += gpu->holders == 0;
-        if (gpu_takes_mode(gpu, GPU_EXCLUSIVE) && gpu->holders == 0)
-            count_idle(box, gpu, &alike);
-        if (gpu_takes_mode(gpu, GPU_SHARED) && room > box->roomiest)
-            box->roomiest = room;
+        box->missing += !box->gpus[i]->present;
+        if (gpu_in_service(box->gpus[i]))
+            count_gpu(box, i);
     }
-    if (!alike)
-        box->sample = NULL;
 }
 
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode)

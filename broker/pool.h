@@ -22,6 +22,7 @@
 #define KEYS_OF_SCHEDULERS (-1)
 
 enum gpu_mode { GPU_EXCLUSIVE, GPU_SHARED };
+enum { GPU_MODES = 2 };
 enum policy { POLICY_PACK, POLICY_SPREAD, POLICY_BEST_FIT };
 
 // queued   waits for capacity
@@ -94,6 +95,18 @@ struct pool_gpu {
     double figures[POOL_FIGURES];
 } __attribute__((aligned(64)));
 
+// GPUs of one box that may be had in one mode and that nobody holds. Where they are alike, what a request asks of
+// a GPU is here, so that placement need not look at any of them.
+struct idle_gpus {
+    uint32_t count;
+    uint8_t capability;
+    struct pool_gpu *sample; // one of them, where they are alike; else NULL
+    const char *model;
+    uint64_t memory;
+    uint64_t free; // bytes of each
+    uint64_t room; // those that a share may have
+};
+
 // Placement looks at every box as well: what it reads of one comes first.
 struct pool_box {
     bool stale;     // `idle` to `missing` are to be counted anew
@@ -103,13 +116,13 @@ struct pool_box {
     bool hung_up;   // its last connection is closed: perhaps it has just died, so it gets nothing
     bool drained;
     bool scratch_match;
-    uint32_t idle;           // GPUs in service that may be had whole and that nobody holds
-    uint64_t roomiest;       // most bytes free on a shared GPU in service
-    struct pool_gpu *sample; // one of those that are idle, where they are alike; else NULL
-    uint32_t unheld;         // GPUs in service that nobody holds, in any mode
-    uint32_t missing;        // GPUs that the box no longer has
-    uint32_t gpu_count, holders;
     uint32_t scratch_free, scratch_planned, scratch_far; // of the planner
+    uint32_t gpu_count, holders;
+    uint32_t unheld;    // GPUs in service that nobody holds, in any mode
+    uint32_t missing;   // GPUs that the box no longer has
+    uint64_t roomiest;  // most bytes free on a shared GPU in service
+    uint64_t in_shares; // a bit for each of `gpus` in service of which somebody holds a share
+    struct idle_gpus idle[GPU_MODES];
     TAILQ_ENTRY(pool_box) orders;
     char name[POOL_NAME_MAX];
     char addresses[512];
@@ -123,13 +136,13 @@ struct pool_box {
     bool has_orders; // there is something to tell it at once; then it is in pool->orders
     bool impostor;   // somebody at another address was refused who claimed to be this box
     int64_t epoch;   // in which it has registered
-    bool
-        registered_here; // with this broker process, which knows since then what it has told the box
-    bool reported_here;  // the same for its sessions
-    double heard;        // monotonic seconds
+    // Registered with this broker process, which knows since then what it has told the box.
+    bool registered_here;
+    bool reported_here;       // the same for its sessions
+    double heard;             // monotonic seconds
     int64_t seen, registered; // seconds since 1970, for people
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
-};
+} __attribute__((aligned(64)));
 
 // One GPU of one lease.
 struct pool_hold {
@@ -219,8 +232,8 @@ void pool_note_freed(struct pool *pool, struct pool_gpu *gpu);
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
 
-// Counts what is free on a box, where something has changed; placement skips full boxes by it, and looks at one
-// GPU only of those that are alike.
+// Counts what is free on a box, where something has changed; placement skips full boxes by it, and GPUs that are
+// alike.
 void box_count_free(struct pool_box *box);
 // Whether GPUs of the box may be granted at all just now, as far as the box is concerned.
 bool box_usable(const struct pool_box *box);

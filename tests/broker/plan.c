@@ -279,21 +279,57 @@ static void test_capability(void)
     pool_free(&pool);
 }
 
+static struct pool_hold share_of(struct pool_gpu *gpu)
+{
+    return (struct pool_hold){.gpu = gpu,
+                              .box = gpu->box,
+                              .mode = GPU_SHARED,
+                              .memory = 20 * GB,
+                              .context = gpu->context};
+}
+
+static void free_gpu(struct pool_gpu *gpu)
+{
+    while (gpu->holders) {
+        struct pool_hold hold = share_of(gpu);
+
+        hold.mode = (enum gpu_mode)gpu->mode;
+        hold.held = true;
+        pool_give_back(&hold);
+    }
+}
+
+static bool mostly(void)
+{
+    return rand() % 8 > 0;
+}
+
 // Any state that a GPU may be in.
 static void change_gpu(struct pool *pool, struct pool_box *box, struct pool_gpu *gpu)
 {
     struct pool_hold hold = {.gpu = gpu, .box = box, .mode = GPU_EXCLUSIVE};
 
-    switch (rand() % 8) {
-    case 0: gpu->drained = !gpu->drained; break;
-    case 1: gpu->ready = !gpu->ready; break;
-    case 2: gpu->present = !gpu->present; break;
-    case 3: gpu->model = pool_intern_model(pool, rand() % 2 ? "H200" : "A100"); break;
-    case 4: gpu->memory = (50 + (uint64_t)(rand() % 2) * 50) * GB; break;
+    switch (rand() % 9) {
+    case 0: gpu->drained = !mostly(); break;
+    case 1: gpu->ready = mostly(); break;
+    case 2: gpu->present = mostly(); break;
+    case 3:
+        gpu->model = pool_intern_model(pool, rand() % 2 ? "H200" : "A100");
+        pool->generation++; // as registering does
+        break;
+    case 4:
+        gpu->memory = (50 + (uint64_t)(rand() % 2) * 50) * GB;
+        pool->generation++;
+        break;
     case 5: gpu->mode = gpu->holders ? gpu->mode : (uint8_t)(rand() % 2); break;
     case 6: gpu->automatic = !gpu->automatic; break;
     case 7:
         if (gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE))
+            pool_take(&hold);
+        break;
+    case 8:
+        hold = share_of(gpu);
+        if (gpu_takes_mode(gpu, GPU_SHARED) && gpu_free_bytes(gpu) >= hold.memory + hold.context)
             pool_take(&hold);
         break;
     }
@@ -302,24 +338,84 @@ static void change_gpu(struct pool *pool, struct pool_box *box, struct pool_gpu 
 
 static void change_box(struct pool_box *box)
 {
-    bool *const states[] = {&box->drained, &box->connected, &box->hung_up, &box->settled,
-                            &box->accepting};
-
-    *states[rand() % 5] ^= true;
+    switch (rand() % 5) {
+    case 0: box->drained = !mostly(); break;
+    case 1: box->connected = mostly(); break;
+    case 2: box->hung_up = !mostly(); break;
+    case 3: box->settled = mostly(); break;
+    case 4: box->accepting = mostly(); break;
+    }
 }
 
-// Each GPU is looked at.
-static uint32_t count_free(const struct pool *pool, const struct request *request)
+static bool could_have(const struct pool *pool, const struct request *request, struct pool_gpu *gpu)
+{
+    const struct request_part *part = &request->parts[0];
+    bool room = part->mode == GPU_EXCLUSIVE ? gpu->holders == 0
+                                            : gpu_free_bytes(gpu) >= part->memory + gpu->context;
+
+    return room && gpu_usable(gpu) && gpu_takes_mode(gpu, part->mode) &&
+           request_wants(request, gpu) && !claims_bar(pool, gpu, 2);
+}
+
+// Each GPU is looked at. `best`: one of those that `spread` should take first.
+static uint32_t count_free(const struct pool *pool, const struct request *request,
+                           struct pool_gpu **best)
 {
     uint32_t count = 0;
 
+    *best = NULL;
     for (size_t i = 0; i < pool->box_count; i++)
         for (uint32_t j = 0; j < pool->boxes[i]->gpu_count; j++) {
             struct pool_gpu *gpu = pool->boxes[i]->gpus[j];
-            count += gpu_usable(gpu) && gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE) &&
-                     request_wants(request, gpu) && !claims_bar(pool, gpu, 2);
+            if (!could_have(pool, request, gpu))
+                continue;
+            count++;
+            if (!*best || gpu->box->holders < (*best)->box->holders ||
+                (gpu->box->holders == (*best)->box->holders &&
+                 gpu_free_bytes(gpu) > gpu_free_bytes(*best)))
+                *best = gpu;
         }
     return count;
+}
+
+static bool finds(struct pool *pool, struct request *request, uint32_t count)
+{
+    struct plan plan = {0};
+    bool found;
+
+    request->parts[0].count = count;
+    found = plan_try(pool, request, 2, &plan) == 0 && plan.count == count;
+    plan_clear(&plan);
+    return found;
+}
+
+static bool spreads(struct pool *pool, struct request *request, const struct pool_gpu *best)
+{
+    struct plan plan = {0};
+    const struct pool_gpu *chosen;
+    bool same;
+
+    request->parts[0].count = 1;
+    request->policy = POLICY_SPREAD;
+    if (plan_try(pool, request, 2, &plan))
+        return false;
+    chosen = plan.slots[0].gpu;
+    same = chosen->box->holders == best->box->holders &&
+           gpu_free_bytes(chosen) == gpu_free_bytes(best);
+    plan_clear(&plan);
+    return same;
+}
+
+static struct request random_request(void)
+{
+    bool shared = rand() % 2;
+    struct request request = sample_request(1, shared ? GPU_SHARED : GPU_EXCLUSIVE,
+                                            shared ? (10 + (uint64_t)(rand() % 10) * 10) * GB : 0);
+
+    strcpy(request.model, rand() % 2 ? "H200" : "");
+    request.min_memory = (uint64_t)(rand() % 2) * 80 * GB;
+    request.policy = (enum policy)(rand() % 3);
+    return request;
 }
 
 static void wait_in_front(struct pool *pool)
@@ -335,44 +431,37 @@ static void wait_in_front(struct pool *pool)
         bail("no room in the queue");
 }
 
-// Placement looks at one idle GPU of a box for all that are alike: it must find as many as there are.
+// Placement counts GPUs that are alike by the box, and passes over boxes that cannot be better: it must find as
+// many as there are, and the same ones.
 static void test_all_that_are_free(void)
 {
     static const char *const names[] = {"a", "ab", "b", "ba"};
     struct pool *pool = pool_new();
-    struct request request = sample_request(1, GPU_EXCLUSIVE, 0);
-    bool same = true;
+    bool same = true, best_first = true;
 
     for (int i = 0; i < 4; i++)
         sample_box(pool, names[i], 4, "H200", 100 * GB, GPU_EXCLUSIVE);
     wait_in_front(pool);
     srand(4);
-    for (int i = 0; i < 4000 && same; i++) {
+    for (int i = 0; i < 8000 && same; i++) {
         struct pool_box *box = pool->boxes[rand() % 4];
-        struct plan plan = {0};
+        struct request request = random_request();
+        struct pool_gpu *best;
         uint32_t count;
 
         if (rand() % 4 == 0)
             change_box(box);
         else
             change_gpu(pool, box, box->gpus[rand() % 4]);
-        strcpy(request.model, rand() % 2 ? "H200" : "");
-        request.min_memory = (uint64_t)(rand() % 2) * 80 * GB;
-        count = count_free(pool, &request);
-        request.parts[0].count = count + 1;
-        same = plan_try(pool, &request, 2, &plan) == OUTCOME_BUSY;
-        request.parts[0].count = count;
-        same &= count == 0 || (plan_try(pool, &request, 2, &plan) == 0 && plan.count == count);
-        plan_clear(&plan);
+        count = count_free(pool, &request, &best);
+        same = !finds(pool, &request, count + 1) && (count == 0 || finds(pool, &request, count));
+        best_first &= count == 0 || spreads(pool, &request, best);
         if (i % 200 == 199) // all come free again
-            for (int j = 0; j < 16; j++) {
-                struct pool_gpu *gpu = pool->boxes[j / 4]->gpus[j % 4];
-                struct pool_hold hold = {.gpu = gpu, .box = gpu->box, .held = true};
-                if (gpu->holders)
-                    pool_give_back(&hold);
-            }
+            for (int j = 0; j < 16; j++)
+                free_gpu(pool->boxes[j / 4]->gpus[j % 4]);
     }
     ok(same, "as many GPUs are found as are free, in any state of the pool");
+    ok(best_first, "and `spread` begins with the freest");
     pool_free(&pool);
 }
 

@@ -46,6 +46,9 @@ enum wire_event_kind {
     EVENT_GRAPH_DATA,    // struct wire_callee, and bytes of a copy's target behind it
     EVENT_GRAPH_GONE,    // struct wire_callee: it will not be called again; a destructor is due
     EVENT_GRAPH_BLOCK,   // as EVENT_GRAPH_DATA, but the bytes follow the record (bulk)
+    EVENT_PEER_FRAME =
+        40, // struct wire_peer_frame for the other end of a peer link, its bytes behind it (bulk)
+    EVENT_PEER_OVER, // struct wire_peer_over: a copy between boxes has ended
 };
 
 struct wire_event {
@@ -77,6 +80,34 @@ struct wire_wanted {
 struct wire_reached {
     uint32_t watch;
     int32_t result; // CUresult; not CUDA_SUCCESS: it will never come
+};
+
+// What the two ends of a peer link say to each other. A copy begins when the box whose stream it belongs to is
+// there and the other one takes part.
+enum wire_peer_kind {
+    PEER_READY = 1, // the sender takes part in the copy
+    PEER_GO,        // the stream has come to the copy: data may come
+    PEER_DATA,      // `bytes` of the copy, packed, at `offset`; they follow the record (bulk)
+    PEER_CREDIT,    // room for `offset` more blocks
+    PEER_DONE,      // all of it is in its place
+    PEER_FAILED,    // the copy has failed with `result`
+};
+struct wire_peer_frame {
+    uint32_t size; // of this record
+    uint32_t peer; // number of the link
+    uint32_t kind; // enum wire_peer_kind
+    int32_t result;
+    uint64_t job;
+    uint64_t offset;
+    uint32_t bytes; // at most WIRE_BLOCK_SIZE
+    uint32_t reserved;
+};
+
+struct wire_peer_over {
+    uint32_t peer;
+    int32_t result;
+    uint64_t job;
+    uint64_t waiting; // as the request says
 };
 
 struct wire_job_end {

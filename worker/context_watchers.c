@@ -6,7 +6,7 @@
 
 #include "common/log.h"
 
-enum { WATCHERS_MAX = 8 };
+enum { WATCHERS_MAX = 16 };
 
 static void (*watchers[WATCHERS_MAX])(CUcontext context);
 static unsigned watcher_count;

@@ -25,6 +25,7 @@
 #include "worker/move/mapped/client_memory.h"
 #include "worker/move/pinned.h"
 #include "worker/move/print.h"
+#include "worker/peer/peer_jobs.h"
 #include "worker/run.h"
 #include "worker/session.h"
 #include "worker/setup.h"
@@ -112,6 +113,7 @@ static int prepare(struct control_failed *failed)
     charges_prepare();
     shared_events_prepare();
     crossing_prepare();
+    peer_jobs_prepare();
     host_memory_prepare();
     CUresult result = gpus_discover();
     if (result != CUDA_SUCCESS)

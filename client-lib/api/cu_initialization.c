@@ -4,6 +4,7 @@
 #include "client-lib/move/late_push.h"
 #include "client-lib/objects/callees.h"
 #include "client-lib/objects/crossing.h"
+#include "client-lib/objects/peers.h"
 #include "client-lib/session/process.h"
 #include "common/log.h"
 
@@ -19,6 +20,12 @@ __attribute__((constructor)) static void library_loaded(void)
     log_level_from_environment();
 }
 
+static void session_is_lost(struct box_session *session)
+{
+    crossing_lost(session);
+    peers_lost(session);
+}
+
 CUresult cuInit(unsigned int flags)
 {
     static const struct session_listener listener = {
@@ -26,7 +33,9 @@ CUresult cuInit(unsigned int flags)
         .event_reached = crossing_reached,
         .host_function_due = callee_due,
         .graph_calls = callee_event,
-        .lost = crossing_lost,
+        .peer_frame = peers_frame,
+        .peer_over = peers_over,
+        .lost = session_is_lost,
     };
     return flags ? CUDA_ERROR_INVALID_VALUE : process_start(&listener);
 }

@@ -66,8 +66,11 @@ COPY_CALLS(cuMemcpyDtoHAsync_v2, _ptsz,
            copy_from_device(dstHost, srcDevice, ByteCount, used, false))
 COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount),
            NULL,
-           settled(remote_cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, used), dstDevice,
+           settled(copy_on_devices(dstDevice, srcDevice, ByteCount, used, true), dstDevice,
                    srcDevice, ByteCount, used))
+COPY_CALLS(cuMemcpyDtoDAsync_v2, _ptsz,
+           (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
+           hStream, copy_on_devices(dstDevice, srcDevice, ByteCount, used, false))
 COPY_CALLS(cuMemcpy, _ptds, (CUdeviceptr dst, CUdeviceptr src, size_t ByteCount), NULL,
            copy_unified(dst, src, ByteCount, used, true))
 COPY_CALLS(cuMemcpyAsync, _ptsz,

@@ -20,6 +20,8 @@ CUresult copy_to_device(CUdeviceptr dst, const void *src, size_t size, CUstream 
 CUresult copy_from_device(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 // One whose direction follows from the addresses.
 CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
+// One between devices, be they of one box or of two.
+CUresult copy_on_devices(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 CUresult copy_2d(const CUDA_MEMCPY2D *copy, CUstream stream, bool wait);
 CUresult copy_3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool wait);
 // Between devices. SERIAL: with all work of both contexts, as the calls without Async are.

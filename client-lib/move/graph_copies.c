@@ -3,9 +3,11 @@
 #include "client-lib/move/graph_copies.h"
 
 #include "client-lib/move/copies.h"
+#include "client-lib/objects/addresses.h"
 #include "client-lib/objects/callees.h"
 #include "client-lib/objects/captures.h"
 #include "client_calls.h"
+#include "common/log.h"
 
 // Names the host side of a copy: as memory that the box maps, or as what it has to ask for.
 static CUresult name_host_side(struct box_session *session, struct rect_copy *copy,
@@ -53,10 +55,22 @@ static CUresult name_copy_here(struct box_session *session, const struct rect_co
     return out->callee ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// Memory of a GPU of another box, which a graph of this one cannot copy.
+static bool is_elsewhere(const struct box_session *session, const struct side *side)
+{
+    struct allocation found;
+    return session_count > 1 && side->device && memory_find(side->address, &found) && !found.host &&
+           found.session != session;
+}
+
 static CUresult describe(struct box_session *session, struct rect_copy copy,
                          const CUDA_MEMCPY3D *program, struct wire_copy_node *out)
 {
     CUresult result = CUDA_SUCCESS;
+    if (is_elsewhere(session, &copy.from) || is_elsewhere(session, &copy.to)) {
+        log_error("a graph cannot copy memory of another box box=%s", session->box);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
     if (!copy.from.device && !copy.to.device)
         return name_copy_here(session, &copy, program, out);
     if (copy.from.device != copy.to.device)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between devices, of one box or of two.
-#include <stdlib.h>
-
 #include "client-lib/move/copies.h"
-#include "client-lib/move/flags.h"
-#include "client-lib/move/rect_sides.h"
+#include "client-lib/move/graph_copies.h"
+#include "client-lib/move/peer_copies.h"
 #include "client-lib/objects/contexts.h"
+#include "client-lib/objects/detour.h"
+#include "client-lib/objects/peers.h"
 #include "client-lib/objects/thread.h"
 #include "client_calls.h"
+#include "common/log.h"
 
 static struct object *context_or_current(CUcontext ctx, CUresult *result)
 {
@@ -21,31 +22,73 @@ static struct object *context_or_current(CUcontext ctx, CUresult *result)
     return object;
 }
 
-// Between two boxes the data passes through this process, in order with both sides' default
-// streams.
-static CUresult copy_between_boxes(struct object *to, CUdeviceptr dst, struct object *from,
-                                   CUdeviceptr src, size_t size)
+// The context of a stream that copy_begin has resolved.
+static const struct object *context_of_stream(CUstream stream, CUresult *result)
 {
-    size_t chunk = size < 8 * WIRE_BLOCK_SIZE ? size : 8 * WIRE_BLOCK_SIZE;
-    uint8_t *buffer = malloc(chunk);
-    CUresult result = buffer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t done = 0; done < size && result == CUDA_SUCCESS; done += chunk) {
-        size_t now = size - done < chunk ? size - done : chunk;
-        result = thread_push_context((CUcontext)(uintptr_t)from->handle);
-        if (result != CUDA_SUCCESS)
-            break;
-        result = copy_device_to_host(from->session, buffer, src + done, now, NULL, true);
-        thread_pop_context(NULL);
-        if (result != CUDA_SUCCESS)
-            break;
-        result = thread_push_context((CUcontext)(uintptr_t)to->handle);
-        if (result != CUDA_SUCCESS)
-            break;
-        result = copy_host_to_device(to->session, dst + done, buffer, now, NULL, true);
-        thread_pop_context(NULL);
-    }
-    free(buffer);
-    return result;
+    const struct object *object = object_find(HANDLE_STREAM, stream);
+    struct object *context = NULL;
+    if (object)
+        context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)object->context);
+    else
+        *result = thread_context_object(&context);
+    if (!context && *result == CUDA_SUCCESS)
+        *result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return context;
+}
+
+static struct peer_side peer_side(struct object *context, const struct side *side)
+{
+    return (struct peer_side){context, side->address, side->pitch, side->slice};
+}
+
+// STREAM belongs to one of the boxes that the memory is on, and to the context WAITING.
+static CUresult copy_near(struct object *to, struct object *from, const struct rect_copy *copy,
+                          CUstream stream, const struct object *waiting)
+{
+    CUDA_MEMCPY3D request = rect_request(copy);
+    struct peer_copy between = {.from = peer_side(from, &copy->from),
+                                .to = peer_side(to, &copy->to),
+                                .width = copy->width,
+                                .height = copy->height,
+                                .depth = copy->depth};
+    return from->session == to->session
+               ? remote_copy_peer_3d(&request, (CUcontext)(uintptr_t)to->handle,
+                                     (CUcontext)(uintptr_t)from->handle, stream)
+               : peers_copy(&between, stream, waiting);
+}
+
+// No graph holds what two boxes do.
+static CUresult refuse_capture(struct box_session *session, CUstream stream)
+{
+    CUresult result;
+    if (!graph_copy_wanted(session, stream, false, &result))
+        return CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS)
+        return result;
+    log_error("a copy between two boxes cannot be captured into a graph, which belongs to one of "
+              "them box=%s",
+              session->box);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult copy_between_contexts(struct object *to, struct object *from, const struct rect_copy *copy,
+                               struct box_session *session, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    struct detour detour;
+    if (from->session == to->session && session == to->session)
+        return copy_near(to, from, copy, stream, NULL);
+    const struct object *waiting = context_of_stream(stream, &result);
+    if (result == CUDA_SUCCESS)
+        result = refuse_capture(session, stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (session == from->session || session == to->session)
+        return copy_near(to, from, copy, stream, waiting);
+    result = detour_begin(&detour, stream, waiting, from);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return detour_end(&detour, copy_near(to, from, copy, detour.helper, from));
 }
 
 static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
@@ -75,18 +118,7 @@ static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
         return result;
     if (!copy.from.device || !copy.to.device)
         return CUDA_ERROR_NOT_SUPPORTED; // a copy between devices, by its contexts
-    if (from->session == to->session) {
-        CUDA_MEMCPY3D request = rect_request(&copy);
-        return remote_copy_peer_3d(&request, (CUcontext)(uintptr_t)to->handle,
-                                   (CUcontext)(uintptr_t)from->handle, resolved);
-    }
-    result = copy_fence(session, resolved);
-    for (size_t z = 0; z < copy.depth && result == CUDA_SUCCESS; z++)
-        for (size_t y = 0; y < copy.height && result == CUDA_SUCCESS; y++)
-            result = copy_between_boxes(
-                to, copy.to.address + z * copy.to.slice + y * copy.to.pitch, from,
-                copy.from.address + z * copy.from.slice + y * copy.from.pitch, copy.width);
-    return result;
+    return copy_between_contexts(to, from, &copy, session, resolved);
 }
 
 // The calls without "Async" are serial with all work of both contexts, which a copy on a stream of
@@ -123,4 +155,11 @@ CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontex
         .Depth = 1,
     };
     return copy_peer_3d(&copy, stream, serial);
+}
+
+bool copy_crosses_boxes(CUdeviceptr dst, CUdeviceptr src, struct allocation *to,
+                        struct allocation *from)
+{
+    return session_count > 1 && memory_find(dst, to) && !to->host && memory_find(src, from) &&
+           !from->host && to->session != from->session;
 }

@@ -12,6 +12,7 @@
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
 #include "client-lib/move/graph_copies.h"
+#include "client-lib/move/peer_copies.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
@@ -147,6 +148,19 @@ static CUresult copy_on_host(struct box_session *session, const struct rect_copy
     return result;
 }
 
+// Between devices of two boxes.
+static CUresult copy_memories(const struct allocation *to, const struct allocation *from,
+                              const struct rect_copy *copy, struct box_session *session,
+                              CUstream stream, bool wait)
+{
+    struct object *there = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)to->context);
+    struct object *here = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)from->context);
+    if (!there || !here)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = copy_between_contexts(there, here, copy, session, stream);
+    return result == CUDA_SUCCESS && wait ? remote_cuStreamSynchronize(stream) : result;
+}
+
 static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
                           const struct corner *to, CUstream stream, bool wait)
 {
@@ -163,6 +177,9 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
     if (!copy->from.device && !copy->to.device)
         return copy_on_host(session, copy, stream);
 
+    struct allocation to_memory, from_memory;
+    if (copy_crosses_boxes(copy->to.address, copy->from.address, &to_memory, &from_memory))
+        return copy_memories(&to_memory, &from_memory, copy, session, stream, wait);
     struct side *host = copy->from.device ? copy->to.device ? NULL : &copy->to : &copy->from;
     if (host)
         watch_copied(host == &copy->from ? WATCH_TO_GPU : WATCH_FROM_GPU,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies whose direction follows from the addresses.
 #include "client-lib/move/copies.h"
-#include "client-lib/objects/addresses.h"
+#include "client-lib/move/peer_copies.h"
 #include "client_calls.h"
 
 CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
@@ -16,7 +16,7 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
     bool from_gpu = memory_find(src, &from) && !from.host;
     if (to_gpu && from_gpu && to.session != from.session)
         return copy_peer(dst, (CUcontext)(uintptr_t)to.context, src,
-                         (CUcontext)(uintptr_t)from.context, size, NULL, true);
+                         (CUcontext)(uintptr_t)from.context, size, stream, wait);
     if (to_gpu && from_gpu &&
         (!memory_find_span(dst, size, &to) || !memory_find_span(src, size, &from)))
         return CUDA_ERROR_INVALID_VALUE;
@@ -27,4 +27,12 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
     if (from_gpu)
         return copy_from_device((void *)(uintptr_t)dst, src, size, stream, wait);
     return copy_host_to_host(session, dst, src, size, resolved, wait);
+}
+
+CUresult copy_on_devices(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
+{
+    struct allocation to, from;
+    return copy_crosses_boxes(dst, src, &to, &from)
+               ? copy_unified(dst, src, size, stream, wait)
+               : remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
 }

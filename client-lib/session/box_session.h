@@ -108,6 +108,10 @@ struct session_listener {
     // One of EVENT_GRAPH_..., with BYTES of data.
     void (*graph_calls)(struct box_session *session, enum wire_event_kind kind,
                         const struct wire_callee *callee, const void *data, uint32_t bytes);
+    // PAYLOAD is taken.
+    void (*peer_frame)(struct box_session *session, const struct wire_peer_frame *frame,
+                       void *payload);
+    void (*peer_over)(struct box_session *session, const struct wire_peer_over *over);
     void (*lost)(struct box_session *session);
 };
 // Set before the first session is opened.

@@ -108,6 +108,19 @@ static bool handle_callee(struct box_session *session, const struct wire_event *
     return true;
 }
 
+// What goes on to another box.
+static void handle_peer_frame(struct box_session *session, const struct wire_peer_frame *frame)
+{
+    SCOPED_FREE void *payload = frame->bytes <= WIRE_BLOCK_SIZE ? malloc(frame->bytes + 1) : NULL;
+    if (!payload || (frame->bytes && frame->kind != PEER_DATA))
+        malformed_event(session,
+                        "data for another box that cannot be right, or memory has run out");
+    else if (frame->bytes && link_receive_bulk(session->link, payload, frame->bytes) < 0)
+        malformed_event(session, link_error(session->link));
+    else
+        session_listener->peer_frame(session, frame, scoped_take(&payload));
+}
+
 static void handle_credit(struct box_session *session, const struct wire_credit *credit)
 {
     SCOPED_LOCK(&session->lock);
@@ -184,6 +197,20 @@ void incoming_handle(struct box_session *session, uint32_t size)
     case EVENT_GRAPH_BLOCK:
         if (handle_callee(session, event, body, size))
             return;
+        break;
+    case EVENT_PEER_FRAME:
+        needed = sizeof(struct wire_peer_frame);
+        if (size >= needed) {
+            handle_peer_frame(session, (const void *)body);
+            return;
+        }
+        break;
+    case EVENT_PEER_OVER:
+        needed = sizeof(struct wire_peer_over);
+        if (size >= needed) {
+            session_listener->peer_over(session, (const void *)body);
+            return;
+        }
         break;
     case EVENT_HOST_FUNCTION:
         needed = sizeof(struct wire_host_function);

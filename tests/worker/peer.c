@@ -296,6 +296,8 @@ static void take_event(struct peer *peer, const struct wire_event *event)
         peer->text_size += event->bytes;
         peer->text[peer->text_size] = '\0';
         return;
+    case EVENT_PEER_FRAME:
+    case EVENT_PEER_OVER:
     case EVENT_GRAPH_WANTED:
     case EVENT_GRAPH_DATA:
     case EVENT_GRAPH_BLOCK:

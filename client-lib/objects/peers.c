@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peer links: which there are, what is asked of their two ends, and the frames that go this way where the boxes have
+// none of their own. A thread for each such link passes them on, so that no thread of the program does.
+#include "client-lib/objects/peers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "client-lib/objects/call.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/waiting.h"
+#include "client_calls.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "cuda_ops.h"
+
+enum {
+    SETTLE_EVERY = 256, // copies; each takes a gate of the box, which are not without end
+};
+
+// What the thread of a link is to send.
+struct passing {
+    struct box_session *to;
+    struct wire_peer_frame frame; // of kind 0: the other end is lost, with `result`
+    void *payload;
+    struct passing *next;
+};
+
+struct peer {
+    uint32_t number;
+    struct box_session *ends[2];
+    CUresult lost;
+    pthread_mutex_t asking;    // copies are asked for in the order of their numbers
+    uint64_t last_job;         // under `asking`
+    unsigned int under_way[2]; // copies, by the end whose stream they belong to
+    struct passing *first, **last;
+    pthread_cond_t more;
+    struct peer *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    // of the list, and of what is passed on
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER; // one link at a time
+static struct peer *peers;
+static uint32_t last_number;
+
+// ---- the thread that passes frames on ----
+
+static struct passing *next_passing(struct peer *peer)
+{
+    SCOPED_LOCK(&lock);
+    while (!peer->first)
+        pthread_cond_wait(&peer->more, &lock);
+    struct passing *passing = peer->first;
+    peer->first = passing->next;
+    if (!peer->first)
+        peer->last = &peer->first;
+    return passing;
+}
+
+static void send_frame(const struct passing *passing)
+{
+    const struct wire_peer_frame *frame = &passing->frame;
+    struct {
+        struct wire_request head;
+        struct args_peer_frame args;
+    } record = {
+        .head = {.size = sizeof(record), .op = OP_peer_frame},
+        .args = {.peer = frame->peer,
+                 .kind = frame->kind,
+                 .job = frame->job,
+                 .offset = frame->offset,
+                 .size = frame->bytes,
+                 .result = frame->result},
+    };
+    struct link *link = passing->to->link;
+    if (link_send_bulk(link, &record, sizeof(record), passing->payload, frame->bytes) ||
+        link_flush(link))
+        session_fail(passing->to, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(link));
+}
+
+static void close_end(const struct passing *passing)
+{
+    struct call call = {.session = passing->to, .op = OP_peer_close};
+    struct args_peer_close *args = call_reserve(&call, sizeof(*args));
+    if (!args)
+        return;
+    args->peer = passing->frame.peer;
+    args->result = passing->frame.result;
+    call_post(&call);
+    link_flush(passing->to->link);
+}
+
+static void *pass_on_frames(void *argument)
+{
+    for (;;) {
+        struct passing *passing = next_passing(argument);
+        if (passing->frame.kind)
+            send_frame(passing);
+        else
+            close_end(passing);
+        free(passing->payload);
+        free(passing);
+    }
+    return NULL;
+}
+
+// Under lock. Takes the payload.
+static bool pass(struct peer *peer, struct box_session *to, const struct wire_peer_frame *frame,
+                 void *payload)
+{
+    struct passing *passing = malloc(sizeof(*passing));
+    if (!passing) {
+        free(payload);
+        return false;
+    }
+    *passing = (struct passing){.to = to, .frame = *frame, .payload = payload};
+    *peer->last = passing;
+    peer->last = &passing->next;
+    pthread_cond_signal(&peer->more);
+    return true;
+}
+
+// ---- links ----
+
+static bool has_end(const struct peer *peer, const struct box_session *session)
+{
+    return peer->ends[0] == session || peer->ends[1] == session;
+}
+
+static struct box_session *other_end(const struct peer *peer, const struct box_session *session)
+{
+    return peer->ends[peer->ends[0] == session];
+}
+
+// Copies that belong to a stream of SESSION, which begin or end: both ends have to be listened to meanwhile.
+static void count(struct peer *peer, const struct box_session *session, int change)
+{
+    {
+        SCOPED_LOCK(&lock);
+        peer->under_way[peer->ends[1] == session] += (unsigned int)change;
+    }
+    session_expect(peer->ends[0], change);
+    session_expect(peer->ends[1], change);
+}
+
+static struct peer *find_between(struct box_session *a, struct box_session *b)
+{
+    SCOPED_LOCK(&lock);
+    struct peer *peer = peers;
+    while (peer && !(has_end(peer, a) && has_end(peer, b)))
+        peer = peer->next;
+    return peer;
+}
+
+static CUresult open_end(struct box_session *session, uint32_t number)
+{
+    struct call call = {.session = session, .op = OP_peer_relay};
+    struct args_peer_relay *args;
+    if (!session_knows(session, OP_peer_relay)) {
+        log_error("box %s is of release %s, which does not copy between boxes: upgrade it",
+                  session->box, session->release);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    args = call_reserve(&call, sizeof(*args));
+    if (!args)
+        return call.result;
+    args->peer = number;
+    return call_wait(&call, NULL, 0);
+}
+
+static CUresult open_peer(struct peer *peer, struct box_session *a, struct box_session *b)
+{
+    *peer = (struct peer){.number = ++last_number, .ends = {a, b}, .last = &peer->first};
+    pthread_mutex_init(&peer->asking, NULL);
+    pthread_cond_init(&peer->more, NULL);
+    CUresult result = open_end(a, peer->number);
+    if (result == CUDA_SUCCESS)
+        result = open_end(b, peer->number);
+    if (result == CUDA_SUCCESS && !thread_start(pass_on_frames, peer))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    return result;
+}
+
+static CUresult get_peer(struct box_session *a, struct box_session *b, struct peer **out)
+{
+    SCOPED_LOCK(&opening);
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    struct peer *peer = *out = find_between(a, b);
+    if (peer)
+        return CUDA_SUCCESS;
+    peer = malloc(sizeof(*peer));
+    if (peer && (result = open_peer(peer, a, b)) == CUDA_SUCCESS) {
+        SCOPED_LOCK(&lock);
+        peer->next = peers;
+        peers = *out = peer;
+        log_info("copies between boxes go by way of this process from=%s to=%s", a->box, b->box);
+        return CUDA_SUCCESS;
+    }
+    free(peer);
+    return result;
+}
+
+static struct peer *find(uint32_t number)
+{
+    struct peer *peer = peers;
+    while (peer && peer->number != number)
+        peer = peer->next;
+    return peer;
+}
+
+// ---- copies ----
+
+// The box that the stream does not belong to is asked first, and without a word from it the other does not begin.
+static CUresult ask_both(struct peer *peer, const struct peer_copy *copy, CUstream stream,
+                         const struct object *waiting)
+{
+    bool sends = copy->from.context->session == waiting->session;
+    const struct peer_side *own = sends ? &copy->from : &copy->to;
+    const struct peer_side *other = sends ? &copy->to : &copy->from;
+    uint64_t job = ++peer->last_job;
+    CUresult result = remote_peer_join(peer->number, !sends, job,
+                                       (CUcontext)(uintptr_t)other->context->handle, other->address,
+                                       other->pitch, other->slice, copy->width, copy->height,
+                                       copy->depth);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = remote_peer_copy(peer->number, sends, job, waiting->handle,
+                              (CUcontext)(uintptr_t)own->context->handle, own->address, own->pitch,
+                              own->slice, copy->width, copy->height, copy->depth, stream);
+    if (result != CUDA_SUCCESS) {
+        const struct wire_peer_frame failed = {
+            .peer = peer->number, .kind = PEER_FAILED, .job = job, .result = (int32_t)result};
+        SCOPED_LOCK(&lock);
+        pass(peer, other->context->session, &failed, NULL);
+    }
+    return result;
+}
+
+static CUresult settle(const struct peer *peer, struct box_session *session, uint64_t job)
+{
+    struct call call = {.session = session, .op = OP_peer_settle};
+    struct args_peer_settle *args = call_reserve(&call, sizeof(*args));
+    if (!args)
+        return call.result;
+    *args = (struct args_peer_settle){.peer = peer->number, .job = job};
+    return call_wait(&call, NULL, 0);
+}
+
+CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct object *waiting)
+{
+    struct box_session *from = copy->from.context->session, *to = copy->to.context->session;
+    struct peer *peer;
+    CUresult result = get_peer(from, to, &peer);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (peer->lost != CUDA_SUCCESS)
+        return peer->lost;
+    SCOPED_LOCK(&peer->asking);
+    count(peer, waiting->session, 1);
+    result = ask_both(peer, copy, stream, waiting);
+    link_flush(from->link);
+    link_flush(to->link);
+    if (result != CUDA_SUCCESS)
+        count(peer, waiting->session, -1);
+    else if (peer->last_job % SETTLE_EVERY == 0 && peer->last_job > SETTLE_EVERY)
+        result = settle(peer, waiting->session, peer->last_job - SETTLE_EVERY);
+    return result;
+}
+
+// ---- what comes in ----
+
+void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload)
+{
+    bool taken = false;
+    {
+        SCOPED_LOCK(&lock);
+        struct peer *peer = find(frame->peer);
+        if (peer && has_end(peer, session))
+            taken = pass(peer, other_end(peer, session), frame, payload);
+        else
+            free(payload);
+    }
+    if (!taken)
+        session_fail(
+            session, CUDA_ERROR_DEVICE_UNAVAILABLE,
+            "it speaks to another box without having been asked to, or memory has run out");
+}
+
+static struct peer *find_locked(uint32_t number, const struct box_session *session)
+{
+    SCOPED_LOCK(&lock);
+    struct peer *peer = find(number);
+    return peer && has_end(peer, session) ? peer : NULL;
+}
+
+// What comes behind the copy would compute with data that are not there.
+static void fail_context(const struct peer *peer, struct box_session *session,
+                         const struct wire_peer_over *over)
+{
+    struct object *context = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)over->waiting);
+    int fine = 0;
+    log_error("a copy between boxes has failed; the context of its stream fails box=%s other=%s "
+              "result=%d",
+              session->box, other_end(peer, session)->box, (int)over->result);
+    if (context && context->session == session)
+        atomic_compare_exchange_strong(&context->ctx.sticky, &fine, (int)over->result);
+}
+
+void peers_over(struct box_session *session, const struct wire_peer_over *over)
+{
+    struct peer *peer = find_locked(over->peer, session);
+    if (!peer) {
+        session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE,
+                     "the end of a copy between boxes that was not asked for");
+        return;
+    }
+    if (over->result)
+        fail_context(peer, session, over);
+    count(peer, session, -1);
+}
+
+void peers_lost(struct box_session *session)
+{
+    const CUresult result = session_lost(session);
+    SCOPED_LOCK(&lock);
+    for (struct peer *peer = peers; peer; peer = peer->next) {
+        const struct wire_peer_frame lost = {.peer = peer->number, .result = (int32_t)result};
+        if (!has_end(peer, session) || peer->lost != CUDA_SUCCESS)
+            continue;
+        struct box_session *other = other_end(peer, session);
+        peer->lost = result;
+        pass(peer, other, &lost, NULL);
+        // Nobody will tell the end of these.
+        session_expect(other, -(int)peer->under_way[peer->ends[1] == session]);
+    }
+}

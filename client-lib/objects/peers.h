@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peer links between the boxes of this process: copies between their GPUs go over these.
+#ifndef RGPU_CLIENT_PEERS_H
+#define RGPU_CLIENT_PEERS_H
+
+#include "client-lib/objects/object.h"
+#include "client-lib/session/box_session.h"
+
+// One side of a copy.
+struct peer_side {
+    struct object *context; // of its memory
+    CUdeviceptr address;
+    size_t pitch, slice; // bytes from row to row, from plane to plane
+};
+
+struct peer_copy {
+    struct peer_side from, to;
+    size_t width, height, depth; // bytes, rows, planes
+};
+
+// Copies in the order of STREAM, which is one of the two sessions', has been resolved and belongs to the context
+// WAITING. Returns at once, but for the first copy between two boxes, and where very many are under way.
+CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct object *waiting);
+// EVENT_PEER_FRAME: a frame for the other end, and PAYLOAD, which is taken. Never blocks.
+void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload);
+// EVENT_PEER_OVER.
+void peers_over(struct box_session *session, const struct wire_peer_over *over);
+// The session is lost: the other ends hear of it.
+void peers_lost(struct box_session *session);
+
+#endif

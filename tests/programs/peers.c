@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// usage: peers [lost DEVICE STREAM]. Copies between two devices, whatever lies between them: right, in the order of the
+// stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
+// this takes the device away in the middle of copies that are in a stream of device STREAM.
+#include "tests/programs/driver.h"
+#include "tests/programs/graph_calls.h"
+
+enum { MIB = 1 << 20, MANY = 600 };
+
+static struct gpu gpu[2];
+static CUstream stream[2];
+
+static void on(int device)
+{
+    CHECK(cuCtxSetCurrent(gpu[device].context));
+}
+
+static CUdeviceptr filled(int device, size_t size, uint64_t seed)
+{
+    void *host = must_alloc(size);
+    on(device);
+    CUdeviceptr data = device_alloc(size);
+    fill_random(host, size, seed);
+    CHECK(cuMemcpyHtoD(data, host, size));
+    free(host);
+    return data;
+}
+
+static bool holds(int device, CUdeviceptr data, size_t size, uint64_t seed)
+{
+    unsigned char *got = must_alloc(size), *want = must_alloc(size);
+    on(device);
+    CHECK(cuMemcpyDtoH(got, data, size));
+    fill_random(want, size, seed);
+    bool same = !memcmp(got, want, size);
+    free(got);
+    free(want);
+    return same;
+}
+
+static void free_on(int device, CUdeviceptr data)
+{
+    on(device);
+    CHECK(cuMemFree(data));
+}
+
+// ---- every call that copies between devices ----
+
+enum way { PEER, PEER_ASYNC, DTOD, DTOD_ASYNC, UNIFIED, UNIFIED_ASYNC, PEER_3D_ASYNC, WAYS };
+static const char *const way_names[] = {"cuMemcpyPeer",       "cuMemcpyPeerAsync", "cuMemcpyDtoD",
+                                        "cuMemcpyDtoDAsync",  "cuMemcpy",          "cuMemcpyAsync",
+                                        "cuMemcpy3DPeerAsync"};
+
+static CUresult copy(enum way way, CUdeviceptr dst, int to, CUdeviceptr src, int from, size_t size,
+                     CUstream in)
+{
+    CUDA_MEMCPY3D_PEER box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .srcDevice = src,
+                              .srcContext = gpu[from].context,
+                              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .dstDevice = dst,
+                              .dstContext = gpu[to].context,
+                              .WidthInBytes = size,
+                              .Height = 1,
+                              .Depth = 1};
+    switch (way) {
+    case PEER: return cuMemcpyPeer(dst, gpu[to].context, src, gpu[from].context, size);
+    case PEER_ASYNC:
+        return cuMemcpyPeerAsync(dst, gpu[to].context, src, gpu[from].context, size, in);
+    case DTOD: return cuMemcpyDtoD(dst, src, size);
+    case DTOD_ASYNC: return cuMemcpyDtoDAsync(dst, src, size, in);
+    case UNIFIED: return cuMemcpy(dst, src, size);
+    case UNIFIED_ASYNC: return cuMemcpyAsync(dst, src, size, in);
+    case PEER_3D_ASYNC: return cuMemcpy3DPeerAsync(&box, in);
+    case WAYS: break;
+    }
+    return CUDA_ERROR_UNKNOWN;
+}
+
+static void every_call(void)
+{
+    const size_t size = 3 * MIB + 12;
+    for (enum way way = 0; way < WAYS; way++) {
+        unsigned wrong = 0;
+        for (int from = 0; from < 2; from++)
+            for (int with = 0; with < 2; with++) {
+                CUdeviceptr src = filled(from, size, way * 4 + 1);
+                CUdeviceptr dst = filled(!from, size, 99);
+                on(with);
+                CHECK(copy(way, dst, !from, src, from, size, stream[with]));
+                CHECK(cuCtxSynchronize());
+                wrong += !holds(!from, dst, size, way * 4 + 1);
+                free_on(from, src);
+                free_on(!from, dst);
+            }
+        is_int(wrong, 0, "%s copies both ways, whichever device's stream it is in", way_names[way]);
+    }
+}
+
+// ---- order ----
+
+// Long enough that work which does not wait would be over.
+static void let_others_run(int device, int times)
+{
+    static CUstream other[2];
+    unsigned long long pause = 3000000;
+    on(device);
+    if (!other[device])
+        CHECK(cuStreamCreate(&other[device], CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < times; i++) {
+        launch(kernel(&gpu[device], "delay"), 1, 1, other[device], &pause);
+        CHECK(cuStreamSynchronize(other[device]));
+    }
+}
+
+// A copy that is still to come: it does not hold up the program, nor another copy, and work behind it waits.
+static void in_order(int from, int with)
+{
+    const size_t size = 2 * MIB;
+    const char *whose = with == from ? "source" : "target";
+    CUdeviceptr src = filled(from, size, 1), dst = filled(!from, size, 2);
+    CUdeviceptr other_src = filled(from, size, 3), other_dst = filled(!from, size, 4);
+    CUdeviceptr behind = filled(with, size, 5);
+    CUstream free_stream;
+    on(with);
+    CHECK(cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING));
+    struct hold hold = hold_stream(&gpu[with], stream[with]);
+    gives(cuMemcpyPeerAsync(dst, gpu[!from].context, src, gpu[from].context, size, stream[with]),
+          CUDA_SUCCESS, "a copy is queued behind work of the %s that is not over", whose);
+    CHECK(cuMemcpyDtoDAsync(behind, with == from ? src : dst, size, stream[with]));
+    CHECK(cuMemcpyPeerAsync(other_dst, gpu[!from].context, other_src, gpu[from].context, size,
+                            free_stream));
+    gives(cuStreamSynchronize(free_stream), CUDA_SUCCESS, "a copy of another stream passes it");
+    ok(holds(!from, other_dst, size, 3), "and is right");
+    let_others_run(with, 5);
+    gives(cuStreamQuery(stream[with]), CUDA_ERROR_NOT_READY, "the first one waits for its turn");
+    ok(holds(!from, dst, size, 2), "and has changed nothing");
+    on(with);
+    hold_release(&hold);
+    gives(cuStreamSynchronize(stream[with]), CUDA_SUCCESS, "it comes to its turn");
+    ok(holds(!from, dst, size, 1), "and is right");
+    ok(holds(with, behind, size, 1), "what is behind it in its stream found it done");
+    on(with);
+    CHECK(cuStreamDestroy(free_stream));
+    free_on(from, src);
+    free_on(!from, dst);
+    free_on(from, other_src);
+    free_on(!from, other_dst);
+    free_on(with, behind);
+}
+
+// As frameworks do it: the source's stream waits for the target's, copies, and the target's waits for that.
+static void between_events(void)
+{
+    const size_t size = MIB;
+    CUdeviceptr src = filled(0, size, 7), dst = filled(1, size, 8), later = filled(1, size, 9);
+    CUevent ready, done;
+    on(1);
+    CHECK(cuEventCreate(&ready, CU_EVENT_DISABLE_TIMING));
+    on(0);
+    CHECK(cuEventCreate(&done, CU_EVENT_DISABLE_TIMING));
+    unsigned wrong = 0;
+    for (unsigned round = 0; round < 20; round++) {
+        on(0);
+        CHECK(cuMemsetD32Async(src, round, size / 4, stream[0]));
+        on(1);
+        CHECK(cuEventRecord(ready, stream[1]));
+        on(0);
+        CHECK(cuStreamWaitEvent(stream[0], ready, 0));
+        CHECK(cuMemcpyAsync(dst, src, size, stream[0]));
+        CHECK(cuEventRecord(done, stream[0]));
+        on(1);
+        CHECK(cuStreamWaitEvent(stream[1], done, 0));
+        CHECK(cuMemcpyDtoDAsync(later, dst, size, stream[1]));
+        if (round % 5 != 4)
+            continue;
+        uint32_t *got = must_alloc(size);
+        CHECK(cuMemcpyDtoHAsync(got, later, size, stream[1]));
+        CHECK(cuStreamSynchronize(stream[1]));
+        for (size_t i = 0; i < size / 4; i++)
+            wrong += got[i] != round;
+        free(got);
+    }
+    is_int(wrong, 0, "copies between events of both devices are seen by whoever waits for them");
+    on(1);
+    CHECK(cuEventDestroy(ready));
+    on(0);
+    CHECK(cuEventDestroy(done));
+    free_on(0, src);
+    free_on(1, dst);
+    free_on(1, later);
+}
+
+// More copies, both ways, than anything keeps at one time.
+static void many(void)
+{
+    const size_t size = 4096;
+    CUdeviceptr src[2], dst[2];
+    for (int d = 0; d < 2; d++) {
+        src[d] = filled(d, size * MANY, 20 + (uint64_t)d);
+        dst[d] = filled(d, size * MANY, 30);
+    }
+    for (size_t i = 0; i < MANY; i++)
+        for (int d = 0; d < 2; d++) {
+            on(d);
+            CHECK(cuMemcpyPeerAsync(dst[!d] + i * size, gpu[!d].context, src[d] + i * size,
+                                    gpu[d].context, size, stream[d]));
+        }
+    for (int d = 0; d < 2; d++) {
+        on(d);
+        CHECK(cuStreamSynchronize(stream[d]));
+    }
+    ok(holds(1, dst[1], size * MANY, 20) && holds(0, dst[0], size * MANY, 21),
+       "%d copies each way at once", MANY);
+    for (int d = 0; d < 2; d++) {
+        free_on(d, src[d]);
+        free_on(d, dst[d]);
+    }
+}
+
+// ---- rectangles ----
+
+static void rectangle(size_t width, size_t height, size_t depth, size_t src_pitch, size_t dst_pitch)
+{
+    const size_t rows = height + 2, src_size = src_pitch * rows * depth,
+                 dst_size = dst_pitch * rows * depth;
+    unsigned char *want = must_alloc(dst_size), *from = must_alloc(src_size);
+    unsigned char *got = must_alloc(dst_size);
+    CUdeviceptr src = filled(0, src_size, 40), dst = filled(1, dst_size, 41);
+    CUDA_MEMCPY3D_PEER box = {.srcXInBytes = 4,
+                              .srcY = 1,
+                              .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .srcDevice = src,
+                              .srcContext = gpu[0].context,
+                              .srcPitch = src_pitch,
+                              .srcHeight = rows,
+                              .dstXInBytes = 8,
+                              .dstY = 2,
+                              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .dstDevice = dst,
+                              .dstContext = gpu[1].context,
+                              .dstPitch = dst_pitch,
+                              .dstHeight = rows,
+                              .WidthInBytes = width,
+                              .Height = height,
+                              .Depth = depth};
+    fill_random(from, src_size, 40);
+    fill_random(want, dst_size, 41);
+    for (size_t z = 0; z < depth; z++)
+        for (size_t y = 0; y < height; y++)
+            memcpy(want + (z * rows + y + 2) * dst_pitch + 8,
+                   from + (z * rows + y + 1) * src_pitch + 4, width);
+    on(1);
+    CHECK(cuMemcpy3DPeerAsync(&box, stream[1]));
+    CHECK(cuStreamSynchronize(stream[1]));
+    CHECK(cuMemcpyDtoH(got, dst, dst_size));
+    ok(!memcmp(got, want, dst_size), "%zu planes of %zu rows of %zu bytes", depth, height, width);
+    free_on(0, src);
+    free_on(1, dst);
+    free(want);
+    free(from);
+    free(got);
+}
+
+// ---- what cannot be ----
+
+static void refusals(void)
+{
+    CUdeviceptr src = filled(0, MIB, 50), dst = filled(1, MIB, 51);
+    on(0);
+    gives(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, 0, stream[0]), CUDA_SUCCESS,
+          "a copy of nothing is none");
+    int access = -1;
+    CHECK(cuDeviceCanAccessPeer(&access, gpu[0].device, gpu[1].device));
+    CUresult enabled = cuCtxEnablePeerAccess(gpu[1].context, 0);
+    ok(access == 1 ? enabled == CUDA_SUCCESS : enabled == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+       "peer access can be had where the devices say so, and nowhere else (%d, %s)", access,
+       result_name(enabled));
+    gives(cuCtxSynchronize(), CUDA_SUCCESS, "and nothing later fails for it");
+    ok(holds(1, dst, MIB, 51), "nothing was copied");
+    free_on(0, src);
+    free_on(1, dst);
+}
+
+// A graph belongs to one box. What is captured there is a copy or an error, and never lost without a word.
+static void captured(void)
+{
+    CUdeviceptr src = filled(0, MIB, 70), dst = filled(1, MIB, 71);
+    CUgraph graph = NULL;
+    CUgraphExec exec;
+    on(0);
+    CHECK(cuStreamBeginCapture(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+    CUresult result = cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, MIB, stream[0]);
+    CUresult ended = cuStreamEndCapture(stream[0], &graph);
+    if (result == CUDA_SUCCESS && ended == CUDA_SUCCESS) {
+        CHECK(cuGraphInstantiate(&exec, graph, 0));
+        CHECK(cuGraphLaunch(exec, stream[0]));
+        CHECK(cuStreamSynchronize(stream[0]));
+        CHECK(cuGraphExecDestroy(exec));
+    }
+    ok(result == CUDA_SUCCESS ? holds(1, dst, MIB, 70) : holds(1, dst, MIB, 71),
+       "a copy under capture is in the graph, or refused (%s)", result_name(result));
+    if (graph)
+        CHECK(cuGraphDestroy(graph));
+    CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .srcDevice = src,
+                         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstDevice = dst,
+                         .WidthInBytes = MIB,
+                         .Height = 1,
+                         .Depth = 1};
+    CUgraphNode node;
+    on(0);
+    CHECK(cuGraphCreate(&graph, 0));
+    CUresult added = cuGraphAddMemcpyNode(&node, graph, NULL, 0, &box, gpu[0].context);
+    ok(added == result, "a node that copies is as well (%s)", result_name(added));
+    CHECK(cuGraphDestroy(graph));
+    free_on(0, src);
+    free_on(1, dst);
+}
+
+static int lose(int lost, int with)
+{
+    enum { SIZE = 8 * MIB };
+    char line[8];
+    CUdeviceptr src = filled(0, SIZE, 60), dst = filled(1, SIZE, 61);
+    CUresult result = CUDA_SUCCESS;
+    on(with);
+    CHECK(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[with]));
+    CHECK(cuStreamSynchronize(stream[with]));
+    printf("# copies\n");
+    fflush(stdout);
+    for (unsigned i = 0; result == CUDA_SUCCESS; i++) {
+        result = cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[with]);
+        if (result == CUDA_SUCCESS && i % 8 == 7)
+            result = cuStreamSynchronize(stream[with]);
+    }
+    ok(true, "copies with a lost device fail (%s)", result_name(result));
+    if (!fgets(line, sizeof line, stdin))
+        bail("nobody said that the device is gone");
+    ok(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[with]) !=
+           CUDA_SUCCESS,
+       "and so do later ones");
+    if (with == lost) {
+        on(!lost);
+        gives(cuCtxSynchronize(), CUDA_SUCCESS, "the other device is as it was");
+        ok(cuMemFree(lost ? src : dst) == CUDA_SUCCESS, "and nothing keeps its memory");
+    }
+    return done();
+}
+
+int main(int argc, char **argv)
+{
+    int count = 0;
+    CHECK(cuInit(0));
+    CHECK(cuDeviceGetCount(&count));
+    if (count < 2)
+        skip_all("one device only");
+    for (int d = 0; d < 2; d++) {
+        gpu[d] = open_gpu(d);
+        CHECK(cuStreamCreate(&stream[d], CU_STREAM_NON_BLOCKING));
+        // A kernel that is launched for the first time may have to wait for a stream that is held.
+        let_others_run(d, 1);
+    }
+    if (argc > 3)
+        return lose(atoi(argv[2]), atoi(argv[3]));
+    every_call();
+    for (int from = 0; from < 2; from++)
+        for (int with = 0; with < 2; with++)
+            in_order(from, with);
+    between_events();
+    many();
+    rectangle(1000, 700, 3, 1024, 1536);
+    rectangle(600000, 3, 2, 600032, 600064);
+    rectangle(12, 40000, 1, 16, 20);
+    captured();
+    refusals();
+    for (int d = 0; d < 2; d++) {
+        on(d);
+        CHECK(cuStreamDestroy(stream[d]));
+        close_gpu(&gpu[d]);
+    }
+    return done();
+}

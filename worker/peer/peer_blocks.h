@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The staging blocks of a peer link: memory that the GPU and we share, where data waits on its way between
+// the GPU and the other box (peer_blocks.c). All under the lock of peer_link.h.
+#ifndef RGPU_WORKER_PEER_BLOCKS_H
+#define RGPU_WORKER_PEER_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+#include "worker_driver.h"
+
+enum { PEER_OUT_BLOCKS = 8, PEER_IN_BLOCKS = 16, PEER_BLOCKS = PEER_OUT_BLOCKS + PEER_IN_BLOCKS };
+
+// A block belongs to whoever took it, until it is given back.
+struct peer_block {
+    uint8_t *data; // WIRE_BLOCK_SIZE
+    bool incoming;
+    uint64_t offset; // in the copy, packed
+    uint32_t size;
+    CUevent event;     // behind the copy between the block and the GPU
+    CUcontext context; // of the event; NULL: none yet
+    struct peer_block *next;
+};
+
+struct peer_blocks {
+    uint8_t *memory;
+    CUcontext registered; // in which the GPU knows the memory; NULL: it does not
+    struct peer_block *idle_out, *idle_in;
+    struct peer_block all[PEER_BLOCKS];
+};
+
+// -ENOMEM.
+int peer_blocks_make(struct peer_blocks *blocks) __attribute__((warn_unused_result));
+// NULL: all are taken.
+struct peer_block *peer_block_take(struct peer_blocks *blocks, bool incoming);
+void peer_block_give(struct peer_blocks *blocks, struct peer_block *block);
+// CONTEXT is current: the GPU is to reach the memory without a copy by the driver.
+void peer_blocks_register(struct peer_blocks *blocks, CUcontext context);
+// Records the block's event in STREAM of CONTEXT, which is current.
+CUresult peer_block_mark(struct peer_block *block, CUcontext context, CUstream stream);
+// CUDA_ERROR_NOT_READY while the copy behind the block is under way.
+CUresult peer_block_ask(const struct peer_block *block);
+// CONTEXT, which is current, goes.
+void peer_blocks_forget(struct peer_blocks *blocks, CUcontext context);
+
+#endif

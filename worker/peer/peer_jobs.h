@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies between our GPU and another box's (peer_jobs.c).
+//
+// A copy belongs to a stream of one of the two boxes, which holds it at a gate. When the stream is there and the other
+// box takes part, the box that has the source copies it block by block and sends each, and the other one stores
+// them. Where all of it is in its place, the gate opens. So only one of the two has an order to keep, and no block ever
+// waits for a stream: that is why the blocks of a link serve all its copies and none can hold up another.
+#ifndef RGPU_WORKER_PEER_JOBS_H
+#define RGPU_WORKER_PEER_JOBS_H
+
+#include "transport/link.h"
+#include "worker/peer/peer_link.h"
+#include "worker/peer/peer_shape.h"
+
+// A queue of blocks.
+struct peer_queue {
+    struct peer_block *first, *last;
+};
+
+struct peer_job {
+    struct peer_link *link;
+    uint64_t id, waiting;
+    bool begun;       // the client has asked for it here; else only the other end has told of it
+    bool owns, sends; // the stream is ours; the source is
+    bool other_goes;  // the other end takes part, or its stream is there
+    bool told;        // the other end knows that of us
+    bool reached;     // our stream is there
+    bool stored;      // the other end has all of it
+    bool failed_there;
+    struct peer_shape shape;
+    uint64_t total;
+    CUcontext context;       // of the memory; NULL: gone
+    CUcontext start_context; // of the event; NULL: there is none
+    CUevent start;           // where our stream was
+    int gate;                // which also keeps out what would free the memory
+    uint32_t ticket;
+    uint64_t queued, over;     // bytes that have been given to the GPU, and that are done with
+    struct peer_queue flying;  // copies under way, in order
+    struct peer_queue arrived; // blocks to be stored
+    CUresult result;
+    struct peer_job *next;
+};
+
+int peer_jobs_start(void);    // before requests are served; -errno
+void peer_jobs_prepare(void); // watches contexts
+// The copy of that number, if need be made, as the other end may speak of it before the client has asked for it
+// here. NULL: no memory, or the other end tells of too many. Under lock.
+struct peer_job *peer_job_get(struct peer_link *link, uint64_t id);
+// JOB has been asked for, and all of it but what the other end says is known. Under lock.
+void peer_job_begin(struct peer_job *job);
+// It has failed, here or at the other end. Under lock.
+void peer_job_fail(struct peer_job *job, CUresult result);
+// All copies of LINK fail, and will. Under lock.
+void peer_link_lose(struct peer_link *link, CUresult result);
+// Acts on a frame whose payload is next in FROM. Any thread that reads. -errno: of that link.
+int peer_take_frame(const struct wire_peer_frame *frame, struct link *from);
+// Waits until no copy up to that number belongs to a stream of ours.
+void peer_jobs_settle(uint32_t number, uint64_t id);
+
+#endif

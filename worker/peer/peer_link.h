@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peer links: each leads to the worker of another session of our client, over which copies between the two
+// GPUs go. Their frames are records of a link of their own, or go by way of the client.
+//
+// All that is here is under the lock of peer_mover, whose thread is also the only one that sends frames and the only
+// one that takes copies out of their lists. Links stay until the process ends.
+#ifndef RGPU_WORKER_PEER_LINK_H
+#define RGPU_WORKER_PEER_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+#include "worker/move/mover.h"
+#include "worker/peer/peer_blocks.h"
+
+enum { PEER_LINKS_MAX = 64 };
+
+struct peer_job;
+
+struct peer_link {
+    uint32_t number;  // the client's
+    CUresult lost;    // what copies fail with from now on; CUDA_SUCCESS: the link is up
+    unsigned credits; // blocks that may be sent
+    unsigned owed;    // blocks that became free here, and the other end does not know
+    struct peer_blocks blocks;
+    struct peer_job *jobs; // oldest first
+    unsigned half_known;   // of them, those that only the other end has told of
+    uint64_t newest;       // number of the last copy that the client has asked for
+    struct peer_link *next;
+};
+
+extern struct mover peer_mover;
+extern struct peer_link *peer_links;
+
+struct peer_link *peer_link_find(uint32_t number); // NULL: there is none
+// A link whose frames go by way of the client.
+CUresult peer_link_add(uint32_t number);
+// Sends a frame and what FRAME->bytes says of PAYLOAD. Without the lock: it may wait for the other end.
+void peer_link_send(struct peer_link *link, struct wire_peer_frame frame, const void *payload);
+
+#endif

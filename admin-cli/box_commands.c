@@ -35,6 +35,7 @@ static const struct table_column session_columns[] = {
     {"CALLS", "calls", TABLE_TEXT},
     {"PROTECTION", "protection", TABLE_TEXT},
     {"REASON", "reason", TABLE_TEXT},
+    {"LINKS", "links", TABLE_TEXT},
     {0},
 };
 

@@ -64,14 +64,15 @@ static void put_sessions(struct box *box, struct evbuffer *out)
         if (!s->id)
             continue;
         json_t *line = json_pack(
-            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I}",
+            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I, s:o}",
             "session", (json_int_t)s->id, "pid", (int)worker->pid, "state",
             worker_state_name(worker->state), "client", text_value(s->client), "peer", s->peer,
             "lease", s->grant.lease, "devices", session_devices(s), "protection",
             control_protection_name(s->protection), "transport", s->stats.transport, "reason",
             text_value(s->stats.reason), "age_seconds", (double)(clock_ms() - s->since_ms) / 1000,
             "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
-            "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls);
+            "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls,
+            "links", text_value(s->stats.links));
         figures_show_session(worker, line);
         put_line(out, line);
     }

@@ -35,6 +35,10 @@ const struct config_option settings_table[] = {
     CONFIG_STRING("box", "client_sockets", struct box_settings, client_sockets,
                   CONTROL_CLIENT_SOCKETS,
                   "directory of sockets by which containers of this host reach shm; empty: none"),
+    CONFIG_BOOL(
+        "box", "peer_links", struct box_settings, peer_links, "yes",
+        "whether this box and others connect for copies between their GPUs, to the addresses and ports of clients",
+        .reloadable = true),
     CONFIG_LIST("box", "rdma_addresses", struct box_settings, rdma_addresses, "",
                 "addresses whose RDMA devices workers use in turn; empty: all there are"),
     CONFIG_LIST("box", "rdma_devices", struct box_settings, rdma_devices, "",

@@ -23,6 +23,7 @@ struct box_settings {
     char *metrics_listen;
     char *client_sockets;
     char **transports;
+    bool peer_links;
     char **rdma_addresses;
     char **rdma_devices;
     char *rdma_ports;

@@ -39,6 +39,8 @@ struct client {
     struct session_grant grant;
     int64_t queued_ms;
     size_t discarded;
+    uint64_t called_session; // of the worker that expects it, where another box calls; 0: none does
+    uint32_t called_number;
     unsigned looks; // questions that it has asked instead of opening a session
 };
 

@@ -12,6 +12,7 @@
 #include "calls_version.h"
 #include "common/log.h"
 #include "daemon/admission.h"
+#include "daemon/box_calls.h"
 #include "daemon/look.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/worker_process.h"
@@ -191,7 +192,9 @@ static int take_header(struct client *client)
 
     if (control_parse_header(client->head, &frame->header))
         return -EBADMSG;
-    if (frame->header.type != CONTROL_LOOK &&
+    if (client->called_session && frame->header.type != CONTROL_PEER_HELLO)
+        return -EPROTO;
+    if (!client->called_session && frame->header.type != CONTROL_LOOK &&
         (frame->header.type != CONTROL_HELLO || client->looks))
         return -EPROTO;
     if (frame->header.size > frame->capacity) {
@@ -243,6 +246,8 @@ void login_hear(struct client *client)
         log_debug("client left peer=%s state=%s error=\"%s\"", client->peer,
                   client_state_name(client), strerror(-err));
         client_free(client);
+    } else if (client->called_session) {
+        box_calls_take(client);
     } else if (client->frame.header.type == CONTROL_HELLO) {
         take_hello(client);
     } else if (may_come_in(client)) {
@@ -257,6 +262,10 @@ static int find_secret(void *argument, const void *identity, size_t size,
 {
     struct client *client = argument;
 
+    if (box_calls_is_name(identity, size))
+        return client->ticket_problem = box_calls_find(client, identity, size, key);
+    if (client->box->settings.auth != AUTH_TICKET)
+        return client->ticket_problem = -ENOENT;
     free(client->ticket);
     client->ticket = calloc(1, sizeof(*client->ticket));
     client->ticket_problem =
@@ -303,7 +312,8 @@ void login_begin(struct client *client)
         return;
     if (seen <= 0) {
         client_free(client);
-    } else if (!tls || client->box->settings.auth != AUTH_TICKET) {
+    } else if (!tls ||
+               (client->box->settings.auth != AUTH_TICKET && !box_calls_expected(client->box))) {
         client_move(client, CLIENT_GREETING);
         login_hear(client);
     } else if (tls_server(client->fd, find_secret, client, false, &client->tls)) {

@@ -40,6 +40,7 @@ static struct worker_process *worker_new(struct box *box, struct box_device *dev
     worker->started_ms = clock_ms();
     allowance_start(&worker->messages, WORKER_MESSAGES_AT_ONCE, WORKER_MESSAGES_PER_SECOND);
     allowance_start(&worker->exporting, WORKER_EXPORTS_AT_ONCE, WORKER_EXPORTS_PER_SECOND);
+    allowance_start(&worker->calling, WORKER_CALLS_AT_ONCE, WORKER_CALLS_PER_SECOND);
     worker->readable =
         event_new(box->base, control_fd, EV_READ | EV_PERSIST, worker_messages_readable, worker);
     worker->deadline = evtimer_new(box->base, worker_process_late, worker);

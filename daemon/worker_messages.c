@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "daemon/box_calls.h"
 #include "daemon/exported.h"
 
 enum { MESSAGES_PER_TURN = 8 };
@@ -123,6 +124,16 @@ static int take_message(struct worker_process *worker, const struct control_fram
         if (!err)
             err = exports_end(worker, &message->export_end);
         break;
+    case CONTROL_PEER_EXPECT:
+        err = control_decode(frame, CONTROL_PEER_EXPECT, message);
+        if (!err)
+            err = box_calls_expect(worker, &message->peer_expect);
+        break;
+    case CONTROL_PEER_CALL:
+        err = control_decode(frame, CONTROL_PEER_CALL, message);
+        if (!err)
+            err = box_calls_make(worker, &message->peer_call);
+        break;
     default: err = -EPROTO;
     }
     return err;
@@ -139,6 +150,8 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     case CONTROL_EXPORT:
     case CONTROL_REDEEM:
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
+    case CONTROL_PEER_EXPECT:
+    case CONTROL_PEER_CALL: return !allowance_take(&worker->calling, 1);
     default: return !allowance_take(&worker->messages, 1);
     }
 }

@@ -10,6 +10,8 @@ enum {
     WORKER_MESSAGES_AT_ONCE = 200,
     WORKER_MESSAGES_PER_SECOND = 10,
     // Of shared memory; a worker holds itself to that (worker/asking.c).
+    WORKER_CALLS_AT_ONCE = 128,
+    WORKER_CALLS_PER_SECOND = 1,
     WORKER_EXPORTS_AT_ONCE = 20000,
     WORKER_EXPORTS_PER_SECOND = 2000,
 };

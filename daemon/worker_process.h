@@ -30,6 +30,14 @@ struct session_record {
     struct control_ended end;
 };
 
+// A connection of another box that a worker expects.
+enum { EXPECTED_CALLS_MAX = 64 };
+struct expected_call {
+    bool open;
+    uint32_t number;
+    uint8_t token[CONTROL_TOKEN_BYTES];
+};
+
 struct worker_process {
     TAILQ_ENTRY(worker_process) link;
     struct box *box;
@@ -46,6 +54,9 @@ struct worker_process {
     int64_t started_ms;
     struct allowance messages;  // that it may send
     struct allowance exporting; // of them, about shared memory
+    struct expected_call expects[EXPECTED_CALLS_MAX];
+    unsigned next_expected;
+    struct allowance calling; // of other boxes, on its behalf
     bool asked_to_end;
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session_record session;

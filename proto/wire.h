@@ -103,6 +103,17 @@ struct wire_peer_frame {
     uint32_t reserved;
 };
 
+// peer_offer: how another box reaches the worker that gives it. Handed on as it is.
+struct wire_peer_offer {
+    uint64_t session; // there
+    uint32_t number;  // under which a call is expected
+    uint32_t reserved;
+    uint8_t token[32];
+    uint8_t boot_id[16];
+    char refusal[128];    // why there is none; empty: there is
+    char addresses[1024]; // of the box
+};
+
 struct wire_peer_over {
     uint32_t peer;
     int32_t result;

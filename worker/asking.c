@@ -19,6 +19,8 @@ struct asking {
     union {
         struct control_exported shared;
         struct control_redeemed redeemed;
+        struct control_peer_expected expected;
+        struct control_peer_called called;
     };
     int fd;
     struct asking *next;
@@ -116,6 +118,39 @@ void ask_no_more(const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES], bool exported)
         log_debug("the end of shared memory was not taken");
 }
 
+CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
+                    struct control_peer_expected *answer)
+{
+    struct asking mine = {.fd = -1};
+    struct control_peer_expect expect;
+
+    begin(&mine);
+    expect.request = *number = mine.request;
+    memcpy(expect.token, token, sizeof(expect.token));
+    int err = control_send_packet(session.control, CONTROL_PEER_EXPECT, &expect, -1);
+    explicit_bzero(&expect, sizeof(expect));
+    if (err)
+        return give_up(&mine, err);
+    await(&mine);
+    *answer = mine.expected;
+    return CUDA_SUCCESS;
+}
+
+CUresult ask_call(struct control_peer_call *call, struct control_peer_called *answer, int *fd)
+{
+    struct asking mine = {.fd = -1};
+
+    begin(&mine);
+    call->request = mine.request;
+    int err = control_send_packet(session.control, CONTROL_PEER_CALL, call, -1);
+    if (err)
+        return give_up(&mine, err);
+    await(&mine);
+    *answer = mine.called;
+    *fd = mine.fd;
+    return CUDA_SUCCESS;
+}
+
 // Under lock.
 static struct asking *find(uint32_t request)
 {
@@ -126,23 +161,47 @@ static struct asking *find(uint32_t request)
     return at;
 }
 
+bool asking_is_answer(enum control_message_type type)
+{
+    return type == CONTROL_EXPORTED || type == CONTROL_REDEEMED || type == CONTROL_PEER_EXPECTED ||
+           type == CONTROL_PEER_CALLED;
+}
+
+static uint32_t request_of(enum control_message_type type, const union control_message *message)
+{
+    return type == CONTROL_EXPORTED        ? message->exported.request
+           : type == CONTROL_REDEEMED      ? message->redeemed.request
+           : type == CONTROL_PEER_EXPECTED ? message->peer_expected.request
+                                           : message->peer_called.request;
+}
+
+static void keep_answer(struct asking *asker, enum control_message_type type,
+                        const union control_message *message)
+{
+    if (type == CONTROL_EXPORTED)
+        asker->shared = message->exported;
+    else if (type == CONTROL_REDEEMED)
+        asker->redeemed = message->redeemed;
+    else if (type == CONTROL_PEER_EXPECTED)
+        asker->expected = message->peer_expected;
+    else
+        asker->called = message->peer_called;
+}
+
 int asking_answered(const struct control_frame *frame, int fd)
 {
+    enum control_message_type type = frame->header.type;
     SCOPED_FREE union control_message *message = malloc(sizeof(*message));
     SCOPED_FD int passed = fd;
-    int err = message ? control_decode(frame, frame->header.type, message) : -ENOMEM;
+    int err = message ? control_decode(frame, type, message) : -ENOMEM;
 
     if (err)
         return err;
-    bool is_shared = frame->header.type == CONTROL_EXPORTED;
     SCOPED_LOCK(&lock);
-    struct asking *asker = find(is_shared ? message->exported.request : message->redeemed.request);
+    struct asking *asker = find(request_of(type, message));
     if (!asker)
         return -EPROTO;
-    if (is_shared)
-        asker->shared = message->exported;
-    else
-        asker->redeemed = message->redeemed;
+    keep_answer(asker, type, message);
     asker->fd = scoped_take_fd(&passed);
     asker->answered = true;
     pthread_cond_broadcast(&changed);

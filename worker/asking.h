@@ -17,6 +17,14 @@ CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_E
 // Tells that what was shared is gone, or what was redeemed is not used any more.
 void ask_no_more(const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES], bool exported);
 
+// Has whoever proves TOKEN connected with this worker, under *NUMBER; the answer says why not.
+CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
+                    struct control_peer_expected *answer);
+// Gets a connection to another box's worker; *FD is the caller's, -1: none, and the answer says why.
+CUresult ask_call(struct control_peer_call *call, struct control_peer_called *answer, int *fd);
+
+// Whether a message is an answer to what is asked here.
+bool asking_is_answer(enum control_message_type type);
 // The main thread: an answer has come, with FD, which is taken. -errno: it is none.
 int asking_answered(const struct control_frame *frame, int fd) __attribute__((warn_unused_result));
 

@@ -22,6 +22,7 @@
 #include "worker/gpus.h"
 #include "worker/intake/dispatch.h"
 #include "worker/move/carriers.h"
+#include "worker/peer/peer_direct.h"
 #include "worker/session.h"
 #include "worker/welcome.h"
 
@@ -94,7 +95,19 @@ static int take_inheritance(const struct control_frame *frame)
     return err;
 }
 
-// What the supervisor says: the end, or something about shared memory.
+// A connection of another box.
+static int take_caller(const struct control_frame *frame, int fd)
+{
+    struct control_peer_came came;
+    int err = control_decode(frame, CONTROL_PEER_CAME, &came);
+
+    if (!err && fd >= 0)
+        peer_direct_came(&came, fd);
+    explicit_bzero(&came, sizeof(came));
+    return err ? err : fd < 0 ? -EPROTO : 0;
+}
+
+// What the supervisor says: the end, or something about shared memory or other boxes.
 static void take_order(void)
 {
     struct control_frame frame = {0};
@@ -104,10 +117,12 @@ static void take_order(void)
 
     if (err == -EAGAIN)
         return;
-    if (!err && (frame.header.type == CONTROL_EXPORTED || frame.header.type == CONTROL_REDEEMED))
+    if (!err && asking_is_answer(frame.header.type))
         err = asking_answered(&frame, passed);
     else if (!err && frame.header.type == CONTROL_EXPORT_INHERITED)
         err = take_inheritance(&frame);
+    else if (!err && frame.header.type == CONTROL_PEER_CAME)
+        err = take_caller(&frame, passed);
     else if (!err)
         err = control_decode(&frame, CONTROL_END, &end) ?: 1;
     control_frame_free(&frame);

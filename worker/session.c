@@ -27,6 +27,8 @@ static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // ---- statistics and the end ----
 
+static char links[1024]; // under report_lock
+
 static struct control_stats statistics(void)
 {
     struct control_stats stats = {
@@ -36,9 +38,16 @@ static struct control_stats statistics(void)
 
     snprintf(stats.transport, sizeof(stats.transport), "%s", session.transport);
     snprintf(stats.reason, sizeof(stats.reason), "%s", session.transport_reason);
+    snprintf(stats.links, sizeof(stats.links), "%s", links);
     if (session.link)
         link_bytes(session.link, &stats.bytes_out, &stats.bytes_in);
     return stats;
+}
+
+void session_set_links(const char *text)
+{
+    SCOPED_LOCK(&report_lock);
+    snprintf(links, sizeof(links), "%s", text);
 }
 
 bool session_report(void)
@@ -121,6 +130,7 @@ int session_open_account(const struct control_grant *grant, int account_fd)
 
 int session_take_grant(const struct control_grant *grant)
 {
+    session.privacy = grant->protection == CONTROL_PROTECTION_PRIVACY;
     session.id = grant->session;
     session.budgeted = false;
     for (uint32_t i = 0; i < grant->devices_count; i++) {

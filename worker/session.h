@@ -28,6 +28,7 @@ struct client_session {
     int account_line;
     char transport[16];
     char transport_reason[256];
+    bool privacy; // what crosses a network is to be encrypted
     _Atomic uint64_t calls;
     _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
     _Atomic int deferred;                        // CUresult of the first async failure not yet told
@@ -58,6 +59,8 @@ int session_take_grant(const struct control_grant *grant) __attribute__((warn_un
 void session_end(enum control_end_reason reason, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 bool session_report(void); // STATS, when something changed
+// What there is to tell of links to other boxes.
+void session_set_links(const char *text);
 int session_device_of(CUdevice handle);
 int session_number_of(CUdevice handle); // as the client counts; -1: not one of the session's
 

@@ -4,7 +4,9 @@
 #include "client-lib/objects/peers.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/thread.h"
@@ -29,6 +31,7 @@ struct passing {
 struct peer {
     uint32_t number;
     struct box_session *ends[2];
+    bool direct; // the ends have a link of their own
     CUresult lost;
     pthread_mutex_t asking;    // copies are asked for in the order of their numbers
     uint64_t last_job;         // under `asking`
@@ -132,9 +135,12 @@ static struct box_session *other_end(const struct peer *peer, const struct box_s
     return peer->ends[peer->ends[0] == session];
 }
 
-// Copies that belong to a stream of SESSION, which begin or end: both ends have to be listened to meanwhile.
+// Copies that belong to a stream of SESSION, which begin or end: both ends have to be listened to meanwhile, where the
+// data come by here.
 static void count(struct peer *peer, const struct box_session *session, int change)
 {
+    if (peer->direct)
+        return;
     {
         SCOPED_LOCK(&lock);
         peer->under_way[peer->ends[1] == session] += (unsigned int)change;
@@ -152,20 +158,117 @@ static struct peer *find_between(struct box_session *a, struct box_session *b)
     return peer;
 }
 
-static CUresult open_end(struct box_session *session, uint32_t number)
+// One end tells how it is reached, and expects the other.
+static CUresult ask_offer(const struct peer *peer, struct box_session *session, bool privacy,
+                          struct wire_peer_offer *offer)
 {
-    struct call call = {.session = session, .op = OP_peer_relay};
-    struct args_peer_relay *args;
-    if (!session_knows(session, OP_peer_relay)) {
-        log_error("box %s is of release %s, which does not copy between boxes: upgrade it",
-                  session->box, session->release);
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    args = call_reserve(&call, sizeof(*args));
+    const char *name = other_end(peer, session)->box;
+    struct call call = {.session = session, .op = OP_peer_offer};
+    struct args_peer_offer *args = call_reserve(&call, sizeof(*args) + strlen(name));
+    size_t used = 0;
     if (!args)
         return call.result;
-    args->peer = number;
+    *args = (struct args_peer_offer){.peer = peer->number,
+                                     .privacy = privacy,
+                                     .bytes = (uint32_t)strlen(name),
+                                     .reply_room = sizeof(*offer)};
+    memcpy(args + 1, name, strlen(name));
+    CUresult result = call_wait_bytes(&call, NULL, 0, offer, sizeof(*offer), &used);
+    offer->refusal[sizeof(offer->refusal) - 1] = '\0';
+    return result == CUDA_SUCCESS && used != sizeof(*offer) ? CUDA_ERROR_UNKNOWN : result;
+}
+
+// The other end calls that one. WHY: it cannot; empty: it has.
+static CUresult ask_call(const struct peer *peer, struct box_session *session, bool privacy,
+                         const struct wire_peer_offer *offer, char *why, size_t room)
+{
+    const char *name = other_end(peer, session)->box;
+    size_t size = sizeof(*offer) + strlen(name), used = 0;
+    struct call call = {.session = session, .op = OP_peer_call};
+    struct args_peer_call *args = call_reserve(&call, sizeof(*args) + size);
+    if (!args)
+        return call.result;
+    *args = (struct args_peer_call){.peer = peer->number,
+                                    .privacy = privacy,
+                                    .bytes = (uint32_t)size,
+                                    .reply_room = (uint32_t)room};
+    memcpy(args + 1, offer, sizeof(*offer));
+    memcpy((uint8_t *)(args + 1) + sizeof(*offer), name, strlen(name));
+    memset(why, 0, room);
+    CUresult result = call_wait_bytes(&call, NULL, 0, why, room, &used);
+    why[room - 1] = '\0';
+    if (!*why && *offer->refusal)
+        snprintf(why, room, "%s", offer->refusal);
+    return result;
+}
+
+static CUresult ask_whether_it_stands(const struct peer *peer, struct box_session *session)
+{
+    struct call call = {.session = session, .op = OP_peer_stands};
+    struct args_peer_stands *args = call_reserve(&call, sizeof(*args));
+    if (!args)
+        return call.result;
+    args->peer = peer->number;
     return call_wait(&call, NULL, 0);
+}
+
+static CUresult ask_relay(const struct peer *peer, struct box_session *session, const char *why)
+{
+    struct call call = {.session = session, .op = OP_peer_relay};
+    struct args_peer_relay *args = call_reserve(&call, sizeof(*args) + strlen(why));
+    if (!args)
+        return call.result;
+    *args = (struct args_peer_relay){.peer = peer->number, .bytes = (uint32_t)strlen(why)};
+    memcpy(args + 1, why, strlen(why));
+    return call_wait(&call, NULL, 0);
+}
+
+static CUresult check_release(const struct box_session *session)
+{
+    if (session_knows(session, OP_peer_offer))
+        return CUDA_SUCCESS;
+    log_error("box %s is of release %s, which does not copy between boxes: upgrade it",
+              session->box, session->release);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static bool is_private(const struct box_session *session)
+{
+    return session->protection == CONTROL_PROTECTION_PRIVACY;
+}
+
+static bool wants_client(void)
+{
+    const char *text = getenv("RGPU_PEER_LINK");
+    if (text && strcmp(text, "client") != 0 && strcmp(text, "auto") != 0)
+        log_warn("RGPU_PEER_LINK=%s is not one of auto, client", text);
+    return text && !strcmp(text, "client");
+}
+
+// Connects the two ends with each other or, where that cannot be, by way of this process.
+static CUresult connect_ends(struct peer *peer)
+{
+    struct box_session *caller = peer->ends[0], *called = peer->ends[1];
+    bool privacy = is_private(caller) || is_private(called);
+    struct wire_peer_offer offer = {0};
+    char why[128] = "";
+    CUresult result = ask_offer(peer, called, privacy, &offer);
+    if (wants_client())
+        snprintf(offer.refusal, sizeof(offer.refusal), "RGPU_PEER_LINK=client");
+    if (result == CUDA_SUCCESS)
+        result = ask_call(peer, caller, privacy, &offer, why, sizeof(why));
+    explicit_bzero(&offer, sizeof(offer));
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!*why && ask_whether_it_stands(peer, called) != CUDA_SUCCESS)
+        snprintf(why, sizeof(why), "the called box does not see the connection");
+    peer->direct = !*why;
+    log_info("copies between boxes from=%s to=%s by=%s reason=\"%s\"", caller->box, called->box,
+             peer->direct ? "tcp" : "client", why);
+    if (peer->direct)
+        return CUDA_SUCCESS;
+    result = ask_relay(peer, caller, why);
+    return result == CUDA_SUCCESS ? ask_relay(peer, called, why) : result;
 }
 
 static CUresult open_peer(struct peer *peer, struct box_session *a, struct box_session *b)
@@ -173,9 +276,11 @@ static CUresult open_peer(struct peer *peer, struct box_session *a, struct box_s
     *peer = (struct peer){.number = ++last_number, .ends = {a, b}, .last = &peer->first};
     pthread_mutex_init(&peer->asking, NULL);
     pthread_cond_init(&peer->more, NULL);
-    CUresult result = open_end(a, peer->number);
+    CUresult result = check_release(a);
     if (result == CUDA_SUCCESS)
-        result = open_end(b, peer->number);
+        result = check_release(b);
+    if (result == CUDA_SUCCESS)
+        result = connect_ends(peer);
     if (result == CUDA_SUCCESS && !thread_start(pass_on_frames, peer))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     return result;
@@ -193,7 +298,6 @@ static CUresult get_peer(struct box_session *a, struct box_session *b, struct pe
         SCOPED_LOCK(&lock);
         peer->next = peers;
         peers = *out = peer;
-        log_info("copies between boxes go by way of this process from=%s to=%s", a->box, b->box);
         return CUDA_SUCCESS;
     }
     free(peer);

@@ -51,6 +51,7 @@ struct box_session {
     char box[160];    // name and address, for messages
     char release[64]; // of rgpu there
     uint64_t id;
+    enum control_protection protection;
     struct control_stream stream; // the connection; the link's own where the transport is tcp
     struct link *link;
     char transport_reason[256];         // why this one, and no other

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: peers [lost DEVICE STREAM]. Copies between two devices, whatever lies between them: right, in the order of the
+// usage: peers [lost DEVICE STREAM | text TEXT]. Copies between two devices, whatever lies between them: right, in the order of the
 // stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
 // this takes the device away in the middle of copies that are in a stream of device STREAM.
 #include "tests/programs/driver.h"
@@ -349,6 +349,29 @@ static int lose(int lost, int with)
     return done();
 }
 
+// A copy of a text, over and over, for who looks at what passes.
+static int copy_text(const char *text)
+{
+    enum { SIZE = 4 * MIB };
+    size_t length = strlen(text);
+    char *host = must_alloc(SIZE), *got = must_alloc(SIZE);
+    for (size_t i = 0; i < SIZE; i++)
+        host[i] = text[i % length];
+    on(1);
+    CUdeviceptr dst = device_alloc(SIZE);
+    CHECK(cuMemsetD8(dst, 0, SIZE));
+    on(0);
+    CUdeviceptr src = device_alloc(SIZE);
+    CHECK(cuMemcpyHtoD(src, host, SIZE));
+    CHECK(cuMemcpyPeer(dst, gpu[1].context, src, gpu[0].context, SIZE));
+    on(1);
+    CHECK(cuMemcpyDtoH(got, dst, SIZE));
+    ok(!memcmp(got, host, SIZE), "the text is there");
+    free(host);
+    free(got);
+    return done();
+}
+
 int main(int argc, char **argv)
 {
     int count = 0;
@@ -362,6 +385,8 @@ int main(int argc, char **argv)
         // A kernel that is launched for the first time may have to wait for a stream that is held.
         let_others_run(d, 1);
     }
+    if (argc == 3 && !strcmp(argv[1], "text"))
+        return copy_text(argv[2]);
     if (argc > 3)
         return lose(atoi(argv[2]), atoi(argv[3]));
     every_call();

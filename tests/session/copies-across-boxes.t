@@ -13,33 +13,39 @@ pids=($BOX_PID) first=$BOX
 start_box --devices sim:1
 pids+=($BOX_PID) BOXES=$first,$BOX
 for transport in shm tcp; do
-    run=(on_box RGPU_LOG=warn "RGPU_TRANSPORT=$transport")
+    run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport")
     run_program "$transport: GPUs of two boxes" "$PEERS"
+    like "$(cat "$TMP/program.err")" 'copies between boxes .*by=tcp' "$transport: which have a link of their own"
     like "$(cat "$TMP/program.err")" 'a copy between two boxes cannot be captured' \
         "$transport: the log says that no graph holds such copies"
+    run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport" RGPU_PEER_LINK=client)
+    run_program "$transport: the same by way of the client" "$PEERS"
+    like "$(cat "$TMP/program.err")" 'copies between boxes .*by=client' "$transport: for which a variable asks"
 done
 
-# lose TRANSPORT LOST WITH: the worker of one box is killed while copies in a stream of the box WITH are under way.
+# lose TRANSPORT LINK LOST WITH: the worker of one box is killed while copies in a stream of the box WITH are under way.
 lose() {
-    local name=lost-$1-$2-$3 worker
+    local name=lost-$1-$2-$3-$4 worker
     mkfifo "$TMP/$name.fifo"
     exec {answer}<>"$TMP/$name.fifo"
     start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOXES" RGPU_LOG=error \
-        "RGPU_TRANSPORT=$1" sh -c "exec '$PEERS' lost $2 $3 <'$TMP/$name.fifo'"
+        "RGPU_TRANSPORT=$1" "RGPU_PEER_LINK=$2" sh -c "exec '$PEERS' lost $3 $4 <'$TMP/$name.fifo'"
     await_line "$name" '^# copies' || bail "the program does not come to its copies"
-    for worker in $(pgrep -P "${pids[$2]}" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
+    for worker in $(pgrep -P "${pids[$3]}" rgpu-worker); do kill -KILL "$worker" 2>/dev/null || true; done
     echo gone >&$answer
-    ok "$1: box $2 is lost, streams of box $3: copies fail, later ones as well" await_line "$name" '^ok 2 '
-    if [ "$2" = "$3" ]; then
-        ok "$1: box $2 is lost: the other one is usable" await_line "$name" '^ok 4 '
+    ok "$1, $2: box $3 is lost, streams of box $4: copies fail, later ones as well" await_line "$name" '^ok 2 '
+    if [ "$3" = "$4" ]; then
+        ok "$1, $2: box $3 is lost: the other one is usable" await_line "$name" '^ok 4 '
     else
-        like "$(cat "$TMP/$name.log")" 'a copy between boxes has failed.* other=' "$1: the log names the box"
+        like "$(cat "$TMP/$name.log")" 'a copy between boxes has failed.* other=' "$1, $2: the log names the box"
     fi
 }
-for transport in shm tcp; do
+for how in "shm auto" "tcp client"; do
     for lost in 0 1; do
-        lose $transport $lost 0
-        lose $transport $lost 1
+        # shellcheck disable=SC2086
+        lose $how $lost 0
+        # shellcheck disable=SC2086
+        lose $how $lost 1
     done
 done
 done_testing

@@ -54,8 +54,10 @@ static void send_frame(struct peer_link *link, struct wire_peer_frame frame, con
     if (link->lost != CUDA_SUCCESS)
         return;
     pthread_mutex_unlock(&peer_mover.lock);
-    peer_link_send(link, frame, payload);
+    bool sent = peer_link_send(link, frame, payload);
     pthread_mutex_lock(&peer_mover.lock);
+    if (!sent)
+        peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
 }
 
 static void say(struct peer_job *job, enum wire_peer_kind kind)
@@ -213,9 +215,12 @@ static bool is_over(const struct peer_job *job)
     return job->over == job->total && (!job->sends || !job->owns || job->stored);
 }
 
-// Word of a failure reaches the client before the stream goes on, and by that whoever waits for it.
+// Word of a failure reaches the client before the stream goes on, and by that whoever waits for it. Where the frames
+// go by way of the client, it also has to know when no more will come.
 static void report(const struct peer_job *job)
 {
+    if (job->link->direct && job->result == CUDA_SUCCESS)
+        return;
     const struct wire_peer_over over = {.peer = job->link->number,
                                         .result = (int32_t)job->result,
                                         .job = job->id,
@@ -291,6 +296,8 @@ static bool advance(void)
     bool any = false;
 
     for (struct peer_link *link = peer_links; link; link = link->next) {
+        if (link->state == PEER_MEETING)
+            continue;
         for (struct peer_job *job = link->jobs; job; job = job->next)
             if (job->begun)
                 any |= advance_job(job);
@@ -365,6 +372,8 @@ void peer_link_lose(struct peer_link *link, CUresult result)
 {
     if (link->lost == CUDA_SUCCESS)
         link->lost = result;
+    if (link->direct)
+        link_shutdown(link->direct);
     for (struct peer_job *job = link->jobs; job; job = job->next) {
         job->failed_there = true;
         peer_job_fail(job, result);

@@ -11,10 +11,11 @@
 void serve_peer_relay(struct serve *serve, const struct args_peer_relay *args)
 {
     SCOPED_LOCK(&peer_mover.lock);
-    if (peer_jobs_start())
-        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    struct peer_link *link = peer_link_find(args->peer);
+    if (link && link->state == PEER_MEETING)
+        peer_link_relay(link, args + 1, args->bytes);
     else
-        serve_fail(serve, peer_link_add(args->peer));
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
 }
 
 void serve_peer_close(struct serve *serve, const struct args_peer_close *args)

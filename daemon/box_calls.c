@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See box_calls.h. A call is made by a thread of its own, as the other box may take its time. A worker may not connect to
+// anything, and this gives it no more than connections to supervisors which know the token: what listens elsewhere
+// learns nothing and is not talked to.
+#include "daemon/box_calls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/control_stream.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "daemon/listeners.h"
+
+enum {
+    CALLS_AT_ONCE = 32,
+    ADDRESSES_MAX = 16,
+    CONNECT_MS = 2000,
+    PROOF_MS = 5000,
+};
+
+// "rgpu-peer:SESSION:NUMBER" of the box that is called; 16 and 8 digits.
+static const char name_format[] = "rgpu-peer:%016llx:%08x";
+enum { NAME_BYTES = 10 + 16 + 1 + 8 };
+
+// ---- expecting ----
+
+static bool is_wildcard(const struct endpoint *endpoint)
+{
+    return !*endpoint->host || !strcmp(endpoint->host, "0.0.0.0") || !strcmp(endpoint->host, "::");
+}
+
+__attribute__((format(printf, 3, 4))) static void add_text(char *text, size_t room,
+                                                           const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    int more = vsnprintf(text + used, room - used, format, args);
+    va_end(args);
+    if (more < 0 || (size_t)more >= room - used)
+        text[used] = '\0';
+}
+
+static void add_endpoint(char *text, size_t room, const struct endpoint *endpoint)
+{
+    char one[ENDPOINT_TEXT_MAX];
+
+    if (endpoint->is_unix)
+        return;
+    endpoint_format(endpoint, one);
+    add_text(text, room, "%s%s", *text ? "," : "", one);
+}
+
+// Of this host, other than its loopback.
+static void add_interfaces(char *text, size_t room, uint16_t port)
+{
+    struct ifaddrs *all = NULL;
+
+    if (getifaddrs(&all))
+        return;
+    for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
+        struct endpoint endpoint = {.port = port};
+        bool is_4 = at->ifa_addr && at->ifa_addr->sa_family == AF_INET;
+        bool is_6 = at->ifa_addr && at->ifa_addr->sa_family == AF_INET6;
+        socklen_t size = is_4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        if ((!is_4 && !is_6) || (at->ifa_flags & IFF_LOOPBACK) || !(at->ifa_flags & IFF_UP) ||
+            getnameinfo(at->ifa_addr, size, endpoint.host, sizeof(endpoint.host), NULL, 0,
+                        NI_NUMERICHOST) ||
+            strchr(endpoint.host, '%')) // of one link only
+            continue;
+        add_endpoint(text, room, &endpoint);
+    }
+    freeifaddrs(all);
+}
+
+// Where other boxes reach this one: what is announced to clients, and what is listened on.
+static void own_addresses(const struct box *box, char *text, size_t room)
+{
+    struct endpoint list[ADDRESSES_MAX];
+    char listened[1024];
+
+    text[0] = '\0';
+    for (char **name = box->settings.announce; *name; name++)
+        if (!endpoint_parse(*name, ENDPOINT_DEFAULT_PORT, &list[0]))
+            add_endpoint(text, room, &list[0]);
+    listeners_text(box, listened, sizeof(listened));
+    int count = endpoint_parse_list(listened, 0, list, ADDRESSES_MAX);
+    for (int i = 0; i < count; i++)
+        if (!is_wildcard(&list[i]))
+            add_endpoint(text, room, &list[i]);
+        else if (!list[i].is_unix)
+            add_interfaces(text, room, list[i].port);
+}
+
+int box_calls_expect(struct worker_process *worker, const struct control_peer_expect *expect)
+{
+    struct control_peer_expected answer = {.request = expect->request};
+    struct box *box = worker->box;
+
+    if (!worker->session.id)
+        return -EPROTO;
+    if (!box->settings.peer_links) {
+        snprintf(answer.refusal, sizeof(answer.refusal), "peer_links=no on box %.80s", box->name);
+    } else {
+        struct expected_call *slot = &worker->expects[worker->next_expected++ % EXPECTED_CALLS_MAX];
+        *slot = (struct expected_call){.number = expect->request, .open = true};
+        memcpy(slot->token, expect->token, sizeof(slot->token));
+        own_addresses(box, answer.addresses, sizeof(answer.addresses));
+    }
+    return control_send_packet(worker->control_fd, CONTROL_PEER_EXPECTED, &answer, -1);
+}
+
+bool box_calls_expected(const struct box *box)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        for (unsigned i = 0; i < EXPECTED_CALLS_MAX; i++)
+            if (worker->expects[i].open)
+                return true;
+    return false;
+}
+
+bool box_calls_is_name(const void *identity, size_t size)
+{
+    return size == NAME_BYTES && !memcmp(identity, name_format, 10);
+}
+
+static struct expected_call *find_call(const struct box *box, unsigned long long session,
+                                       unsigned number, struct worker_process **out)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        for (unsigned i = 0; worker->session.id == session && i < EXPECTED_CALLS_MAX; i++)
+            if (worker->expects[i].open && worker->expects[i].number == number) {
+                *out = worker;
+                return &worker->expects[i];
+            }
+    return NULL;
+}
+
+int box_calls_find(struct client *client, const void *identity, size_t size,
+                   uint8_t key[TLS_SECRET_BYTES])
+{
+    char name[NAME_BYTES + 1] = "";
+    unsigned long long session;
+    unsigned number;
+    struct worker_process *worker;
+
+    memcpy(name, identity, NAME_BYTES);
+    if (sscanf(name, name_format, &session, &number) != 2)
+        return -ENOENT;
+    const struct expected_call *expected = find_call(client->box, session, number, &worker);
+    if (!expected)
+        return -ENOENT;
+    memcpy(key, expected->token, TLS_SECRET_BYTES);
+    client->called_session = session;
+    client->called_number = number;
+    return 0;
+}
+
+void box_calls_take(struct client *client)
+{
+    struct control_peer_taken taken = {.magic = CONTROL_MAGIC};
+    struct control_peer_came came = {.number = client->called_number};
+    struct worker_process *worker = NULL;
+    struct expected_call *expected =
+        find_call(client->box, client->called_session, client->called_number, &worker);
+    int err = expected ? tls_export(client->tls, came.secret) : -ENOENT;
+
+    if (!err)
+        err = client_reply(client, CONTROL_PEER_TAKEN, &taken);
+    if (!err)
+        err = control_send_packet(worker->control_fd, CONTROL_PEER_CAME, &came, client->fd);
+    if (!err) {
+        expected->open = false; // it serves once
+        explicit_bzero(expected->token, sizeof(expected->token));
+        log_info("session=%llu is connected with another box peer=%s",
+                 (unsigned long long)worker->session.id, client->peer);
+    } else {
+        log_info("a call from another box is not taken peer=%s error=\"%s\"", client->peer,
+                 strerror(-err));
+    }
+    explicit_bzero(came.secret, sizeof(came.secret));
+    client_free(client);
+}
+
+// ---- calling ----
+
+struct call_out {
+    int worker; // a copy of the worker's socket
+    uint64_t session;
+    struct control_peer_call call;
+};
+
+static _Atomic unsigned calls_under_way;
+
+static int prove(int fd, const struct control_peer_call *call, uint8_t secret[TLS_SECRET_BYTES])
+{
+    struct control_peer_hello hello = {.magic = CONTROL_MAGIC, .list = CONTROL_VERSION};
+    struct control_stream stream = {.fd = fd};
+    struct control_peer_taken taken;
+    struct control_frame frame = {0};
+    struct tls_secret proof;
+    char name[NAME_BYTES + 1];
+    int64_t deadline = clock_ms() + PROOF_MS;
+
+    snprintf(name, sizeof(name), name_format, (unsigned long long)call->session, call->number);
+    proof.identity = name;
+    proof.identity_size = NAME_BYTES;
+    memcpy(proof.key, call->token, sizeof(proof.key));
+    int err = tls_client(fd, &proof, false, &stream.tls);
+    explicit_bzero(&proof, sizeof(proof));
+    if (!err)
+        err = control_secure(&stream, deadline);
+    if (!err)
+        err = control_send(&stream, CONTROL_PEER_HELLO, &hello, deadline);
+    if (!err)
+        err = control_receive(&stream, &frame, deadline);
+    if (!err)
+        err = control_decode(&frame, CONTROL_PEER_TAKEN, &taken);
+    if (!err && taken.magic != CONTROL_MAGIC)
+        err = -EBADMSG;
+    if (!err)
+        err = tls_export(stream.tls, secret);
+    control_frame_free(&frame);
+    tls_discard(&stream.tls);
+    return err;
+}
+
+// Addresses only: a name would be resolved on behalf of a worker, who could so ask a name server anything.
+static bool is_address(const struct endpoint *endpoint)
+{
+    uint8_t bytes[16];
+
+    return !endpoint->is_unix && endpoint->port &&
+           (inet_pton(AF_INET, endpoint->host, bytes) == 1 ||
+            inet_pton(AF_INET6, endpoint->host, bytes) == 1);
+}
+
+static int call_one(const struct call_out *out, const struct endpoint *endpoint,
+                    struct control_peer_called *answer)
+{
+    char where[ENDPOINT_TEXT_MAX];
+
+    endpoint_format(endpoint, where);
+    int fd = endpoint_connect(endpoint, CONNECT_MS);
+    int err = fd < 0 ? fd : prove(fd, &out->call, answer->secret);
+    log_info("session=%llu calls another box at=%s %s%s", (unsigned long long)out->session, where,
+             err ? "error=" : "connected", err ? strerror(-err) : "");
+    if (err && fd >= 0)
+        close(fd);
+    if (!err)
+        snprintf(answer->address, sizeof(answer->address), "%.*s", (int)sizeof(answer->address) - 1,
+                 where);
+    return err ? err : fd;
+}
+
+static void *make_call(void *argument)
+{
+    struct call_out *out = argument;
+    struct control_peer_called answer = {.request = out->call.request};
+    struct endpoint list[ADDRESSES_MAX];
+    int count = endpoint_parse_list(out->call.addresses, 0, list, ADDRESSES_MAX), fd = -1;
+
+    for (int i = 0; i < count && fd < 0; i++)
+        if (is_address(&list[i]))
+            fd = call_one(out, &list[i], &answer);
+    // The worker hears that, and no more, of what listens where.
+    if (fd < 0)
+        snprintf(answer.refusal, sizeof(answer.refusal),
+                 "the other box is not reached at any of its addresses");
+    if (control_send_packet(out->worker, CONTROL_PEER_CALLED, &answer, fd))
+        log_debug("session=%llu is gone while it was connected", (unsigned long long)out->session);
+    explicit_bzero(&answer, sizeof(answer));
+    if (fd >= 0)
+        close(fd);
+    close(out->worker);
+    explicit_bzero(out, sizeof(*out));
+    free(out);
+    atomic_fetch_sub(&calls_under_way, 1);
+    return NULL;
+}
+
+static int start_call(struct call_out *out)
+{
+    sigset_t all, before;
+    pthread_t thread;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int err = pthread_create(&thread, NULL, make_call, out);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!err)
+        pthread_detach(thread);
+    return err;
+}
+
+static bool begin_call(struct worker_process *worker, const struct control_peer_call *call)
+{
+    struct call_out *out = malloc(sizeof(*out));
+
+    if (!out)
+        return false;
+    *out = (struct call_out){.worker = fcntl(worker->control_fd, F_DUPFD_CLOEXEC, 0),
+                             .session = worker->session.id,
+                             .call = *call};
+    if (atomic_fetch_add(&calls_under_way, 1) < CALLS_AT_ONCE && out->worker >= 0 &&
+        !start_call(out))
+        return true;
+    atomic_fetch_sub(&calls_under_way, 1);
+    if (out->worker >= 0)
+        close(out->worker);
+    free(out);
+    return false;
+}
+
+int box_calls_make(struct worker_process *worker, const struct control_peer_call *call)
+{
+    struct control_peer_called answer = {.request = call->request};
+    struct box *box = worker->box;
+
+    if (!worker->session.id)
+        return -EPROTO;
+    if (!box->settings.peer_links)
+        snprintf(answer.refusal, sizeof(answer.refusal), "peer_links=no on box %.80s", box->name);
+    else if (begin_call(worker, call))
+        return 0;
+    else
+        snprintf(answer.refusal, sizeof(answer.refusal), "box %.80s calls too many others at once",
+                 box->name);
+    return control_send_packet(worker->control_fd, CONTROL_PEER_CALLED, &answer, -1);
+}

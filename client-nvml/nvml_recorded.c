@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The functions whose answers the box has from its own library: one for each line of proto/nvml_questions.h. What the
 // box could not find out, or has no library for, is not supported here either.
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -229,6 +230,18 @@ NVML_QUESTIONS(VALUE, OURS, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, 
                VERSIONED, VARIANT, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT, SYSTEM_VERSIONED)
 
 // ---- of which there are several versions ----
+
+// What NCCL knows of links by. The place alone, as the structure of this version ends otherwise.
+NVML_EXPORT(nvmlDeviceGetNvLinkRemotePciInfo, void *device, unsigned link, void *out)
+{
+    struct nvml_pci pci;
+    int result = out ? nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, &pci)
+                     : NVML_INVALID_ARGUMENT;
+
+    if (!result)
+        memcpy(out, &pci, offsetof(struct nvml_pci, bus_id));
+    return result;
+}
 
 NVML_EXPORT(nvmlDeviceGetGpuFabricInfoV, void *device, void *out)
 {

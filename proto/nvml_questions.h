@@ -164,7 +164,7 @@
     FIELD(74, 1) FIELD(75, 1) FIELD(76, 1) FIELD(77, 1) FIELD(78, 1) FIELD(82, 1) FIELD(91, 1) FIELD(95, 1) \
     FIELD(170, 1) FIELD(185, 3) FIELD(186, 3) FIELD(187, 2) FIELD(188, 2) FIELD(189, 2) FIELD(190, 2) \
     FIELD(191, 2) FIELD(192, 2) FIELD(193, 1) FIELD(194, 1) FIELD(195, 1) FIELD(196, 1) FIELD(228, 1) \
-    FIELD(229, 1) FIELD(230, 1)
+    FIELD(229, 1) FIELD(230, 1) FIELD(90, 1) FIELD(147, 1) FIELD(164, 18) FIELD(165, 18) FIELD(166, 18)
 // clang-format on
 
 // The answer to a question, behind one another without padding: its number, how many bytes follow, its arguments (a

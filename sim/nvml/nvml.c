@@ -194,6 +194,47 @@ NVML_API(nvmlDeviceGetBAR1MemoryInfo, void *device, unsigned long long out[3])
     return result;
 }
 
+// ---- links: two between neighbours in a ring ----
+
+enum { LINKS = 18, LINKS_OF_PAIR = 2, CAPABILITY_P2P = 0 };
+
+// The device behind a link; -1: there is none.
+static int behind_link(const void *device, unsigned link)
+{
+    int self = *(const int *)device, count = config.device_count;
+
+    return link < LINKS_OF_PAIR && count > 1 ? (self + 1) % count : -1;
+}
+
+NVML_API(nvmlDeviceGetNvLinkState, void *device, unsigned link, unsigned *active)
+{
+    if (link >= LINKS)
+        return INVALID_ARGUMENT;
+    *active = behind_link(device, link) >= 0;
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetNvLinkCapability, void *device, unsigned link, unsigned capability,
+         unsigned *can)
+{
+    if (link >= LINKS)
+        return INVALID_ARGUMENT;
+    *can = capability == CAPABILITY_P2P && behind_link(device, link) >= 0;
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, struct nvml_pci *out)
+{
+    int other = behind_link(device, link);
+
+    if (other < 0)
+        return NOT_SUPPORTED;
+    *out = (struct nvml_pci){.bus = (unsigned)config.ordinals[other]};
+    snprintf(out->bus_id_legacy, sizeof(out->bus_id_legacy), "0000:%02X:00.0", out->bus & 0xff);
+    snprintf(out->bus_id, sizeof(out->bus_id), "00000000:%02X:00.0", out->bus & 0xff);
+    return OK;
+}
+
 // ---- versions ----
 
 static int put_version(char *text, unsigned size)

@@ -47,6 +47,18 @@ def processes(device):
     return [[p.pid, p.used] for p in room[:count.value]]
 
 
+def links(device):
+    """Of each link that is up: what is behind it, as NCCL asks."""
+    found, up, can, room = [], ctypes.c_uint(), ctypes.c_uint(), ctypes.create_string_buffer(52)
+    for link in range(18):
+        if library.nvmlDeviceGetNvLinkCapability(device, link, 0, ctypes.byref(can)) or not can.value:
+            continue
+        must(library.nvmlDeviceGetNvLinkState(device, link, ctypes.byref(up)))
+        must(library.nvmlDeviceGetNvLinkRemotePciInfo(device, link, room))
+        found += [room.raw[:16].split(b'\0')[0].decode()] if up.value else []
+    return found
+
+
 def describe(index):
     device, memory, pci, utilization = ctypes.c_void_p(), Memory(), Pci(), Utilization()
     major, minor = ctypes.c_int(), ctypes.c_int()
@@ -62,6 +74,7 @@ def describe(index):
             'pci': '%04x:%02x:%02x.0' % (pci.domain, pci.bus, pci.device),
             'capability': [major.value, minor.value],
             'utilization': utilization.gpu if busy == 0 else None, 'processes': processes(device),
+            'links': links(device),
             'mapped': bar1[0] if mapped == 0 else mapped,
             'temperature': library.nvmlDeviceGetTemperature(device, 0, ctypes.byref(ctypes.c_uint())),
             'power': library.nvmlDeviceGetPowerUsage(device, ctypes.byref(ctypes.c_uint()))}

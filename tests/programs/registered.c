@@ -119,6 +119,32 @@ static void check_unnamed(const struct gpu *gpu, CUstream stream)
     munmap(others, SIZE);
 }
 
+// A file that does not end with a page, as libraries make theirs that share it between processes.
+static void check_odd_size(const struct gpu *gpu, CUstream stream)
+{
+    enum { ODD = 9637892 };
+    int fd = memfd_create("odd", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, ODD))
+        bail("no memory file");
+    uint32_t *memory = mmap(NULL, ODD, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CUdeviceptr address = 0;
+    uint32_t n = 100, one = 1;
+    gives(cuMemHostRegister(memory, ODD,
+                            CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+          CUDA_SUCCESS, "a file of an odd size");
+    if (maps_host_memory) {
+        gives(cuMemHostGetDevicePointer(&address, memory, 0), CUDA_SUCCESS,
+              "it has a pointer for the device");
+        address += ODD / 4 * 4 - 400;
+        launch(kernel(gpu, "add"), 1, 128, stream, &address, &one, &n);
+        CHECK(cuStreamSynchronize(stream));
+        is_int((int)memory[ODD / 4 - 1], 1, "a kernel writes its last word");
+    }
+    CHECK(cuMemHostUnregister(memory));
+    munmap(memory, ODD);
+    close(fd);
+}
+
 // Neither end on the edge of a page, and two pieces of one file at once.
 static void check_pieces(const struct gpu *gpu, CUstream stream)
 {
@@ -164,6 +190,7 @@ int main(void)
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     check_named(&gpu, stream);
     check_unnamed(&gpu, stream);
+    check_odd_size(&gpu, stream);
     check_pieces(&gpu, stream);
     check_private(stream);
     CHECK(cuStreamDestroy(stream));

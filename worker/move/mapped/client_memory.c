@@ -67,14 +67,15 @@ struct region_place {
 static CUresult check_file(int fd, const struct region_place *place, bool sealed)
 {
     int seals = fcntl(fd, F_GET_SEALS);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct stat status;
 
     if ((sealed && (seals < 0 || !(seals & F_SEAL_SHRINK))) || fstat(fd, &status) ||
-        !S_ISREG(status.st_mode) || status.st_size < 0 ||
-        place->offset > (uint64_t)status.st_size ||
-        place->size > (uint64_t)status.st_size - place->offset)
+        !S_ISREG(status.st_mode) || status.st_size < 0 || place->offset > (uint64_t)status.st_size)
         return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    // Its last page is there as a whole.
+    uint64_t end = ((uint64_t)status.st_size + page - 1) & ~(page - 1);
+    return place->size <= end - place->offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult map_file(int fd, const struct region_place *place, uint8_t **out)

@@ -118,7 +118,7 @@ static void settle(struct box *box, struct exported_memory *exported, uint64_t g
 {
     if (exported->payer == gone && exported->kind == CONTROL_EXPORT_KIND_EVENT)
         tell_orphans(box, exported);
-    else if (exported->payer == gone)
+    else if (exported->payer == gone && exported->charge)
         move_charge(box, exported);
     if (!exported->exporter && !exported->use_count)
         forget(box, exported);
@@ -296,6 +296,9 @@ int exports_end(struct worker_process *worker, const struct control_export_end *
         if (exported->exporter != session)
             return -EPROTO;
         exported->exporter = 0;
+        // It is in its pool again, of which the exporter has all.
+        if (exported->kind == CONTROL_EXPORT_KIND_POOLED)
+            exported->payer = 0;
         settle(worker->box, exported, session);
         return 0;
     }

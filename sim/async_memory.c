@@ -14,7 +14,8 @@ struct free_operation {
 
 static bool can_free(const struct memory_range *range)
 {
-    return range->kind == MEMORY_DEVICE || range->kind == MEMORY_POOL;
+    return range->kind == MEMORY_DEVICE || range->kind == MEMORY_POOL ||
+           (range->kind == MEMORY_IMPORTED && range->pool);
 }
 
 static CUresult run_free(struct operation *operation, struct stream *stream)
@@ -95,7 +96,7 @@ static CUresult allocate_from_pool(CUdeviceptr *out, size_t size, CUmemoryPool h
     if (pool && out && !size) {
         *out = 0;
         result = CUDA_SUCCESS;
-    } else if (pool && out) {
+    } else if (pool && out && !pool_imported_id((struct memory_pool *)pool)) {
         result = capture_contains(stream)
                      ? capture_allocation((struct memory_pool *)pool, stream, size, out)
                      : allocate_from((struct memory_pool *)pool, stream, size, out);

@@ -226,6 +226,15 @@ SIM_API(cuDeviceGetByPCIBusId, CUdevice *out, const char *text)
     return CUDA_ERROR_INVALID_DEVICE;
 }
 
+struct device *device_of_ordinal(int ordinal)
+{
+    struct device *device;
+    for (int i = 0; i < device_count(); i++)
+        if (!device_get(i, &device) && device->ordinal == ordinal)
+            return device;
+    return NULL;
+}
+
 SIM_API(cuDeviceCanAccessPeer, int *can, CUdevice index, CUdevice peer)
 {
     struct device *a, *b;

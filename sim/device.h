@@ -46,6 +46,8 @@ int device_count(void);
 
 // NOT_INITIALIZED, INVALID_DEVICE.
 CUresult device_get(CUdevice index, struct device **out);
+// The device of this number among those of the machine; NULL: it is not one of this process.
+struct device *device_of_ordinal(int ordinal);
 
 // Bytes of a device that no process has taken.
 size_t device_free_memory(const struct device *device);

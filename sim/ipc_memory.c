@@ -16,13 +16,6 @@
 #define PAGE ((uint64_t)4096)
 #define HANDLE_MAGIC UINT64_C(0x72677075697063aa)
 
-struct ipc_handle {
-    uint64_t magic;
-    uint64_t offset, secret; // of the span in the file
-    uint64_t span_size;
-    uint64_t at, size; // of the allocation in the span
-    int32_t ordinal, pid;
-};
 _Static_assert(sizeof(struct ipc_handle) <= sizeof(CUipcMemHandle), "what travels is a handle");
 
 // Pages that lie in the file. Those of small allocations stay there: they have neighbours.
@@ -37,6 +30,8 @@ struct import {
     struct ipc_handle handle;
     uint64_t base, start;
     unsigned count;
+    const struct context *context; // another one has it elsewhere
+    const struct memory_pool *pool;
     struct import *next;
 };
 
@@ -109,7 +104,7 @@ static CUresult move_out(uint64_t start, uint64_t end, struct moved **out)
     return CUDA_SUCCESS;
 }
 
-static CUresult share(const struct memory_range *range, struct ipc_handle *handle)
+CUresult ipc_memory_share(const struct memory_range *range, struct ipc_handle *handle)
 {
     uint64_t start = page_of(range->base), end = page_of(range->base + range->size + PAGE - 1);
     bool part;
@@ -152,7 +147,7 @@ SIM_API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!out || !memory_lookup(address, &range) || range.kind != MEMORY_DEVICE,
                   CUDA_ERROR_INVALID_VALUE);
-    SIM_TRY(share(&range, &handle));
+    SIM_TRY(ipc_memory_share(&range, &handle));
     memset(out, 0, sizeof(*out));
     memcpy(out, &handle, sizeof(handle));
     return CUDA_SUCCESS;
@@ -160,15 +155,17 @@ SIM_API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
 
 // ---- the importer ----
 
-static struct import *find_import(const struct ipc_handle *handle)
+static struct import *find_import(const struct context *context, const struct memory_pool *pool,
+                                  const struct ipc_handle *handle)
 {
     struct import *at = imports;
-    while (at && memcmp(&at->handle, handle, sizeof(*handle)))
+    while (at && (at->context != context || at->pool != pool ||
+                  memcmp(&at->handle, handle, sizeof(*handle))))
         at = at->next;
     return at;
 }
 
-static CUresult map_import(struct context *context, struct import *import)
+static CUresult map_import(struct context *context, struct memory_pool *pool, struct import *import)
 {
     struct shared_span span = {import->handle.offset, import->handle.span_size,
                                import->handle.secret};
@@ -176,8 +173,8 @@ static CUresult map_import(struct context *context, struct import *import)
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!arena_take(context->device->arena, span.size, PAGE, &import->start)) {
         if (map_span((void *)import->start, &span) != MAP_FAILED)
-            result =
-                memory_add_import(context, import->start + import->handle.at, import->handle.size);
+            result = memory_add_import(context, import->start + import->handle.at,
+                                       import->handle.size, pool);
         if (result) {
             map_private(import->start, span.size);
             arena_give(context->device->arena, import->start, span.size);
@@ -196,16 +193,19 @@ static bool is_sound(const struct ipc_handle *handle)
            handle->size <= handle->span_size - handle->at;
 }
 
-static CUresult open_import(struct context *context, const struct ipc_handle *handle,
-                            CUdeviceptr *address)
+CUresult ipc_memory_open(struct context *context, struct memory_pool *pool,
+                         const struct ipc_handle *handle, CUdeviceptr *address)
 {
+    SIM_RETURN_IF(!is_sound(handle), CUDA_ERROR_INVALID_HANDLE);
     SCOPED_LOCK(&lock);
-    struct import *import = find_import(handle);
+    struct import *import = find_import(context, pool, handle);
     if (!import) {
         import = calloc(1, sizeof(*import));
         SIM_RETURN_IF(!import, CUDA_ERROR_OUT_OF_MEMORY);
         import->handle = *handle;
-        CUresult result = map_import(context, import);
+        import->context = context;
+        import->pool = pool;
+        CUresult result = map_import(context, pool, import);
         if (result) {
             free(import);
             return result;
@@ -223,12 +223,11 @@ SIM_API(cuIpcOpenMemHandle_v2, CUdeviceptr *address, CUipcMemHandle raw, unsigne
     struct context *context;
     struct ipc_handle handle;
     SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!address || (flags & ~(unsigned)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+    SIM_RETURN_IF(!address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
                   CUDA_ERROR_INVALID_VALUE);
     memcpy(&handle, &raw, sizeof(handle));
-    SIM_RETURN_IF(!is_sound(&handle), CUDA_ERROR_INVALID_HANDLE);
     SIM_RETURN_IF(handle.pid == getpid(), CUDA_ERROR_INVALID_CONTEXT);
-    return open_import(context, &handle, address);
+    return ipc_memory_open(context, NULL, &handle, address);
 }
 
 SIM_API(cuIpcOpenMemHandle, CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
@@ -256,14 +255,14 @@ void ipc_memory_closed(struct device *device, uint64_t base)
 
 static bool is_import(const struct memory_range *range)
 {
-    return range->kind == MEMORY_IMPORTED;
+    return range->kind == MEMORY_IMPORTED && !range->pool;
 }
 
 static CUresult drop_use(uint64_t address, bool *last)
 {
     SCOPED_LOCK(&lock);
     struct import *at = imports;
-    while (at && at->base != address)
+    while (at && (at->base != address || at->pool))
         at = at->next;
     SIM_RETURN_IF(!at, CUDA_ERROR_INVALID_VALUE);
     *last = --at->count == 0;

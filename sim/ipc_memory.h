@@ -3,7 +3,22 @@
 #ifndef SIM_IPC_MEMORY_H
 #define SIM_IPC_MEMORY_H
 
-#include "sim/device.h"
+#include "sim/memory.h"
+
+// What a process needs to open memory of another.
+struct ipc_handle {
+    uint64_t magic;
+    uint64_t offset, secret; // of the span in the file
+    uint64_t span_size;
+    uint64_t at, size; // of the allocation in the span
+    int32_t ordinal, pid;
+};
+
+// Makes what others can open; NOT_SUPPORTED: part of its pages is shared already.
+CUresult ipc_memory_share(const struct memory_range *range, struct ipc_handle *handle);
+// Opens it in a context, as memory of POOL if that is not NULL; once more it is where it was. INVALID_HANDLE.
+CUresult ipc_memory_open(struct context *context, struct memory_pool *pool,
+                         const struct ipc_handle *handle, CUdeviceptr *address);
 
 // An allocation is about to be given back. OWN_PAGES: no other lies in its pages.
 void ipc_memory_freed(uint64_t base, size_t size, bool own_pages);

@@ -205,9 +205,9 @@ static void dispose(struct memory_range *range)
 {
     switch (range->kind) {
     case MEMORY_DEVICE:
+    case MEMORY_POOL:
         ipc_memory_freed(range->base, range->size, range->size >= LARGE);
         // fall through
-    case MEMORY_POOL:
     case MEMORY_ARRAY:
     case MEMORY_VARIABLE:
     case MEMORY_HEAP:
@@ -436,11 +436,13 @@ bool memory_find_for_kernel(void *argument, uint64_t address, uint64_t *base, ui
     return found;
 }
 
-CUresult memory_add_import(struct context *context, uint64_t base, size_t size)
+CUresult memory_add_import(struct context *context, uint64_t base, size_t size,
+                           struct memory_pool *pool)
 {
     struct memory_range *range = new_range(context, MEMORY_IMPORTED, size);
     SIM_RETURN_IF(!range, CUDA_ERROR_OUT_OF_MEMORY);
     range->base = base;
+    range->pool = pool;
     pthread_rwlock_wrlock(&table.lock);
     CUresult result = insert(range);
     pthread_rwlock_unlock(&table.lock);

@@ -19,7 +19,7 @@ enum memory_kind {
     MEMORY_REGISTERED, // cuMemHostRegister
     MEMORY_MAPPED,     // cuMemMap: of no context
     MEMORY_GRAPH,      // of an allocation node: there while the graphs say so
-    MEMORY_IMPORTED,   // cuIpcOpenMemHandle
+    MEMORY_IMPORTED,   // cuIpcOpenMemHandle, cuMemPoolImportPointer
     MEMORY_ARRAY,      // known by handle only, and freed with its object
 };
 
@@ -31,7 +31,7 @@ struct memory_range {
     struct context *context; // owner; not counted, since the range goes with it
     uint64_t owner;          // handle of the owner, to reach it from a copy of this
     struct device *device;
-    struct memory_pool *pool; // of MEMORY_POOL; not counted
+    struct memory_pool *pool; // of MEMORY_POOL, and of what is imported from one; not counted
     size_t charged;           // bytes of the device's budget
     uint64_t id;              // unique for the process
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
@@ -77,7 +77,9 @@ bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
 void memory_set_sync_copies(uint64_t address, bool sync);
 
 // Enters memory of another process, which ipc_memory.c has mapped and unmaps.
-CUresult memory_add_import(struct context *context, uint64_t base, size_t size);
+// POOL: of another process as well; NULL: it is of none.
+CUresult memory_add_import(struct context *context, uint64_t base, size_t size,
+                           struct memory_pool *pool);
 
 // ---- mappings (address_ranges.c) ----
 

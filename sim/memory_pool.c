@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/scope.h"
 #include "sim/capture.h"
@@ -14,6 +15,8 @@ struct memory_pool {
     struct sim_object object;
     struct device *device;
     bool is_default;
+    uint64_t shared_id;       // 0: not for other processes
+    uint64_t imported_id;     // 0: not of another process
     size_t max_size;          // 0: no limit
     struct memory_pool *next; // in all_pools
 
@@ -169,12 +172,61 @@ CUresult device_current_pool(struct device *device, struct memory_pool **out)
     return *out ? CUDA_SUCCESS : get_default(device, out);
 }
 
-static CUresult pool_get(CUmemoryPool handle, struct memory_pool **out)
+CUresult pool_get(CUmemoryPool handle, struct memory_pool **out)
 {
     SIM_TRY(sim_check_ready());
     struct memory_pool *pool = handle_get(OBJECT_POOL, handle);
     SIM_RETURN_IF(!pool, CUDA_ERROR_INVALID_VALUE);
     *out = pool;
+    return CUDA_SUCCESS;
+}
+
+// One of this process: the others have no more than their imported memory.
+static CUresult own_pool_get(CUmemoryPool handle, struct memory_pool **out)
+{
+    struct memory_pool *pool;
+    SIM_TRY(pool_get(handle, &pool));
+    if (pool->imported_id) {
+        object_put(&pool->object);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *out = pool;
+    return CUDA_SUCCESS;
+}
+
+void pool_put(struct memory_pool *pool)
+{
+    object_put(&pool->object);
+}
+
+uint64_t pool_shared_id(const struct memory_pool *pool)
+{
+    return pool->shared_id;
+}
+
+uint64_t pool_imported_id(const struct memory_pool *pool)
+{
+    return pool->imported_id;
+}
+
+static CUmemoryPool find_imported(uint64_t id)
+{
+    SCOPED_LOCK(&all_pools.lock);
+    for (const struct memory_pool *pool = all_pools.first; pool; pool = pool->next)
+        if (pool->imported_id == id && !pool->destroyed)
+            return object_handle(&pool->object);
+    return NULL;
+}
+
+CUresult pool_adopt(struct device *device, uint64_t id, CUmemoryPool *out)
+{
+    struct memory_pool *pool;
+    *out = find_imported(id);
+    if (*out)
+        return CUDA_SUCCESS;
+    SIM_TRY(create(device, 0, false, &pool));
+    pool->imported_id = id;
+    *out = pool_handle(pool);
     return CUDA_SUCCESS;
 }
 
@@ -206,7 +258,7 @@ SIM_API(cuDeviceSetMemPool, CUdevice index, CUmemoryPool handle)
     struct memory_pool *pool;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(device_get(index, &device), CUDA_ERROR_INVALID_VALUE);
-    SIM_TRY(pool_get(handle, &pool));
+    SIM_TRY(own_pool_get(handle, &pool));
     bool fits = pool->device == device;
     pthread_mutex_lock(&device->lock);
     if (fits)
@@ -257,8 +309,16 @@ SIM_API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *properties)
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out || !properties, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(check_location(&properties->location, properties->allocType, &device));
-    SIM_RETURN_IF(properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_RETURN_IF(properties->handleTypes &
+                      ~(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC),
+                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(properties->handleTypes & CU_MEM_HANDLE_TYPE_FABRIC, CUDA_ERROR_NOT_SUPPORTED);
+    uint64_t id = 0;
+    SIM_RETURN_IF(properties->handleTypes &&
+                      getrandom(&id, sizeof(id), GRND_NONBLOCK) != sizeof(id),
+                  CUDA_ERROR_OPERATING_SYSTEM);
     SIM_TRY(create(device, properties->maxSize, false, &pool));
+    pool->shared_id = id;
     *out = pool_handle(pool);
     return CUDA_SUCCESS;
 }
@@ -290,7 +350,7 @@ SIM_API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
     struct context *context;
     SIM_TRY(sim_check_ready());
     SIM_TRY(capture_check_unsafe());
-    SIM_TRY(pool_get(handle, &pool));
+    SIM_TRY(own_pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     bool trimmed = trim(pool, keep);
     pthread_mutex_unlock(&pool->lock);
@@ -353,7 +413,7 @@ static CUresult get_attribute(const struct memory_pool *pool, CUmemPool_attribut
 SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
     struct memory_pool *pool;
-    SIM_TRY(pool_get(handle, &pool));
+    SIM_TRY(own_pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     CUresult result = value ? set_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pool->lock);
@@ -364,7 +424,7 @@ SIM_API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribut
 SIM_API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
     struct memory_pool *pool;
-    SIM_TRY(pool_get(handle, &pool));
+    SIM_TRY(own_pool_get(handle, &pool));
     pthread_mutex_lock(&pool->lock);
     CUresult result = value ? get_attribute(pool, attribute, value) : CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pool->lock);

@@ -23,6 +23,17 @@ bool pool_trim_device(struct device *device);
 // The pool that cuMemAllocAsync uses; borrowed.
 CUresult device_current_pool(struct device *device, struct memory_pool **out);
 
+// Takes a use of a pool that the program names: INVALID_VALUE.
+CUresult pool_get(CUmemoryPool handle, struct memory_pool **out);
+void pool_put(struct memory_pool *pool);
+
+// What a pool is known by among processes; 0: it is not for others, or is another process's itself.
+uint64_t pool_shared_id(const struct memory_pool *pool);
+// The id of a pool of another process, 0: it is our own.
+uint64_t pool_imported_id(const struct memory_pool *pool);
+// The pool of that id, made where there is none yet. It has no memory but what is imported, and no attributes.
+CUresult pool_adopt(struct device *device, uint64_t id, CUmemoryPool *out);
+
 // The handle under which programs know a pool.
 CUmemoryPool pool_handle(const struct memory_pool *pool);
 

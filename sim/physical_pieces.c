@@ -257,15 +257,6 @@ static bool read_label(int file, struct label *label)
            label->magic == LABEL_MAGIC && label->size == (uint64_t)status.st_size - sizeof(*label);
 }
 
-static struct device *device_of_ordinal(int ordinal)
-{
-    struct device *device;
-    for (int i = 0; i < device_count(); i++)
-        if (!device_get(i, &device) && device->ordinal == ordinal)
-            return device;
-    return NULL;
-}
-
 SIM_API(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *handle, void *shared,
         CUmemAllocationHandleType type)
 {

@@ -139,7 +139,6 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct box_sess
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
     case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
@@ -167,6 +166,8 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
         return CUDA_ERROR_INVALID_VALUE;
     if (device->attribute_results[attrib] == CUDA_SUCCESS)
         *pi = attribute_denied(attrib, session_of_device(dev)) ? 0 : device->attributes[attrib];
+    if (attrib == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)
+        *pi &= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;   // which tokens stand in for
     if (attrib == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED) // which workers do by themselves
         *pi = device->attributes[CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS];
     return (CUresult)device->attribute_results[attrib];

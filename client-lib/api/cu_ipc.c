@@ -10,9 +10,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
 
 static CUresult open_handle(CUdeviceptr *pdptr, const CUipcMemHandle *handle, unsigned int flags)
 {
-    return pdptr && !(flags & ~(unsigned int)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
-               ? allocation_open(handle, pdptr)
-               : CUDA_ERROR_INVALID_VALUE;
+    return pdptr && flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? allocation_open(handle, pdptr)
+                                                                : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)

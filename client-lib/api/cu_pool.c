@@ -3,6 +3,7 @@
 #include "client-lib/api/exports.h"
 #include "client-lib/objects/device_memory.h"
 #include "client-lib/objects/memory_pools.h"
+#include "client-lib/objects/opened_pools.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/session/process.h"
 
@@ -105,8 +106,12 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
         poolProps->location.type <= CU_MEM_LOCATION_TYPE_INVALID ||
         poolProps->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
         return CUDA_ERROR_INVALID_VALUE;
+    if (poolProps->handleTypes &
+        ~(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC))
+        return CUDA_ERROR_INVALID_VALUE;
+    // Descriptors are the only handles that processes of one box can be given.
     if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+        poolProps->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_NOT_SUPPORTED;
     return pool_create(poolProps, pool);
 }
@@ -114,4 +119,52 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
     return pool_destroy(pool);
+}
+
+CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
+                                          CUmemAllocationHandleType handleType,
+                                          unsigned long long flags)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    return handle_out && pool && !flags && handleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+               ? pool_export(pool, handle_out)
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
+                                            CUmemAllocationHandleType handleType,
+                                            unsigned long long flags)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    if (!pool_out || !handle || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)handleType) {
+    case CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR:
+        return pool_import((int)(intptr_t)handle, pool_out);
+    case CU_MEM_HANDLE_TYPE_WIN32:
+    case CU_MEM_HANDLE_TYPE_FABRIC: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    return shareData_out ? pooled_share(ptr, shareData_out) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
+                                CUmemPoolPtrExportData *shareData)
+{
+    CUresult ready = process_ready();
+    if (ready != CUDA_SUCCESS)
+        return ready;
+    return ptr_out && pool && shareData ? pooled_open(pool, shareData, ptr_out)
+                                        : CUDA_ERROR_INVALID_VALUE;
 }

@@ -199,8 +199,9 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
 // address.
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
-    return memory_find(dptr, gone) && !gone->host && !gone->memory && !gone->imported &&
-           gone->base == dptr && (gone->of_graph || memory_remove(dptr, gone));
+    return memory_find(dptr, gone) && !gone->host && !gone->memory &&
+           (!gone->imported || gone->pool) && gone->base == dptr &&
+           (gone->of_graph || memory_remove(dptr, gone));
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)

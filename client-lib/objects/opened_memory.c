@@ -3,16 +3,14 @@
 #include "client-lib/objects/opened_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/physical_memory.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/objects/tokens.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
 #include "common/control.h"
@@ -23,7 +21,7 @@ _Static_assert(sizeof(CUipcMemHandle) == CONTROL_EXPORT_TOKEN_BYTES, "a token is
 
 struct opened {
     CUipcMemHandle token;
-    struct box_session *session;
+    uint64_t context; // handle: another one has it at other addresses
     CUdeviceptr address;
     unsigned int count;
     struct opened *next;
@@ -31,11 +29,6 @@ struct opened {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct opened *all;
-
-static bool is_token(const void *token)
-{
-    return !memcmp(token, CONTROL_EXPORT_MAGIC, CONTROL_EXPORT_SECRET_AT);
-}
 
 // ---- allocations ----
 
@@ -63,10 +56,10 @@ CUresult allocation_share(CUdeviceptr address, CUipcMemHandle *token)
 }
 
 // Under the lock, as what follows.
-static struct opened *find(const CUipcMemHandle *token, const struct box_session *session)
+static struct opened *find(const CUipcMemHandle *token, uint64_t context)
 {
     struct opened *at = all;
-    while (at && (at->session != session || memcmp(&at->token, token, sizeof(*token))))
+    while (at && (at->context != context || memcmp(&at->token, token, sizeof(*token))))
         at = at->next;
     return at;
 }
@@ -106,16 +99,16 @@ CUresult allocation_open(const CUipcMemHandle *token, CUdeviceptr *address)
     CUresult result = thread_context_object(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!is_token(token))
+    if (!token_is_one(token))
         return CUDA_ERROR_INVALID_HANDLE;
     SCOPED_LOCK(&lock);
-    struct opened *opened = find(token, context->session);
+    struct opened *opened = find(token, context->handle);
     if (!opened) {
         opened = calloc(1, sizeof(*opened));
         if (!opened)
             return CUDA_ERROR_OUT_OF_MEMORY;
         opened->token = *token;
-        opened->session = context->session;
+        opened->context = context->handle;
         result = redeem(context, opened);
         if (result != CUDA_SUCCESS) {
             free(opened);
@@ -183,7 +176,7 @@ CUresult event_open(const CUipcEventHandle *token, CUevent *event)
     CUresult result = process_ready();
     if (result != CUDA_SUCCESS)
         return result;
-    if (!is_token(token))
+    if (!token_is_one(token))
         return CUDA_ERROR_INVALID_HANDLE;
     result = remote_event_redeem(event, token, sizeof(*token));
     if (result == CUDA_SUCCESS)
@@ -192,19 +185,6 @@ CUresult event_open(const CUipcEventHandle *token, CUevent *event)
 }
 
 // ---- physical memory ----
-
-static int token_file(const uint8_t *token)
-{
-    int fd = memfd_create("rgpu-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -errno;
-    if (write(fd, token, CONTROL_EXPORT_TOKEN_BYTES) != CONTROL_EXPORT_TOKEN_BYTES ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)) {
-        close(fd);
-        return -EIO;
-    }
-    return fd;
-}
 
 CUresult physical_export(CUmemGenericAllocationHandle handle, int *fd)
 {
@@ -217,27 +197,22 @@ CUresult physical_export(CUmemGenericAllocationHandle handle, int *fd)
     if (!(properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return CUDA_ERROR_INVALID_VALUE;
     result = remote_memory_share(handle, token, sizeof(token), &used);
-    if (result != CUDA_SUCCESS)
-        return result;
-    int made = used == sizeof(token) ? token_file(token) : -EPROTO;
-    if (made < 0)
-        return CUDA_ERROR_OPERATING_SYSTEM;
-    *fd = made;
-    return CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? token_give_file(token, used, fd) : result;
 }
 
 CUresult physical_import(int fd, CUmemGenericAllocationHandle *handle)
 {
     uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
-    struct object *context;
     CUmemGenericAllocationHandle made;
     uint64_t size = 0, granularity = 0;
     uint32_t device = 0;
     CUresult result = process_ready();
     if (result != CUDA_SUCCESS)
         return result;
-    if (pread(fd, token, sizeof(token), 0) != sizeof(token) || !is_token(token))
-        return CUDA_ERROR_UNKNOWN; // as the driver has it for what is no handle
+    result = token_read_file(fd, token);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct object *context;
     struct box_session *session = thread_context_object(&context) == CUDA_SUCCESS ? context->session
                                                                                   : sessions[0];
     result = remote_memory_redeem(&made, session->first_device, &size, &granularity, &device, token,

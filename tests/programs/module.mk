@@ -6,8 +6,8 @@
 PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print copies traps \
                  rectangles pools fault forks linking modules cooperative queries contexts \
                  handles exits idle lookup endure allocations large refusals \
-                 starved keys tables crossing draining virtual registered sharing ranks waiting_elsewhere \
-                 batches capabilities peers
+                 starved keys tables crossing draining virtual registered sharing pool-sharing ranks \
+                 waiting_elsewhere batches capabilities peers
 P := $(B)/tests/programs
 
 $(foreach p,$(PROGRAM_NAMES),\

@@ -80,7 +80,7 @@ static void drop(size_t i)
         pool_note_free(list[i].account, list[i].size);
     else if (list[i].kind == ALLOCATION_DEVICE || list[i].kind == ALLOCATION_POOL)
         budget_give(list[i].device, taken(i));
-    if (list[i].kind == ALLOCATION_DEVICE)
+    if (list[i].kind == ALLOCATION_DEVICE || list[i].kind == ALLOCATION_POOL)
         shared_forget(list[i].start);
     else if (list[i].kind == ALLOCATION_IMPORTED)
         import_forget(list[i].start);
@@ -225,6 +225,16 @@ bool allocation_is_plain(uint64_t address, uint64_t *start, uint64_t *end, CUcon
         *context = found->context;
     }
     return plain;
+}
+
+bool allocation_is_pooled(uint64_t address, uint64_t *size)
+{
+    SCOPED_LOCK(&lock);
+    const struct counted_allocation *found = find(address);
+    bool pooled = found && found->kind == ALLOCATION_POOL && found->start == address;
+    if (pooled)
+        *size = found->size;
+    return pooled;
 }
 
 bool allocation_is_imported(uint64_t address)

@@ -34,8 +34,9 @@ void allocation_forget(uint64_t address); // the same, and nothing is given back
 // The bytes that are taken for the one at ADDRESS alone: whole pages, less those that it shares with its
 // neighbours, where the budget counts in pages; else its size.
 uint64_t allocation_taken(uint64_t address);
-bool allocation_is_imported(uint64_t address); // one that starts there
-int allocation_device(uint64_t address);       // of the one that holds it
+bool allocation_is_imported(uint64_t address);               // one that starts there
+bool allocation_is_pooled(uint64_t address, uint64_t *size); // the same
+int allocation_device(uint64_t address);                     // of the one that holds it
 void allocation_remove_context(CUcontext context);
 // What holds ADDRESS: one of them, or mappings that follow each other without a gap.
 bool allocation_find(uint64_t address, uint64_t *start, uint64_t *end);

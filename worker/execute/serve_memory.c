@@ -10,6 +10,7 @@
 #include "worker/account/budget.h"
 #include "worker/account/charge.h"
 #include "worker/account/pools.h"
+#include "worker/account/shared.h"
 #include "worker/execute/serve_graph_exec.h"
 #include "worker/gpus.h"
 #include "worker/move/one_sided/direct.h"
@@ -340,8 +341,9 @@ void serve_cuMemPoolCreate(struct serve *serve, const struct args_cuMemPoolCreat
 
     if (!serve_require(serve, driver.cuMemPoolCreate))
         return;
-    // Handles of pools and their memory cannot leave this process.
-    if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE || props.win32SecurityAttributes)
+    // Descriptors are the only handles that processes of one box can be given.
+    if (props.handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        props.win32SecurityAttributes)
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
     if (serve_failed(serve) || !translate_location(serve, &props.location))
         return;
@@ -379,7 +381,9 @@ void serve_cuMemPoolDestroy(struct serve *serve, const struct args_cuMemPoolDest
         driver.cuDeviceGetDefaultMemPool(&standard, gpus.list[device].handle) != CUDA_SUCCESS ||
         standard != pool)
         pool_note_destroy(pool);
+    shared_forget((uintptr_t)pool);
     serve_fail(serve, driver.cuMemPoolDestroy(pool));
+    import_forget((uintptr_t)pool);
     serve_unbind(serve, HANDLE_POOL, args->pool);
 }
 

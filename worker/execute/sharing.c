@@ -15,6 +15,7 @@
 #include "worker_serve.h"
 
 _Static_assert(sizeof(CUipcMemHandle) == CONTROL_EXPORT_HANDLE_BYTES, "what travels is a handle");
+_Static_assert(sizeof(CUmemPoolPtrExportData) == CONTROL_EXPORT_HANDLE_BYTES, "and this as well");
 
 static void reply_token(struct serve *serve, const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES])
 {
@@ -184,4 +185,132 @@ void serve_memory_redeem(struct serve *serve, const struct args_memory_redeem *a
     reply->size = redeemed.size;
     reply->device = (uint32_t)number_in_session(redeemed.device);
     reply->granularity = box_memory_granularity((int)redeemed.device);
+}
+
+// ---- pools ----
+
+void serve_pool_share(struct serve *serve, const struct args_pool_share *args)
+{
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
+    struct control_export share = {.kind = CONTROL_EXPORT_KIND_POOL};
+    uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
+    SCOPED_FD int fd = -1;
+
+    if (!serve_require(serve, driver.cuMemPoolExportToShareableHandle))
+        return;
+    if (!shared_find((uintptr_t)pool, token)) {
+        share.device = (uint32_t)session.notes[handle_index(args->pool)].pool_device;
+        serve_fail(serve, driver.cuMemPoolExportToShareableHandle(
+                              &fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        if (!serve_failed(serve))
+            serve_fail(serve, ask_share(&share, fd, token));
+        if (!serve_failed(serve) && !shared_add((uintptr_t)pool, token))
+            serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    reply_token(serve, token);
+}
+
+static void import_pool(struct serve *serve, uint64_t name, int fd, const uint8_t *token,
+                        const struct control_redeemed *redeemed)
+{
+    CUmemoryPool pool = NULL;
+
+    serve_fail(serve,
+               driver.cuMemPoolImportFromShareableHandle(
+                   &pool, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    if (serve_failed(serve))
+        return;
+    serve_bind(serve, HANDLE_POOL, name, pool, 0);
+    if (!serve_failed(serve) && !import_add((uintptr_t)pool, redeemed, token)) {
+        serve_unbind(serve, HANDLE_POOL, name);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    if (serve_failed(serve))
+        driver.cuMemPoolDestroy(pool);
+    else
+        session.notes[handle_index(name)].pool_device = (int)redeemed->device;
+}
+
+void serve_pool_redeem(struct serve *serve, const struct args_pool_redeem *args,
+                       struct reply_pool_redeem *reply)
+{
+    const uint8_t *token = token_of(serve, args + 1, args->bytes);
+    struct control_redeemed redeemed;
+    SCOPED_FD int fd = -1;
+
+    if (!token || !serve_require(serve, driver.cuMemPoolImportFromShareableHandle))
+        return;
+    serve_fail(serve, ask_redeem(CONTROL_EXPORT_KIND_POOL, token, &redeemed, &fd));
+    if (serve_failed(serve))
+        return;
+    import_pool(serve, args->pool, fd, token, &redeemed);
+    if (serve_failed(serve))
+        ask_no_more(token, false);
+    reply->device = (uint32_t)number_in_session(redeemed.device);
+}
+
+static void share_pooled(struct serve *serve, CUdeviceptr address, uint64_t size,
+                         uint8_t token[CONTROL_EXPORT_TOKEN_BYTES])
+{
+    struct control_export share = {.kind = CONTROL_EXPORT_KIND_POOLED,
+                                   .device = (uint32_t)allocation_device(address),
+                                   .size = size,
+                                   .charge = size};
+    CUmemPoolPtrExportData data;
+
+    memset(&data, 0, sizeof(data));
+    serve_fail(serve, driver.cuMemPoolExportPointer(&data, address));
+    if (serve_failed(serve))
+        return;
+    memcpy(share.handle, &data, sizeof(data));
+    serve_fail(serve, ask_share(&share, -1, token));
+    if (!serve_failed(serve) && !shared_add(address, token))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+void serve_pooled_share(struct serve *serve, const struct args_pooled_share *args)
+{
+    uint8_t token[CONTROL_EXPORT_TOKEN_BYTES];
+    uint64_t size = 0;
+
+    if (!serve_require(serve, driver.cuMemPoolExportPointer))
+        return;
+    if (!allocation_is_pooled(args->address, &size))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else if (!shared_find(args->address, token))
+        share_pooled(serve, args->address, size, token);
+    reply_token(serve, token);
+}
+
+void serve_pooled_redeem(struct serve *serve, const struct args_pooled_redeem *args,
+                         struct reply_pooled_redeem *reply)
+{
+    CUmemoryPool pool = serve_handle(serve, HANDLE_POOL, args->pool);
+    const uint8_t *token = token_of(serve, args + 1, args->bytes);
+    struct control_redeemed redeemed;
+    CUmemPoolPtrExportData data;
+    CUdeviceptr address = 0;
+    SCOPED_FD int fd = -1;
+
+    if (!token || !serve_require(serve, driver.cuMemPoolImportPointer))
+        return;
+    serve_fail(serve, ask_redeem(CONTROL_EXPORT_KIND_POOLED, token, &redeemed, &fd));
+    if (serve_failed(serve))
+        return;
+    memcpy(&data, redeemed.handle, sizeof(data));
+    serve_fail(serve, driver.cuMemPoolImportPointer(&address, pool, &data));
+    if (!serve_failed(serve) &&
+        allocation_is_imported(address)) { // opened before: it is there once
+        ask_no_more(token, false);
+    } else if (!serve_failed(serve) && (allocation_add(address, redeemed.size, (int)redeemed.device,
+                                                       serve->current, ALLOCATION_IMPORTED) ||
+                                        !import_add(address, &redeemed, token))) {
+        allocation_forget(address);
+        driver.cuMemFree_v2(address);
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    if (serve_failed(serve))
+        ask_no_more(token, false);
+    reply->address = address;
+    reply->size = redeemed.size;
 }

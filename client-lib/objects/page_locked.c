@@ -17,6 +17,7 @@
 #include "client-lib/objects/object.h"
 #include "client_calls.h"
 #include "common/log.h"
+#include "common/resident.h"
 
 enum { PAGE = 4096, PLACE_RETRIES = 16 };
 
@@ -81,6 +82,7 @@ static CUresult map_shared(struct box_session *session, int fd, size_t size, uns
         }
         // A child of a fork would share these pages with the GPU: it does not get them.
         madvise(at, size, MADV_DONTFORK);
+        memory_make_resident(at, size);
         result = link_send_region(session->link, region, fd) == 0
                      ? remote_host_map((uintptr_t)at, size, region, flags, device_address)
                      : CUDA_ERROR_DEVICE_UNAVAILABLE;
@@ -292,6 +294,10 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
         let_reach(&allocation);
     if (context->session->memory->maps_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_map(&allocation);
+    // Who asks for the device's pointers at once is told at once that there are none.
+    if (context->session->memory->maps_page_locked && !allocation.mapped &&
+        (flags & CU_MEMHOSTREGISTER_DEVICEMAP))
+        return CUDA_ERROR_NOT_SUPPORTED;
     int err = memory_add(&allocation);
     if (err && (allocation.reached || allocation.mapped))
         stop_using(&allocation);

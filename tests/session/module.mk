@@ -27,3 +27,8 @@ TEST_EXTRAS += $(B)/tests/variable-clash
 $(eval $(call link_rule,$(B)/tests/variable-clash,tests/session/variable_clash.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/variable_clash.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/pinned-faults
+$(eval $(call link_rule,$(B)/tests/pinned-faults,tests/session/pinned_faults.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/pinned_faults.o: tests/programs/kernels.ptx

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/resident.h"
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
@@ -107,6 +108,7 @@ static bool sensible(const struct region_place *place)
 static CUresult register_region(struct serve *serve, uint8_t *base, uint64_t size,
                                 CUdeviceptr *device)
 {
+    memory_make_resident(base, size); // the driver would find page after page missing
     CUresult result =
         driver.cuMemHostRegister_v2(base, size,
                                     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/resident.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { THREADS_MAX = 4, PAGE = 4096 };
+static const size_t least_piece = 4 << 20; // of a thread
+
+struct resident_piece {
+    char *base;
+    size_t size;
+    pthread_t thread;
+    bool started;
+};
+
+static void *populate(void *argument)
+{
+    const struct resident_piece *piece = argument;
+
+    (void)madvise(piece->base, piece->size, MADV_POPULATE_WRITE);
+    return NULL;
+}
+
+static unsigned pieces_of(size_t size)
+{
+    cpu_set_t set;
+    unsigned threads = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+
+    if (threads > THREADS_MAX)
+        threads = THREADS_MAX;
+    return size / least_piece < threads ? (unsigned)(size / least_piece) : threads;
+}
+
+// The program's signals are not for these threads.
+static void start(struct resident_piece *pieces, unsigned count)
+{
+    sigset_t all, old;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (unsigned i = 0; i < count; i++)
+        pieces[i].started = !pthread_create(&pieces[i].thread, NULL, populate, &pieces[i]);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void memory_make_resident(void *base, size_t size)
+{
+    struct resident_piece pieces[THREADS_MAX];
+    unsigned count = pieces_of(size);
+    size_t each = count ? size / count & ~(size_t)(PAGE - 1) : 0;
+
+    for (unsigned i = 0; i + 1 < count; i++)
+        pieces[i] = (struct resident_piece){.base = (char *)base + i * each, .size = each};
+    size_t done = count ? (count - 1) * each : 0;
+    struct resident_piece own = {.base = (char *)base + done, .size = size - done};
+    start(pieces, count ? count - 1 : 0);
+    populate(&own);
+    for (unsigned i = 0; i + 1 < count; i++)
+        if (pieces[i].started)
+            pthread_join(pieces[i].thread, NULL);
+        else
+            populate(&pieces[i]);
+}

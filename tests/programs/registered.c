@@ -175,10 +175,17 @@ static void check_pieces(const struct gpu *gpu, CUstream stream)
 
 static void check_private(CUstream stream)
 {
+    CUdeviceptr address = 0;
     uint32_t *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     gives(cuMemHostRegister(memory, SIZE, 0), CUDA_SUCCESS, "memory that nobody shares");
     check_copies(memory, stream, "it");
+    CUresult pointer = cuMemHostGetDevicePointer(&address, memory, 0);
     CHECK(cuMemHostUnregister(memory));
+    CUresult mapped = cuMemHostRegister(memory, SIZE, CU_MEMHOSTREGISTER_DEVICEMAP);
+    ok(!maps_host_memory || mapped == pointer,
+       "who asks for it as the device's is told at once whether it has pointers there");
+    if (mapped == CUDA_SUCCESS)
+        CHECK(cuMemHostUnregister(memory));
     munmap(memory, SIZE);
 }
 

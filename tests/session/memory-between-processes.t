@@ -56,8 +56,12 @@ is "$(tell ben open "$token")" "failed 400" "and its token is good for nothing"
 
 # An importer is killed.
 holder dora one
+holder emma one
 token=$(tell ben share $((32 * MIB)) | sed -n 's/^token //p')
 is "$(tell dora open "$token")" "opened 4711" "memory of another process"
+is "$(tell emma open "$token")" "opened 4711" "a token is good for each process of the lease"
+is "$(tell emma close) $(tell emma open "$token")" "closed 0 opened 4711" "and as often as one likes"
+is "$(tell emma close)" "closed 0" "while the memory is there"
 held=$(left ben)
 kill -KILL "${pid[dora]}"
 gone() { ! "$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" | grep -q "token-holder ${pid[dora]}@"; }
@@ -82,4 +86,16 @@ is "$(tell fay take $((240 * MIB)))" "taken 2" "whose budget holds for it"
 is "$(tell fay close)" "closed 0" "until it closes it"
 back() { [ "$(left fay)" = "$held" ]; }
 ok "and has it back" await "and has it back" back
+
+# What one has of others does not fit beside what one has oneself.
+holder hugo five 1001
+holder ida six 1001
+token=$(tell hugo share $((64 * MIB)) | sed -n 's/^token //p')
+is "$(tell ida take $((224 * MIB)))" "taken 0" "a process that has nearly all of its budget"
+is "$(tell ida open "$token")" "opened 4711" "opens memory that another lease pays for"
+kill -KILL "${pid[hugo]}"
+full() { [ "$(left ida)" = 0 ]; }
+ok "when it comes to pay for that, it has nothing left" await "nothing left" full
+is "$(tell ida take $MIB)" "taken 2" "gets no more"
+is "$(tell ida close) $(tell ida take $MIB)" "closed 0 taken 0" "and has room again when it has closed it"
 done_testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a simulated device says of itself: an sm_90 part with few multiprocessors. What the
-// simulator does not do (arrays, textures, managed memory) is reported as absent.
+// simulator does not do (arrays, textures) is reported as absent.
 #include "sim/device_attributes.h"
 
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
@@ -31,6 +31,8 @@ static const int attributes[A(MAX)] = {
     [A(GPU_OVERLAP)] = 1,
     [A(MULTIPROCESSOR_COUNT)] = DEVICE_MULTIPROCESSORS,
     [A(CAN_MAP_HOST_MEMORY)] = 1,
+    [A(MANAGED_MEMORY)] = 1,
+    [A(CONCURRENT_MANAGED_ACCESS)] = 1,
     [A(COMPUTE_MODE)] = CU_COMPUTEMODE_DEFAULT,
     [A(MAXIMUM_TEXTURE1D_WIDTH)] = TEXTURE_1D,
     [A(MAXIMUM_TEXTURE2D_WIDTH)] = TEXTURE_2D,

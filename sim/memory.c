@@ -208,6 +208,7 @@ static void dispose(struct memory_range *range)
     case MEMORY_POOL:
         ipc_memory_freed(range->base, range->size, range->size >= LARGE);
         // fall through
+    case MEMORY_MANAGED:
     case MEMORY_ARRAY:
     case MEMORY_VARIABLE:
     case MEMORY_HEAP:
@@ -391,6 +392,15 @@ bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
     return whole;
 }
 
+void memory_set_managed(uint64_t address)
+{
+    pthread_rwlock_wrlock(&table.lock);
+    struct memory_range *range = find(address);
+    if (range)
+        range->managed = true;
+    pthread_rwlock_unlock(&table.lock);
+}
+
 void memory_set_sync_copies(uint64_t address, bool sync)
 {
     pthread_rwlock_wrlock(&table.lock);
@@ -408,7 +418,7 @@ static bool kernel_may_touch(struct context *context, const struct memory_range 
         return false;
     if (range->kind == MEMORY_MAPPED)
         return range->access[context->device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    if (memory_is_host(range) || range->context == context)
+    if (memory_is_host(range) || range->managed || range->context == context)
         return true;
     if (range->kind == MEMORY_GRAPH && range->device == context->device)
         return true;

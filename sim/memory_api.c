@@ -50,7 +50,7 @@ SIM_API(cuMemAllocPitch_v2, CUdeviceptr *out, size_t *pitch, size_t width, size_
 static bool can_free(const struct memory_range *range)
 {
     return range->kind == MEMORY_DEVICE || range->kind == MEMORY_POOL ||
-           (range->kind == MEMORY_IMPORTED && range->pool);
+           range->kind == MEMORY_MANAGED || (range->kind == MEMORY_IMPORTED && range->pool);
 }
 
 static CUresult free_of_graph(struct context *context, const struct memory_range *range)

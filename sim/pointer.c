@@ -36,7 +36,7 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
         return put_number(data, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, sizeof(int));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put_number(data, address, sizeof(CUdeviceptr));
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        SIM_RETURN_IF(!host, CUDA_ERROR_INVALID_VALUE);
+        SIM_RETURN_IF(!host && !range->managed, CUDA_ERROR_INVALID_VALUE);
         return put_number(data, address, sizeof(void *));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put_number(data, range->sync_copies, sizeof(int));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -56,7 +56,7 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         return put_number(data, range->pool ? (uintptr_t)pool_handle(range->pool) : 0,
                           sizeof(CUmemoryPool));
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return put_number(data, range->managed, sizeof(int));
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return put_number(data, 0, sizeof(int));

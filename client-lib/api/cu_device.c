@@ -133,7 +133,6 @@ CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice dev)
 static bool attribute_denied(CUdevice_attribute attribute, const struct box_session *session)
 {
     switch ((int)attribute) {
-    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
     case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:

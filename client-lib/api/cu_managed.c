@@ -2,6 +2,7 @@
 // Advice on managed memory, and moving it ahead of use. There is none on remote GPUs, so that every address is one of
 // other memory, to which the driver answers as is done here.
 #include "client-lib/api/exports.h"
+#include "client-lib/managed/managed_memory.h"
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/objects/thread.h"
@@ -19,6 +20,23 @@ static CUresult not_managed_in(CUstream stream)
     struct box_session *session;
     CUresult result = call_check_stream(stream, &session, &stream);
     return result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
+{
+    return managed_allocate(dptr, bytesize, flags);
+}
+
+CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                unsigned int flags)
+{
+    return managed_attach(hStream, dptr, length, flags);
+}
+
+CUresult cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                     unsigned int flags)
+{
+    return managed_attach(stream_per_thread(hStream), dptr, length, flags);
 }
 
 // A call in a stream and its variant for per-thread default streams.

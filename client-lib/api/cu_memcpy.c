@@ -55,15 +55,15 @@ static CUresult settled(CUresult result, CUdeviceptr dst, CUdeviceptr src, size_
 // ---- one stretch ----
 
 COPY_CALLS(cuMemcpyHtoD_v2, _ptds, (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount),
-           NULL, copy_to_device(dstDevice, srcHost, ByteCount, used, true))
+           NULL, copy_in(dstDevice, srcHost, ByteCount, used, true))
 COPY_CALLS(cuMemcpyHtoDAsync_v2, _ptsz,
            (CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream),
-           hStream, copy_to_device(dstDevice, srcHost, ByteCount, used, false))
+           hStream, copy_in(dstDevice, srcHost, ByteCount, used, false))
 COPY_CALLS(cuMemcpyDtoH_v2, _ptds, (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount), NULL,
-           copy_from_device(dstHost, srcDevice, ByteCount, used, true))
+           copy_out(dstHost, srcDevice, ByteCount, used, true))
 COPY_CALLS(cuMemcpyDtoHAsync_v2, _ptsz,
            (void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream), hStream,
-           copy_from_device(dstHost, srcDevice, ByteCount, used, false))
+           copy_out(dstHost, srcDevice, ByteCount, used, false))
 COPY_CALLS(cuMemcpyDtoD_v2, _ptds, (CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount),
            NULL,
            settled(copy_on_devices(dstDevice, srcDevice, ByteCount, used, true), dstDevice,

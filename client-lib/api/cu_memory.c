@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory management: allocations on devices and of page-locked host memory.
 #include "client-lib/api/exports.h"
+#include "client-lib/managed/managed_memory.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/device_memory.h"
 #include "client-lib/objects/page_locked.h"
@@ -30,7 +31,10 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
     CUresult ready = process_ready();
-    return dptr && ready == CUDA_SUCCESS ? device_memory_free(dptr) : ready;
+    if (!dptr || ready != CUDA_SUCCESS)
+        return ready;
+    managed_forget(dptr);
+    return device_memory_free(dptr);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)

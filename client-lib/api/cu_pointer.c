@@ -27,15 +27,15 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
         *(CUdeviceptr *)data = a->host ? a->device_address + offset : ptr;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (!a->host)
+        if (!a->host && !a->managed)
             return CUDA_ERROR_INVALID_VALUE;
         *(void **)data = (void *)(uintptr_t)ptr;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = a->id; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        *(unsigned int *)data = !a->host && !a->memory && !a->pool && !a->imported;
+        *(unsigned int *)data = !a->host && !a->memory && !a->pool && !a->imported && !a->managed;
         return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned int *)data = a->managed; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
         *(unsigned int *)data = 0;

@@ -18,6 +18,9 @@ CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *res
 // Async ones.
 CUresult copy_to_device(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait);
 CUresult copy_from_device(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
+// The same where the program's side may be managed memory, which is a GPU's.
+CUresult copy_in(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait);
+CUresult copy_out(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 // One whose direction follows from the addresses.
 CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 // One between devices, be they of one box or of two.

@@ -6,7 +6,9 @@
 #include "client-lib/move/graph_copies.h"
 #include "client-lib/move/late_push.h"
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
+#include "client-lib/objects/thread.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client-lib/session/waiting.h"
@@ -71,7 +73,11 @@ CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr
 
 CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *resolved)
 {
-    return call_check_stream(stream, session, resolved);
+    CUresult result = call_check_stream(stream, session, resolved);
+    if (result != CUDA_SUCCESS || !before_work_duties())
+        return result;
+    const struct object *in = object_find(HANDLE_STREAM, *resolved);
+    return before_work_sent(*session, in ? in->context : thread_context(), (uintptr_t)*resolved);
 }
 
 static CUresult check_device_memory(CUdeviceptr address, size_t size, struct allocation *found)

@@ -3,6 +3,7 @@
 #include "client-lib/move/copies.h"
 #include "client-lib/move/graph_copies.h"
 #include "client-lib/move/peer_copies.h"
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/contexts.h"
 #include "client-lib/objects/detour.h"
 #include "client-lib/objects/peers.h"
@@ -79,6 +80,10 @@ CUresult copy_between_contexts(struct object *to, struct object *from, const str
     if (from->session == to->session && session == to->session)
         return copy_near(to, from, copy, stream, NULL);
     const struct object *waiting = context_of_stream(stream, &result);
+    if (result == CUDA_SUCCESS)
+        result = before_work_sent(to->session, to->handle, 0);
+    if (result == CUDA_SUCCESS)
+        result = before_work_sent(from->session, from->handle, 0);
     if (result == CUDA_SUCCESS)
         result = refuse_capture(session, stream);
     if (result != CUDA_SUCCESS)

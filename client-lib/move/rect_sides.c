@@ -12,8 +12,11 @@ static bool multiply(size_t a, size_t b, size_t *product)
 static bool on_device(CUmemorytype type, uint64_t address)
 {
     struct allocation found;
-    return type == CU_MEMORYTYPE_DEVICE ||
-           (type == CU_MEMORYTYPE_UNIFIED && memory_find(address, &found) && !found.host);
+    if (type == CU_MEMORYTYPE_DEVICE)
+        return true;
+    // The program may name managed memory as its own.
+    return memory_find(address, &found) && !found.host &&
+           (type == CU_MEMORYTYPE_UNIFIED || found.managed);
 }
 
 CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side)

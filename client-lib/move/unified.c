@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies whose direction follows from the addresses.
 #include "client-lib/move/copies.h"
+#include "client-lib/move/flags.h"
 #include "client-lib/move/peer_copies.h"
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/before_work.h"
 #include "client_calls.h"
+
+// Where the program can look at the memory, a copy that waits is over when it returns: SESSION is not NULL.
+static CUresult on_gpu(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream,
+                       struct box_session *session)
+{
+    CUresult result = remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
+    return result == CUDA_SUCCESS && session ? copy_fence(session, stream) : result;
+}
 
 CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
@@ -21,7 +32,8 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
         (!memory_find_span(dst, size, &to) || !memory_find_span(src, size, &from)))
         return CUDA_ERROR_INVALID_VALUE;
     if (to_gpu && from_gpu)
-        return remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
+        return on_gpu(dst, src, size, stream,
+                      wait && (to.managed || from.managed) ? session : NULL);
     if (to_gpu)
         return copy_to_device(dst, (const void *)(uintptr_t)src, size, stream, wait);
     if (from_gpu)
@@ -35,4 +47,24 @@ CUresult copy_on_devices(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream
     return copy_crosses_boxes(dst, src, &to, &from)
                ? copy_unified(dst, src, size, stream, wait)
                : remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
+}
+
+// Whether HOST is memory of a GPU although the program can read it; and DEVICE is memory of one at all.
+static bool is_managed(const void *host, CUdeviceptr device, size_t size)
+{
+    struct allocation found;
+    return before_work_duties() && memory_find((uintptr_t)host, &found) && found.managed &&
+           memory_find_span(device, size, &found);
+}
+
+CUresult copy_in(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait)
+{
+    return is_managed(src, dst, size) ? copy_unified(dst, (uintptr_t)src, size, stream, wait)
+                                      : copy_to_device(dst, src, size, stream, wait);
+}
+
+CUresult copy_out(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
+{
+    return is_managed(dst, src, size) ? copy_unified((uintptr_t)dst, src, size, stream, wait)
+                                      : copy_from_device(dst, src, size, stream, wait);
 }

@@ -33,7 +33,10 @@ struct allocation {
     CUdevice device;
     CUmemoryPool pool; // NULL: not from a pool
     bool imported;     // from another process
-    uint64_t memory;   // handle of the physical memory that is mapped here; 0: it is no mapping
+    bool managed;      // of a device, and the program reads and writes it where the GPU does
+    uint64_t
+        whole; // of managed memory: the address at which the box allocated it; 0: it is not to be freed
+    uint64_t memory; // handle of the physical memory that is mapped here; 0: it is no mapping
     uint64_t id;
 };
 

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/objects/thread_stream.h"
@@ -187,10 +188,20 @@ void *call_reserve(struct call *call, size_t size)
         call->result = no_session(call);
         return NULL;
     }
+    if (before_work_duties() && cuda_op_touches(call->op)) {
+        call->result = call_work(call, 0);
+        if (call->result != CUDA_SUCCESS)
+            return NULL;
+    }
     call->record = session_reserve(call->session, call->op,
                                    call->context ? call->context->ctx.wire : 0, size,
                                    &call->result);
     return call->record ? call->record + 1 : NULL;
+}
+
+CUresult call_work(const struct call *call, uint64_t stream)
+{
+    return before_work_sent(call->session, call->context ? call->context->handle : 0, stream);
 }
 
 // Errors after which the context is of no more use, as the driver's manual lists them.

@@ -43,6 +43,8 @@ CUresult call_unmint(struct call *call, uint64_t handle);
 // Room for SIZE bytes of arguments; NULL after a failure. Until call_post or call_wait
 // no other thread can send on this session.
 void *call_reserve(struct call *call, size_t size);
+// Work that may touch memory is about to be reserved, for STREAM (0: which one is not known).
+CUresult call_work(const struct call *call, uint64_t stream);
 CUresult call_post(struct call *call);
 CUresult call_wait(struct call *call, void *reply, size_t size);
 CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *bytes, size_t room,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/session/process.h"
@@ -91,6 +92,8 @@ static void context_gone(CUcontext context)
         object_each(owned[i], retire_child, &handle);
     code_forget_context(handle);
     context_storage_drop(context);
+    if (before_work_duties())
+        before_work_duties()->context_gone(handle);
     memory_forget_context((uintptr_t)context);
 }
 

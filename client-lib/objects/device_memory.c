@@ -14,23 +14,12 @@
 #include "client_calls.h"
 #include "common/log.h"
 
-enum { CLASH_RETRIES = 16 };
-
-static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool,
-                 bool of_graph)
-{
-    struct allocation allocation = {.of_graph = of_graph,
-                                    .base = base,
-                                    .size = size,
-                                    .session = context->session,
-                                    .context = context->handle,
-                                    .device = context->ctx.device,
-                                    .pool = pool};
-    return memory_add(&allocation);
-}
+enum { CLASH_RETRIES = 16, PAGE = 4096 };
 
 // One way of allocating, with what it needs.
 struct allocation_request {
+    bool managed;
+    CUdeviceptr whole; // out: what the box knows it by, where that is another address
     CUresult (*allocate)(struct allocation_request *request, CUdeviceptr *dptr);
     CUresult (*release)(struct allocation_request *request, CUdeviceptr dptr);
     size_t size; // in: bytes asked for; out: bytes that the allocation covers
@@ -41,6 +30,21 @@ struct allocation_request {
     CUstream stream;
     bool captured; // the memory is that of the graph
 };
+
+static int enter(CUdeviceptr base, const struct object *context,
+                 const struct allocation_request *request)
+{
+    struct allocation allocation = {.of_graph = request->captured,
+                                    .base = base,
+                                    .size = request->size,
+                                    .session = context->session,
+                                    .context = context->handle,
+                                    .device = context->ctx.device,
+                                    .pool = request->pool,
+                                    .managed = request->managed,
+                                    .whole = request->whole};
+    return memory_add(&allocation);
+}
 
 static CUresult check_stream(CUstream stream)
 {
@@ -75,7 +79,8 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
         result = request->allocate(request, &got);
         if (result != CUDA_SUCCESS)
             break;
-        int err = enter(got, request->size, context, request->pool, request->captured);
+        CUdeviceptr whole = request->whole ? request->whole : got;
+        int err = enter(got, context, request);
         if (!err) {
             *dptr = got;
             break;
@@ -83,10 +88,10 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
         if (err != -EEXIST || clashes == CLASH_RETRIES) {
             log_error("no usable device address address=0x%llx size=%zu error=\"%s\"",
                       (unsigned long long)got, request->size, strerror(-err));
-            request->release(request, got);
+            request->release(request, whole);
             result = CUDA_ERROR_OUT_OF_MEMORY;
         } else {
-            clashing[clashes++] = got;
+            clashing[clashes++] = whole;
         }
     }
     while (clashes)
@@ -111,7 +116,28 @@ static CUresult release_plain(struct allocation_request *request, CUdeviceptr dp
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
 {
-    struct allocation_request request = {allocate_plain, release_plain, .size = size};
+    struct allocation_request request = {.allocate = allocate_plain,
+                                         .release = release_plain,
+                                         .size = size};
+    return allocate(&request, dptr);
+}
+
+// In pages of its own, which the box need not give: what lies around them stays unused.
+static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *dptr)
+{
+    size_t size;
+    if (__builtin_add_overflow(request->size, 2 * PAGE, &size))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    size &= ~(size_t)(PAGE - 1);
+    CUresult result = remote_cuMemAlloc_v2(&request->whole, size);
+    *dptr = (request->whole + PAGE - 1) & ~(CUdeviceptr)(PAGE - 1);
+    return result;
+}
+
+CUresult device_memory_allocate_managed(CUdeviceptr *dptr, size_t size)
+{
+    struct allocation_request request = {
+        .allocate = allocate_pages, .release = release_plain, .size = size, .managed = true};
     return allocate(&request, dptr);
 }
 
@@ -126,8 +152,11 @@ static CUresult allocate_pitched(struct allocation_request *request, CUdeviceptr
 CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
                                      unsigned int element)
 {
-    struct allocation_request request = {allocate_pitched, release_plain, .width = width,
-                                         .height = height, .element = element};
+    struct allocation_request request = {.allocate = allocate_pitched,
+                                         .release = release_plain,
+                                         .width = width,
+                                         .height = height,
+                                         .element = element};
     CUresult result = allocate(&request, dptr);
     if (result == CUDA_SUCCESS)
         *pitch = request.pitch;
@@ -166,7 +195,10 @@ static CUresult ask_captured(CUstream stream, bool *captured)
 CUresult device_memory_allocate_async(CUdeviceptr *dptr, size_t size, CUmemoryPool pool,
                                       CUstream stream)
 {
-    struct allocation_request request = {allocate_async, release_async, .size = size, .pool = pool,
+    struct allocation_request request = {.allocate = allocate_async,
+                                         .release = release_async,
+                                         .size = size,
+                                         .pool = pool,
                                          .stream = stream};
     if (!size && dptr) { // nothing, in the right order; cuMemFreeAsync takes it back
         CUresult result = check_stream(stream);
@@ -200,8 +232,8 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
     return memory_find(dptr, gone) && !gone->host && !gone->memory &&
-           (!gone->imported || gone->pool) && gone->base == dptr &&
-           (gone->of_graph || memory_remove(dptr, gone));
+           (!gone->imported || gone->pool) && (!gone->managed || gone->whole) &&
+           gone->base == dptr && (gone->of_graph || memory_remove(dptr, gone));
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)
@@ -212,7 +244,7 @@ CUresult device_memory_free(CUdeviceptr dptr)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = memory_enter(&gone, &entered);
     if (result == CUDA_SUCCESS)
-        result = remote_cuMemFree_v2(dptr);
+        result = remote_cuMemFree_v2(gone.managed ? gone.whole : dptr);
     memory_leave(entered);
     if (result == CUDA_ERROR_INVALID_VALUE && !gone.of_graph)
         (void)memory_add(&gone);
@@ -226,5 +258,6 @@ CUresult device_memory_free_async(CUdeviceptr dptr, CUstream stream)
     if (result != CUDA_SUCCESS || !dptr)
         return result;
     // Nobody is given this address again before the box has seen this request: they are in order.
-    return forget(dptr, &gone) ? remote_cuMemFreeAsync(dptr, stream) : CUDA_ERROR_INVALID_VALUE;
+    return forget(dptr, &gone) ? remote_cuMemFreeAsync(gone.managed ? gone.whole : dptr, stream)
+                               : CUDA_ERROR_INVALID_VALUE;
 }

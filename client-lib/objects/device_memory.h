@@ -9,6 +9,8 @@
 #include "proto/cuda_abi.h"
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
+// The same in pages of its own.
+CUresult device_memory_allocate_managed(CUdeviceptr *dptr, size_t size);
 // HEIGHT rows of WIDTH bytes; *PITCH bytes from one to the next.
 CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
                                      unsigned int element);

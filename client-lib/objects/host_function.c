@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/objects/thread.h"
@@ -33,8 +34,10 @@ static struct host_function *due, **due_end = &due;
 static uint64_t next_token = 1;
 static bool running;
 
+// The stream goes on, with work that was queued before the function wrote what that works on.
 static void tell_done(const struct host_function *called)
 {
+    (void)before_work_sent(called->session, 0, 0);
     struct call call = {.session = called->session, .op = OP_host_function_done};
     struct args_host_function_done *args = call_reserve(&call, sizeof(*args));
     if (!args)
@@ -61,10 +64,12 @@ static void *run_due(void *unused)
     for (;;) {
         struct host_function *called = next_due();
         staging_deliver(called->session);
+        atomic_fetch_add(&host_functions_running, 1);
         if (called->callback)
             called->callback(called->stream, (CUresult)called->status, called->data);
         else
             called->function(called->data);
+        atomic_fetch_sub(&host_functions_running, 1);
         if (called->token)
             tell_done(called);
         if (!called->of_graph)

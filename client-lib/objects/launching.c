@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/parameters.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/watch.h"
 #include "client_calls.h"
+#include "common/scope.h"
 
 // The packed parameters of the `extra` form; NULL where the form is wrong.
 static const void *extra_buffer(void **extra, size_t *size)
@@ -70,6 +72,17 @@ static void pack(uint8_t *to, const struct parameter_layout *layout, void **para
     }
     if (layout->bytes > end)
         memset(to + end, 0, layout->bytes - end);
+}
+
+static void *pack_early(const struct parameter_layout *layout, void **parameters,
+                        const void *buffer)
+{
+    void *packed = malloc(layout->bytes + 1);
+    if (packed && buffer)
+        memcpy(packed, buffer, layout->bytes);
+    else if (packed)
+        pack(packed, layout, parameters);
+    return packed;
 }
 
 static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
@@ -210,6 +223,15 @@ CUresult kernel_launch(const struct launch *launch)
     if (watching())
         watch_kernel(object->function.name, c);
 
+    SCOPED_FREE void *early = NULL;
+    if (before_work_duties()) {
+        // What the program passes may lie in memory that is closed to it from here on.
+        early = pack_early(layout, launch->parameters, buffer);
+        buffer = early;
+        result = early ? call_work(&call, stream) : CUDA_ERROR_OUT_OF_MEMORY;
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
     size_t attributes = c->numAttrs * sizeof(struct wire_launch_attribute);
     struct args_launch *args = call_reserve(&call, sizeof(*args) + attributes + layout->bytes);
     if (!args)

@@ -132,6 +132,8 @@ CUresult cuMemFree(CUdeviceptr);
 CUresult cuMemGetAddressRange(CUdeviceptr *, size_t *, CUdeviceptr);
 CUresult cuMemAllocHost(void **, size_t);
 CUresult cuMemFreeHost(void *);
+CUresult cuMemAllocManaged(CUdeviceptr *, size_t, unsigned);
+CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, size_t, unsigned);
 CUresult cuMemHostAlloc(void **, size_t, unsigned);
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *, void *, unsigned);
 CUresult cuMemHostGetFlags(unsigned *, void *);

@@ -7,7 +7,7 @@ PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices pr
                  rectangles pools fault forks linking modules cooperative queries contexts \
                  handles exits idle lookup endure allocations large refusals \
                  starved keys tables crossing draining virtual registered sharing pool-sharing ranks \
-                 waiting_elsewhere batches capabilities peers
+                 waiting_elsewhere batches capabilities peers managed managed-random
 P := $(B)/tests/programs
 
 $(foreach p,$(PROGRAM_NAMES),\

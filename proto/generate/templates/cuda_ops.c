@@ -16,6 +16,14 @@ static const bool waits_for_gpu[CUDA_OP_LIMIT] = {
 % end
 };
 
+static const bool touches[CUDA_OP_LIMIT] = {
+% for c in sent:
+%   if 'touches' in c.flags:
+    [${c.number}] = true,
+%   end
+% end
+};
+
 const struct wire_known_call cuda_requests[CUDA_REQUESTS] = {
 % for c in sent:
     {${c.number}, 0x${c.form}},
@@ -38,6 +46,11 @@ bool cuda_op_known_first(unsigned int op)
 bool cuda_op_waits_for_gpu(unsigned int op)
 {
     return op < CUDA_OP_LIMIT && waits_for_gpu[op];
+}
+
+bool cuda_op_touches(unsigned int op)
+{
+    return op < CUDA_OP_LIMIT && touches[op];
 }
 
 const char *cuda_op_name(unsigned int op)

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Guarding with SIGSEGV, where userfaultfd is not to be had (old kernels, containers that forbid it). The handler only
+// leaves its question in a slot and sleeps until the service thread has answered it. Faults that are not ours go to
+// the handler that the program has, whether it came before ours or after it: `renew` puts ours in front again.
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "client-lib/managed/guard.h"
+#include "client-lib/objects/thread.h"
+#include "common/scope.h"
+
+enum {
+    SLOTS = 64,
+    CHAIN_MAX = 16,
+    ERROR_OF_WRITE = 2, // of the processor's error code
+};
+
+enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_ASKED, SLOT_REFUSED, SLOT_GRANTED };
+
+static struct awaited_fault {
+    _Atomic uint32_t state;
+    uint64_t address;
+    bool write;
+} slots[SLOTS];
+
+static _Atomic uint32_t asked, freed; // futexes: count up
+static _Atomic uint64_t lowest = UINT64_MAX, highest;
+static const struct guard_client *client;
+static pid_t process;
+static _Atomic uint32_t service; // the thread's number; a futex
+
+// Handlers of the program that ours took the place of, oldest first. Entries stay as they are.
+static pthread_mutex_t chain_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sigaction chain[CHAIN_MAX];
+static atomic_int chain_length;
+// How many of them this thread is in: one that calls its predecessor, ours, means an older one.
+static __thread __attribute__((tls_model("initial-exec"))) int chain_depth;
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+// ---- in the thread that faults; nothing here but atomics and futexes ----
+
+static struct awaited_fault *claim(void)
+{
+    for (;;) {
+        uint32_t before = atomic_load(&freed);
+        for (int i = 0; i < SLOTS; i++) {
+            uint32_t state = SLOT_FREE;
+            if (atomic_compare_exchange_strong(&slots[i].state, &state, SLOT_CLAIMED))
+                return &slots[i];
+        }
+        futex_wait(&freed, before);
+    }
+}
+
+static bool ask(uint64_t address, bool write)
+{
+    struct awaited_fault *slot = claim();
+    slot->address = address;
+    slot->write = write;
+    atomic_store(&slot->state, SLOT_ASKED);
+    atomic_fetch_add(&asked, 1);
+    futex_wake(&asked);
+    while (atomic_load(&slot->state) == SLOT_ASKED)
+        futex_wait(&slot->state, SLOT_ASKED);
+    bool granted = atomic_load(&slot->state) == SLOT_GRANTED;
+    atomic_store(&slot->state, SLOT_FREE);
+    atomic_fetch_add(&freed, 1);
+    futex_wake(&freed);
+    return granted;
+}
+
+static bool is_ours(const siginfo_t *info)
+{
+    uint64_t address = (uintptr_t)info->si_addr;
+    return info->si_code > 0 && address >= atomic_load(&lowest) &&
+           address < atomic_load(&highest) && getpid() == process &&
+           (uint32_t)syscall(SYS_gettid) != atomic_load(&service);
+}
+
+// What there would be without us. Returning repeats the access, which then ends the process.
+static void act_as_default(int number, const siginfo_t *info)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(number, &standard, NULL);
+    if (info->si_code <= 0) // sent by somebody, and not repeated by itself
+        raise(number);
+}
+
+static void pass_on(int number, siginfo_t *info, void *state)
+{
+    int at = atomic_load(&chain_length) - 1 - chain_depth;
+    const struct sigaction *next = at >= 0 ? &chain[at] : NULL;
+    if (!next || (!(next->sa_flags & SA_SIGINFO) &&
+                  (next->sa_handler == SIG_DFL || next->sa_handler == SIG_IGN))) {
+        act_as_default(number, info);
+        return;
+    }
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &next->sa_mask, &before);
+    chain_depth++;
+    if (next->sa_flags & SA_SIGINFO)
+        next->sa_sigaction(number, info, state);
+    else
+        next->sa_handler(number);
+    chain_depth--;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void on_fault(int number, siginfo_t *info, void *state)
+{
+    int before = errno;
+    const ucontext_t *context = state;
+    bool write = (context->uc_mcontext.gregs[REG_ERR] & ERROR_OF_WRITE) != 0;
+    bool granted = is_ours(info) && ask((uintptr_t)info->si_addr, write);
+    errno = before;
+    if (!granted)
+        pass_on(number, info, state);
+}
+
+// ---- handlers ----
+
+static bool is_on_fault(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
+}
+
+static void renew(void)
+{
+    struct sigaction now, ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    if (sigaction(SIGSEGV, NULL, &now) != 0 || is_on_fault(&now))
+        return;
+    SCOPED_LOCK(&chain_lock);
+    if (sigaction(SIGSEGV, NULL, &now) != 0 || is_on_fault(&now))
+        return;
+    int length = atomic_load(&chain_length);
+    if (length == CHAIN_MAX) // a program that changes it all the time: the newest one counts
+        length--;
+    chain[length] = now;
+    atomic_store(&chain_length, length + 1);
+    ours.sa_sigaction = on_fault;
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGSEGV, &ours, NULL);
+}
+
+// ---- the service thread ----
+
+static bool answer_one(void)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        if (atomic_load(&slots[i].state) != SLOT_ASKED)
+            continue;
+        bool granted = client->touch(slots[i].address, slots[i].write);
+        atomic_store(&slots[i].state, granted ? SLOT_GRANTED : SLOT_REFUSED);
+        futex_wake(&slots[i].state);
+        return true;
+    }
+    return false;
+}
+
+static void *serve_faults(void *unused)
+{
+    atomic_store(&service, (uint32_t)syscall(SYS_gettid));
+    futex_wake(&service);
+    bool more = false;
+    for (;;) {
+        uint32_t before = atomic_load(&asked);
+        if (answer_one())
+            more = true;
+        else if (more)
+            more = client->ahead();
+        else
+            futex_wait(&asked, before);
+    }
+    return NULL;
+}
+
+static bool start(const struct guard_client *asks)
+{
+    client = asks;
+    process = getpid();
+    if (!thread_start(serve_faults, NULL))
+        return false;
+    while (!atomic_load(&service))
+        futex_wait(&service, 0);
+    renew();
+    return true;
+}
+
+static int add(uint64_t address, size_t size)
+{
+    if (address < atomic_load(&lowest))
+        atomic_store(&lowest, address);
+    if (address + size > atomic_load(&highest))
+        atomic_store(&highest, address + size);
+    return 0;
+}
+
+static void remove_range(uint64_t address, size_t size)
+{
+    (void)mprotect((void *)(uintptr_t)address, size, PROT_NONE);
+}
+
+// The kernel keeps only so many parts of memory apart.
+static int open_range(uint64_t address, size_t size, bool write)
+{
+    int rights = write ? PROT_READ | PROT_WRITE : PROT_READ;
+    return mprotect((void *)(uintptr_t)address, size, rights) == 0 ? write : -errno;
+}
+
+static void close_range_of(uint64_t address, size_t size)
+{
+    (void)mprotect((void *)(uintptr_t)address, size, PROT_NONE);
+}
+
+const struct guard guard_signals = {
+    .name = "signals",
+    .start = start,
+    .add = add,
+    .remove = remove_range,
+    .open = open_range,
+    .close = close_range_of,
+    .renew = renew,
+};

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mirror.h. One lock for all mirrors: it is held while bytes are moved, and never while the GPU is waited for.
+#include "client-lib/managed/mirror.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client-lib/managed/guard_choice.h"
+#include "client-lib/managed/mirror_chunks.h"
+#include "client-lib/managed/quiet.h"
+#include "client-lib/objects/before_work.h"
+#include "client-lib/objects/ranges.h"
+#include "client-lib/report/tell.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+enum {
+    RUN_MAX = 16 * 1024 * 1024 / MIRROR_CHUNK, // chunks that one fault brings at most
+    AHEAD_FROM = 512 * 1024 /
+                 MIRROR_CHUNK, // of a row of faults: more is brought before it is touched
+    AHEAD_PIECE = 2 * 1024 * 1024 / MIRROR_CHUNK,
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ranges mirrors; // value: struct mirror
+static const struct guard *guard;
+static _Atomic unsigned int not_away; // mirrors of which this process has anything
+static _Atomic int owed_error;        // what a fault has learned and a call has to tell
+
+// ---- state of chunks ----
+
+static struct mirror *find(uint64_t address)
+{
+    struct range *range = ranges_find(&mirrors, address);
+    return range ? range->value : NULL;
+}
+
+static size_t chunk_of(const struct mirror *mirror, uint64_t address)
+{
+    return (address - mirror->place.base) / MIRROR_CHUNK;
+}
+
+static void set_away(struct mirror *mirror, bool away)
+{
+    if (mirror->away == away)
+        return;
+    mirror->away = away;
+    atomic_fetch_add(&not_away, away ? -1U : 1U);
+}
+
+static void set_chunks(struct mirror *mirror, size_t first, size_t count, enum chunk_state state)
+{
+    memset(mirror->chunks + first, state, count);
+    if (state != CHUNK_AWAY)
+        set_away(mirror, false);
+}
+
+// ---- before work of the GPU ----
+
+// The front is closed first: what another thread writes meanwhile is a fault, which waits for the lock.
+static CUresult hand_over(struct mirror *mirror)
+{
+    guard->close(mirror->place.base, mirror->place.size);
+    CUresult result = mirror_send_written(mirror, 0, mirror->count);
+    set_chunks(mirror, 0, mirror->count, CHUNK_AWAY);
+    set_away(mirror, true);
+    mirror->ahead_end = 0;
+    return result;
+}
+
+static CUresult hand_over_all(struct box_session *session, uint64_t stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    SCOPED_LOCK(&lock);
+    for (size_t i = 0; i < mirrors.count; i++) {
+        struct mirror *mirror = mirrors.rows[i].value;
+        bool touched = !mirror->stream || !stream || mirror->stream == stream;
+        if (mirror->place.session != session || mirror->away || !touched)
+            continue;
+        CUresult sent = hand_over(mirror);
+        result = result == CUDA_SUCCESS ? sent : result;
+    }
+    CUresult ended = mirror_moves_end();
+    return result == CUDA_SUCCESS ? ended : result;
+}
+
+static CUresult before_work_goes(struct box_session *session, uint64_t context, uint64_t stream)
+{
+    if (mirror_moves_mine())
+        return CUDA_SUCCESS;
+    quiet_no_more(session, context);
+    guard->renew();
+    if (!atomic_load(&not_away))
+        return CUDA_SUCCESS;
+    CUresult result = hand_over_all(session, stream);
+    int owed = result == CUDA_SUCCESS ? atomic_exchange(&owed_error, 0) : 0;
+    return owed ? (CUresult)owed : result;
+}
+
+// Touches what is about to be read by this library while it can send nothing.
+static void before_read(const void *memory, size_t size)
+{
+    const volatile uint8_t *at = memory;
+    for (size_t i = 0; i < size; i += MIRROR_PAGE)
+        (void)at[i];
+    if (size)
+        (void)at[size - 1];
+}
+
+// ---- faults ----
+
+// How many chunks one fault opens: more and more while the program goes through the memory in order.
+static size_t run_length(struct mirror *mirror, size_t first, bool write)
+{
+    struct run_ahead *run = write ? &mirror->writes : &mirror->reads;
+    run->length = first == run->next && run->length < RUN_MAX ? 2 * run->length : run->length;
+    if (first != run->next || !run->length)
+        run->length = 1;
+    size_t wanted = run->length, count = 0;
+    if (first >= mirror->expect_first && first < mirror->expect_end)
+        wanted = mirror->expect_end - first;
+    while (count < wanted && first + count < mirror->count &&
+           mirror_needs(mirror, first + count, write))
+        count++;
+    run->next = first + count;
+    return count;
+}
+
+// The thread that waits may send work as soon as the front is open, and looks without the lock whether anything is here.
+static void open_front(struct mirror *mirror, size_t first, size_t count, bool write)
+{
+    set_away(mirror, false);
+    int writable =
+        guard->open(mirror_address(mirror, first), mirror_bytes(mirror, first, count), write);
+    if (writable < 0) { // as a whole it can always be opened
+        (void)mirror_bring(mirror, 0, mirror->count);
+        first = 0, count = mirror->count;
+        writable = guard->open(mirror->place.base, mirror->place.size, true);
+    }
+    if (writable < 0)
+        log_error("cannot open managed memory address=0x%llx error=\"%s\"",
+                  (unsigned long long)mirror->place.base, strerror(-writable));
+    set_chunks(mirror, first, count, writable ? CHUNK_WRITTEN : CHUNK_SHARED);
+}
+
+// Nothing can be brought. Where the GPU's context has failed the program goes on with what there is here, as it is
+// to find out from its calls; where the box is gone it ends as if the memory were.
+static bool open_anyway(const struct mirror *mirror, CUresult result)
+{
+    if (session_lost(mirror->place.session)) {
+        tell_once(
+            "managed memory at 0x%llx is touched, whose contents were on box %s, which is lost",
+            (unsigned long long)mirror->place.base, mirror->place.session->box);
+        return false;
+    }
+    tell_once(
+        "managed memory at 0x%llx cannot be fetched (error %d): the program sees what it wrote last",
+        (unsigned long long)mirror->place.base, (int)result);
+    return true;
+}
+
+// Under lock.
+static bool bring(struct mirror *mirror, uint64_t address, bool write)
+{
+    size_t first = chunk_of(mirror, address);
+    if (!mirror_needs(mirror, first, write))
+        return guard->open(mirror_address(mirror, first), mirror_bytes(mirror, first, 1), write) >=
+               0; // another thread was quicker
+    size_t count = run_length(mirror, first, write);
+    CUresult result = mirror_bring(mirror, first, count);
+    if (result != CUDA_SUCCESS) {
+        int none = 0;
+        atomic_compare_exchange_strong(&owed_error, &none, (int)result);
+        if (!open_anyway(mirror, result))
+            return false;
+    }
+    open_front(mirror, first, count, write);
+    if (!write && mirror->reads.length >= AHEAD_FROM) {
+        size_t end = first + count + 2 * mirror->reads.length;
+        mirror->ahead = first + count;
+        mirror->ahead_end = end < mirror->count ? end : mirror->count;
+    }
+    return true;
+}
+
+bool mirror_touch(uint64_t address, bool write)
+{
+    struct mirror_place place = {0};
+    uint64_t stream = 0;
+    {
+        SCOPED_LOCK(&lock);
+        const struct mirror *mirror = find(address);
+        if (!mirror)
+            return false;
+        place = mirror->place;
+        stream = mirror->stream;
+    }
+    quiet_await(place.session, place.context, stream);
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = find(address);
+    return mirror && bring(mirror, address, write);
+}
+
+// A piece of what a program that reads on will want next. True: there is more.
+static bool bring_ahead(void)
+{
+    SCOPED_LOCK(&lock);
+    for (size_t i = 0; i < mirrors.count; i++) {
+        struct mirror *mirror = mirrors.rows[i].value;
+        size_t count = 0;
+        while (mirror->ahead + count < mirror->ahead_end && count < AHEAD_PIECE &&
+               mirror->chunks[mirror->ahead + count] == CHUNK_AWAY)
+            count++;
+        if (!count || mirror_bring(mirror, mirror->ahead, count) != CUDA_SUCCESS) {
+            mirror->ahead_end = 0;
+            continue;
+        }
+        open_front(mirror, mirror->ahead, count, false);
+        mirror->ahead += count;
+        mirror->reads.next = mirror->ahead;
+        return true;
+    }
+    return false;
+}
+
+// ---- mirrors come and go ----
+
+static void free_mirror(struct mirror *mirror)
+{
+    if (mirror->back)
+        munmap(mirror->back, mirror->place.size);
+    free(mirror);
+}
+
+static void *map_file(int file, size_t size, uint64_t at)
+{
+    void *mapped = mmap((void *)(uintptr_t)at, size, at ? PROT_NONE : PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), file, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    madvise(mapped, size, MADV_DONTFORK); // a child has no managed memory
+    return mapped;
+}
+
+// The front of a range that has no mirror: addresses that nothing else may take.
+static void reserve_front(const struct mirror_place *place)
+{
+    (void)mmap((void *)(uintptr_t)place->base, place->size, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static struct mirror *make_mirror(const struct mirror_place *place)
+{
+    size_t count = (place->size + MIRROR_CHUNK - 1) / MIRROR_CHUNK;
+    struct mirror *mirror = calloc(1, sizeof(*mirror) + count);
+    SCOPED_FD int file = memfd_create("rgpu-managed", MFD_CLOEXEC);
+    if (!mirror || file < 0 || ftruncate(file, (off_t)place->size) != 0) {
+        free(mirror);
+        return NULL;
+    }
+    mirror->place = *place;
+    mirror->count = count;
+    mirror->away = true;
+    mirror->back = map_file(file, place->size, 0);
+    if (mirror->back && map_file(file, place->size, place->base)) {
+        set_chunks(mirror, 0, count, place->fresh ? CHUNK_FRESH : CHUNK_AWAY);
+        return mirror;
+    }
+    free_mirror(mirror);
+    return NULL;
+}
+
+static void context_gone(uint64_t context)
+{
+    for (bool found = true; found;) {
+        uint64_t base = 0;
+        found = false;
+        {
+            SCOPED_LOCK(&lock);
+            for (size_t i = 0; i < mirrors.count && !found; i++) {
+                base = mirrors.rows[i].base;
+                found = ((struct mirror *)mirrors.rows[i].value)->place.context == context;
+            }
+        }
+        if (found)
+            mirror_remove(base);
+    }
+}
+
+static const struct guard_client asked_by_guard = {.touch = mirror_touch, .ahead = bring_ahead};
+static const struct before_work duties = {.sent = before_work_goes,
+                                          .read = before_read,
+                                          .context_gone = context_gone};
+
+CUresult mirror_add(const struct mirror_place *place)
+{
+    SCOPED_LOCK(&lock);
+    if (!guard && !(guard = guard_choose(&asked_by_guard)))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    atomic_store_explicit(&before_work, &duties, memory_order_release);
+    struct mirror *mirror = make_mirror(place);
+    if (!mirror)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    int err = guard->add(place->base, place->size);
+    if (!err)
+        err = ranges_add(&mirrors, place->base, place->size, mirror);
+    if (!err)
+        return CUDA_SUCCESS;
+    log_error("cannot guard managed memory address=0x%llx size=%llu error=\"%s\"",
+              (unsigned long long)place->base, (unsigned long long)place->size, strerror(-err));
+    reserve_front(place);
+    set_away(mirror, true);
+    free_mirror(mirror);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+bool mirror_remove(uint64_t base)
+{
+    void *value;
+    SCOPED_LOCK(&lock);
+    if (!ranges_remove(&mirrors, base, &value))
+        return false;
+    struct mirror *mirror = value;
+    guard->remove(mirror->place.base, mirror->place.size);
+    reserve_front(&mirror->place);
+    set_away(mirror, true);
+    free_mirror(mirror);
+    return true;
+}
+
+bool mirror_attach(uint64_t base, uint64_t stream)
+{
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = find(base);
+    if (mirror)
+        mirror->stream = stream;
+    return mirror != NULL;
+}
+
+CUresult mirror_send(uint64_t address, size_t size)
+{
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = find(address);
+    if (!mirror || mirror->away)
+        return CUDA_SUCCESS;
+    CUresult sent = hand_over(mirror), ended = mirror_moves_end();
+    return sent == CUDA_SUCCESS ? ended : sent;
+}
+
+void mirror_expect(uint64_t address, size_t size)
+{
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = find(address);
+    if (!mirror || !size)
+        return;
+    mirror->expect_first = chunk_of(mirror, address);
+    mirror->expect_end = chunk_of(mirror, address + size - 1) + 1;
+}

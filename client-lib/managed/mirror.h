@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that the program reads and writes at the addresses at which the GPU does.
+//
+// The GPU's part is memory of the box. This process has a copy of it in a file of memory, which it maps twice: at the
+// GPU's address, where the program finds it (the front), and somewhere else, where this library does (the back).
+// The front is closed to the program wherever the GPU's part may be the newer one. Touching it there is a fault, which
+// brings the bytes; work for the GPU first sends what the program has written, and closes the front.
+//
+// It is cut into chunks (mirror_chunks.h):
+//
+//     chunk       this process's copy       the GPU's      front
+//     FRESH       zeros                     zeros          closed
+//     AWAY        old                       newest         closed
+//     SHARED      newest                    newest         may be read
+//     WRITTEN     newest                    old            open
+//
+// A program that obeys the rules of such memory (nothing touches it while a GPU works that may) sees what it would on
+// a machine of its own. One that does not waits for the GPU at its fault; nothing is lost then either.
+#ifndef RGPU_CLIENT_MIRROR_H
+#define RGPU_CLIENT_MIRROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client-lib/managed/mirror_chunks.h"
+
+// Maps a copy of memory that the address book knows. The first one starts what catches faults.
+CUresult mirror_add(const struct mirror_place *place);
+// Forgets the mirror at BASE, and leaves its addresses reserved. False: there is none.
+bool mirror_remove(uint64_t base);
+
+// Only work of STREAM touches the mirror at BASE; 0: that of any stream does. False: there is none.
+bool mirror_attach(uint64_t base, uint64_t stream);
+// Sends what the program has written of a range, which it may still read afterwards.
+CUresult mirror_send(uint64_t address, size_t size);
+// The next fault in the range brings all of it.
+void mirror_expect(uint64_t address, size_t size);
+
+// Of a fault: lets the program go on at ADDRESS. False: there is nothing of ours, or it cannot be brought.
+bool mirror_touch(uint64_t address, bool write);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who has to act before work goes to a GPU that may touch memory of which this host has a copy. Programs that have
+// no such memory pay for one look at a pointer.
+#ifndef RGPU_CLIENT_BEFORE_WORK_H
+#define RGPU_CLIENT_BEFORE_WORK_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client-lib/session/box_session.h"
+
+// None is called with the link of the session reserved.
+struct before_work {
+    // Work is about to be sent from CONTEXT (a handle; 0: none) to STREAM (as the program has it, 0: not known).
+    CUresult (*sent)(struct box_session *session, uint64_t context, uint64_t stream);
+    // The library is about to read the program's memory with the link reserved.
+    void (*read)(const void *memory, size_t size);
+    void (*context_gone)(uint64_t context);
+};
+
+// NULL: nobody. Set once, before the first memory of this kind is there.
+extern const struct before_work *_Atomic before_work;
+// How many functions of the program run that streams wait for.
+extern _Atomic unsigned int host_functions_running;
+
+static inline const struct before_work *before_work_duties(void)
+{
+    return __builtin_expect(atomic_load_explicit(&before_work, memory_order_acquire) != NULL, 0)
+               ? atomic_load_explicit(&before_work, memory_order_relaxed)
+               : NULL;
+}
+
+static inline CUresult before_work_sent(struct box_session *session, uint64_t context,
+                                        uint64_t stream)
+{
+    const struct before_work *duties = before_work_duties();
+    return duties ? duties->sent(session, context, stream) : CUDA_SUCCESS;
+}
+
+static inline void before_work_read(const void *memory, size_t size)
+{
+    const struct before_work *duties = before_work_duties();
+    if (duties)
+        duties->read(memory, size);
+}
+
+#endif

@@ -102,6 +102,14 @@ ok "a lease that has ended shows nothing" await "its end" refused
 is "$(env -u RGPU_TICKET -u RGPU_BOXES python3 "$TOP/tests/nvml/nvml.py" "$library" 2>&1 || true)" "error 9 Driver Not Loaded" \
     "nor does a node without a lease, and nothing is written"
 
+# A box that has no management library.
+start_box --management-library "$TMP/no-such-library.so"
+bare() { env -u RGPU_TICKET RGPU_BOXES="$BOX" python3 "$TOP/tests/nvml/nvml.py" "$library" "$@"; }
+bare "$driver" >"$TMP/bare"
+is "$(gpus <"$TMP/bare")" 2 "a box without a management library: its GPUs are there"
+ok "name, UUID, PCI id and memory as CUDA has them" same <"$TMP/bare"
+is "$(said gpus.0.mapped <"$TMP/bare") $(said gpus.0.links <"$TMP/bare")" "3 []" "what only the library knows is not supported"
+
 # Bad programs, many threads, unloading, and the box that goes.
 with_whole() { RGPU_TICKET=$whole "$polls" "$library" "$1"; }
 ok "bad arguments" with_whole garbage

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client-nvml/nvml_library.h"
+#include "common/log.h"
 
 // ---- looking an answer up ----
 
@@ -37,6 +38,7 @@ static int find_answer(const struct lookup *lookup, const uint8_t *bytes, size_t
         memcpy(lookup->out, data, answer.size);
         return NVML_OK;
     }
+    log_debug("the box has no answer number=%u arguments=0x%x", lookup->number, lookup->arguments);
     return NVML_NOT_SUPPORTED;
 }
 

@@ -12,6 +12,7 @@ enum {
     SLOT_LOG = 26,
     SLOT_HAS_SAMPLES = 72,
     SLOT_PCI_BUS_ID = 81,
+    SLOT_PROCESS_SAMPLES = 145,
     SLOT_COMPUTE_PROCESSES = 213,
     SLOT_GRAPHICS_PROCESSES = 214,
     SLOT_MPS_PROCESSES = 215,
@@ -75,6 +76,12 @@ static int get_no_processes(void *device, unsigned *count, void *out)
     return NVML_OK;
 }
 
+// nvidia-smi pmon goes on without them, and shows the processes.
+static int no_process_samples(void)
+{
+    return NVML_NOT_FOUND;
+}
+
 static uintptr_t table[TABLE_WORDS];
 
 static void fill_table(void)
@@ -85,6 +92,7 @@ static void fill_table(void)
     table[SLOT_LOG] = (uintptr_t)take_log_line;
     table[SLOT_HAS_SAMPLES] = (uintptr_t)has_samples;
     table[SLOT_PCI_BUS_ID] = (uintptr_t)get_pci_bus_id;
+    table[SLOT_PROCESS_SAMPLES] = (uintptr_t)no_process_samples;
     table[SLOT_COMPUTE_PROCESSES] = (uintptr_t)get_compute_processes;
     table[SLOT_GRAPHICS_PROCESSES] = (uintptr_t)get_no_processes;
     table[SLOT_MPS_PROCESSES] = (uintptr_t)get_no_processes;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client-nvml/nvml_library.h"
+#include "common/log.h"
 
 #define UNSUPPORTED(name) \
     NVML_EXPORT(name, void) \
@@ -14,6 +15,7 @@
         if (result) \
             return result; \
         nvml_leave(); \
+        log_debug("not supported name=%s", #name); \
         return NVML_NOT_SUPPORTED; \
     }
 #include "client-nvml/nvml_unsupported.h"

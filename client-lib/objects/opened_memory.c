@@ -217,6 +217,8 @@ CUresult physical_import(int fd, CUmemGenericAllocationHandle *handle)
                                                                                   : sessions[0];
     result = remote_memory_redeem(&made, session->first_device, &size, &granularity, &device, token,
                                   sizeof(token));
+    if (result == CUDA_ERROR_INVALID_HANDLE) // as the driver says of what it does not know
+        result = CUDA_ERROR_UNKNOWN;
     if (result != CUDA_SUCCESS)
         return result;
     physical_adopt(made, session->first_device + (CUdevice)device, size, granularity,

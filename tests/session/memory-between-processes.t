@@ -69,6 +69,36 @@ ok "who uses it is killed" await "who uses it is killed" gone
 is "$(tell ben free)" "freed 0" "who has made it frees it"
 ok "and it is off the account" await "and it is off the account" account_is $((held + 32 + 64))
 
+# The same of physical memory and of pools.
+holder finn seven
+holder greta seven
+size=$((16 * MIB))
+physical=$(tell finn physical $size | sed -n 's/^token //p')
+read -r pool inside <<<"$(tell finn pool $size | sed -n 's/^tokens //p')"
+forged() { echo "${1:0:20}$([ "${1:20:1}" = 0 ] && echo 1 || echo 0)${1:21}"; }
+is "$(tell greta import "$physical" $size)" "opened 4712" "physical memory is opened by another process of the lease"
+is "$(tell carl import "$physical" $size)" "failed 999" "by none of another lease"
+is "$(tell greta import "$(forged "$physical")" $size)" "failed 999" "nor by a token that was never given"
+is "$(tell greta import "$pool" $size)" "failed 999" "nor by one that stands for something else"
+is "$(tell carl adopt "$pool" "$inside")" "no pool 999" "a pool is not opened by another lease"
+is "$(tell greta adopt "$(forged "$pool")" "$inside")" "no pool 999" "nor by a token that was never given"
+is "$(tell greta adopt "$pool" "$(forged "$inside")")" "failed 1" "nor is an allocation of it"
+is "$(tell greta adopt "$pool" "$physical")" "failed 1" "or anything else"
+held=$(left greta)
+is "$(tell greta adopt "$pool" "$inside")" "opened 4713" "both are by another process of the lease"
+is "$(left greta)" "$held" "and count once"
+kill -KILL "${pid[finn]}"
+ok "who has made it is killed, and who uses it pays" await "the charge" grep -q "has shared memory on its account now gpu=0 bytes=$size" "$BOX_LOG"
+ended() { ! "$BUILD/bin/rgpuctl" sessions --socket "$ADMIN" | grep -q "token-holder ${pid[finn]}@"; }
+await "its end" ended
+is "$(tell greta import "$physical" $size)" "failed 999" "then the tokens are good for nothing"
+is "$(tell greta adopt "$pool" "$inside")" "failed 1" "any more"
+before=$(left greta)
+is "$(tell greta give)" "given 0" "what is open of the pool is freed"
+freed() { [ "$(left greta)" -gt "$before" ]; }
+ok "and off the account" await "and off the account" freed
+kill -KILL "${pid[greta]}"
+
 # A box whose users may share between their leases.
 start_ticket_box --exports user
 holder eve three 1001

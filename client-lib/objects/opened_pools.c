@@ -139,9 +139,9 @@ CUresult pooled_open(CUmemoryPool pool, const CUmemPoolPtrExportData *token, CUd
     struct object *context;
     CUdeviceptr got = 0;
     uint64_t size = 0;
+    if (!token_is_one(token) || !object_find(HANDLE_POOL, pool))
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = thread_context_object(&context);
-    if (result == CUDA_SUCCESS && (!token_is_one(token) || !object_find(HANDLE_POOL, pool)))
-        result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
     SCOPED_LOCK(&lock);

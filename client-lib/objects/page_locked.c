@@ -290,6 +290,8 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                                     .session = context->session,
                                     .context = context->handle,
                                     .device = context->ctx.device};
+    if (memory_overlaps(allocation.base, bytes))
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (context->session->memory->reaches_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_reach(&allocation);
     if (context->session->memory->maps_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))

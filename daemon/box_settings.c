@@ -54,6 +54,9 @@ const struct config_option settings_table[] = {
     CONFIG_STRING("workers", "worker_uids", struct box_settings, worker_uids,
                   "2000000000-2000000999",
                   "users that workers become, each another one, where rgpud may do that; or none"),
+    CONFIG_BOOL(
+        "workers", "peer_gpus", struct box_settings, peer_gpus, "no",
+        "workers open all GPUs of the host, so that copies between its boxes go from GPU to GPU"),
     CONTROL_WORKER_SETTINGS_ROWS(struct box_settings, worker),
     CONFIG_DURATION(
         "workers", "memory_check", struct box_settings, memory_check, "2s",

@@ -24,6 +24,7 @@ struct box_settings {
     char *client_sockets;
     char **transports;
     bool peer_links;
+    bool peer_gpus;
     char **rdma_addresses;
     char **rdma_devices;
     char *rdma_ports;

@@ -212,11 +212,11 @@ size_t confinement_nodes(const struct box *box, device_set sees, struct control_
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         add(nodes, &count, common[i]);
     size_t before = count;
-    if (sees && add_own(box, sees, nodes, &count))
+    if (sees && !box->settings.peer_gpus && add_own(box, sees, nodes, &count))
         return count;
     count = before;
     add_all(nodes, &count);
-    if (sees && count > before && !told) {
+    if (sees && !box->settings.peer_gpus && count > before && !told) {
         log_warn(
             "the driver does not tell which device node is which GPU's: workers may open all of them");
         told = true;

@@ -2,6 +2,7 @@
 // rgpud: the daemon of a GPU box. It accepts clients, checks them, and hands each to a worker process
 // of its own; it touches neither CUDA nor the data.
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,10 @@ static int choose_environment(struct box *box)
     char count[16], state[16];
 
     // The workers of one box share its software GPUs through this memory. Other drivers do not look at it.
-    box->driver_fd = memfd_create("rgpu-sim", MFD_CLOEXEC);
+    // Boxes that are given a file share them with each other, as boxes of one host may reach each other's GPUs.
+    const char *file = getenv("RGPU_SIM_STATE");
+    box->driver_fd = file && *file == '/' ? open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600)
+                                          : memfd_create("rgpu-sim", MFD_CLOEXEC);
     if (box->driver_fd < 0)
         return -errno;
     snprintf(state, sizeof(state), "fd:%d", CONTROL_WORKER_DRIVER_FD);

@@ -114,10 +114,16 @@ struct wire_peer_offer {
     char addresses[1024]; // of the box
 };
 
+// peer_show: memory of a GPU, as the drivers of one host know it. Handed on as it is.
+struct wire_peer_memory {
+    uint64_t base, size;
+    uint8_t handle[64];
+};
+
 struct wire_peer_over {
     uint32_t peer;
     int32_t result;
-    uint64_t job;
+    uint64_t job;     // 0: the link is down
     uint64_t waiting; // as the request says
 };
 

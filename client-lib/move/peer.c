@@ -52,10 +52,17 @@ static CUresult copy_near(struct object *to, struct object *from, const struct r
                                 .width = copy->width,
                                 .height = copy->height,
                                 .depth = copy->depth};
-    return from->session == to->session
-               ? remote_copy_peer_3d(&request, (CUcontext)(uintptr_t)to->handle,
-                                     (CUcontext)(uintptr_t)from->handle, stream)
-               : peers_copy(&between, stream, waiting);
+    if (from->session == to->session)
+        return remote_copy_peer_3d(&request, (CUcontext)(uintptr_t)to->handle,
+                                   (CUcontext)(uintptr_t)from->handle, stream);
+    if (!peers_reach(&between, waiting))
+        return peers_copy(&between, stream, waiting);
+    if (copy->height == 1 && copy->depth == 1)
+        return remote_cuMemcpyDtoDAsync_v2(between.to.address, between.from.address, copy->width,
+                                           stream);
+    request.srcDevice = between.from.address;
+    request.dstDevice = between.to.address;
+    return remote_copy_3d(&request, stream);
 }
 
 // No graph holds what two boxes do.

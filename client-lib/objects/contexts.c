@@ -10,6 +10,7 @@
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/libraries.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/objects/windows.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
 #include "common/driver/context_storage.h"
@@ -95,6 +96,7 @@ static void context_gone(CUcontext context)
     if (before_work_duties())
         before_work_duties()->context_gone(handle);
     memory_forget_context((uintptr_t)context);
+    windows_forget_context(handle);
 }
 
 CUresult primary_retain(CUdevice dev, CUcontext *context)

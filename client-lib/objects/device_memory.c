@@ -11,6 +11,7 @@
 #include "client-lib/objects/captures.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/tell.h"
+#include "client-lib/objects/windows.h"
 #include "client_calls.h"
 #include "common/log.h"
 
@@ -64,6 +65,13 @@ static CUresult context_of_request(const struct allocation_request *request,
     return *context ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+static void show(CUdeviceptr got)
+{
+    struct allocation memory;
+    if (session_count > 1 && memory_find(got, &memory) && !memory.of_graph)
+        windows_show(&memory);
+}
+
 // Allocates, and asks for other memory while the addresses that come are taken here. What is of
 // no use is held until the end, so that it does not come again.
 static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
@@ -83,6 +91,7 @@ static CUresult allocate(struct allocation_request *request, CUdeviceptr *dptr)
         int err = enter(got, context, request);
         if (!err) {
             *dptr = got;
+            show(got);
             break;
         }
         if (err != -EEXIST || clashes == CLASH_RETRIES) {
@@ -231,9 +240,12 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
 // address.
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
-    return memory_find(dptr, gone) && !gone->host && !gone->memory &&
-           (!gone->imported || gone->pool) && (!gone->managed || gone->whole) &&
-           gone->base == dptr && (gone->of_graph || memory_remove(dptr, gone));
+    bool found = memory_find(dptr, gone) && !gone->host && !gone->memory &&
+                 (!gone->imported || gone->pool) && (!gone->managed || gone->whole) &&
+                 gone->base == dptr && (gone->of_graph || memory_remove(dptr, gone));
+    if (found)
+        windows_forget(dptr);
+    return found;
 }
 
 CUresult device_memory_free(CUdeviceptr dptr)

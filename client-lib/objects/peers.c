@@ -10,6 +10,7 @@
 
 #include "client-lib/objects/call.h"
 #include "client-lib/objects/thread.h"
+#include "client-lib/objects/windows.h"
 #include "client-lib/session/waiting.h"
 #include "client_calls.h"
 #include "common/log.h"
@@ -240,8 +241,9 @@ static bool is_private(const struct box_session *session)
 static bool wants_client(void)
 {
     const char *text = getenv("RGPU_PEER_LINK");
-    if (text && strcmp(text, "client") != 0 && strcmp(text, "auto") != 0)
-        log_warn("RGPU_PEER_LINK=%s is not one of auto, client", text);
+    if (text && strcmp(text, "client") != 0 && strcmp(text, "tcp") != 0 &&
+        strcmp(text, "auto") != 0)
+        log_warn("RGPU_PEER_LINK=%s is not one of auto, tcp, client", text);
     return text && !strcmp(text, "client");
 }
 
@@ -371,6 +373,17 @@ CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct 
     return result;
 }
 
+bool peers_reach(struct peer_copy *copy, const struct object *waiting)
+{
+    struct box_session *from = copy->from.context->session, *to = copy->to.context->session;
+    struct peer_side *other = from == waiting->session ? &copy->to : &copy->from;
+    uint64_t size = (copy->depth - 1) * other->slice + (copy->height - 1) * other->pitch +
+                    copy->width;
+    struct peer *peer;
+    return get_peer(from, to, &peer) == CUDA_SUCCESS && peer->lost == CUDA_SUCCESS &&
+           windows_reach(peer->number, waiting, other->address, size, &other->address);
+}
+
 // ---- what comes in ----
 
 void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload)
@@ -410,12 +423,27 @@ static void fail_context(const struct peer *peer, struct box_session *session,
         atomic_compare_exchange_strong(&context->ctx.sticky, &fine, (int)over->result);
 }
 
+static void note_loss(struct peer *peer, struct box_session *session, CUresult result)
+{
+    SCOPED_LOCK(&lock);
+    if (peer->lost == CUDA_SUCCESS)
+        log_error(
+            "a copy between boxes has failed or will, since their link is down box=%s other=%s "
+            "result=%d",
+            session->box, other_end(peer, session)->box, (int)result);
+    peer->lost = result;
+}
+
 void peers_over(struct box_session *session, const struct wire_peer_over *over)
 {
     struct peer *peer = find_locked(over->peer, session);
     if (!peer) {
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE,
                      "the end of a copy between boxes that was not asked for");
+        return;
+    }
+    if (!over->job) {
+        note_loss(peer, session, (CUresult)over->result);
         return;
     }
     if (over->result)

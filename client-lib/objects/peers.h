@@ -21,6 +21,9 @@ struct peer_copy {
 // Copies in the order of STREAM, which is one of the two sessions', has been resolved and belongs to the context
 // WAITING. Returns at once, but for the first copy between two boxes, and where very many are under way.
 CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct object *waiting);
+// Whether the GPU of the stream's box reaches the memory of the other's. Then the address of that side is as it knows it,
+// and the copy is its alone.
+bool peers_reach(struct peer_copy *copy, const struct object *waiting);
 // EVENT_PEER_FRAME: a frame for the other end, and PAYLOAD, which is taken. Never blocks.
 void peers_frame(struct box_session *session, const struct wire_peer_frame *frame, void *payload);
 // EVENT_PEER_OVER.

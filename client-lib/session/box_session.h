@@ -52,6 +52,7 @@ struct box_session {
     char release[64]; // of rgpu there
     uint64_t id;
     enum control_protection protection;
+    uint8_t boot_id[CONTROL_BOOT_ID_BYTES]; // of the box's kernel; zeros: not known
     struct control_stream stream; // the connection; the link's own where the transport is tcp
     struct link *link;
     char transport_reason[256];         // why this one, and no other

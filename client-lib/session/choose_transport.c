@@ -184,6 +184,7 @@ int session_choose_link(struct box_session *session, const struct session_welcom
     };
     session->spin_us = choice.side.options.spin_us;
     session->protection = welcome->protection;
+    memcpy(session->boot_id, welcome->boot_id, sizeof(session->boot_id));
     if (take(&choice, wanted) != 0)
         return -1;
     snprintf(session->transport_reason, sizeof(session->transport_reason), "%s", choice.reason);

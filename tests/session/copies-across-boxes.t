@@ -23,9 +23,28 @@ for transport in shm tcp; do
     like "$(cat "$TMP/program.err")" 'copies between boxes .*by=client' "$transport: for which a variable asks"
 done
 
+# Boxes that have their software GPUs in one memory, as the GPUs of one host reach each other.
+export RGPU_SIM_STATE=$TMP/gpus
+start_box --devices sim:1
+near_pids=("$BOX_PID") near=$BOX
+start_box --devices sim:1
+near_pids+=("$BOX_PID") near+=,$BOX
+unset RGPU_SIM_STATE
+far=$BOXES BOXES=$near
+for transport in shm tcp; do
+    run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport")
+    run_program "$transport: GPUs of two boxes that reach each other" "$PEERS"
+    like "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "$transport: and do"
+    run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport" RGPU_PEER_LINK=tcp)
+    run_program "$transport: the same over the link" "$PEERS"
+    unlike "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "$transport: for which a variable asks"
+done
+BOXES=$far
+
+losses=0
 # lose TRANSPORT LINK LOST WITH: the worker of one box is killed while copies in a stream of the box WITH are under way.
 lose() {
-    local name=lost-$1-$2-$3-$4 worker
+    local name=lost-$((++losses)) worker
     mkfifo "$TMP/$name.fifo"
     exec {answer}<>"$TMP/$name.fifo"
     start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOXES" RGPU_LOG=error \
@@ -40,7 +59,8 @@ lose() {
         like "$(cat "$TMP/$name.log")" 'a copy between boxes has failed.* other=' "$1, $2: the log names the box"
     fi
 }
-for how in "shm auto" "tcp client"; do
+for how in "shm auto" "tcp client" "shm gpu"; do
+    [ "${how#* }" != gpu ] || { BOXES=$near pids=("${near_pids[@]}") how="shm auto"; }
     for lost in 0 1; do
         # shellcheck disable=SC2086
         lose $how $lost 0

@@ -10,6 +10,7 @@
 #include "worker/events.h"
 #include "worker/expected.h"
 #include "worker/move/gates.h"
+#include "worker/peer/peer_windows.h"
 
 enum { HALF_KNOWN_MAX = 4096 };
 
@@ -368,12 +369,25 @@ void peer_job_fail(struct peer_job *job, CUresult result)
         give_back(job->link, pop(&job->arrived));
 }
 
+// Known to the client before anything comes of it.
+static void tell_loss(const struct peer_link *link, CUresult result)
+{
+    const struct wire_peer_over over = {.peer = link->number, .result = (int32_t)result};
+
+    event_send(EVENT_PEER_OVER, &over, sizeof(over), 0);
+}
+
 void peer_link_lose(struct peer_link *link, CUresult result)
 {
+    if (link->lost == CUDA_SUCCESS && link->direct)
+        tell_loss(link, result);
     if (link->lost == CUDA_SUCCESS)
         link->lost = result;
     if (link->direct)
         link_shutdown(link->direct);
+    if (link->reaches)
+        peer_windows_drop(link->number);
+    link->reaches = false;
     for (struct peer_job *job = link->jobs; job; job = job->next) {
         job->failed_there = true;
         peer_job_fail(job, result);
@@ -499,6 +513,7 @@ static void forget_context(CUcontext context)
 void peer_jobs_prepare(void)
 {
     context_watch(forget_context);
+    peer_windows_prepare();
 }
 
 int peer_jobs_start(void)

@@ -54,7 +54,7 @@ void peer_link_relay(struct peer_link *link, const void *reason, size_t size)
     peer_link_stands(link, PEER_RELAYED);
 }
 
-static void tell_links(void)
+void peer_links_tell(void)
 {
     char text[1024] = "";
 
@@ -63,8 +63,9 @@ static void tell_links(void)
         const char *by = link->state == PEER_DIRECT    ? link->privacy ? "tcp, encrypted" : "tcp"
                          : link->state == PEER_RELAYED ? "client"
                                                        : "none yet";
-        snprintf(text + used, sizeof(text) - used, "%s%s by %s%s%s%s", used ? "; " : "", link->name,
-                 by, *link->reason ? " (" : "", link->reason, *link->reason ? ")" : "");
+        snprintf(text + used, sizeof(text) - used, "%s%s by %s%s%s%s%s", used ? "; " : "",
+                 link->name, link->reaches ? "gpu memory, " : "", by, *link->reason ? " (" : "",
+                 link->reason, *link->reason ? ")" : "");
     }
     session_set_links(text);
 }
@@ -74,7 +75,7 @@ void peer_link_stands(struct peer_link *link, enum peer_state state)
     link->state = state;
     log_info("link with box=\"%s\" by=%s %s%s", link->name, state == PEER_DIRECT ? "tcp" : "client",
              *link->reason ? "reason=" : "at=", *link->reason ? link->reason : link->address);
-    tell_links();
+    peer_links_tell();
     pthread_cond_broadcast(&peer_mover.ended);
     pthread_cond_signal(&peer_mover.added);
 }

@@ -30,6 +30,7 @@ struct peer_link {
     enum peer_state state;
     struct link *direct; // of PEER_DIRECT
     bool privacy;        // it is to be encrypted
+    bool reaches;        // our GPU reaches memory of the other end's
     uint32_t expected;   // number of the call that is to come
     char name[128];      // of the other box
     char address[128];   // where it was called; empty: it called
@@ -54,6 +55,8 @@ CUresult peer_link_add(uint32_t number, const void *name, size_t size);
 void peer_link_relay(struct peer_link *link, const void *reason, size_t size);
 // It stands now, as STATE says.
 void peer_link_stands(struct peer_link *link, enum peer_state state);
+// Tells the supervisor of all links.
+void peer_links_tell(void);
 // Sends a frame and what FRAME->bytes says of PAYLOAD. Without the lock: it may wait for the other end. False: the
 // link is down.
 bool peer_link_send(struct peer_link *link, struct wire_peer_frame frame, const void *payload);

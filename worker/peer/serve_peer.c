@@ -91,16 +91,15 @@ static CUresult stop_stream(struct serve *serve, struct peer_job *job, CUcontext
     return result;
 }
 
-// Where one side fails, the copy begins nevertheless and ends at once, so that the other end hears of it.
-static void begin(struct serve *serve, const struct gate_pass *pass, uint32_t peer,
-                  const struct peer_job *asked, CUcontext stream_context, CUstream stream)
+// Puts what is known of the copy to what the other end has told of it. False: there is no such link, or no room.
+static bool enter(struct serve *serve, uint32_t peer, const struct peer_job *asked)
 {
     SCOPED_LOCK(&peer_mover.lock);
     struct peer_link *link = peer_link_find(peer);
     struct peer_job *job = link ? peer_job_get(link, asked->id) : NULL;
     if (!job || job->begun) {
         serve_fail(serve, link && !job ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE);
-        return;
+        return false;
     }
     job->waiting = asked->waiting;
     job->owns = asked->owns;
@@ -108,14 +107,30 @@ static void begin(struct serve *serve, const struct gate_pass *pass, uint32_t pe
     job->shape = asked->shape;
     job->total = asked->total;
     job->context = asked->context;
-    job->gate = gate_take(pass, GATE_OF_CLIENT, &job->ticket);
-    if (job->gate < 0)
-        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
-    if (!serve_failed(serve) && job->owns)
-        serve_fail(serve, stop_stream(serve, job, stream_context, stream));
+    job->start_context = asked->start_context;
+    job->start = asked->start;
+    job->gate = asked->gate;
+    job->ticket = asked->ticket;
     peer_job_begin(job);
     if (serve_failed(serve))
         peer_job_fail(job, serve->result);
+    return true;
+}
+
+// Where one side fails, the copy begins nevertheless and ends at once, so that the other end hears of it. The driver is
+// called without the lock: it may wait until the stream has room, and so for earlier copies.
+static void begin(struct serve *serve, const struct gate_pass *pass, uint32_t peer,
+                  struct peer_job *asked, CUcontext stream_context, CUstream stream)
+{
+    asked->gate = gate_take(pass, GATE_OF_CLIENT, &asked->ticket);
+    if (asked->gate < 0)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve) && asked->owns)
+        serve_fail(serve, stop_stream(serve, asked, stream_context, stream));
+    if (!enter(serve, peer, asked) && asked->gate >= 0) {
+        gate_open(asked->gate, asked->ticket);
+        gate_release(asked->gate);
+    }
 }
 
 void serve_peer_copy(struct serve *serve, const struct args_peer_copy *args)

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See windows.h. Memory is shown when it is allocated, since later something might run that the box would have to
+// wait for. It is mapped when the first copy needs it. Where that fails once between two boxes it is not tried again:
+// a worker may not open another box's GPU (peer_gpus), or there is no way between the two.
+#include "client-lib/objects/windows.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/objects/call.h"
+#include "client-lib/objects/thread.h"
+#include "client-lib/session/box_session.h"
+#include "client_calls.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "cuda_ops.h"
+
+enum { SHOW_MIN = 64 * 1024 }; // bytes; less is not worth a request for each allocation
+
+struct window {
+    uint64_t context, wire; // in which it is mapped, and as the box knew that then
+    struct box_session *in;
+    uint32_t peer;
+    CUdeviceptr there;
+    struct window *next;
+};
+
+struct shown {
+    struct wire_peer_memory memory;
+    struct box_session *of;
+    uint64_t context; // of the memory
+    struct window *windows;
+    struct shown *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shown *all;
+static bool impossible[SESSIONS_MAX][SESSIONS_MAX]; // from whom, to whose memory
+
+static unsigned int number_of(const struct box_session *session)
+{
+    unsigned int i = 0;
+    while (i < session_count && sessions[i] != session)
+        i++;
+    return i;
+}
+
+static bool is_allowed(void)
+{
+    const char *text = getenv("RGPU_PEER_LINK");
+    return !text || !strcmp(text, "auto");
+}
+
+// Whether GPUs of one may reach memory of the other.
+static bool is_near(const struct box_session *from, const struct box_session *to)
+{
+    static const uint8_t unknown[sizeof(from->boot_id)];
+    return from != to && memcmp(from->boot_id, unknown, sizeof(unknown)) != 0 &&
+           !memcmp(from->boot_id, to->boot_id, sizeof(unknown)) &&
+           session_knows(from, OP_peer_map) && session_knows(to, OP_peer_show) &&
+           !impossible[number_of(from)][number_of(to)];
+}
+
+static bool any_near(const struct box_session *of)
+{
+    for (unsigned int i = 0; i < session_count; i++)
+        if (is_near(sessions[i], of))
+            return true;
+    return false;
+}
+
+// ---- showing ----
+
+void windows_show(const struct allocation *memory)
+{
+    struct wire_peer_memory got;
+    size_t used = 0;
+    if (session_count < 2 || memory->pool || memory->managed ||
+        memory->size < SHOW_MIN || !is_allowed())
+        return;
+    SCOPED_LOCK(&lock);
+    if (!any_near(memory->session) ||
+        remote_peer_show(memory->base, &got, sizeof(got), &used) != CUDA_SUCCESS ||
+        used != sizeof(got) || got.base != memory->base)
+        return;
+    struct shown *shown = malloc(sizeof(*shown));
+    if (!shown)
+        return;
+    *shown = (struct shown){got, memory->session, memory->context, NULL, all};
+    all = shown;
+}
+
+// ---- mapping ----
+
+static struct shown *find_shown(CUdeviceptr address, uint64_t size)
+{
+    struct shown *shown = all;
+    while (shown &&
+           !(address >= shown->memory.base && address - shown->memory.base < shown->memory.size &&
+             size <= shown->memory.size - (address - shown->memory.base)))
+        shown = shown->next;
+    return shown;
+}
+
+static CUresult map(uint32_t peer, const struct object *context, const struct shown *shown,
+                    CUdeviceptr *there)
+{
+    CUresult result = thread_push_context((CUcontext)(uintptr_t)context->handle);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = remote_peer_map(peer, there, &shown->memory, sizeof(shown->memory));
+    thread_pop_context(NULL);
+    return result;
+}
+
+static struct window *open_window(uint32_t peer, const struct object *context, struct shown *shown)
+{
+    struct window *window = calloc(1, sizeof(*window));
+    CUresult result = window ? map(peer, context, shown, &window->there) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result != CUDA_SUCCESS) {
+        impossible[number_of(context->session)][number_of(shown->of)] = true;
+        log_info(
+            "the GPU of one box does not reach another's, though they are of one host: copies go over "
+            "their link box=%s other=%s result=%d",
+            context->session->box, shown->of->box, (int)result);
+        free(window);
+        return NULL;
+    }
+    if (!shown->windows)
+        log_info("the GPU of one box reaches another's box=%s other=%s", context->session->box,
+                 shown->of->box);
+    window->context = context->handle;
+    window->wire = context->ctx.wire;
+    window->in = context->session;
+    window->peer = peer;
+    window->next = shown->windows;
+    return shown->windows = window;
+}
+
+bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr address, uint64_t size,
+                   CUdeviceptr *there)
+{
+    SCOPED_LOCK(&lock);
+    struct shown *shown = find_shown(address, size);
+    if (!shown || !is_near(context->session, shown->of))
+        return false;
+    struct window *window = shown->windows;
+    while (window && (window->context != context->handle || window->wire != context->ctx.wire))
+        window = window->next;
+    if (!window)
+        window = open_window(peer, context, shown);
+    if (window)
+        *there = window->there + (address - shown->memory.base);
+    return window != NULL;
+}
+
+// ---- the end ----
+
+static void close_window(struct window *window)
+{
+    struct call call = {.session = window->in, .op = OP_peer_unmap};
+    struct args_peer_unmap *args = call_reserve(&call, sizeof(*args));
+    if (args) {
+        *args = (struct args_peer_unmap){.peer = window->peer, .address = window->there};
+        call_wait(&call, NULL, 0);
+    }
+    free(window);
+}
+
+static void end_shown(struct shown *shown)
+{
+    while (shown->windows) {
+        struct window *window = shown->windows;
+        shown->windows = window->next;
+        close_window(window);
+    }
+    free(shown);
+}
+
+void windows_forget(uint64_t base)
+{
+    if (session_count < 2)
+        return;
+    SCOPED_LOCK(&lock);
+    for (struct shown **at = &all; *at; at = &(*at)->next) {
+        struct shown *shown = *at;
+        if (shown->memory.base != base)
+            continue;
+        *at = shown->next;
+        end_shown(shown);
+        return;
+    }
+}
+
+static void drop_windows_in(struct shown *shown, uint64_t context)
+{
+    for (struct window **at = &shown->windows; *at;) {
+        struct window *window = *at;
+        if (window->context == context) {
+            *at = window->next;
+            free(window);
+        } else {
+            at = &window->next;
+        }
+    }
+}
+
+void windows_forget_context(uint64_t context)
+{
+    SCOPED_LOCK(&lock);
+    for (struct shown **at = &all; *at;) {
+        struct shown *shown = *at;
+        drop_windows_in(shown, context);
+        if (shown->context == context) {
+            *at = shown->next;
+            end_shown(shown);
+        } else {
+            at = &shown->next;
+        }
+    }
+}

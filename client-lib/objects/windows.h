@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows: memory of one box's GPU that the GPU of another box on the same host reaches, so that copies between the two
+// are copies of one of them.
+#ifndef RGPU_CLIENT_WINDOWS_H
+#define RGPU_CLIENT_WINDOWS_H
+
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/object.h"
+
+// The program has got this memory, and nothing uses it yet: it is shown, should another box be near.
+void windows_show(const struct allocation *memory);
+// The address at which CONTEXT, of a box near that of the memory, reaches SIZE bytes at ADDRESS over the link PEER.
+// False: it does not.
+bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr address, uint64_t size,
+                   CUdeviceptr *there);
+// The memory at BASE is about to be freed.
+void windows_forget(uint64_t base);
+// A context is gone, and what was its.
+void windows_forget_context(uint64_t context);
+
+#endif

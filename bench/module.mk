@@ -16,6 +16,12 @@ $(eval $(call link_rule,$(B)/bench/pinned,bench/pinned.c,,\
   -L$(B)/lib -l:libcuda.so.1 -lpthread,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/pinned.o: tests/programs/kernels.ptx
 
+# bench/between_boxes.py: copies and event waits between two GPUs, of one box and of two.
+BENCH_PROGRAMS += $(B)/bench/between
+$(eval $(call link_rule,$(B)/bench/between,bench/between.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/between.o: tests/programs/kernels.ptx
+
 # make bench-rdma: sessions over verbs in an emulated machine.
 BENCH_PROGRAMS += $(B)/bench/copies
 $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\

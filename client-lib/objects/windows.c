@@ -76,8 +76,8 @@ void windows_show(const struct allocation *memory)
 {
     struct wire_peer_memory got;
     size_t used = 0;
-    if (session_count < 2 || memory->pool || memory->managed ||
-        memory->size < SHOW_MIN || !is_allowed())
+    if (session_count < 2 || memory->pool || memory->managed || memory->size < SHOW_MIN ||
+        !is_allowed())
         return;
     SCOPED_LOCK(&lock);
     if (!any_near(memory->session) ||

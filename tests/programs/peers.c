@@ -5,7 +5,7 @@
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 
-enum { MIB = 1 << 20, MANY = 600 };
+enum { MIB = 1 << 20, MANY = 2000 };
 
 static struct gpu gpu[2];
 static CUstream stream[2];
@@ -194,7 +194,7 @@ static void between_events(void)
 // More copies, both ways, than anything keeps at one time.
 static void many(void)
 {
-    const size_t size = 4096;
+    const size_t size = 1024;
     CUdeviceptr src[2], dst[2];
     for (int d = 0; d < 2; d++) {
         src[d] = filled(d, size * MANY, 20 + (uint64_t)d);

@@ -25,6 +25,9 @@ const struct config_option settings_table[] = {
                   "GPUs to offer: cuda:all, cuda:0,1 or sim:COUNT for software GPUs"),
     CONFIG_STRING("box", "driver", struct box_settings, driver, "",
                   "driver library that workers load; empty: libcuda.so.1, or the software GPU's"),
+    CONFIG_STRING(
+        "box", "cupti", struct box_settings, cupti, "",
+        "CUPTI's library, by which profilers see kernels; empty: libcupti.so.13 or .12 in its usual places"),
     CONFIG_STRING("box", "admin_socket", struct box_settings, admin_socket, "/run/rgpu/rgpud.sock",
                   "unix socket that rgpuctl asks; empty: none"),
     CONFIG_STRING("box", "metrics_listen", struct box_settings, metrics_listen, "",

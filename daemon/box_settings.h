@@ -18,6 +18,7 @@ struct box_settings {
     char **listen;
     char *devices;
     char *driver;
+    char *cupti;
     char *worker_program;
     char *admin_socket;
     char *metrics_listen;

@@ -137,6 +137,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
         .worker = box->settings.worker,
     };
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
+    snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
     // The memory of a software GPU is memory of its worker.
     if (box->choice.software)
         out->worker.worker_memory = 0;

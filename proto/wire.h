@@ -23,12 +23,12 @@ enum {
 // A request: the header, then the arguments of its operation (struct args_* of cuda_ops.h), then
 // inline data.
 struct wire_request {
-    uint32_t size;  // of the whole record, header included
-    uint16_t op;    // enum cuda_op
-    uint16_t flags; // zero
-    uint32_t call;  // echoed in the reply; 0: no reply is wanted
-    uint32_t reserved;
-    uint64_t context; // handle of the calling thread's current context; 0: none
+    uint32_t size;        // of the whole record, header included
+    uint16_t op;          // enum cuda_op
+    uint16_t flags;       // zero
+    uint32_t call;        // echoed in the reply; 0: no reply is wanted
+    uint32_t correlation; // number of the program's call, where its work is traced; else 0
+    uint64_t context;     // handle of the calling thread's current context; 0: none
 };
 
 // What a worker sends. Each has this header; `call` and `result` have a meaning in EVENT_REPLY only.
@@ -345,6 +345,50 @@ struct wire_callee {
 _Static_assert(sizeof(struct wire_request) == 24, "layout is part of the protocol");
 _Static_assert(sizeof(struct wire_event) == 24, "layout is part of the protocol");
 _Static_assert(sizeof(struct wire_data) == 16, "layout is part of the protocol");
+
+// ---- what the GPU did ----
+
+// The records of activity_fetch lie one behind the other. A name comes before the first kernel that has it.
+enum wire_activity_kind {
+    WIRE_ACTIVITY_NAME = 1, // struct wire_activity_name
+    WIRE_ACTIVITY_KERNEL,   // the others: struct wire_activity
+    WIRE_ACTIVITY_COPY,
+    WIRE_ACTIVITY_SET,
+};
+enum { WIRE_ACTIVITY_ASYNC = 1 };
+struct wire_activity_name {
+    uint16_t size; // of the record, a multiple of eight
+    uint8_t kind;
+    uint8_t reserved;
+    uint32_t name; // its number
+    char text[];   // NUL-terminated
+};
+struct wire_activity {
+    uint16_t size;
+    uint8_t kind;
+    uint8_t flags;
+    uint8_t copy, from, to; // enum cupti_copy, cupti_memory; of a set: its memory in `to`
+    uint8_t reserved;
+    uint64_t start, end;  // ns of the box's monotonic clock
+    uint32_t correlation; // 0: of no call that was traced
+    uint32_t device;      // of the session
+    uint32_t context, stream;
+    uint64_t graph_node;
+    uint32_t graph;
+    uint32_t name; // of a kernel
+    union {
+        struct {
+            uint32_t grid[3], block[3];
+            uint32_t static_shared, dynamic_shared, local_bytes, registers;
+        } kernel;
+        struct {
+            uint64_t bytes;
+            uint32_t value;                                      // of a set
+            uint32_t from_gpu, to_gpu, from_context, to_context; // of a copy between GPUs
+        } move;
+    };
+};
+_Static_assert(sizeof(struct wire_activity) == 96, "layout is part of the protocol");
 
 // A tensor map on its way: where records lie its own alignment does not hold.
 typedef struct wire_tensor_map {

@@ -11,6 +11,7 @@
 #include "sim/capture.h"
 #include "sim/default_stream.h"
 #include "sim/memory.h"
+#include "sim/work_notes.h"
 
 // Up to this size a copy is quicker done than handed to the stream's thread.
 #define BRIEF_BYTES ((size_t)64 << 10)
@@ -24,6 +25,7 @@ enum copy_place {
 struct copy_operation {
     struct operation operation;
     struct copy_box box;
+    enum copy_place to, from;
     void *staging;                 // packed source bytes; NULL: read the source itself
     struct array_storage *held[2]; // of the sides that are arrays; NULL: none
 };
@@ -102,6 +104,29 @@ static CUresult run_copy(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
+static uint8_t memory_of(enum copy_place place)
+{
+    switch (place) {
+    case PLACE_DEVICE: return CUPTI_MEMORY_DEVICE;
+    case PLACE_PINNED: return CUPTI_MEMORY_PINNED;
+    case PLACE_PAGEABLE: return CUPTI_MEMORY_PAGEABLE;
+    }
+    return CUPTI_MEMORY_UNKNOWN;
+}
+
+static void describe_copy(const struct operation *operation, struct work_note *note)
+{
+    const struct copy_operation *copy = (const struct copy_operation *)operation;
+    bool to_device = copy->to == PLACE_DEVICE, from_device = copy->from == PLACE_DEVICE;
+    note->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+    note->copy = to_device     ? from_device ? CUPTI_COPY_DTOD : CUPTI_COPY_HTOD
+                 : from_device ? CUPTI_COPY_DTOH
+                               : CUPTI_COPY_HTOH;
+    note->from = memory_of(copy->from);
+    note->to = memory_of(copy->to);
+    note->bytes = box_bytes(&copy->box);
+}
+
 static void release_copy(struct operation *operation)
 {
     struct copy_operation *copy = (struct copy_operation *)operation;
@@ -117,11 +142,15 @@ static CUresult hold_array(const struct copy_side *side, struct array_storage **
     return side->type == CU_MEMORYTYPE_ARRAY ? array_hold_memory(side->array, out) : CUDA_SUCCESS;
 }
 
-static CUresult new_copy(const struct copy_box *box, struct copy_operation **out)
+static CUresult new_copy(const struct copy_box *box, enum copy_place to, enum copy_place from,
+                         struct copy_operation **out)
 {
     struct copy_operation *copy = operation_create(sizeof(*copy), run_copy, release_copy);
     SIM_RETURN_IF(!copy, CUDA_ERROR_OUT_OF_MEMORY);
+    copy->operation.describe = describe_copy;
     copy->box = *box;
+    copy->to = to;
+    copy->from = from;
     CUresult result = hold_array(&copy->box.destination, &copy->held[0]);
     if (!result)
         result = hold_array(&copy->box.source, &copy->held[1]);
@@ -161,7 +190,7 @@ static CUresult submit(struct stream *stream, const struct copy_box *box, enum c
     SIM_TRY(classify(&box->destination, box, &destination, &sync));
     SIM_TRY(classify(&box->source, box, &source, &sync));
     struct copy_operation *copy;
-    SIM_TRY(new_copy(box, &copy));
+    SIM_TRY(new_copy(box, destination, source, &copy));
     bool wait = sync || must_wait(manner, destination, source);
     if (!wait && manner == COPY_ASYNCHRONOUS && source == PLACE_PAGEABLE) {
         // With nothing before it the copy itself is the shortest way to read the source.
@@ -180,7 +209,7 @@ CUresult copy_prepare(const struct copy_box *box, struct operation **out)
     SIM_TRY(classify(&box->destination, box, &destination, &sync));
     SIM_TRY(classify(&box->source, box, &source, &sync));
     struct copy_operation *copy;
-    SIM_TRY(new_copy(box, &copy));
+    SIM_TRY(new_copy(box, destination, source, &copy));
     copy->operation.brief = box_bytes(box) <= BRIEF_BYTES;
     *out = &copy->operation;
     return CUDA_SUCCESS;

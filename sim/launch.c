@@ -11,6 +11,7 @@
 #include "sim/memory.h"
 #include "sim/occupancy.h"
 #include "sim/shared_state.h"
+#include "sim/work_notes.h"
 
 struct launch_operation {
     struct operation operation;
@@ -90,6 +91,20 @@ static CUresult run_launch(struct operation *operation, struct stream *stream)
     case -ENOMEM: return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     }
     return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static void describe_launch(const struct operation *operation, struct work_note *note)
+{
+    const struct launch_operation *launch = (const struct launch_operation *)operation;
+    const struct ptx_function_info *info = launch->function->info;
+    note->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    note->name = info->name;
+    memcpy(note->grid, launch->request.grid, sizeof(note->grid));
+    memcpy(note->block, launch->request.block, sizeof(note->block));
+    note->static_shared = (uint32_t)info->static_shared;
+    note->dynamic_shared = launch->request.dynamic_shared;
+    note->registers = info->registers;
+    note->local_bytes = (uint32_t)info->local_bytes;
 }
 
 static void release_launch(struct operation *operation)
@@ -176,6 +191,7 @@ CUresult launch_prepare(struct function *function, const struct launch_request *
                          release_launch);
     SIM_RETURN_IF(!launch, CUDA_ERROR_OUT_OF_MEMORY);
     object_hold(&function->object);
+    launch->operation.describe = describe_launch;
     launch->function = function;
     launch->request = *request;
     launch->stack_bytes = context_limit(function->module->context, CU_LIMIT_STACK_SIZE);

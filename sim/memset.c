@@ -5,6 +5,7 @@
 #include "sim/capture.h"
 #include "sim/memory.h"
 #include "sim/stream_work.h"
+#include "sim/work_notes.h"
 
 #define BRIEF_BYTES ((size_t)64 << 10)
 
@@ -43,6 +44,14 @@ static CUresult run_fill(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
+static void describe_fill(const struct operation *operation, struct work_note *note)
+{
+    const struct fill_operation *fill = (const struct fill_operation *)operation;
+    note->kind = CUPTI_ACTIVITY_KIND_MEMSET;
+    note->value = fill->value;
+    note->bytes = (uint64_t)fill->width * fill->height * fill->size;
+}
+
 // `host` tells whether the memory is on the host, which makes the plain calls wait.
 static CUresult check(const struct fill_operation *fill, bool *host)
 {
@@ -65,6 +74,7 @@ static CUresult prepare(const CUDA_MEMSET_NODE_PARAMS_v2 *request, struct operat
 {
     struct fill_operation *fill = operation_create(sizeof(*fill), run_fill, operation_free);
     SIM_RETURN_IF(!fill, CUDA_ERROR_OUT_OF_MEMORY);
+    fill->operation.describe = describe_fill;
     fill->address = request->dst;
     fill->value = request->value;
     fill->size = request->elementSize;

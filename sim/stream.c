@@ -9,6 +9,7 @@
 #include "common/scope.h"
 #include "sim/capture.h"
 #include "sim/default_stream.h"
+#include "sim/work_notes.h"
 
 enum { QUEUE_DEPTH = 1020 };
 
@@ -111,7 +112,10 @@ static void execute(struct stream *stream, struct operation *operation)
         stream_wait(operation->waits[i].stream, operation->waits[i].sequence);
     drop_waits(operation);
     if (!atomic_load(&stream->context->fault) || operation->even_failed) {
+        uint64_t began = operation->correlation ? work_now() : 0;
         CUresult fault = operation->run(operation, stream);
+        if (began)
+            work_done(operation, stream, operation->correlation, began);
         if (fault)
             context_fail(stream->context, fault);
     }
@@ -221,6 +225,8 @@ CUresult stream_submit(struct stream *stream, struct operation *operation, uint6
         operation_discard(operation);
         return result;
     }
+    if (work_is_noted())
+        operation->correlation = work_correlation();
     pthread_mutex_lock(&stream->lock);
     // The real driver queues about as many; whoever comes then waits for the GPU.
     while (stream->submitted - atomic_load(&stream->completed) >= QUEUE_DEPTH && !stream->closing)

@@ -16,6 +16,7 @@
 
 struct captured;
 struct operation;
+struct work_note;
 
 struct stream {
     struct sim_object object;
@@ -55,10 +56,13 @@ struct operation {
     uint64_t sequence;
     struct stream_point *waits;
     unsigned wait_count;
-    bool brief;       // may run on the submitting thread when nothing is before it
-    bool even_failed; // run also when the context was lost
+    uint32_t correlation; // of the call that submitted it, where work is noted
+    bool brief;           // may run on the submitting thread when nothing is before it
+    bool even_failed;     // run also when the context was lost
     // Does the work: a fault that the context is lost to, or success.
     CUresult (*run)(struct operation *operation, struct stream *stream);
+    // What it is to those who ask for notes; NULL: nothing.
+    void (*describe)(const struct operation *operation, struct work_note *note);
     // Frees the operation; called once after run, or in place of it. Before completion shows.
     void (*release)(struct operation *operation);
 };

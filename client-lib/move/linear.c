@@ -129,7 +129,8 @@ static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream st
                         : copy_device_to_host(session, host, device, size, stream, wait);
     memory_leave(entered);
     if (result == CUDA_SUCCESS)
-        watch_copied(to_gpu ? WATCH_TO_GPU : WATCH_FROM_GPU, size);
+        watch_copied(to_gpu ? WATCH_TO_GPU : WATCH_FROM_GPU, size,
+                     memory_is_page_locked((uintptr_t)host));
     return result;
 }
 

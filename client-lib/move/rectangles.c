@@ -183,7 +183,8 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
     struct side *host = copy->from.device ? copy->to.device ? NULL : &copy->to : &copy->from;
     if (host)
         watch_copied(host == &copy->from ? WATCH_TO_GPU : WATCH_FROM_GPU,
-                     copy->width * copy->height * copy->depth);
+                     copy->width * copy->height * copy->depth,
+                     memory_is_page_locked(host->address));
     if (host && !is_one_request(session, copy, host))
         return copy_rows(session, copy, stream, wait);
     CUDA_MEMCPY3D request = rect_request(copy);

@@ -123,6 +123,12 @@ static uint64_t span(const struct allocation *row, uint64_t address, uint64_t si
     return end - address;
 }
 
+bool memory_is_page_locked(uint64_t address)
+{
+    struct allocation found;
+    return memory_find(address, &found) && found.host;
+}
+
 bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out)
 {
     pthread_rwlock_rdlock(&lock);

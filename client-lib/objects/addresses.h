@@ -47,6 +47,8 @@ int memory_add(const struct allocation *allocation);
 bool memory_remove(uint64_t base, struct allocation *out);
 // What holds ADDRESS.
 bool memory_find(uint64_t address, struct allocation *out);
+// Whether host memory at ADDRESS is page-locked.
+bool memory_is_page_locked(uint64_t address);
 // What holds the first of SIZE bytes at ADDRESS, where all of them are known: in one allocation, or in mappings
 // that follow each other.
 bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out);

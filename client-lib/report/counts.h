@@ -4,6 +4,7 @@
 #define RGPU_CLIENT_COUNTS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cuda_ops.h"
@@ -36,8 +37,10 @@ struct timeline_event {
     uint64_t began, ended; // ns
     uint64_t bytes;        // copied; 0: none
     int32_t result;
-    uint16_t op;   // 0: a wait
-    uint16_t wait; // enum watch_wait
+    uint16_t op;     // 0: a wait
+    uint16_t wait;   // enum watch_wait
+    uint32_t number; // of a call that gave the GPU work which is noted; else 0
+    bool pageable;   // it copied memory that is not page-locked
     uint32_t grid[3], block[3];
     char kernel[64]; // "" where the call launches none
 };

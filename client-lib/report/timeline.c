@@ -18,6 +18,8 @@
 // Handed over and not yet written; who is faster than the disk waits then.
 enum { WAITING_MAX = 64 };
 
+static uint64_t (*_Atomic collect)(void);
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t handed_over, written;
@@ -81,6 +83,23 @@ bool timeline_open(const char *pattern)
     return true;
 }
 
+static uint64_t collect_work(void)
+{
+    uint64_t (*function)(void) = atomic_load(&collect);
+    return function ? function() : 0;
+}
+
+void timeline_collects(uint64_t (*function)(void))
+{
+    atomic_store(&collect, function);
+}
+
+void timeline_worked(void *unused, const struct wire_activity *work, const char *name)
+{
+    (void)unused;
+    timeline_text_work(work, name);
+}
+
 // With the lock held, which is given away meanwhile.
 static void write_oldest(void)
 {
@@ -90,6 +109,7 @@ static void write_oldest(void)
         timeline.end = &timeline.first;
     pthread_mutex_unlock(&timeline.lock);
     timeline_text_add(buffer);
+    collect_work();
     pthread_mutex_lock(&timeline.lock);
     buffer->next = timeline.empty;
     timeline.empty = buffer;
@@ -124,7 +144,8 @@ struct timeline_buffer *timeline_take(void)
     struct timeline_buffer *buffer;
     {
         SCOPED_LOCK(&timeline.lock);
-        while (timeline.running && timeline.waiting >= WAITING_MAX)
+        while (timeline.running && timeline.waiting >= WAITING_MAX &&
+               !pthread_equal(pthread_self(), timeline.writer))
             pthread_cond_wait(&timeline.written, &timeline.lock);
         buffer = timeline.empty;
         if (buffer)
@@ -169,5 +190,10 @@ void timeline_close(const struct thread_counts *threads)
     for (const struct thread_counts *at = threads; at; at = at->next)
         if (at->buffer)
             timeline_text_add(at->buffer);
+    uint64_t lost = collect_work();
+    if (lost)
+        tell(
+            "RGPU_TRACE: %llu records of what GPUs did were lost, as there were too many at a time",
+            (unsigned long long)lost);
     timeline_text_end();
 }

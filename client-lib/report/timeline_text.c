@@ -2,15 +2,24 @@
 #include "client-lib/report/timeline_text.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "client-lib/report/tell.h"
+#include "common/scope.h"
+#include "proto/cupti_abi.h"
 
 enum {
     ROOM = 1 << 16,
-    EVENT_MAX = 1024, // what one event takes at most; a kernel's name six bytes a letter
+    EVENT_MAX = 4096, // what one event takes at most; a kernel's name six bytes a letter
+    NAME_SHOWN = 500, // of a kernel's name, where it is the event's
+    ROWS_MAX = 1024,  // of GPUs and their streams that are named
+    // Processes have smaller numbers, so a GPU's is its process's plus a multiple.
+    GPU_PROCESS = 1 << 22,
 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     int fd; // -1: writing has failed
@@ -18,6 +27,11 @@ static struct {
     size_t used;
     char text[ROOM];
 } out = {.fd = -1};
+
+static struct {
+    uint32_t device, stream;
+} rows[ROWS_MAX];
+static size_t row_count;
 
 static void write_out(void)
 {
@@ -61,12 +75,12 @@ static void put_us(uint64_t ns)
         out.text[out.used++] = (char)('0' + ns / unit % 10);
 }
 
-static void put_quoted(const char *text)
+static void put_quoted(const char *text, size_t most)
 {
     static const char hex[] = "0123456789abcdef";
 
     out.text[out.used++] = '"';
-    for (; *text; text++) {
+    for (; *text && most; text++, most--) {
         unsigned char c = (unsigned char)*text;
         if (c < 0x20 || c >= 0x7f) {
             put("\\u00");
@@ -96,6 +110,24 @@ static const char *category(const struct timeline_event *event)
     return !event->op ? "wait" : event->kernel[0] ? "kernel" : event->bytes ? "copy" : "call";
 }
 
+// One end of an arrow: `s` at the call NUMBER of the program, `f` at what the GPU did for it.
+static void put_arrow(char end, uint64_t number, uint64_t process, uint64_t thread, uint64_t at)
+{
+    put(",\n{\"name\":\"to the GPU\",\"cat\":\"gpu\",\"ph\":\"");
+    out.text[out.used++] = end;
+    put(end == 'f' ? "\",\"bp\":\"e\",\"id\":\"" : "\",\"id\":\"");
+    put_number((uint64_t)out.pid);
+    put(".");
+    put_number(number);
+    put("\",\"ts\":");
+    put_us(at);
+    put(",\"pid\":");
+    put_number(process);
+    put(",\"tid\":");
+    put_number(thread);
+    put("}");
+}
+
 static void put_event(const struct timeline_event *event, int tid)
 {
     put(",\n{\"name\":\"");
@@ -121,11 +153,113 @@ static void put_event(const struct timeline_event *event, int tid)
     }
     if (event->kernel[0]) {
         put(",\"kernel\":");
-        put_quoted(event->kernel);
+        put_quoted(event->kernel, SIZE_MAX);
         put_three(",\"grid\":", event->grid);
         put_three(",\"block\":", event->block);
     }
     put("}}");
+    if (event->number)
+        put_arrow('s', event->number, (uint64_t)out.pid, (uint64_t)tid, event->began);
+}
+
+// ---- what GPUs did ----
+
+static uint64_t gpu_process(uint32_t device)
+{
+    return (uint64_t)GPU_PROCESS * (device + 1) + (uint64_t)out.pid;
+}
+
+static void put_label(const char *kind, uint64_t process, uint64_t thread, const char *text,
+                      uint32_t number)
+{
+    put(",\n{\"name\":\"");
+    put(kind);
+    put("\",\"ph\":\"M\",\"pid\":");
+    put_number(process);
+    put(",\"tid\":");
+    put_number(thread);
+    put(",\"args\":{\"name\":\"");
+    put(text);
+    put_number(number);
+    put("\"}}");
+}
+
+// A GPU and a stream are named when they come first.
+static void name_row(uint32_t device, uint32_t stream)
+{
+    bool known = false;
+    for (size_t i = 0; i < row_count; i++) {
+        known |= rows[i].device == device;
+        if (rows[i].device == device && rows[i].stream == stream)
+            return;
+    }
+    if (row_count == ROWS_MAX)
+        return;
+    rows[row_count].device = device;
+    rows[row_count++].stream = stream;
+    if (!known)
+        put_label("process_name", gpu_process(device), 0, "GPU ", device);
+    put_label("thread_name", gpu_process(device), stream, "stream ", stream);
+}
+
+static const char *copy_name(unsigned int copy)
+{
+    switch ((enum cupti_copy)copy) {
+    case CUPTI_COPY_HTOD: return "copy to GPU";
+    case CUPTI_COPY_DTOH: return "copy from GPU";
+    case CUPTI_COPY_DTOD: return "copy on GPU";
+    case CUPTI_COPY_HTOH: return "copy in host memory";
+    case CUPTI_COPY_PTOP: return "copy between GPUs";
+    }
+    return "copy";
+}
+
+static void put_work(const struct wire_activity *work, const char *name)
+{
+    put(",\n{\"name\":");
+    if (work->kind == WIRE_ACTIVITY_KERNEL)
+        put_quoted(*name ? name : "(kernel without a name)", NAME_SHOWN);
+    else
+        put_quoted(work->kind == WIRE_ACTIVITY_SET ? "set" : copy_name(work->copy), SIZE_MAX);
+    put(",\"cat\":\"gpu\",\"ph\":\"X\",\"ts\":");
+    put_us(work->start);
+    put(",\"dur\":");
+    put_us(work->end > work->start ? work->end - work->start : 0);
+    put(",\"pid\":");
+    put_number(gpu_process(work->device));
+    put(",\"tid\":");
+    put_number(work->stream);
+    put(",\"args\":{\"call\":");
+    put_number(work->correlation);
+    if (work->kind == WIRE_ACTIVITY_KERNEL) {
+        put_three(",\"grid\":", work->kernel.grid);
+        put_three(",\"block\":", work->kernel.block);
+        put(",\"registers\":");
+        put_number(work->kernel.registers);
+        put(",\"shared\":");
+        put_number((uint64_t)work->kernel.static_shared + work->kernel.dynamic_shared);
+    } else {
+        put(",\"bytes\":");
+        put_number(work->move.bytes);
+    }
+    if (work->graph) {
+        put(",\"graph\":");
+        put_number(work->graph);
+    }
+    put("}}");
+}
+
+void timeline_text_work(const struct wire_activity *work, const char *name)
+{
+    SCOPED_LOCK(&lock);
+    if (out.fd < 0)
+        return;
+    name_row(work->device, work->stream);
+    put_work(work, name);
+    if (work->correlation)
+        put_arrow('f', work->correlation, gpu_process(work->device), work->stream, work->start);
+    if (out.used > ROOM - EVENT_MAX)
+        write_out();
 }
 
 void timeline_text_begin(int fd)
@@ -135,13 +269,14 @@ void timeline_text_begin(int fd)
     put("[\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":");
     put_number((uint64_t)out.pid);
     put(",\"args\":{\"name\":");
-    put_quoted(program_invocation_short_name);
+    put_quoted(program_invocation_short_name, NAME_SHOWN);
     put("}}");
     write_out();
 }
 
 bool timeline_text_add(const struct timeline_buffer *buffer)
 {
+    SCOPED_LOCK(&lock);
     for (uint32_t i = 0; out.fd >= 0 && i < buffer->count; i++) {
         put_event(&buffer->events[i], buffer->tid);
         if (out.used > ROOM - EVENT_MAX)
@@ -153,6 +288,7 @@ bool timeline_text_add(const struct timeline_buffer *buffer)
 
 void timeline_text_end(void)
 {
+    SCOPED_LOCK(&lock);
     put("\n]\n");
     write_out();
     if (out.fd >= 0 && close(out.fd) != 0)

@@ -21,11 +21,18 @@ enum { TRIFLE_NS = 1000 };
 
 static struct {
     bool summary, timeline, failures;
+    atomic_bool numbered;
+    void (*_Atomic called)(const struct profiler_call *call);
+    atomic_uint next_number;
     uint64_t began;
+    pthread_once_t once;
+    bool has_key;
     pthread_key_t key; // gives the counts of a thread back when it ends
     struct thread_counts *_Atomic threads;
     void (*describe)(FILE *out);
-} watch;
+} watch = {.once = PTHREAD_ONCE_INIT, .next_number = 1};
+
+__thread uint32_t watch_number;
 
 static __thread struct thread_counts *mine;
 
@@ -86,12 +93,25 @@ static void add_event(struct thread_counts *counts, const struct timeline_event 
         timeline_hand_over(&counts->buffer);
 }
 
+// Whether calls of that name give the GPU work: arrows lead from them.
+static bool gives_work(unsigned int op)
+{
+    static const char *const beginnings[] = {"cuLaunch", "cuMemcpy", "cuMemset", "cuGraphLaunch"};
+    const char *name = cuda_op_name(op);
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+        if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+            return true;
+    return false;
+}
+
 static void add_call(struct thread_counts *counts, unsigned int op, uint64_t began, uint64_t ended,
                      CUresult result)
 {
     struct timeline_event *now = &counts->now;
+    now->number = watch_number && gives_work(op) ? watch_number : 0;
     // What the client library answers by itself at once: many, and nobody waits for them.
-    if (ended - began >= TRIFLE_NS || now->bytes || now->kernel[0] || result != CUDA_SUCCESS) {
+    if (ended - began >= TRIFLE_NS || now->bytes || now->kernel[0] || now->number ||
+        result != CUDA_SUCCESS) {
         now->began = began;
         now->ended = ended;
         now->result = (int32_t)result;
@@ -100,6 +120,7 @@ static void add_call(struct thread_counts *counts, unsigned int op, uint64_t beg
     }
     now->bytes = 0;
     now->kernel[0] = 0;
+    now->pageable = false;
 }
 
 static struct call_count *count_call(struct thread_counts *counts, unsigned int op, CUresult result)
@@ -133,8 +154,20 @@ CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
     count_add(&count->ns, ns);
     if (ns > count_read(&count->longest_ns))
         atomic_store_explicit(&count->longest_ns, ns, memory_order_relaxed);
+    void (*called)(const struct profiler_call *) =
+        atomic_load_explicit(&watch.called, memory_order_relaxed);
+    if (called && watch_number)
+        called(&(struct profiler_call){.name = cuda_op_name(op),
+                                       .number = watch_number,
+                                       .result = result,
+                                       .began = began,
+                                       .ended = ended,
+                                       .pageable = counts->now.pageable});
     if (watch.timeline)
         add_call(counts, op, began, ended, result);
+    else
+        counts->now.pageable = false;
+    watch_number = 0;
     return result;
 }
 
@@ -156,7 +189,7 @@ void watch_waited(enum watch_wait reason, uint64_t began)
                               .began = began, .ended = ended, .wait = (uint16_t)reason});
 }
 
-void watch_bytes(enum watch_direction direction, size_t size)
+void watch_bytes(enum watch_direction direction, size_t size, bool locked)
 {
     struct thread_counts *counts = my_counts();
     if (!counts)
@@ -164,6 +197,7 @@ void watch_bytes(enum watch_direction direction, size_t size)
     count_add(&counts->copied[direction].copies, 1);
     count_add(&counts->copied[direction].bytes, size);
     counts->now.bytes += size;
+    counts->now.pageable |= !locked;
 }
 
 void watch_kernel(const char *name, const CUlaunchConfig *config)
@@ -194,6 +228,46 @@ void watch_abandon(void)
     atomic_store(&watch_on, false);
 }
 
+uint64_t watch_enter(void)
+{
+    watch_number = atomic_load_explicit(&watch.numbered, memory_order_relaxed)
+                       ? atomic_fetch_add_explicit(&watch.next_number, 1, memory_order_relaxed)
+                       : 0;
+    return clock_ns();
+}
+
+static void make_key(void)
+{
+    watch.has_key = pthread_key_create(&watch.key, thread_ends) == 0;
+}
+
+// Watching begins, or ends where nobody wants it any more.
+static void turn(void)
+{
+    bool wanted = watch.summary || watch.timeline || watch.failures ||
+                  atomic_load(&watch.numbered) || atomic_load(&watch.called);
+    if (wanted)
+        pthread_once(&watch.once, make_key);
+    atomic_store(&watch_on, wanted && watch.has_key);
+}
+
+void watch_number_calls(bool numbered)
+{
+    atomic_store(&watch.numbered, numbered);
+    turn();
+}
+
+void watch_calls(void (*called)(const struct profiler_call *call))
+{
+    atomic_store(&watch.called, called);
+    turn();
+}
+
+bool watch_has_timeline(void)
+{
+    return watch.timeline;
+}
+
 static bool is_set(const char *variable)
 {
     const char *text = getenv(variable);
@@ -209,8 +283,7 @@ __attribute__((constructor)) static void watch_start(void)
     watch.failures = level && log_level_parse(level, &wanted) == 0 && wanted >= LOG_LEVEL_DEBUG;
     if (is_set("RGPU_TRACE"))
         watch.timeline = timeline_open(getenv("RGPU_TRACE"));
-    if (watch.summary || watch.timeline || watch.failures)
-        atomic_store(&watch_on, pthread_key_create(&watch.key, thread_ends) == 0);
+    turn();
 }
 
 __attribute__((destructor)) static void watch_end(void)

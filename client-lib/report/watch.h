@@ -18,6 +18,7 @@
 #include "client-lib/report/counts.h"
 #include "common/clock.h"
 #include "proto/cuda_abi.h"
+#include "proto/profiler_table.h"
 
 // Set when the library is loaded; false in the child of a fork and at the end of the process.
 extern atomic_bool watch_on;
@@ -31,6 +32,16 @@ static inline uint64_t watch_begin(void)
 {
     return watching() ? clock_ns() : 0;
 }
+
+// The same for a call of the program, which gets a number where GPUs' work is noted (watch_number_calls).
+uint64_t watch_enter(void);
+// Of the call that the thread is in; 0: none.
+extern __thread uint32_t watch_number;
+void watch_number_calls(bool numbered);
+// Has each timed call told to CALLED at its end (NULL: no longer).
+void watch_calls(void (*called)(const struct profiler_call *call));
+// Whether a timeline is written; GPUs' work is to be told to it.
+bool watch_has_timeline(void);
 
 // The call OP (enum cuda_op) began at BEGAN and gives RESULT, which is returned.
 CUresult watch_call(unsigned int op, uint64_t began, CUresult result);
@@ -46,12 +57,12 @@ static inline void watch_wait_end(enum watch_wait reason, uint64_t began)
 }
 
 // What the call that the thread is in does: SIZE bytes of the program's memory, or a kernel.
-void watch_bytes(enum watch_direction direction, size_t size);
-static inline void watch_copied(enum watch_direction direction, size_t size)
-{
-    if (watching())
-        watch_bytes(direction, size);
-}
+void watch_bytes(enum watch_direction direction, size_t size, bool locked);
+#define watch_copied(direction, size, locked) \
+    do { \
+        if (watching()) \
+            watch_bytes(direction, size, locked); \
+    } while (0)
 // NAME may be NULL, and is copied.
 void watch_kernel(const char *name, const CUlaunchConfig *config);
 

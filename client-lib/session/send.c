@@ -46,7 +46,10 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
         *result = session_lost(session);
         return NULL;
     }
-    *record = (struct wire_request){.size = (uint32_t)whole, .op = op, .context = context};
+    *record = (struct wire_request){.size = (uint32_t)whole,
+                                    .op = op,
+                                    .correlation = watching() ? watch_number : 0,
+                                    .context = context};
     // What pads the record must not tell the box anything of this process's memory.
     if (whole != sizeof(*record) + size)
         memset((uint8_t *)record + whole - 8, 0, 8);

@@ -10,6 +10,7 @@
 #include "sim/launch.h"
 #include "sim/memory.h"
 #include "sim/stream_work.h"
+#include "sim/work_notes.h"
 
 struct node_step {
     atomic_int references;
@@ -274,7 +275,7 @@ struct context *step_context(const struct node_step *step)
     return step->stream ? step->stream->context : NULL;
 }
 
-CUresult step_run(const struct node_step *step)
+CUresult step_run(const struct node_step *step, uint32_t correlation)
 {
     if (!step->operation)
         return CUDA_SUCCESS;
@@ -282,7 +283,10 @@ CUresult step_run(const struct node_step *step)
         CUresult status = context_status(step->stream->context);
         SIM_RETURN_IF(status, status);
     }
+    uint64_t began = correlation ? work_now() : 0;
     CUresult fault = step->operation->run(step->operation, step->stream);
+    if (began && step->stream)
+        work_done(step->operation, step->stream, correlation, began);
     if (fault)
         context_fail(step->stream->context, fault);
     return fault;

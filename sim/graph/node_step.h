@@ -37,7 +37,7 @@ struct graph_memory *step_memory(const struct node_step *step);
 struct context *step_context(const struct node_step *step);
 // Does the work, on the calling thread; nothing for nodes that are not work. The fault that its
 // context is lost to. *brief: not worth a thread of its own.
-CUresult step_run(const struct node_step *step);
+CUresult step_run(const struct node_step *step, uint32_t correlation);
 bool step_is_brief(const struct node_step *step);
 
 #endif

@@ -82,7 +82,7 @@ static CUresult run_node(struct graph_launch *launch, const struct exec_plan_nod
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: break;
     }
-    return node->enabled ? step_run(node->step) : CUDA_SUCCESS;
+    return node->enabled ? step_run(node->step, launch->operation.correlation) : CUDA_SUCCESS;
 }
 
 static bool worth_a_thread(const struct exec_plan_node *node)

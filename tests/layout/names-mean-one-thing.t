@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # No two files, types or exported functions share a name: who reads or writes of `memory.c` or `struct pool` means one
 # thing. A source and its header are one file, each program has its main.c, functions of one folder may be entry
-# points of several plugins, libraries export what CUDA and its management library name, and export_table_* is what common/driver asks of each
+# points of several plugins, libraries export what CUDA, CUPTI and the management library name, and export_table_* is what common/driver asks of each
 # library that links it.
 . "$(dirname "$0")/../lib.sh"
 requires nm

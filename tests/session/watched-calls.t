@@ -50,8 +50,8 @@ kernels = {e["args"]["kernel"] for e in events if e.get("cat") == "kernel"}
 print("kernels", *sorted(kernels))
 by_thread = collections.defaultdict(list)
 for e in events:
-    if e["ph"] == "X" and e["cat"] != "wait":
-        by_thread[e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+    if e["ph"] == "X" and e["cat"] not in ("wait", "gpu"):
+        by_thread[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
 for spans in by_thread.values():
     spans.sort()
     assert all(a[1] <= b[0] + 0.01 for a, b in zip(spans, spans[1:])), "calls of one thread overlap"
@@ -60,7 +60,7 @@ PY
 ok "a program runs with RGPU_TRACE" runs on_box RGPU_TRACE="$TMP/trace-%p.json" "$programs/saxpy"
 trace=$(echo "$TMP"/trace-[0-9]*.json)
 out=$(timeline "$trace")
-like "$out" 'call=[1-9][0-9]* copy=[1-9][0-9]* kernel=[1-9][0-9]* meta=1 wait=[1-9]' "the timeline has calls, copies, kernels and waits"
+like "$out" 'call=[1-9][0-9]* copy=[1-9][0-9]* gpu=[1-9][0-9]* kernel=[1-9][0-9]* meta=[1-9] wait=[1-9]' "the timeline has calls, copies, kernels and waits"
 like "$out" 'kernels .*saxpy' "and the kernels' names"
 ok "over many threads as well" runs on_box RGPU_TRACE="$TMP/many.json" "$programs/threads"
 like "$(timeline "$TMP/many.json")" 'call=[1-9]' "it can be read"

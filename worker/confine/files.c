@@ -114,6 +114,8 @@ void confine_files_open(void)
         add_place(usual[i].path, usual[i].access);
     if (strchr(setup.driver, '/'))
         add_directory_of(setup.driver);
+    if (strchr(setup.cupti, '/'))
+        add_directory_of(setup.cupti);
     add_library_path();
     if (setup_wants_transport("rdma"))
         add_place("/dev/infiniband", USE);

@@ -11,6 +11,7 @@
 #include "common/wait.h"
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/activity/activity.h"
 #include "worker/driver_load.h"
 #include "worker/execute/shortage.h"
 #include "worker/move/deliver.h"
@@ -34,7 +35,9 @@ static void send_reply(struct serve *serve)
         .kind = EVENT_REPLY,
         .call = serve->request->call,
         .result = (int32_t)serve->result,
-        .deferred = atomic_exchange_explicit(&session.deferred, 0, memory_order_relaxed),
+        .deferred = serve_table[serve->request->op].traits & TRAIT_ASIDE
+                        ? CUDA_SUCCESS
+                        : atomic_exchange_explicit(&session.deferred, 0, memory_order_relaxed),
         .bytes = serve->bytes_size,
     };
     memcpy(event + 1, serve->fixed, fixed);
@@ -132,8 +135,10 @@ static void execute(struct serve *serve, const struct serve_entry *entry)
         enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
         prepare_to_block(serve, entry);
+    activity_enter(serve->request->correlation);
     if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
         entry->handle(serve, serve->request + 1);
+    activity_leave();
     if (drains)
         serve_drained();
     if (start)

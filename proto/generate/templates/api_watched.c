@@ -23,7 +23,7 @@ CUresult ${symbol}(${c.prototype})
 %           if 'glance' in c.flags:
     return watch_glance(${c.number}, ${symbol}_call(${c.names}));
 %           else:
-    uint64_t began = watch_begin();
+    uint64_t began = watch_enter();
     return watch_call(${c.number}, began, ${symbol}_call(${c.names}));
 %           end
 }

@@ -18,6 +18,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/activity/activity.h"
 #include "worker/context_watchers.h"
 #include "worker/move/gates.h"
 #include "worker/move/one_sided/direct.h"
@@ -135,11 +136,15 @@ static CUresult copy_block(struct flight *flight, CUstream *stream)
 
     if (result != CUDA_SUCCESS)
         return result;
+    activity_enter(move->call);
     if (move->box.width)
-        return box_copy(flight, *stream);
-    if (move->kind == MOVE_TO_DEVICE)
-        return driver.cuMemcpyHtoDAsync_v2(device, flight->block->data, flight->size, *stream);
-    return driver.cuMemcpyDtoHAsync_v2(flight->block->data, device, flight->size, *stream);
+        result = box_copy(flight, *stream);
+    else if (move->kind == MOVE_TO_DEVICE)
+        result = driver.cuMemcpyHtoDAsync_v2(device, flight->block->data, flight->size, *stream);
+    else
+        result = driver.cuMemcpyDtoHAsync_v2(flight->block->data, device, flight->size, *stream);
+    activity_leave();
+    return result;
 }
 
 static CUresult copy_to_device(struct flight *flight)

@@ -47,6 +47,7 @@ struct move {
     uint32_t ticket;
     CUresult result;
     unsigned flying;
+    uint32_t call; // of the program that it is of, where work is noted
     struct move *next;
 };
 

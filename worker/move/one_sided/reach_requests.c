@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests that have the client's memory reached: what it exposes, copies, and flags behind them. They
 // place a move in its stream and leave the rest to the mover (reach.c).
+#include "worker/activity/activity.h"
 #include "worker/move/one_sided/reach_requests.h"
 
 #include <pthread.h>
@@ -177,6 +178,7 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
         .context = serve->current,
         .early = to_device && region == WIRE_REGION_STAGING,
         .gate = -1,
+        .call = activity_in_pieces(stream),
     };
     if (!box->width)
         move->direct = direct_hold(move->kind, device, size, move->context);

@@ -14,6 +14,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/activity/activity.h"
 #include "worker/context_watchers.h"
 #include "worker/events.h"
 #include "worker/move/gates.h"
@@ -36,6 +37,7 @@ struct pull {
     uint32_t ticket;
     CUresult result;
     unsigned flying; // blocks with a copy under way
+    uint32_t call;   // of the program that it is of, where work is noted
     struct pull *next;
 };
 
@@ -61,8 +63,10 @@ static CUresult issue_one(struct pull *job, CUstream stream, struct block *block
     uint64_t left = job->size - job->issued;
     uint32_t block_size = staging_block_size(STAGING_PULL);
     uint32_t size = left < block_size ? (uint32_t)left : block_size;
+    activity_enter(job->call);
     CUresult result =
         driver.cuMemcpyDtoHAsync_v2(block->data, job->src + job->issued, size, stream);
+    activity_leave();
 
     if (result == CUDA_SUCCESS)
         result = staging_mark(block, job->context, stream);
@@ -279,7 +283,8 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
                              .src = args->src,
                              .size = args->size,
                              .context = serve->current,
-                             .gate = -1};
+                             .gate = -1,
+                             .call = activity_in_pieces(stream)};
         serve_fail(serve, place(&pass, job, stream));
     }
     if (serve_failed(serve)) {

@@ -11,6 +11,7 @@
 #include "common/scope.h"
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/activity/activity.h"
 #include "worker/context_watchers.h"
 #include "worker/events.h"
 #include "worker/expected.h"
@@ -41,6 +42,7 @@ struct push {
     struct lane *lane; // NULL: the data goes nowhere, as the push has failed
     int gate;          // -1: none is held
     uint32_t ticket;
+    uint32_t call; // of the program that it is of, where work is noted
 };
 
 // A block on its way to the GPU, and what ends with it.
@@ -290,6 +292,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
     struct push job = {
         .used = true, .id = args->job, .dst = args->dst, .size = args->size, .gate = -1};
 
+    job.call = activity_in_pieces(stream);
     if (!started || !args->size || is_known(args->job)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
@@ -330,9 +333,11 @@ static CUresult fly(struct serve *serve, struct push *job, struct block *block, 
         result = driver.cuCtxSetCurrent(context);
         serve->current = result == CUDA_SUCCESS ? context : NULL;
     }
+    activity_enter(job->call);
     if (result == CUDA_SUCCESS)
         result =
             driver.cuMemcpyHtoDAsync_v2(job->dst + offset, block->data, size, job->lane->stream);
+    activity_leave();
     if (result == CUDA_SUCCESS && last)
         result = gate_open_from(job->lane->stream, job->gate, job->ticket);
     if (result == CUDA_SUCCESS)

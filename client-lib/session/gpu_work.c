@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See gpu_work.h. Records have times of the box's clock. How far that is from ours is asked for when it begins and
+// with each fetch, by the quickest of a few exchanges, and taken as a line between two such points.
+#include "client-lib/session/gpu_work.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/report/tell.h"
+#include "client-lib/report/timeline.h"
+#include "client-lib/report/watch.h"
+#include "client-lib/session/box_session.h"
+#include "client-lib/session/process.h"
+#include "client-lib/session/send.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "cuda_ops.h"
+
+enum { FETCH_BYTES = 60 * 1024, EXCHANGES = 8, NAMES_MAX = 1 << 14 };
+
+// A box's clock, and ours at that time less that.
+struct clock_point {
+    uint64_t box;
+    int64_t offset;
+};
+
+struct box_work {
+    bool on;
+    struct clock_point before, now;
+    const char *names[NAMES_MAX]; // by the box's numbers
+    uint64_t dropped;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct profiler_listener *first;
+    struct box_work *boxes[SESSIONS_MAX];
+    void *names; // a tree of all that were ever told, since listeners keep pointers to them
+    uint8_t records[FETCH_BYTES];
+} work = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// ---- requests of the library's own, which tell the program of nothing ----
+
+static CUresult ask(struct box_session *session, uint16_t op, const void *args, size_t size,
+                    struct waiter *waiter)
+{
+    CUresult result;
+    struct wire_request *record = session_reserve(session, op, 0, size, &result);
+    if (!record)
+        return result;
+    record->correlation = 0;
+    if (size)
+        memcpy(record + 1, args, size);
+    return session_ask(session, record, waiter) ? waiter->result : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult ask_clock(struct box_session *session, uint64_t *now)
+{
+    struct reply_activity_clock reply;
+    struct waiter waiter = {.reply = &reply, .reply_size = sizeof(reply)};
+    CUresult result = ask(session, OP_activity_clock, NULL, 0, &waiter);
+    if (result == CUDA_SUCCESS)
+        *now = reply.now;
+    return result;
+}
+
+// ---- clocks ----
+
+// What differs by less than the exchange took may well be one clock, and on one host it is.
+static void compare_clocks(struct box_session *session, struct clock_point *out)
+{
+    uint64_t quickest = UINT64_MAX;
+    for (int i = 0; i < EXCHANGES; i++) {
+        uint64_t began = clock_ns(), box;
+        if (ask_clock(session, &box) != CUDA_SUCCESS)
+            return;
+        uint64_t took = clock_ns() - began;
+        if (took >= quickest)
+            continue;
+        quickest = took;
+        int64_t offset = (int64_t)(began + took / 2 - box);
+        bool same = offset < (int64_t)took && -offset < (int64_t)took;
+        *out = (struct clock_point){.box = box, .offset = same ? 0 : offset};
+    }
+}
+
+static uint64_t our_time(const struct box_work *box, uint64_t time)
+{
+    int64_t span = (int64_t)(box->now.box - box->before.box);
+    int64_t change = box->now.offset - box->before.offset;
+    int64_t since = (int64_t)(time - box->before.box);
+    if (!change || span <= 0)
+        return time + (uint64_t)box->now.offset;
+    since = since < 0 ? 0 : since > span ? span : since;
+    return time + (uint64_t)box->before.offset +
+           (uint64_t)(int64_t)((double)change * (double)since / (double)span);
+}
+
+// ---- records; under the lock ----
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+// A name for as long as the process lives.
+static const char *kept_text(const char *text)
+{
+    void *known = tfind(text, &work.names, compare_names);
+    if (known)
+        return *(const char **)known;
+    char *copy = strdup(text);
+    if (!copy || !tsearch(copy, &work.names, compare_names)) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static bool take_name(struct box_work *box, const struct wire_activity_name *name)
+{
+    if (name->size <= sizeof(*name) || !memchr(name->text, 0, name->size - sizeof(*name)) ||
+        name->name >= NAMES_MAX)
+        return false;
+    box->names[name->name] = kept_text(name->text);
+    return true;
+}
+
+static bool take_work(struct box_session *session, struct box_work *box,
+                      const struct wire_activity *from)
+{
+    struct wire_activity told = *from;
+    const char *name = NULL;
+    if (from->size != sizeof(*from) || from->device >= session->device_count ||
+        from->name >= NAMES_MAX)
+        return false;
+    if (from->kind == WIRE_ACTIVITY_KERNEL)
+        name = from->name && box->names[from->name] ? box->names[from->name] : "";
+    told.start = our_time(box, from->start);
+    told.end = our_time(box, from->end);
+    told.device += (uint32_t)session->first_device;
+    for (struct profiler_listener *at = work.first; at; at = at->next)
+        at->worked(at->argument, &told, name);
+    return true;
+}
+
+// False: the box says something that makes no sense.
+static bool take_records(struct box_session *session, struct box_work *box, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const struct wire_activity *record = (const void *)(work.records + at);
+        bool good = false;
+        if (size - at < sizeof(struct wire_activity_name) || record->size < 8 || record->size % 8 ||
+            record->size > size - at)
+            return false;
+        switch (record->kind) {
+        case WIRE_ACTIVITY_NAME:
+            good = take_name(box, (const struct wire_activity_name *)(const void *)record);
+            break;
+        case WIRE_ACTIVITY_KERNEL:
+        case WIRE_ACTIVITY_COPY:
+        case WIRE_ACTIVITY_SET: good = take_work(session, box, record); break;
+        }
+        if (!good)
+            return false;
+        at += record->size;
+    }
+    return true;
+}
+
+static void fetch(struct box_session *session, struct box_work *box)
+{
+    struct args_activity_fetch args = {.flush = 1, .reply_room = FETCH_BYTES};
+    struct reply_activity_fetch reply;
+    box->before = box->now;
+    compare_clocks(session, &box->now);
+    do {
+        struct waiter waiter = {.reply = &reply,
+                                .reply_size = sizeof(reply),
+                                .bytes = work.records,
+                                .bytes_room = sizeof(work.records)};
+        if (ask(session, OP_activity_fetch, &args, sizeof(args), &waiter) != CUDA_SUCCESS)
+            return;
+        box->dropped = reply.dropped;
+        if (!take_records(session, box, waiter.bytes_used)) {
+            log_warn("box tells of its gpu's work what makes no sense box=%s", session->box);
+            return;
+        }
+        args.flush = 0;
+    } while (reply.left);
+}
+
+// ---- on and off; under the lock ----
+
+static void begin(struct box_session *session, struct box_work **box)
+{
+    struct waiter waiter = {0};
+    if (!*box)
+        *box = calloc(1, sizeof(**box));
+    if (!*box || (*box)->on)
+        return;
+    CUresult result = session_knows(session, OP_activity_begin)
+                          ? ask(session, OP_activity_begin, NULL, 0, &waiter)
+                          : CUDA_ERROR_NOT_SUPPORTED;
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+        tell_once(
+            "box %s cannot say what its GPU does when, as it has no CUPTI: profilers see no kernels there; "
+            "its administrator can install it (cupti in rgpud.conf)",
+            session->box);
+    if (result != CUDA_SUCCESS)
+        return;
+    memset((*box)->names, 0, sizeof((*box)->names));
+    (*box)->on = true;
+    (*box)->dropped = 0;
+    compare_clocks(session, &(*box)->now);
+    (*box)->before = (*box)->now;
+}
+
+static void end(struct box_session *session, struct box_work *box)
+{
+    struct waiter waiter = {0};
+    if (!box || !box->on)
+        return;
+    box->on = false;
+    if (ask(session, OP_activity_end, NULL, 0, &waiter) != CUDA_SUCCESS)
+        log_debug("box goes on noting its gpu's work box=%s", session->box);
+}
+
+static void begin_all(void)
+{
+    for (unsigned int i = 0; work.first && i < session_count; i++)
+        if (session_lost(sessions[i]) == CUDA_SUCCESS)
+            begin(sessions[i], &work.boxes[i]);
+}
+
+void gpu_work_opened(void)
+{
+    static struct profiler_listener timeline = {.worked = timeline_worked};
+    if (watch_has_timeline()) {
+        timeline_collects(gpu_work_collect);
+        gpu_work_join(&timeline);
+        return;
+    }
+    SCOPED_LOCK(&work.lock);
+    begin_all();
+}
+
+void gpu_work_join(struct profiler_listener *listener)
+{
+    SCOPED_LOCK(&work.lock);
+    listener->next = work.first;
+    work.first = listener;
+    watch_number_calls(true);
+    if (process_ready() == CUDA_SUCCESS)
+        begin_all();
+}
+
+void gpu_work_leave(struct profiler_listener *listener)
+{
+    SCOPED_LOCK(&work.lock);
+    struct profiler_listener **at = &work.first;
+    while (*at && *at != listener)
+        at = &(*at)->next;
+    if (*at)
+        *at = listener->next;
+    if (work.first)
+        return;
+    watch_number_calls(false);
+    for (unsigned int i = 0; process_ready() == CUDA_SUCCESS && i < session_count; i++)
+        if (session_lost(sessions[i]) == CUDA_SUCCESS)
+            end(sessions[i], work.boxes[i]);
+}
+
+uint64_t gpu_work_collect(void)
+{
+    uint64_t dropped = 0;
+    SCOPED_LOCK(&work.lock);
+    for (unsigned int i = 0; process_ready() == CUDA_SUCCESS && i < session_count; i++) {
+        struct box_work *box = work.boxes[i];
+        if (!box || !box->on)
+            continue;
+        if (session_lost(sessions[i]) == CUDA_SUCCESS)
+            fetch(sessions[i], box);
+        dropped += box->dropped;
+    }
+    return dropped;
+}

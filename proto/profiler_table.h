@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What libcuda.so.1 and the stand-in for CUPTI's library have between them, in one process: the latter finds
+// rgpu_profiler_table by name in the former.
+#ifndef RGPU_PROTO_PROFILER_TABLE_H
+#define RGPU_PROTO_PROFILER_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/cuda_abi.h"
+#include "proto/wire.h"
+
+enum { PROFILER_TABLE_VERSION = 1 };
+
+// A call of the program that has ended, told in its own thread.
+struct profiler_call {
+    const char *name;
+    uint32_t number; // by which the GPU's work names it
+    CUresult result;
+    uint64_t began, ended; // ns, CLOCK_MONOTONIC
+    bool pageable;         // copies memory of the program that is not page-locked
+};
+
+// Who is told of what the GPU did: times are this process's CLOCK_MONOTONIC, devices are numbered as the program
+// numbers them, NAME (of a kernel, else NULL) stays valid. Several threads may tell, one at a time.
+struct profiler_listener {
+    void (*worked)(void *argument, const struct wire_activity *work, const char *name);
+    void *argument;
+    struct profiler_listener *next; // libcuda's
+};
+
+struct profiler_table {
+    uint32_t version;
+    // From now on the boxes note what their GPUs do, and LISTENER is told.
+    void (*join)(struct profiler_listener *listener);
+    void (*leave)(struct profiler_listener *listener);
+    // Fetches what has ended on the GPUs; all listeners are told before it returns. How many records were lost on
+    // the boxes since the first listener joined.
+    uint64_t (*collect)(void);
+    // Has each call told (NULL: no longer).
+    void (*watch)(void (*called)(const struct profiler_call *call));
+    // The number by which records name a stream of the current context; 0: not known.
+    uint32_t (*stream)(CUstream stream);
+};
+
+#endif

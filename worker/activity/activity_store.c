@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See activity_store.h. Records come in whatever order the driver finishes with them, so a kernel may be there
+// before it is known which call launched it; that is looked up when the record is taken.
+#include "worker/activity/activity_store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/scope.h"
+#include "worker/setup.h"
+
+enum {
+    STORE_FIRST = 64 << 10,
+    CALLS = 1 << 20,  // calls whose numbers are remembered
+    PLACES = 1 << 14, // copies in pieces that are
+    NAMES = 1 << 14,  // different names of kernels
+    NAME_MAX_BYTES = 4096,
+};
+
+// Both kinds of numbers count up, so the lowest bits tell apart what is near.
+struct call_number {
+    uint32_t driver, program;
+};
+struct call_place {
+    uint32_t number, stream;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    uint8_t *data;
+    size_t room, first, end; // bytes; records lie from first to end
+    uint64_t dropped;
+    struct call_number *calls;
+    struct call_place places[PLACES];
+    char *names[NAMES]; // by their hash; the index is the number
+} store = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int store_open(void)
+{
+    SCOPED_LOCK(&store.lock);
+    if (!store.calls)
+        store.calls = calloc(CALLS, sizeof(*store.calls));
+    store.first = store.end = 0;
+    store.dropped = 0;
+    return store.calls ? 0 : -ENOMEM;
+}
+
+void store_close(void)
+{
+    SCOPED_LOCK(&store.lock);
+    free(store.data);
+    free(store.calls);
+    store.data = NULL;
+    store.calls = NULL;
+    store.room = store.first = store.end = 0;
+    for (size_t i = 0; i < NAMES; i++) {
+        free(store.names[i]);
+        store.names[i] = NULL;
+    }
+}
+
+void store_name_call(uint32_t driver_call, uint32_t number)
+{
+    SCOPED_LOCK(&store.lock);
+    if (store.calls)
+        store.calls[driver_call % CALLS] = (struct call_number){driver_call, number};
+}
+
+void store_place_call(uint32_t number, uint32_t stream)
+{
+    SCOPED_LOCK(&store.lock);
+    store.places[number % PLACES] = (struct call_place){number, stream};
+}
+
+// ---- adding; under the lock ----
+
+static bool make_room(size_t size)
+{
+    if (store.end + size <= store.room)
+        return true;
+    if (store.first) {
+        memmove(store.data, store.data + store.first, store.end - store.first);
+        store.end -= store.first;
+        store.first = 0;
+    }
+    if (store.end + size <= store.room)
+        return true;
+    size_t room = store.room ? store.room * 2 : STORE_FIRST;
+    uint8_t *data = room <= setup.worker.activity_memory ? realloc(store.data, room) : NULL;
+    if (!data)
+        return false;
+    store.data = data;
+    store.room = room;
+    return true;
+}
+
+static bool append(const void *record, size_t size)
+{
+    if (!make_room(size))
+        return false;
+    memcpy(store.data + store.end, record, size);
+    store.end += size;
+    return true;
+}
+
+static uint32_t hash_of(const char *text, size_t length)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    return hash;
+}
+
+static bool send_name(uint32_t number, const char *text, size_t length)
+{
+    char buffer[sizeof(struct wire_activity_name) + NAME_MAX_BYTES + 8] = {0};
+    struct wire_activity_name *record = (void *)buffer;
+    record->size = (uint16_t)((sizeof(*record) + length + 1 + 7) & ~(size_t)7);
+    record->kind = WIRE_ACTIVITY_NAME;
+    record->name = number;
+    memcpy(record->text, text, length);
+    return append(record, record->size);
+}
+
+// The number of a name, which is sent before it is used first. Number 0 is no name: none was given, or there are
+// too many.
+static uint32_t number_of(const char *text)
+{
+    size_t length = strnlen(text, NAME_MAX_BYTES);
+    uint32_t at = hash_of(text, length);
+    for (unsigned tries = 0; tries < NAMES; tries++, at++) {
+        uint32_t number = at % (NAMES - 1) + 1;
+        char *known = store.names[number];
+        if (known && strlen(known) == length && !memcmp(known, text, length))
+            return number;
+        if (known)
+            continue;
+        store.names[number] = strndup(text, length);
+        if (!store.names[number] || !send_name(number, text, length)) {
+            free(store.names[number]);
+            store.names[number] = NULL;
+            return 0;
+        }
+        return number;
+    }
+    return 0;
+}
+
+void store_add(struct wire_activity *record, const char *name)
+{
+    SCOPED_LOCK(&store.lock);
+    if (!store.calls)
+        return;
+    record->size = sizeof(*record);
+    record->name = name ? number_of(name) : 0;
+    if (!append(record, sizeof(*record)))
+        store.dropped++;
+}
+
+void store_lost(uint64_t records)
+{
+    SCOPED_LOCK(&store.lock);
+    store.dropped += records;
+}
+
+// ---- taking; under the lock ----
+
+static void resolve(struct wire_activity *record)
+{
+    const struct call_number *call = &store.calls[record->correlation % CALLS];
+    record->correlation = call->driver == record->correlation ? call->program : 0;
+    const struct call_place *place = &store.places[record->correlation % PLACES];
+    if (record->kind == WIRE_ACTIVITY_COPY && record->correlation &&
+        place->number == record->correlation && place->stream)
+        record->stream = place->stream;
+}
+
+static size_t take_one(uint8_t *to, size_t room)
+{
+    struct wire_activity_name head;
+    uint8_t *from = store.data + store.first;
+    memcpy(&head, from, sizeof(head));
+    if (head.size > room)
+        return 0;
+    memcpy(to, from, head.size);
+    if (head.kind != WIRE_ACTIVITY_NAME)
+        resolve((struct wire_activity *)(void *)to);
+    store.first += head.size;
+    return head.size;
+}
+
+size_t store_take(void *to, size_t room, uint64_t *dropped, uint32_t *left)
+{
+    size_t used = 0, size;
+    SCOPED_LOCK(&store.lock);
+    while (store.calls && store.first < store.end &&
+           (size = take_one((uint8_t *)to + used, room - used)))
+        used += size;
+    *dropped = store.dropped;
+    *left = (uint32_t)(store.end - store.first);
+    return used;
+}

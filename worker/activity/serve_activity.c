@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The requests about what the GPU did.
+#include "common/clock.h"
+#include "worker/activity/activity.h"
+#include "worker/activity/activity_store.h"
+#include "worker/activity/cupti_source.h"
+#include "worker/session.h"
+#include "worker_serve.h"
+
+atomic_bool activity_noted;
+_Thread_local uint32_t activity_call;
+
+uint32_t activity_in_pieces(CUstream stream)
+{
+    if (!activity_is_noted() || !activity_call)
+        return 0;
+    store_place_call(activity_call, cupti_source_stream(stream));
+    return activity_call;
+}
+
+void serve_activity_begin(struct serve *serve, const struct args_activity_begin *args)
+{
+    if (atomic_load(&activity_noted)) {
+        serve_fail(serve, CUDA_ERROR_PROFILER_ALREADY_STARTED);
+        return;
+    }
+    if (store_open()) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return;
+    }
+    serve_fail(serve, cupti_source_start());
+    if (serve_failed(serve)) {
+        store_close();
+        return;
+    }
+    atomic_store(&activity_noted, true);
+}
+
+void serve_activity_end(struct serve *serve, const struct args_activity_end *args)
+{
+    if (!atomic_exchange(&activity_noted, false)) {
+        serve_fail(serve, CUDA_ERROR_PROFILER_ALREADY_STOPPED);
+        return;
+    }
+    cupti_source_stop();
+    store_close();
+}
+
+void serve_activity_clock(struct serve *serve, const struct args_activity_clock *args,
+                          struct reply_activity_clock *reply)
+{
+    reply->now = clock_ns();
+}
+
+void serve_activity_fetch(struct serve *serve, const struct args_activity_fetch *args,
+                          struct reply_activity_fetch *reply)
+{
+    uint32_t room = serve_reply_room(serve, args->reply_room);
+
+    if (!atomic_load(&activity_noted)) {
+        serve_fail(serve, CUDA_ERROR_PROFILER_ALREADY_STOPPED);
+        return;
+    }
+    if (args->flush)
+        cupti_source_flush();
+    size_t used = store_take(serve->bytes, room, &reply->dropped, &reply->left);
+    serve_reply_bytes(serve, serve->bytes, used);
+}
+
+void serve_activity_stream(struct serve *serve, const struct args_activity_stream *args,
+                           struct reply_activity_stream *reply)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
+
+    if (!serve_failed(serve))
+        reply->number = cupti_source_stream(stream);
+    if (!reply->number)
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+}

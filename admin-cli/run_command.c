@@ -11,6 +11,7 @@
 #include "admin-cli/conversation.h"
 #include "common/control.h"
 #include "common/endpoint.h"
+#include "common/profiler_preload.h"
 #include "common/program_path.h"
 
 enum { BOXES_MAX = 64 };
@@ -54,6 +55,9 @@ static int set_library_path(void)
         fprintf(stderr, "rgpuctl run: LD_LIBRARY_PATH is too long\n");
         return EXIT_USAGE;
     }
+    if (profiler_preload(directory, getenv("LD_PRELOAD"), getenv("RGPU_PROFILER"), value,
+                         sizeof(value)))
+        setenv("LD_PRELOAD", value, 1);
     return 0;
 }
 

@@ -39,8 +39,8 @@ struct profiler_table {
     uint64_t (*collect)(void);
     // Has each call told (NULL: no longer).
     void (*watch)(void (*called)(const struct profiler_call *call));
-    // The number by which records name a stream of the current context; 0: not known.
-    uint32_t (*stream)(CUstream stream);
+    // The numbers by which records name a stream of the current context, and that context. False: not known.
+    bool (*numbers)(CUstream stream, uint32_t *of_stream, uint32_t *of_context);
 };
 
 #endif

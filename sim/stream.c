@@ -61,6 +61,21 @@ CUresult operation_wait_for(struct operation *operation, struct stream *stream, 
     return CUDA_SUCCESS;
 }
 
+CUresult operation_run(struct operation *operation, struct stream *stream, uint32_t correlation)
+{
+    if (!correlation || !operation->describe || !stream)
+        return operation->run(operation, stream);
+    struct work_note note = {0};
+    struct work_place place = {.device = (uint32_t)stream->context->device->ordinal,
+                               .context = (uint32_t)atomic_load(&stream->context->id),
+                               .stream = (uint32_t)stream->id};
+    operation->describe(operation, &note);
+    uint64_t began = work_now();
+    CUresult fault = operation->run(operation, stream);
+    work_done(&note, &place, correlation, began);
+    return fault;
+}
+
 bool stream_reached(const struct stream *stream, uint64_t sequence)
 {
     return atomic_load_explicit(&stream->completed, memory_order_acquire) >= sequence;
@@ -112,10 +127,7 @@ static void execute(struct stream *stream, struct operation *operation)
         stream_wait(operation->waits[i].stream, operation->waits[i].sequence);
     drop_waits(operation);
     if (!atomic_load(&stream->context->fault) || operation->even_failed) {
-        uint64_t began = operation->correlation ? work_now() : 0;
-        CUresult fault = operation->run(operation, stream);
-        if (began)
-            work_done(operation, stream, operation->correlation, began);
+        CUresult fault = operation_run(operation, stream, operation->correlation);
         if (fault)
             context_fail(stream->context, fault);
     }

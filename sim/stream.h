@@ -67,6 +67,9 @@ struct operation {
     void (*release)(struct operation *operation);
 };
 
+// Runs it, and tells those who ask what it was, for the call CORRELATION; 0: nobody asks.
+CUresult operation_run(struct operation *operation, struct stream *stream, uint32_t correlation);
+
 // Fresh operation of `size` bytes (the struct operation first), zeroed; NULL: out of memory.
 void *operation_create(size_t size, CUresult (*run)(struct operation *, struct stream *),
                        void (*release)(struct operation *));

@@ -5,7 +5,7 @@
 #define SIM_WORK_NOTES_H
 
 #include "proto/cupti_abi.h"
-#include "sim/stream.h"
+#include "sim/sim.h"
 
 // What an operation is to those who ask; the record's times and places are filled in by others.
 struct work_note {
@@ -18,6 +18,11 @@ struct work_note {
     uint64_t bytes;
 };
 
+// Where it ran.
+struct work_place {
+    uint32_t device, context, stream;
+};
+
 // A bit for each kind that is asked for.
 extern atomic_ullong work_kinds;
 static inline bool work_is_noted(void)
@@ -28,8 +33,12 @@ static inline bool work_is_noted(void)
 // The number by which records of one call belong together; whoever has subscribed is told of it.
 uint32_t work_correlation(void);
 uint64_t work_now(void);
-// OPERATION ran in STREAM from BEGAN until now, for the call CORRELATION.
-void work_done(const struct operation *operation, const struct stream *stream, uint32_t correlation,
+// What NOTE tells of ran at PLACE from BEGAN until now, for the call CORRELATION.
+void work_done(const struct work_note *note, const struct work_place *place, uint32_t correlation,
                uint64_t began);
+
+#define CUPTI_API(name, ...) \
+    SIM_EXPORT CUptiResult name(__VA_ARGS__); \
+    SIM_EXPORT CUptiResult name(__VA_ARGS__)
 
 #endif

@@ -8,12 +8,7 @@
 #include "common/clock.h"
 #include "common/scope.h"
 #include "proto/cupti_abi.h"
-#include "sim/context.h"
 #include "sim/work_notes.h"
-
-#define CUPTI_API(name, ...) \
-    SIM_EXPORT CUptiResult name(__VA_ARGS__); \
-    SIM_EXPORT CUptiResult name(__VA_ARGS__)
 
 atomic_ullong work_kinds;
 
@@ -104,18 +99,6 @@ uint32_t work_correlation(void)
     return number;
 }
 
-// Where it was: the context's number fits where there are few contexts, as here.
-struct place {
-    uint32_t device, context, stream;
-};
-
-static struct place place_of(const struct stream *stream)
-{
-    return (struct place){.device = (uint32_t)stream->context->device->ordinal,
-                          .context = (uint32_t)atomic_load(&stream->context->id),
-                          .stream = (uint32_t)stream->id};
-}
-
 // Records name kernels, and outlive their modules.
 static const char *kept_name(const char *name)
 {
@@ -136,17 +119,17 @@ static const char *kept_name(const char *name)
     return kept->text;
 }
 
-static void add_kernel(const struct work_note *note, struct place at, uint32_t correlation,
-                       uint64_t began, uint64_t ended)
+static void add_kernel(const struct work_note *note, const struct work_place *at,
+                       uint32_t correlation, uint64_t began, uint64_t ended)
 {
     struct cupti_kernel record = {
         .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
         .registers = (uint16_t)note->registers,
         .start = began,
         .end = ended,
-        .device = at.device,
-        .context = at.context,
-        .stream = at.stream,
+        .device = at->device,
+        .context = at->context,
+        .stream = at->stream,
         .grid = {(int32_t)note->grid[0], (int32_t)note->grid[1], (int32_t)note->grid[2]},
         .block = {(int32_t)note->block[0], (int32_t)note->block[1], (int32_t)note->block[2]},
         .static_shared = (int32_t)note->static_shared,
@@ -158,8 +141,8 @@ static void add_kernel(const struct work_note *note, struct place at, uint32_t c
     add(&record, sizeof(record));
 }
 
-static void add_copy(const struct work_note *note, struct place at, uint32_t correlation,
-                     uint64_t began, uint64_t ended)
+static void add_copy(const struct work_note *note, const struct work_place *at,
+                     uint32_t correlation, uint64_t began, uint64_t ended)
 {
     struct cupti_copy_record record = {
         .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -170,15 +153,15 @@ static void add_copy(const struct work_note *note, struct place at, uint32_t cor
         .bytes = note->bytes,
         .start = began,
         .end = ended,
-        .device = at.device,
-        .context = at.context,
-        .stream = at.stream,
+        .device = at->device,
+        .context = at->context,
+        .stream = at->stream,
         .correlation = correlation,
     };
     add(&record, sizeof(record));
 }
 
-static void add_set(const struct work_note *note, struct place at, uint32_t correlation,
+static void add_set(const struct work_note *note, const struct work_place *at, uint32_t correlation,
                     uint64_t began, uint64_t ended)
 {
     struct cupti_set_record record = {
@@ -187,9 +170,9 @@ static void add_set(const struct work_note *note, struct place at, uint32_t corr
         .bytes = note->bytes,
         .start = began,
         .end = ended,
-        .device = at.device,
-        .context = at.context,
-        .stream = at.stream,
+        .device = at->device,
+        .context = at->context,
+        .stream = at->stream,
         .correlation = correlation,
         .flags = CUPTI_FLAG_ASYNC,
         .memory = CUPTI_MEMORY_DEVICE,
@@ -197,22 +180,18 @@ static void add_set(const struct work_note *note, struct place at, uint32_t corr
     add(&record, sizeof(record));
 }
 
-void work_done(const struct operation *operation, const struct stream *stream, uint32_t correlation,
+void work_done(const struct work_note *note, const struct work_place *place, uint32_t correlation,
                uint64_t began)
 {
-    struct work_note note = {0};
     uint64_t ended = work_now();
-    if (operation->describe)
-        operation->describe(operation, &note);
-    if (!note.kind || !wants(note.kind))
+    if (!note->kind || !wants(note->kind))
         return;
-    struct place at = place_of(stream);
-    switch (note.kind) {
+    switch (note->kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        add_kernel(&note, at, correlation, began, ended);
+        add_kernel(note, place, correlation, began, ended);
         break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY: add_copy(&note, at, correlation, began, ended); break;
-    case CUPTI_ACTIVITY_KIND_MEMSET: add_set(&note, at, correlation, began, ended); break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY: add_copy(note, place, correlation, began, ended); break;
+    case CUPTI_ACTIVITY_KIND_MEMSET: add_set(note, place, correlation, began, ended); break;
     }
 }
 
@@ -311,16 +290,5 @@ CUPTI_API(cuptiGetCallbackName, CUpti_CallbackDomain domain, uint32_t call, cons
     if (!name || domain != CUPTI_CB_DOMAIN_DRIVER_API || call != ANY_CALL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *name = "cuLaunchKernel";
-    return CUPTI_SUCCESS;
-}
-
-CUPTI_API(cuptiGetStreamIdEx, CUcontext context, CUstream handle, uint8_t per_thread,
-          uint32_t *number)
-{
-    struct stream *stream;
-    if (!number || stream_get_any(handle, &stream))
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    *number = (uint32_t)stream->id;
-    object_put(&stream->object);
     return CUPTI_SUCCESS;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "common/profiler_preload.h"
 #include "slurm-plugin/late.h"
 #include "slurm-plugin/step.h"
 
@@ -76,7 +77,7 @@ static uint32_t gpu_count(spank_t spank)
 
 static void prepend_library(spank_t spank, const char *directory)
 {
-    char old[8192], value[8192 + 512];
+    char old[8192], value[8192 + 2048], choice[16];
 
     if (!directory)
         return;
@@ -84,6 +85,12 @@ static void prepend_library(spank_t spank, const char *directory)
         *old = '\0';
     snprintf(value, sizeof(value), "%.500s%s%s", directory, *old ? ":" : "", old);
     spank_setenv(spank, "LD_LIBRARY_PATH", value, 1);
+    if (spank_getenv(spank, "LD_PRELOAD", old, sizeof(old)) != ESPANK_SUCCESS)
+        *old = '\0';
+    if (spank_getenv(spank, "RGPU_PROFILER", choice, sizeof(choice)) != ESPANK_SUCCESS)
+        *choice = '\0';
+    if (profiler_preload(directory, old, choice, value, sizeof(value)))
+        spank_setenv(spank, "LD_PRELOAD", value, 1);
 }
 
 // ---- what slurmctld says of the job ----

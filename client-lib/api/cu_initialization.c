@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Initialization and version.
+#include <stdlib.h>
+
 #include "client-lib/api/exports.h"
 #include "client-lib/move/late_push.h"
 #include "client-lib/objects/callees.h"
 #include "client-lib/objects/crossing.h"
 #include "client-lib/objects/peers.h"
+#include "client-lib/report/tell.h"
+#include "client-lib/session/gpu_work.h"
 #include "client-lib/session/process.h"
 #include "common/log.h"
 
@@ -26,6 +30,16 @@ static void session_is_lost(struct box_session *session)
     peers_lost(session);
 }
 
+// What loads itself into a program by this variable asks the driver by private ways, which no box serves.
+static void tell_injected(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    if (path && *path)
+        tell_once(
+            "profilers that are injected (CUDA_INJECTION64_PATH, as by Nsight) see nothing of remote GPUs: "
+            "use RGPU_TRACE=file, or torch.profiler under rgpuctl run");
+}
+
 CUresult cuInit(unsigned int flags)
 {
     static const struct session_listener listener = {
@@ -37,7 +51,13 @@ CUresult cuInit(unsigned int flags)
         .peer_over = peers_over,
         .lost = session_is_lost,
     };
-    return flags ? CUDA_ERROR_INVALID_VALUE : process_start(&listener);
+    tell_injected();
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = process_start(&listener);
+    if (result == CUDA_SUCCESS)
+        gpu_work_opened();
+    return result;
 }
 
 CUresult cuDriverGetVersion(int *version)

@@ -6,10 +6,9 @@
 #include "client-lib/session/gpu_work.h"
 #include "client_calls.h"
 
-static uint32_t stream_number(CUstream stream)
+static bool numbers_of(CUstream stream, uint32_t *of_stream, uint32_t *of_context)
 {
-    uint32_t number = 0;
-    return remote_activity_stream(stream, &number) == CUDA_SUCCESS ? number : 0;
+    return remote_activity_numbers(stream, of_stream, of_context) == CUDA_SUCCESS;
 }
 
 RGPU_EXPORT extern const struct profiler_table rgpu_profiler_table;
@@ -19,5 +18,5 @@ const struct profiler_table rgpu_profiler_table = {
     .leave = gpu_work_leave,
     .collect = gpu_work_collect,
     .watch = watch_calls,
-    .stream = stream_number,
+    .numbers = numbers_of,
 };

@@ -4,6 +4,7 @@
 #include "client-lib/session/gpu_work.h"
 
 #include <search.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,21 @@ static void end(struct box_session *session, struct box_work *box)
         log_debug("box goes on noting its gpu's work box=%s", session->box);
 }
 
+// How many records were lost so far.
+static uint64_t collect_all(void)
+{
+    uint64_t dropped = 0;
+    for (unsigned int i = 0; process_ready() == CUDA_SUCCESS && i < session_count; i++) {
+        struct box_work *box = work.boxes[i];
+        if (!box || !box->on)
+            continue;
+        if (session_lost(sessions[i]) == CUDA_SUCCESS)
+            fetch(sessions[i], box);
+        dropped += box->dropped;
+    }
+    return dropped;
+}
+
 static void begin_all(void)
 {
     for (unsigned int i = 0; work.first && i < session_count; i++)
@@ -238,6 +254,9 @@ static void begin_all(void)
 void gpu_work_opened(void)
 {
     static struct profiler_listener timeline = {.worked = timeline_worked};
+    static atomic_flag opened = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&opened))
+        return;
     if (watch_has_timeline()) {
         timeline_collects(gpu_work_collect);
         gpu_work_join(&timeline);
@@ -250,6 +269,7 @@ void gpu_work_opened(void)
 void gpu_work_join(struct profiler_listener *listener)
 {
     SCOPED_LOCK(&work.lock);
+    collect_all(); // what was before is for those who listened
     listener->next = work.first;
     work.first = listener;
     watch_number_calls(true);
@@ -275,15 +295,6 @@ void gpu_work_leave(struct profiler_listener *listener)
 
 uint64_t gpu_work_collect(void)
 {
-    uint64_t dropped = 0;
     SCOPED_LOCK(&work.lock);
-    for (unsigned int i = 0; process_ready() == CUDA_SUCCESS && i < session_count; i++) {
-        struct box_work *box = work.boxes[i];
-        if (!box || !box->on)
-            continue;
-        if (session_lost(sessions[i]) == CUDA_SUCCESS)
-            fetch(sessions[i], box);
-        dropped += box->dropped;
-    }
-    return dropped;
+    return collect_all();
 }

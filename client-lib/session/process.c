@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 
 #include "client-lib/report/watch.h"
-#include "client-lib/session/gpu_work.h"
 #include "client-lib/session/opening.h"
 #include "common/scope.h"
 
@@ -56,7 +55,6 @@ CUresult process_start(const struct session_listener *listener)
     if (result == CUDA_SUCCESS) {
         pthread_atfork(NULL, NULL, forget_in_child);
         atomic_store_explicit(&state, READY, memory_order_release);
-        gpu_work_opened();
     }
     return result;
 }

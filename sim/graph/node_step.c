@@ -10,7 +10,6 @@
 #include "sim/launch.h"
 #include "sim/memory.h"
 #include "sim/stream_work.h"
-#include "sim/work_notes.h"
 
 struct node_step {
     atomic_int references;
@@ -283,10 +282,7 @@ CUresult step_run(const struct node_step *step, uint32_t correlation)
         CUresult status = context_status(step->stream->context);
         SIM_RETURN_IF(status, status);
     }
-    uint64_t began = correlation ? work_now() : 0;
-    CUresult fault = step->operation->run(step->operation, step->stream);
-    if (began && step->stream)
-        work_done(step->operation, step->stream, correlation, began);
+    CUresult fault = operation_run(step->operation, step->stream, correlation);
     if (fault)
         context_fail(step->stream->context, fault);
     return fault;

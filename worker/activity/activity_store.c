@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/scope.h"
+#include "worker/activity/activity.h"
 #include "worker/setup.h"
 
 enum {
@@ -19,6 +20,9 @@ enum {
     NAMES = 1 << 14,  // different names of kernels
     NAME_MAX_BYTES = 4096,
 };
+
+atomic_bool activity_noted;
+_Thread_local uint32_t activity_call;
 
 // Both kinds of numbers count up, so the lowest bits tell apart what is near.
 struct call_number {

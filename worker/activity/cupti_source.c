@@ -32,7 +32,8 @@ enum { BUFFER_BYTES = 1 << 20, CALLS_MAX = 4096 };
     X(cuptiSubscribe, (struct cupti_subscriber **, CUpti_CallbackFunc, void *)) \
     X(cuptiEnableCallback, (uint32_t, struct cupti_subscriber *, CUpti_CallbackDomain, uint32_t)) \
     X(cuptiGetCallbackName, (CUpti_CallbackDomain, uint32_t, const char **)) \
-    X(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *))
+    X(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *)) \
+    X(cuptiGetContextId, (CUcontext, uint32_t *))
 
 static struct {
 #define MEMBER(name, parameters) CUptiResult(*name) parameters;
@@ -333,6 +334,14 @@ uint32_t cupti_source_stream(CUstream stream)
 {
     uint32_t number = 0;
     if (!subscriber || cupti.cuptiGetStreamIdEx(NULL, stream, 0, &number) != CUPTI_SUCCESS)
+        return 0;
+    return number;
+}
+
+uint32_t cupti_source_context(CUcontext context)
+{
+    uint32_t number = 0;
+    if (!subscriber || cupti.cuptiGetContextId(context, &number) != CUPTI_SUCCESS)
         return 0;
     return number;
 }

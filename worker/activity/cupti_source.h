@@ -14,5 +14,6 @@ void cupti_source_stop(void);
 void cupti_source_flush(void);
 // The number that records have for STREAM of the current context; 0: not known.
 uint32_t cupti_source_stream(CUstream stream);
+uint32_t cupti_source_context(CUcontext context);
 
 #endif

@@ -7,9 +7,6 @@
 #include "worker/session.h"
 #include "worker_serve.h"
 
-atomic_bool activity_noted;
-_Thread_local uint32_t activity_call;
-
 uint32_t activity_in_pieces(CUstream stream)
 {
     if (!activity_is_noted() || !activity_call)
@@ -67,13 +64,15 @@ void serve_activity_fetch(struct serve *serve, const struct args_activity_fetch 
     serve_reply_bytes(serve, serve->bytes, used);
 }
 
-void serve_activity_stream(struct serve *serve, const struct args_activity_stream *args,
-                           struct reply_activity_stream *reply)
+void serve_activity_numbers(struct serve *serve, const struct args_activity_numbers *args,
+                            struct reply_activity_numbers *reply)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
 
-    if (!serve_failed(serve))
-        reply->number = cupti_source_stream(stream);
-    if (!reply->number)
+    if (!serve_failed(serve)) {
+        reply->of_stream = cupti_source_stream(stream);
+        reply->of_context = cupti_source_context(serve->current);
+    }
+    if (!reply->of_stream || !reply->of_context)
         serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
 }

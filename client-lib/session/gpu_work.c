@@ -39,7 +39,7 @@ static struct {
     struct profiler_listener *first;
     struct box_work *boxes[SESSIONS_MAX];
     void *names; // a tree of all that were ever told, since listeners keep pointers to them
-    uint8_t records[FETCH_BYTES];
+    _Alignas(8) uint8_t records[FETCH_BYTES];
 } work = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // ---- requests of the library's own, which tell the program of nothing ----
@@ -175,6 +175,7 @@ static void fetch(struct box_session *session, struct box_work *box)
 {
     struct args_activity_fetch args = {.flush = 1, .reply_room = FETCH_BYTES};
     struct reply_activity_fetch reply;
+    size_t got;
     box->before = box->now;
     compare_clocks(session, &box->now);
     do {
@@ -190,7 +191,8 @@ static void fetch(struct box_session *session, struct box_work *box)
             return;
         }
         args.flush = 0;
-    } while (reply.left);
+        got = waiter.bytes_used;
+    } while (reply.left && got);
 }
 
 // ---- on and off; under the lock ----

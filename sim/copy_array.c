@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies from and to arrays: where their sides lie, and the calls of a run of bytes.
+// Copies from and to arrays: where their sides lie, and the calls of a run of bytes, which stays in the first row.
 #include "sim/copy_array.h"
 
 #include "sim/array/array_storage.h"
 
-// A part is so many bytes wide, which are whole elements.
+// Bytes of texels may be copied without the others; blocks are copied whole.
 static CUresult check_place(const struct array_part *part, size_t x, size_t y, size_t z,
                             const struct copy_box *box)
 {
-    size_t bytes = part->element.bytes;
-    SIM_RETURN_IF(x % bytes || box->width % bytes, CUDA_ERROR_INVALID_VALUE);
+    size_t unit = part->element.block > 1 ? part->element.bytes : 1;
+    SIM_RETURN_IF(x % unit || box->width % unit, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(x > part->row_bytes || box->width > part->row_bytes - x,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(y > part->rows || box->height > part->rows - y, CUDA_ERROR_INVALID_VALUE);
@@ -41,27 +41,14 @@ CUresult array_side(CUarray handle, size_t x, size_t y, size_t z, const struct c
     return result;
 }
 
-// A run of bytes goes on in the next row, since there are no gaps between rows.
-static CUresult line_side(CUarray handle, size_t offset, size_t size, struct copy_side *side)
-{
-    struct sim_array *array;
-    SIM_RETURN_IF(array_get(handle, &array), CUDA_ERROR_INVALID_VALUE);
-    const struct array_part *part = array_part_of(array);
-    bool within = offset <= part->slice_bytes && size <= part->slice_bytes - offset;
-    *side = (struct copy_side){.type = CU_MEMORYTYPE_ARRAY, .array = handle, .x = offset};
-    place_side(array->storage, part, side);
-    object_put(&array->object);
-    return within ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
 static CUresult copy_run(struct copy_box *box, CUarray to, size_t to_offset, CUarray from,
                          size_t from_offset, CUstream stream, enum copy_manner manner)
 {
     SIM_TRY(sim_check_ready());
-    if (box->destination.type == CU_MEMORYTYPE_ARRAY)
-        SIM_TRY(line_side(to, to_offset, box->width, &box->destination));
-    if (box->source.type == CU_MEMORYTYPE_ARRAY)
-        SIM_TRY(line_side(from, from_offset, box->width, &box->source));
+    if (box->width && box->destination.type == CU_MEMORYTYPE_ARRAY)
+        SIM_TRY(array_side(to, to_offset, 0, 0, box, &box->destination));
+    if (box->width && box->source.type == CU_MEMORYTYPE_ARRAY)
+        SIM_TRY(array_side(from, from_offset, 0, 0, box, &box->source));
     return copy_submit(stream, box, manner);
 }
 

@@ -67,7 +67,8 @@ SIM_API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
     return CUDA_SUCCESS;
 }
 
-// Work that was submitted before may still use the memory, so it ends first.
+// Work that was submitted before may still use the memory, so it ends first. The array of a level goes with the
+// mipmapped array only.
 SIM_API(cuArrayDestroy, CUarray handle)
 {
     struct context *context;
@@ -75,9 +76,7 @@ SIM_API(cuArrayDestroy, CUarray handle)
     SIM_TRY(context_require(&context));
     SIM_TRY(array_get(handle, &array));
     CUresult result = capture_check_unsafe();
-    if (!result && array->is_part)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (!result) {
+    if (!result && !array->is_level) {
         context_quiesce(array->storage->context);
         array_end(array);
     }
@@ -85,23 +84,19 @@ SIM_API(cuArrayDestroy, CUarray handle)
     return result;
 }
 
+// No format that arrays may have is one of planes.
 SIM_API(cuArrayGetPlane, CUarray *out, CUarray handle, unsigned int plane)
 {
     struct context *context;
     struct sim_array *array;
     SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(array_get(handle, &array));
-    bool found = plane < ARRAY_PLANES_MAX && array->planes[plane];
-    if (found)
-        *out = object_handle(&array->planes[plane]->object);
     object_put(&array->object);
-    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 // ---- mipmapped arrays ----
 
-// More levels than there can be are as many as there can be, and none is one.
 SIM_API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
         unsigned int levels)
 {
@@ -109,9 +104,7 @@ SIM_API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
     SIM_TRY(context_require(&context));
     SIM_RETURN_IF(!out || !descriptor, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(capture_check_unsafe());
-    unsigned most = array_levels_max(descriptor);
-    levels = levels > most ? most : levels ? levels : 1;
-    return mipmap_create(context, descriptor, levels, out);
+    return mipmap_create(context, descriptor, levels ? levels : 1, out);
 }
 
 SIM_API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned int level)

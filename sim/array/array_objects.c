@@ -7,9 +7,6 @@
 static void destroy_array(struct sim_object *object)
 {
     struct sim_array *array = (struct sim_array *)object;
-    for (unsigned i = 0; i < ARRAY_PLANES_MAX; i++)
-        if (array->planes[i])
-            object_put(&array->planes[i]->object);
     array_storage_put(array->storage);
     free(array);
 }
@@ -39,33 +36,18 @@ static struct sim_array *new_array(struct array_storage *storage, unsigned part,
     return array;
 }
 
-// The array of a level or plane, whose extent the descriptor says as that of the whole does.
-static struct sim_array *new_part(struct array_storage *storage, unsigned at)
+// Each level has one reference of its handle and one of the whole.
+static CUresult publish_levels(struct sim_mipmap *mipmap)
 {
-    CUDA_ARRAY3D_DESCRIPTOR descriptor = storage->descriptor;
-    const struct array_part *part = &storage->parts[at];
-    descriptor.Width = part->width;
-    if (descriptor.Height)
-        descriptor.Height = part->height;
-    if (descriptor.Depth)
-        descriptor.Depth = array_slices(part);
-    descriptor.Format = part->format;
-    descriptor.NumChannels = part->channels;
-    struct sim_array *array = new_array(storage, at, &descriptor);
-    if (array)
-        array->is_part = true;
-    return array;
-}
-
-// Each part has one reference of its handle and one of the whole.
-static CUresult publish_parts(struct array_storage *storage, struct sim_array **parts)
-{
+    struct array_storage *storage = mipmap->storage;
     for (unsigned i = 0; i < storage->part_count; i++) {
-        struct sim_array *part = new_part(storage, i);
-        SIM_RETURN_IF(!part, CUDA_ERROR_OUT_OF_MEMORY);
-        parts[i] = part;
-        SIM_TRY(handle_publish(&part->object));
-        object_hold(&part->object);
+        CUDA_ARRAY3D_DESCRIPTOR descriptor = array_level(&storage->descriptor, i);
+        struct sim_array *level = new_array(storage, i, &descriptor);
+        SIM_RETURN_IF(!level, CUDA_ERROR_OUT_OF_MEMORY);
+        level->is_level = true;
+        mipmap->levels[i] = level;
+        SIM_TRY(handle_publish(&level->object));
+        object_hold(&level->object);
     }
     return CUDA_SUCCESS;
 }
@@ -76,29 +58,24 @@ static void revoke(struct sim_object *object)
         object_put(object);
 }
 
-static void revoke_parts(struct sim_array **parts, unsigned count)
+static void revoke_levels(struct sim_mipmap *mipmap)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (parts[i])
-            revoke(&parts[i]->object);
+    for (unsigned i = 0; i < ARRAY_PARTS_MAX; i++)
+        if (mipmap->levels[i])
+            revoke(&mipmap->levels[i]->object);
 }
 
 CUresult array_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
                       CUarray *out)
 {
     struct array_storage layout, *storage;
-    SIM_TRY(array_lay_out(descriptor, 1, &layout));
+    SIM_TRY(array_lay_out(descriptor, 0, &layout));
     SIM_TRY(array_storage_create(context, &layout, &storage));
     struct sim_array *array = new_array(storage, 0, descriptor);
     array_storage_put(storage);
     SIM_RETURN_IF(!array, CUDA_ERROR_OUT_OF_MEMORY);
-    CUresult result = CUDA_SUCCESS;
-    if (storage->part_count > 1)
-        result = publish_parts(storage, array->planes);
-    if (!result)
-        result = handle_publish(&array->object);
+    CUresult result = handle_publish(&array->object);
     if (result) {
-        revoke_parts(array->planes, ARRAY_PLANES_MAX);
         object_put(&array->object);
         return result;
     }
@@ -119,11 +96,11 @@ CUresult mipmap_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *d
     }
     object_init(&mipmap->object, OBJECT_MIPMAP, context, destroy_mipmap);
     mipmap->storage = storage;
-    CUresult result = publish_parts(storage, mipmap->levels);
+    CUresult result = publish_levels(mipmap);
     if (!result)
         result = handle_publish(&mipmap->object);
     if (result) {
-        revoke_parts(mipmap->levels, ARRAY_PARTS_MAX);
+        revoke_levels(mipmap);
         object_put(&mipmap->object);
         return result;
     }
@@ -133,19 +110,20 @@ CUresult mipmap_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *d
 
 void array_end(struct sim_array *array)
 {
-    revoke_parts(array->planes, ARRAY_PLANES_MAX);
     revoke(&array->object);
 }
 
 void mipmap_end(struct sim_mipmap *mipmap)
 {
-    revoke_parts(mipmap->levels, ARRAY_PARTS_MAX);
+    revoke_levels(mipmap);
     revoke(&mipmap->object);
 }
 
 CUresult array_get(CUarray handle, struct sim_array **out)
 {
     *out = handle_get(OBJECT_ARRAY, handle);
+    SIM_RETURN_IF(!*out && handle_looks_like(OBJECT_ARRAY, handle),
+                  CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

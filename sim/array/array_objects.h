@@ -8,11 +8,11 @@
 // INVALID_VALUE, OUT_OF_MEMORY.
 CUresult array_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
                       CUarray *out);
-// LEVELS is at least 1, and not more than array_levels_max.
+// Of as many LEVELS as there can be, at the most; none is one.
 CUresult mipmap_create(struct context *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
                        unsigned levels, CUmipmappedArray *out);
 
-// The handles go, of the parts as well; the memory goes with the last reference.
+// The handles go, of the levels as well; the memory goes with the last reference.
 void array_end(struct sim_array *array);
 void mipmap_end(struct sim_mipmap *mipmap);
 

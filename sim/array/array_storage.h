@@ -2,16 +2,16 @@
 // The memory of arrays. It lies in the process, row after row without gaps, and kernels and calls come to it by
 // handles only: none of its addresses is one of the program's.
 //
-//   part 0            part 1 ...          a level of a mipmapped array, or a plane of a picture; else one part
+//   part 0            part 1 ...          a level of a mipmapped array; else one part
 //   [slice][slice]... [slice]...          a layer, a face of a cube, or a step in depth
 //   [row][row]...                         a row of texels, or of blocks of them
 //
-// Arrays and mipmapped arrays are objects with handles (handle.h); the arrays of levels and planes go with the
-// one that they are of. Whoever has looked one up may use its memory until it puts the object.
+// Arrays and mipmapped arrays are objects with handles (handle.h); the arrays of levels go with the one that they are
+// of. Whoever has looked one up may use its memory until it puts the object.
 #ifndef SIM_ARRAY_STORAGE_H
 #define SIM_ARRAY_STORAGE_H
 
-#include "sim/array/array_element.h"
+#include "common/driver/array_element.h"
 #include "sim/context.h"
 #include "sim/handle.h"
 
@@ -23,8 +23,6 @@ struct array_part {
     size_t width, height, depth, layers;
     size_t row_bytes, slice_bytes; // from one to the next
     size_t rows;                   // of a slice: of blocks where there are such
-    CUarray_format format;
-    unsigned channels;
     struct array_element element;
 };
 
@@ -42,9 +40,8 @@ struct sim_array {
     struct sim_object object;
     struct array_storage *storage; // counted
     unsigned part;
-    bool is_part; // a level of a mipmapped array, or a plane
+    bool is_level; // of a mipmapped array
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
-    struct sim_array *planes[ARRAY_PLANES_MAX]; // counted; NULL: none
 };
 
 struct sim_mipmap {
@@ -53,7 +50,7 @@ struct sim_mipmap {
     struct sim_array *levels[ARRAY_PARTS_MAX]; // counted; NULL: none
 };
 
-// By handle, with one more reference, to be put with object_put: INVALID_HANDLE; of a mipmapped array that is gone
+// By handle, with one more reference, to be put with object_put: INVALID_HANDLE; of one that is gone
 // CONTEXT_IS_DESTROYED, as the driver has it.
 CUresult array_get(CUarray handle, struct sim_array **out);
 CUresult mipmap_get(CUmipmappedArray handle, struct sim_mipmap **out);
@@ -81,12 +78,10 @@ static inline char *array_texel(const struct array_storage *storage, const struc
            x / part->element.block * part->element.bytes;
 }
 
-// Whether a descriptor is one of an array, and how its parts lie, with `levels` of them if it is a mipmapped one's
-// (1 otherwise). INVALID_VALUE.
+// Whether a descriptor is one of an array, and how its parts lie. `levels`: as asked of a mipmapped one, which has no
+// more than there can be; 0: it is none. INVALID_VALUE; NOT_SUPPORTED for compressed surfaces.
 CUresult array_lay_out(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned levels,
                        struct array_storage *out);
-// Levels down to a single texel.
-unsigned array_levels_max(const CUDA_ARRAY3D_DESCRIPTOR *descriptor);
 
 // What a layout of array_lay_out stands for, with memory of the context's device. OUT_OF_MEMORY.
 CUresult array_storage_create(struct context *context, const struct array_storage *layout,

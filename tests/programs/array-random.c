@@ -15,7 +15,6 @@ struct place {
     CUdeviceptr device;
     unsigned char *host;
     bool pinned;
-    size_t element; // offsets and widths are multiples of it
     size_t width, rows, slices;
     size_t pitch;         // of memory; an array's is its width
     unsigned char *model; // slices * rows * pitch
@@ -87,7 +86,8 @@ static void random_descriptor(CUDA_ARRAY3D_DESCRIPTOR *d, size_t *element)
 static void make_array_place(struct place *place)
 {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    random_descriptor(&d, &place->element);
+    size_t element;
+    random_descriptor(&d, &element);
     place->kind = ARRAY;
     if (below(4)) {
         CHECK(cuArray3DCreate(&place->array, &d));
@@ -98,7 +98,7 @@ static void make_array_place(struct place *place)
             CHECK(cuMipmappedArrayGetLevel(&place->array, place->mipmap, 0));
     }
     CHECK(cuArray3DGetDescriptor(&d, place->array));
-    place->pitch = place->width = d.Width * place->element;
+    place->pitch = place->width = d.Width * element;
     place->rows = d.Height ? d.Height : 1;
     place->slices = d.Depth ? d.Depth : 1;
 }
@@ -107,7 +107,6 @@ static void make_memory_place(struct place *place, enum kind kind)
 {
     bool large = below(16) == 0;
     place->kind = kind;
-    place->element = 1;
     place->width = 1 + below(large ? 9000 : 900);
     place->rows = 1 + below(large ? 300 : 24);
     place->slices = 1 + below(9);
@@ -224,15 +223,12 @@ static size_t smallest(size_t a, size_t b)
 
 static void random_box(const struct place *to, const struct place *from, struct box *box)
 {
-    size_t step = to->element > from->element ? to->element : from->element;
     const struct place *places[2] = {to, from};
-    size_t widest = smallest(to->width, from->width) / step;
-    box->width = (widest ? 1 + below(widest) : 0) * step;
+    box->width = 1 + below(smallest(to->width, from->width));
     box->rows = 1 + below(smallest(to->rows, from->rows));
     box->slices = 1 + below(smallest(to->slices, from->slices));
     for (int i = 0; i < 2; i++) {
-        size_t e = places[i]->element;
-        box->x[i] = below((places[i]->width - box->width) / e + 1) * e;
+        box->x[i] = below(places[i]->width - box->width + 1);
         box->y[i] = below(places[i]->rows - box->rows + 1);
         box->z[i] = below(places[i]->slices - box->slices + 1);
     }
@@ -305,14 +301,14 @@ static void count_result(CUresult got, CUresult want, const char *form)
         diag("a %s copy gave %d, not %d", form, got, want);
 }
 
-// One beyond an array in one direction is refused, and changes nothing.
+// One byte, row or slice beyond an array is refused, and changes nothing.
 static void copy_too_much(const struct place *to, const struct place *from, struct box *box)
 {
     CUDA_MEMCPY3D copy;
     const struct place *array = to->kind == ARRAY ? to : from;
     int side = array == from;
     switch (below(3)) {
-    case 0: box->x[side] = array->width - box->width + array->element; break;
+    case 0: box->x[side] = array->width - box->width + 1; break;
     case 1: box->y[side] = array->rows - box->rows + 1; break;
     case 2: box->z[side] = array->slices - box->slices + 1; break;
     }
@@ -356,8 +352,6 @@ static void random_copy(struct place *places)
     if (to == from || (to->kind != ARRAY && from->kind != ARRAY))
         return;
     random_box(to, from, &box);
-    if (!box.width) // elements of one are longer than rows of the other
-        return;
     if (below(10) == 0)
         copy_too_much(to, from, &box);
     else

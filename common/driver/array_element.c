@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sim/array/array_element.h"
+#include "common/driver/array_element.h"
 
-#include <string.h>
+#include <stddef.h>
 
 // Formats whose channels are counted by the descriptor.
 static unsigned channel_bytes(CUarray_format format)
@@ -57,13 +57,29 @@ bool array_element_find(CUarray_format format, unsigned channels, struct array_e
     return false;
 }
 
-unsigned array_planes_find(CUarray_format format, unsigned channels,
-                           struct array_plane planes[ARRAY_PLANES_MAX])
+unsigned array_levels_max(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-    static const struct array_plane nv12[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 1, 1, 1},
-                                              {CU_AD_FORMAT_UNSIGNED_INT8, 2, 2, 2}};
-    if (format != CU_AD_FORMAT_NV12 || channels != 3)
-        return 0;
-    memcpy(planes, nv12, sizeof(nv12));
-    return 2;
+    size_t longest = d->Width > d->Height ? d->Width : d->Height;
+    unsigned levels = 1;
+    if (!array_is_layered(d) && d->Depth > longest)
+        longest = d->Depth;
+    while (longest >>= 1)
+        levels++;
+    return levels;
+}
+
+// A dimension that is not there stays so.
+static size_t halved(size_t extent, unsigned times)
+{
+    return extent && !(extent >> times) ? 1 : extent >> times;
+}
+
+CUDA_ARRAY3D_DESCRIPTOR array_level(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned level)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = *descriptor;
+    d.Width = halved(d.Width, level);
+    d.Height = halved(d.Height, level);
+    if (!array_is_layered(&d))
+        d.Depth = halved(d.Depth, level);
+    return d;
 }

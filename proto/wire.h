@@ -239,6 +239,8 @@ enum handle_kind {
     HANDLE_USER_OBJECT,
     HANDLE_CALLEE,      // what a graph calls in the client: a function, a copy, a destructor
     HANDLE_MEMORY = 24, // physical device memory
+    HANDLE_ARRAY = 32,
+    HANDLE_MIPMAP = 33, // a mipmapped array
 };
 
 // What the driver answers to a handle of that kind which is none.

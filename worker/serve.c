@@ -115,7 +115,8 @@ void serve_unbind(struct serve *serve, enum handle_kind kind, uint64_t handle)
 {
     if (!handle_release(session.handles, handle, kind))
         return;
-    if (kind == HANDLE_CONTEXT || kind == HANDLE_MODULE || kind == HANDLE_LIBRARY)
+    if (kind == HANDLE_CONTEXT || kind == HANDLE_MODULE || kind == HANDLE_LIBRARY ||
+        kind == HANDLE_ARRAY || kind == HANDLE_MIPMAP)
         serve_forget_children(handle);
 }
 

@@ -117,6 +117,52 @@ FILL_CALLS(8, unsigned char)
 FILL_CALLS(16, unsigned short)
 FILL_CALLS(32, unsigned int)
 
+// ---- arrays ----
+
+#define HOST(address) \
+    CU_MEMORYTYPE_HOST, (struct array_line) \
+    { \
+        .host = (address) \
+    }
+#define DEVICE(address) \
+    CU_MEMORYTYPE_DEVICE, (struct array_line) \
+    { \
+        .device = (address) \
+    }
+#define ARRAY(which, at) \
+    CU_MEMORYTYPE_ARRAY, (struct array_line) \
+    { \
+        .array = (which), .offset = (at) \
+    }
+
+COPY_CALLS(cuMemcpyDtoA_v2, _ptds,
+           (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount), NULL,
+           copy_array_line(ARRAY(dstArray, dstOffset), DEVICE(srcDevice), ByteCount, used, true))
+COPY_CALLS(cuMemcpyAtoD_v2, _ptds,
+           (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount), NULL,
+           copy_array_line(DEVICE(dstDevice), ARRAY(srcArray, srcOffset), ByteCount, used, true))
+COPY_CALLS(cuMemcpyHtoA_v2, _ptds,
+           (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), NULL,
+           copy_array_line(ARRAY(dstArray, dstOffset), HOST(srcHost), ByteCount, used, true))
+COPY_CALLS(cuMemcpyAtoH_v2, _ptds,
+           (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), NULL,
+           copy_array_line(HOST(dstHost), ARRAY(srcArray, srcOffset), ByteCount, used, true))
+COPY_CALLS(cuMemcpyAtoA_v2, _ptds,
+           (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
+            size_t ByteCount),
+           NULL,
+           copy_array_line(ARRAY(dstArray, dstOffset), ARRAY(srcArray, srcOffset), ByteCount, used,
+                           true))
+COPY_CALLS(cuMemcpyHtoAAsync_v2, _ptsz,
+           (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount,
+            CUstream hStream),
+           hStream,
+           copy_array_line(ARRAY(dstArray, dstOffset), HOST(srcHost), ByteCount, used, false))
+COPY_CALLS(cuMemcpyAtoHAsync_v2, _ptsz,
+           (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream),
+           hStream,
+           copy_array_line(HOST(dstHost), ARRAY(srcArray, srcOffset), ByteCount, used, false))
+
 // ---- rectangles ----
 
 COPY_CALLS(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *pCopy), NULL, copy_2d(pCopy, used, true))

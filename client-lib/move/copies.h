@@ -27,6 +27,15 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
 CUresult copy_on_devices(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait);
 CUresult copy_2d(const CUDA_MEMCPY2D *copy, CUstream stream, bool wait);
 CUresult copy_3d(const CUDA_MEMCPY3D *copy, CUstream stream, bool wait);
+// A run of bytes with an array on one side or both, where it lies in the first row.
+struct array_line {
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t offset; // in the array
+};
+CUresult copy_array_line(CUmemorytype to_type, struct array_line to, CUmemorytype from_type,
+                         struct array_line from, size_t size, CUstream stream, bool wait);
 // Between devices. SERIAL: with all work of both contexts, as the calls without Async are.
 CUresult copy_peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
                    size_t size, CUstream stream, bool serial);
@@ -62,6 +71,8 @@ struct staged_rows {
     uint8_t *host;
     size_t device_pitch, device_slice, host_pitch, host_slice;
     size_t width, height, depth;
+    CUarray array; // instead of device memory, from x, y and z on
+    size_t x, y, z;
 };
 CUresult staged_rect(struct box_session *session, const struct staged_rows *rows, CUstream stream);
 // Over the link's byte stream (streamed.c).

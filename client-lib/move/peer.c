@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between devices, of one box or of two.
+#include <string.h>
+
 #include "client-lib/move/copies.h"
 #include "client-lib/move/graph_copies.h"
 #include "client-lib/move/peer_copies.h"
@@ -103,6 +105,19 @@ CUresult copy_between_contexts(struct object *to, struct object *from, const str
     return detour_end(&detour, copy_near(to, from, copy, detour.helper, from));
 }
 
+// With a side in the program's memory it is a copy like others, of the box of the current context.
+static CUresult copy_with_host(const CUDA_MEMCPY3D_PEER *c, const struct object *from,
+                               const struct object *to, const struct box_session *session,
+                               CUstream stream)
+{
+    CUDA_MEMCPY3D copy;
+    _Static_assert(sizeof(copy) == sizeof(*c), "they differ in what says the contexts");
+    memcpy(&copy, c, sizeof(copy));
+    if (from->session != session || to->session != session)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return copy_3d(&copy, stream, false);
+}
+
 static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
 {
     struct box_session *session;
@@ -117,9 +132,9 @@ static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     if (result != CUDA_SUCCESS)
         return result;
     struct rect_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
-    struct corner source = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+    struct corner source = {c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes,
                             c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
-    struct corner target = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+    struct corner target = {c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes,
                             c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
     if (!copy.width || !copy.height || !copy.depth)
         return CUDA_SUCCESS;
@@ -129,7 +144,9 @@ static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
         (result = rect_check_side(&copy.to, &copy)) != CUDA_SUCCESS)
         return result;
     if (!copy.from.device || !copy.to.device)
-        return CUDA_ERROR_NOT_SUPPORTED; // a copy between devices, by its contexts
+        return copy_with_host(c, from, to, session, stream);
+    if ((copy.from.array || copy.to.array) && from->session != to->session)
+        return CUDA_ERROR_NOT_SUPPORTED; // boxes send each other memory that has addresses
     return copy_between_contexts(to, from, &copy, session, resolved);
 }
 

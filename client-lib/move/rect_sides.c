@@ -3,6 +3,8 @@
 #include "client-lib/move/rect_sides.h"
 
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/arrays.h"
+#include "client-lib/objects/thread.h"
 
 static bool multiply(size_t a, size_t b, size_t *product)
 {
@@ -19,10 +21,27 @@ static bool on_device(CUmemorytype type, uint64_t address)
            (type == CU_MEMORYTYPE_UNIFIED || found.managed);
 }
 
+static CUresult array_side(const struct corner *corner, const struct rect_copy *copy,
+                           struct side *side)
+{
+    const size_t at[3] = {corner->x, corner->y, corner->z};
+    const size_t extent[3] = {copy->width, copy->height, copy->depth};
+    struct object *array, *context;
+    CUresult result = array_holds(corner->array, at, extent, &array);
+    if (result == CUDA_SUCCESS)
+        result = thread_context_object(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    *side = (struct side){
+        .device = true, .array = corner->array, .x = corner->x, .y = corner->y, .z = corner->z};
+    return array->session == context->session ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side)
 {
     if (corner->type == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return array_side(corner, copy, side);
+    side->array = NULL;
     if (corner->type != CU_MEMORYTYPE_HOST && corner->type != CU_MEMORYTYPE_DEVICE &&
         corner->type != CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -47,7 +66,7 @@ size_t rect_extent(const struct side *side, const struct rect_copy *copy)
 CUresult rect_check_side(const struct side *side, const struct rect_copy *copy)
 {
     struct allocation found;
-    if (!side->device)
+    if (!side->device || side->array)
         return CUDA_SUCCESS;
     return memory_find_span(side->address, rect_extent(side, copy), &found)
                ? CUDA_SUCCESS
@@ -67,14 +86,28 @@ CUDA_MEMCPY3D rect_request(const struct rect_copy *copy)
         .Height = copy->height,
         .Depth = copy->depth,
     };
-    if (copy->from.device)
+    if (copy->from.array) {
+        request.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+        request.srcArray = copy->from.array;
+        request.srcXInBytes = copy->from.x;
+        request.srcY = copy->from.y;
+        request.srcZ = copy->from.z;
+    } else if (copy->from.device) {
         request.srcDevice = copy->from.address;
-    else
+    } else {
         request.srcHost = (const void *)(uintptr_t)copy->from.address;
-    if (copy->to.device)
+    }
+    if (copy->to.array) {
+        request.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+        request.dstArray = copy->to.array;
+        request.dstXInBytes = copy->to.x;
+        request.dstY = copy->to.y;
+        request.dstZ = copy->to.z;
+    } else if (copy->to.device) {
         request.dstDevice = copy->to.address;
-    else
+    } else {
         request.dstHost = (void *)(uintptr_t)copy->to.address;
+    }
     return request;
 }
 
@@ -91,9 +124,9 @@ CUresult rect_check_sides(struct rect_copy *copy, const struct corner *from,
 
 void rect_read_corners(const CUDA_MEMCPY3D *c, struct corner *from, struct corner *to)
 {
-    *from = (struct corner){c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+    *from = (struct corner){c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes,
                             c->srcY,          c->srcZ,    c->srcPitch,  c->srcHeight};
-    *to = (struct corner){c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+    *to = (struct corner){c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes,
                           c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
 }
 

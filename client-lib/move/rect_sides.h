@@ -14,15 +14,18 @@ struct corner {
     CUmemorytype type;
     const void *host;
     CUdeviceptr device;
+    CUarray array;
     size_t x, y, z, pitch, height;
 };
 
 // The same, once it is clear what it means.
 struct side {
     bool device;
-    uint64_t address; // of the first byte
+    uint64_t address; // of the first byte; nothing of an array's
     size_t pitch;     // bytes from row to row
     size_t slice;     // bytes from plane to plane
+    CUarray array;    // NULL: it is memory with addresses
+    size_t x, y, z;   // in the array: bytes, rows, planes
 };
 
 struct rect_copy {
@@ -30,7 +33,8 @@ struct rect_copy {
     size_t width, height, depth; // bytes, rows, planes
 };
 
-// CUDA_ERROR_INVALID_VALUE: the side makes no sense; CUDA_ERROR_NOT_SUPPORTED: it is an array.
+// CUDA_ERROR_INVALID_VALUE: the side makes no sense; CUDA_ERROR_NOT_SUPPORTED: it is an array of another box than the
+// current context's.
 CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, struct side *side);
 // Whether the device has the memory.
 CUresult rect_check_side(const struct side *side, const struct rect_copy *copy);

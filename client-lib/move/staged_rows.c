@@ -5,6 +5,7 @@
 #include "client-lib/move/blocks.h"
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
+#include "client-lib/move/rect_sides.h"
 #include "client_calls.h"
 
 struct row_cursor {
@@ -56,33 +57,26 @@ static void move_rows(const struct box_session *session, const struct staged_row
 static CUresult ask_for_rows(struct box_session *session, const struct staged_rows *rows,
                              const struct row_chunk *chunk, CUstream stream)
 {
-    void *packed = (void *)(uintptr_t)block_name(session, chunk->block);
-    CUdeviceptr device = rows->device + chunk->plane * rows->device_slice +
-                         chunk->row * rows->device_pitch;
-    size_t height = chunk->planes > 1 ? rows->device_slice / rows->device_pitch : chunk->count;
+    struct side block = {.address = block_name(session, chunk->block),
+                         .pitch = rows->width,
+                         .slice = rows->width * chunk->count};
+    struct side device = {.device = true,
+                          .address = rows->device + chunk->plane * rows->device_slice +
+                                     chunk->row * rows->device_pitch,
+                          .pitch = rows->device_pitch,
+                          .slice = chunk->planes > 1 ? rows->device_slice
+                                                     : chunk->count * rows->device_pitch,
+                          .array = rows->array,
+                          .x = rows->x,
+                          .y = rows->y + chunk->row,
+                          .z = rows->z + chunk->plane};
+    struct rect_copy part = {.from = rows->to_device ? block : device,
+                             .to = rows->to_device ? device : block,
+                             .width = rows->width,
+                             .height = chunk->count,
+                             .depth = chunk->planes};
     size_t bytes = rows->width * chunk->count * chunk->planes;
-    CUDA_MEMCPY3D copy = {.WidthInBytes = rows->width,
-                          .Height = chunk->count,
-                          .Depth = chunk->planes};
-    if (rows->to_device) {
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-        copy.srcHost = packed;
-        copy.srcPitch = rows->width;
-        copy.srcHeight = chunk->count;
-        copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.dstDevice = device;
-        copy.dstPitch = rows->device_pitch;
-        copy.dstHeight = height;
-    } else {
-        copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.srcDevice = device;
-        copy.srcPitch = rows->device_pitch;
-        copy.srcHeight = height;
-        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-        copy.dstHost = packed;
-        copy.dstPitch = rows->width;
-        copy.dstHeight = chunk->count;
-    }
+    CUDA_MEMCPY3D copy = rect_request(&part);
     CUresult result = remote_copy_3d(&copy, stream);
     return result == CUDA_SUCCESS ? block_signal(session, chunk->block, bytes, stream) : result;
 }

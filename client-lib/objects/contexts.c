@@ -87,7 +87,7 @@ static void retire_child(void *argument, struct object *object)
 static void context_gone(CUcontext context)
 {
     static const enum handle_kind owned[] = {HANDLE_STREAM, HANDLE_EVENT, HANDLE_MODULE,
-                                             HANDLE_LINK};
+                                             HANDLE_LINK,   HANDLE_ARRAY, HANDLE_MIPMAP};
     uint64_t handle = (uintptr_t)context;
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         object_each(owned[i], retire_child, &handle);

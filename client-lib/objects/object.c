@@ -58,9 +58,9 @@ CUresult object_missing(enum handle_kind kind, const void *handle)
 {
     if (kind == HANDLE_CONTEXT)
         return handle ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
-    return kind == HANDLE_STREAM && handle_type((uintptr_t)handle) == HANDLE_STREAM
-               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
-               : wire_wrong_handle(kind);
+    bool tells = kind == HANDLE_STREAM || kind == HANDLE_ARRAY || kind == HANDLE_MIPMAP;
+    return tells && handle_type((uintptr_t)handle) == kind ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                                           : wire_wrong_handle(kind);
 }
 
 struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context)

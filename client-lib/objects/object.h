@@ -82,6 +82,13 @@ struct object {
             unsigned int mappings; // at which it is
         } memory;
         struct {
+            CUDA_ARRAY3D_DESCRIPTOR descriptor;
+            uint64_t whole;         // of a level or plane: handle of what it is of; 0: of nothing
+            unsigned int number;    // of the level or plane
+            struct object *parts;   // its levels or planes, as far as they have been asked for
+            struct object *sibling; // next of them
+        } array;                    // arrays and mipmapped arrays
+        struct {
             void *image; // what link_complete gave the program
         } link;
         struct {
@@ -104,8 +111,8 @@ struct object {
 
 // The live object behind a handle, else NULL. HANDLE_FUNCTION finds kernels too.
 struct object *object_find(enum handle_kind kind, const void *handle);
-// The driver's error for a handle that is not a live one of KIND. It tells a stream that was destroyed from what
-// never was one.
+// The driver's error for a handle that is not a live one of KIND. It tells a stream or an array that was destroyed
+// from what never was one.
 CUresult object_missing(enum handle_kind kind, const void *handle);
 // A new object with a fresh handle; NULL where memory has run out.
 struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context);

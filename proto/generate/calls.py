@@ -9,11 +9,11 @@ import wire
 HANDLES = {
     'CUcontext': 'CONTEXT', 'CUstream': 'STREAM', 'CUevent': 'EVENT', 'CUmodule': 'MODULE',
     'CUfunction': 'FUNCTION', 'CUkernel': 'KERNEL', 'CUlibrary': 'LIBRARY',
-    'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK', 'CUmemGenericAllocationHandle': 'MEMORY',
+    'CUmemoryPool': 'POOL', 'CUlinkState': 'LINK', 'CUmemGenericAllocationHandle': 'MEMORY', 'CUarray': 'ARRAY', 'CUmipmappedArray': 'MIPMAP',
     'CUgraph': 'GRAPH', 'CUgraphNode': 'NODE', 'CUgraphExec': 'EXEC', 'CUuserObject': 'USER_OBJECT',
 }
 # Kinds of objects that end with the context in which they were made.
-OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK')
+OF_A_CONTEXT = ('STREAM', 'EVENT', 'MODULE', 'FUNCTION', 'LINK', 'ARRAY', 'MIPMAP')
 CLASSES = ('local', 'async', 'sync', 'blocking', 'manual', 'unsupported')
 FLAGS = ('wrapped', 'served', 'inner', 'checked', 'unsafe', 'glance', 'touches')
 # Flags that the worker reads while it serves a request: TRAIT_X of `enum serve_trait`.

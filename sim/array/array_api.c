@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that make, describe and end arrays.
-#include <string.h>
-
 #include "sim/array/array_objects.h"
 #include "sim/capture.h"
-
-// What is said of the memory of an array that is still to be mapped.
-#define REQUIREMENT ((size_t)64 << 10)
 
 static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
@@ -35,9 +30,7 @@ SIM_API(cuArray3DCreate_v2, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descrip
 
 static CUresult describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
-    struct context *context;
     struct sim_array *array;
-    SIM_TRY(context_require(&context));
     SIM_TRY(array_get(handle, &array));
     *out = array->descriptor;
     object_put(&array->object);
@@ -71,9 +64,8 @@ SIM_API(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
 // mipmapped array only.
 SIM_API(cuArrayDestroy, CUarray handle)
 {
-    struct context *context;
     struct sim_array *array;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
     SIM_TRY(array_get(handle, &array));
     CUresult result = capture_check_unsafe();
     if (!result && !array->is_level) {
@@ -87,9 +79,8 @@ SIM_API(cuArrayDestroy, CUarray handle)
 // No format that arrays may have is one of planes.
 SIM_API(cuArrayGetPlane, CUarray *out, CUarray handle, unsigned int plane)
 {
-    struct context *context;
     struct sim_array *array;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
     SIM_TRY(array_get(handle, &array));
     object_put(&array->object);
     return CUDA_ERROR_INVALID_VALUE;
@@ -109,9 +100,8 @@ SIM_API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
 
 SIM_API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned int level)
 {
-    struct context *context;
     struct sim_mipmap *mipmap;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(mipmap_get(handle, &mipmap));
     bool found = level < mipmap->storage->part_count;
@@ -123,56 +113,14 @@ SIM_API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigne
 
 SIM_API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
 {
-    struct context *context;
     struct sim_mipmap *mipmap;
-    SIM_TRY(context_require(&context));
+    SIM_TRY(sim_check_ready());
     SIM_TRY(mipmap_get(handle, &mipmap));
     CUresult result = capture_check_unsafe();
     if (!result) {
         context_quiesce(mipmap->storage->context);
         mipmap_end(mipmap);
     }
-    object_put(&mipmap->object);
-    return result;
-}
-
-// ---- memory that is mapped later ----
-
-static CUresult require_memory(const struct array_storage *storage,
-                               CUDA_ARRAY_MEMORY_REQUIREMENTS *out)
-{
-    SIM_RETURN_IF(!(storage->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING),
-                  CUDA_ERROR_INVALID_VALUE);
-    memset(out, 0, sizeof(*out));
-    out->size = (storage->size + REQUIREMENT - 1) & ~(REQUIREMENT - 1);
-    out->alignment = REQUIREMENT;
-    return CUDA_SUCCESS;
-}
-
-SIM_API(cuArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray handle,
-        CUdevice index)
-{
-    struct context *context;
-    struct device *device;
-    struct sim_array *array;
-    SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!out || device_get(index, &device) || array_get(handle, &array),
-                  CUDA_ERROR_INVALID_VALUE);
-    CUresult result = require_memory(array->storage, out);
-    object_put(&array->object);
-    return result;
-}
-
-SIM_API(cuMipmappedArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *out,
-        CUmipmappedArray handle, CUdevice index)
-{
-    struct context *context;
-    struct device *device;
-    struct sim_mipmap *mipmap;
-    SIM_TRY(context_require(&context));
-    SIM_RETURN_IF(!out || device_get(index, &device) || mipmap_get(handle, &mipmap),
-                  CUDA_ERROR_INVALID_VALUE);
-    CUresult result = require_memory(mipmap->storage, out);
     object_put(&mipmap->object);
     return result;
 }

@@ -158,6 +158,13 @@ bool node_is_copy(CUgraphNode node, struct copy_nodes *out)
            graph_call_of(&out->called, &copies) && copies;
 }
 
+// 0 for one that has been destroyed since.
+static void name_array(CUarray *array)
+{
+    if (*array)
+        *array = (CUarray)(uintptr_t)serve_handle_of(HANDLE_ARRAY, *array);
+}
+
 static void put_copy(struct answer *answer, CUgraphNode node, uint64_t callee)
 {
     struct wire_copy_node *wire = extend(answer, sizeof(*wire));
@@ -166,6 +173,8 @@ static void put_copy(struct answer *answer, CUgraphNode node, uint64_t callee)
         return;
     wire->callee = callee;
     serve_fail(answer->serve, driver.cuGraphMemcpyNodeGetParams(node, &wire->copy));
+    name_array(&wire->copy.srcArray);
+    name_array(&wire->copy.dstArray);
 }
 
 static void put_child(struct answer *answer, CUgraphNode node, uint32_t *type)

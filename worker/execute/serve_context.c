@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "worker/account/allocation.h"
+#include "worker/account/array_cost.h"
 #include "worker/account/charge.h"
 #include "worker/account/pools.h"
 #include "worker/context_watchers.h"
@@ -22,6 +23,7 @@ static void forget_context(CUcontext context)
 {
     contexts_forget(context);
     allocation_remove_context(context);
+    array_costs_drop(context);
     charge_drop_context(context);
     atomic_fetch_add(&session.memory_epoch, 1);
     atomic_store(&session.deferred, 0); // failures of what was under way there go with it

@@ -57,6 +57,7 @@ struct side_fields {
     uint64_t x, y, z;
     const void **host;
     CUdeviceptr *device;
+    CUarray *array;
     size_t *pitch, *height;
 };
 
@@ -85,6 +86,10 @@ static void resolve_side(struct serve *serve, const struct side_fields *side,
 {
     uint64_t bytes = 0;
 
+    if (*side->type == CU_MEMORYTYPE_ARRAY) { // whose extent the driver knows
+        *side->array = serve_handle(serve, HANDLE_ARRAY, (uintptr_t)*side->array);
+        return;
+    }
     if (!*side->pitch)
         *side->pitch = side->x + copy->WidthInBytes;
     if (!*side->height)
@@ -100,7 +105,7 @@ static void resolve_side(struct serve *serve, const struct side_fields *side,
         return;
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED: serve_device_range(serve, *side->device, bytes); return;
-    case CU_MEMORYTYPE_ARRAY: serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED); return;
+    case CU_MEMORYTYPE_ARRAY: return;
     }
     serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
 }
@@ -113,6 +118,7 @@ void box_resolve(struct serve *serve, CUDA_MEMCPY3D *copy, enum box_sides sides)
                               .z = copy->srcZ,
                               .host = &copy->srcHost,
                               .device = &copy->srcDevice,
+                              .array = &copy->srcArray,
                               .pitch = &copy->srcPitch,
                               .height = &copy->srcHeight};
     struct side_fields dst = {.type = &copy->dstMemoryType,
@@ -121,13 +127,17 @@ void box_resolve(struct serve *serve, CUDA_MEMCPY3D *copy, enum box_sides sides)
                               .z = copy->dstZ,
                               .host = (const void **)&copy->dstHost,
                               .device = &copy->dstDevice,
+                              .array = &copy->dstArray,
                               .pitch = &copy->dstPitch,
                               .height = &copy->dstHeight};
 
     if (copy->srcLOD || copy->dstLOD)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    copy->srcArray = copy->dstArray = NULL;
     copy->reserved0 = copy->reserved1 = NULL;
+    if (copy->srcMemoryType != CU_MEMORYTYPE_ARRAY)
+        copy->srcArray = NULL;
+    if (copy->dstMemoryType != CU_MEMORYTYPE_ARRAY)
+        copy->dstArray = NULL;
     if (!serve_failed(serve) && (sides == BOX_BOTH || *src.type != CU_MEMORYTYPE_HOST))
         resolve_side(serve, &src, copy);
     if (!serve_failed(serve) && (sides == BOX_BOTH || *dst.type != CU_MEMORYTYPE_HOST))
@@ -171,6 +181,7 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
         .srcMemoryType = copy.srcMemoryType,
         .srcHost = copy.srcHost,
         .srcDevice = copy.srcDevice,
+        .srcArray = copy.srcArray,
         .srcContext = src,
         .srcPitch = copy.srcPitch,
         .srcHeight = copy.srcHeight,
@@ -180,6 +191,7 @@ void serve_copy_peer_3d(struct serve *serve, const struct args_copy_peer_3d *arg
         .dstMemoryType = copy.dstMemoryType,
         .dstHost = copy.dstHost,
         .dstDevice = copy.dstDevice,
+        .dstArray = copy.dstArray,
         .dstContext = dst,
         .dstPitch = copy.dstPitch,
         .dstHeight = copy.dstHeight,

@@ -16,6 +16,10 @@ static void copy_box(struct serve *serve, CUDA_MEMCPY3D *copy, CUstream stream)
     unsigned hosts = (copy->srcMemoryType == CU_MEMORYTYPE_HOST) +
                      (copy->dstMemoryType == CU_MEMORYTYPE_HOST);
 
+    // The blocks of a move are placed by addresses, which arrays have not.
+    if (hosts &&
+        (copy->srcMemoryType == CU_MEMORYTYPE_ARRAY || copy->dstMemoryType == CU_MEMORYTYPE_ARRAY))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (hosts == 1) {
         if (!serve_failed(serve))
             reach_copy_box(serve, copy, stream);

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The programs with arrays run through a box as on a GPU of this host, over shared memory and over tcp.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/programs.sh"
+start_box
+for transport in shm tcp; do
+    run=(on_box RGPU_TRANSPORT=$transport)
+    for program in "$BUILD"/tests/programs/array/*; do
+        run_program "$transport: ${program##*/}" "$program"
+    done
+done
+ok "the box is alive after all of them" kill -0 "$BOX_PID"
+done_testing

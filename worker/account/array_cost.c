@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What arrays cost. They have no addresses, so nothing but the driver knows where they lie; it says how much memory
+// one wants that is to be mapped later, of which one of the same form is made to be asked.
+#include "worker/account/array_cost.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "common/driver/array_element.h"
+#include "common/scope.h"
+#include "worker/account/charge.h"
+#include "worker/gpus.h"
+
+#define TILE_BYTES 64u // a row of the smallest piece that arrays are made of
+#define TILE_ROWS 8u
+#define BLOCK ((uint64_t)64 << 10)
+#define MAPPED_LATER (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)
+
+enum { PART_SMALL = -1 }; // of what a context costs: its small arrays
+
+struct array_cost {
+    const void *array; // NULL: not made yet
+    CUcontext context;
+    int device;
+    uint64_t share; // of the pages of its context's small arrays; 0: it has pages of its own
+    struct array_cost *next;
+};
+
+static struct array_cost *costs;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// ---- how much ----
+
+static uint64_t rounded(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+// To whole groups of pieces, which are powers of two up to MOST.
+static uint64_t grouped(uint64_t pieces, uint64_t most)
+{
+    uint64_t group = 1;
+
+    while (group < pieces && group < most)
+        group *= 2;
+    return rounded(pieces, group);
+}
+
+static uint64_t level_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    struct array_element element;
+
+    if (!array_element_find(d->Format, d->NumChannels, &element))
+        element = (struct array_element){.bytes = 16, .block = 1};
+    uint64_t row =
+        rounded(rounded(d->Width, element.block) / element.block * element.bytes, TILE_BYTES);
+    uint64_t rows = d->Height ? rounded(d->Height, element.block) / element.block : 1;
+    uint64_t tiles = grouped(rounded(rows, TILE_ROWS) / TILE_ROWS, 16);
+    uint64_t slices = d->Depth ? d->Depth : 1;
+
+    return row * tiles * TILE_ROWS * (array_is_layered(d) ? slices : grouped(slices, 32));
+}
+
+uint64_t array_cost_most(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned levels)
+{
+    unsigned most = array_levels_max(descriptor);
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < most && (i < levels || !i); i++) {
+        CUDA_ARRAY3D_DESCRIPTOR level = array_level(descriptor, i);
+        bytes += level_bytes(&level);
+    }
+    return bytes < BLOCK ? bytes : rounded(bytes, BLOCK);
+}
+
+static uint64_t ask_array(const CUDA_ARRAY3D_DESCRIPTOR *later, CUdevice device)
+{
+    CUDA_ARRAY_MEMORY_REQUIREMENTS wanted = {0};
+    CUarray array;
+
+    if (!driver.cuArrayGetMemoryRequirements || driver.cuArray3DCreate_v2(&array, later))
+        return 0;
+    if (driver.cuArrayGetMemoryRequirements(&wanted, array, device) != CUDA_SUCCESS)
+        wanted.size = 0;
+    driver.cuArrayDestroy(array);
+    return wanted.size;
+}
+
+static uint64_t ask_mipmap(const CUDA_ARRAY3D_DESCRIPTOR *later, unsigned levels, CUdevice device)
+{
+    CUDA_ARRAY_MEMORY_REQUIREMENTS wanted = {0};
+    CUmipmappedArray array;
+
+    if (!driver.cuMipmappedArrayGetMemoryRequirements ||
+        driver.cuMipmappedArrayCreate(&array, later, levels))
+        return 0;
+    if (driver.cuMipmappedArrayGetMemoryRequirements(&wanted, array, device) != CUDA_SUCCESS)
+        wanted.size = 0;
+    driver.cuMipmappedArrayDestroy(array);
+    return wanted.size;
+}
+
+// What the driver says is in blocks, of which small arrays have less than one (seen on an H100).
+static uint64_t array_bytes(int device, const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned levels)
+{
+    CUdevice handle = gpus.list[device].handle;
+    uint64_t most = array_cost_most(descriptor, levels);
+    CUDA_ARRAY3D_DESCRIPTOR later = *descriptor;
+
+    if (most < BLOCK)
+        return most;
+    later.Flags |= CUDA_ARRAY3D_DEFERRED_MAPPING;
+    uint64_t wanted = levels ? ask_mipmap(&later, levels, handle) : ask_array(&later, handle);
+    return wanted ? wanted : most;
+}
+
+// ---- counting it ----
+
+// Under lock: the pages that the small arrays of a context share, of which each holds so many of a size.
+static bool count_small(CUcontext context, int device)
+{
+    uint64_t page = gpus.list[device].page, sum = 0;
+
+    for (const struct array_cost *c = costs; c; c = c->next)
+        if (c->context == context && c->device == device)
+            sum += c->share;
+    return charge_set(context, PART_SMALL, context, device, rounded(sum, page));
+}
+
+// Under lock.
+static void take_out(struct array_cost *cost)
+{
+    struct array_cost **at = &costs;
+
+    while (*at != cost)
+        at = &(*at)->next;
+    *at = cost->next;
+    if (cost->share)
+        count_small(cost->context, cost->device);
+    else
+        charge_drop(cost);
+    free(cost);
+}
+
+static bool count(struct array_cost *cost, uint64_t bytes)
+{
+    uint64_t page = gpus.list[cost->device].page;
+
+    SCOPED_LOCK(&lock);
+    cost->next = costs;
+    costs = cost;
+    if (bytes > page / 2) {
+        uint64_t whole = page ? rounded(bytes, page) : bytes;
+        return charge_set(cost, 0, cost->context, cost->device, whole);
+    }
+    cost->share = page / (page / bytes);
+    return count_small(cost->context, cost->device);
+}
+
+CUresult array_cost_take(CUcontext context, int device, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+                         unsigned levels, struct array_cost **out)
+{
+    *out = NULL;
+    if (!charges_apply(device) || descriptor->Flags & MAPPED_LATER || !descriptor->Width)
+        return CUDA_SUCCESS;
+    struct array_cost *cost = calloc(1, sizeof(*cost));
+    if (!cost)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    cost->context = context;
+    cost->device = device;
+    if (!count(cost, array_bytes(device, descriptor, levels))) {
+        array_cost_give(cost);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *out = cost;
+    return CUDA_SUCCESS;
+}
+
+void array_cost_is(struct array_cost *cost, const void *array)
+{
+    SCOPED_LOCK(&lock);
+    if (cost)
+        cost->array = array;
+}
+
+void array_cost_give(struct array_cost *cost)
+{
+    SCOPED_LOCK(&lock);
+    if (cost)
+        take_out(cost);
+}
+
+void array_cost_end(const void *array)
+{
+    SCOPED_LOCK(&lock);
+    struct array_cost *cost = costs;
+    while (cost && cost->array != array)
+        cost = cost->next;
+    if (cost)
+        take_out(cost);
+}
+
+void array_costs_drop(CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    for (struct array_cost *cost = costs, *next; cost; cost = next) {
+        next = cost->next;
+        if (cost->context == context)
+            take_out(cost);
+    }
+}

@@ -22,6 +22,12 @@ $(eval $(call link_rule,$(B)/bench/between,bench/between.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/between.o: tests/programs/kernels.ptx
 
+# Arrays beside linear memory.
+BENCH_PROGRAMS += $(B)/bench/arrays
+$(eval $(call link_rule,$(B)/bench/arrays,bench/arrays.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/arrays.o: tests/programs/kernels.ptx
+
 # make bench-rdma: sessions over verbs in an emulated machine.
 BENCH_PROGRAMS += $(B)/bench/copies
 $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\

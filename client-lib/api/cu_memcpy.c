@@ -3,6 +3,7 @@
 #include "client-lib/api/exports.h"
 #include "client-lib/move/copies.h"
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/arrays.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/session/process.h"
 #include "client_calls.h"
@@ -243,36 +244,93 @@ static CUresult copy_batch(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, 
     return CUDA_SUCCESS;
 }
 
-// A side of a copy of a batch, whose layers and rows are in elements of a byte; arrays are refused where the copy is.
-static CUresult operand(const CUmemcpy3DOperand *from, size_t width, size_t height,
-                        CUmemorytype *type, CUdeviceptr *address, size_t *pitch, size_t *rows)
+static bool is_array(const CUmemcpy3DOperand *operand)
 {
-    if (from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-        *type = CU_MEMORYTYPE_ARRAY;
-        return CUDA_SUCCESS;
+    return operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
+}
+
+// The elements in which a copy of a batch counts: those of its arrays, which have the same size, else bytes. 0: no
+// such arrays.
+static size_t element_of(const CUDA_MEMCPY3D_BATCH_OP *op)
+{
+    const CUmemcpy3DOperand *sides[2] = {&op->src, &op->dst};
+    size_t element = 0;
+    for (int i = 0; i < 2; i++) {
+        if (!is_array(sides[i]))
+            continue;
+        const struct object *array = object_find(HANDLE_ARRAY, sides[i]->op.array.array);
+        size_t bytes = array ? array_element_bytes(array) : 0;
+        if (!bytes || (element && element != bytes))
+            return 0;
+        element = bytes;
+    }
+    return element ? element : 1;
+}
+
+// A side of it, as copies of boxes have it.
+struct batch_side {
+    CUmemorytype type;
+    CUdeviceptr address;
+    CUarray array;
+    size_t x, y, z, pitch, rows;
+};
+
+static CUresult operand(const CUmemcpy3DOperand *from, const CUextent3D *extent, size_t element,
+                        struct batch_side *out)
+{
+    *out = (struct batch_side){.type = CU_MEMORYTYPE_UNIFIED, .address = from->op.ptr.ptr};
+    if (is_array(from)) {
+        const CUoffset3D *at = &from->op.array.offset;
+        *out = (struct batch_side){
+            .type = CU_MEMORYTYPE_ARRAY, .array = from->op.array.array, .y = at->y, .z = at->z};
+        return __builtin_mul_overflow(at->x, element, &out->x) ? CUDA_ERROR_INVALID_VALUE
+                                                               : CUDA_SUCCESS;
     }
     if (from->type != CU_MEMCPY_OPERAND_TYPE_POINTER)
         return CUDA_ERROR_INVALID_VALUE;
-    *type = CU_MEMORYTYPE_UNIFIED;
-    *address = from->op.ptr.ptr;
-    *pitch = from->op.ptr.rowLength ? from->op.ptr.rowLength : width;
-    *rows = from->op.ptr.layerHeight ? from->op.ptr.layerHeight : height;
+    size_t row = from->op.ptr.rowLength ? from->op.ptr.rowLength : extent->width;
+    out->rows = from->op.ptr.layerHeight ? from->op.ptr.layerHeight : extent->height;
+    if (__builtin_mul_overflow(row, element, &out->pitch) || row < extent->width ||
+        out->rows < extent->height)
+        return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 
 static CUresult copy_operand(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
 {
-    CUDA_MEMCPY3D copy = {.WidthInBytes = op->extent.width,
+    size_t element = element_of(op), width;
+    struct batch_side from, to;
+    if (!order_is_known(op->srcAccessOrder) || !element ||
+        __builtin_mul_overflow(op->extent.width, element, &width))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = operand(&op->src, &op->extent, element, &from);
+    if (result == CUDA_SUCCESS)
+        result = operand(&op->dst, &op->extent, element, &to);
+    bool empty = !width || !op->extent.height || !op->extent.depth;
+    if (result == CUDA_SUCCESS && empty && (from.array || to.array))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    CUDA_MEMCPY3D copy = {.srcMemoryType = from.type,
+                          .srcDevice = from.address,
+                          .srcArray = from.array,
+                          .srcXInBytes = from.x,
+                          .srcY = from.y,
+                          .srcZ = from.z,
+                          .srcPitch = from.pitch,
+                          .srcHeight = from.rows,
+                          .dstMemoryType = to.type,
+                          .dstDevice = to.address,
+                          .dstArray = to.array,
+                          .dstXInBytes = to.x,
+                          .dstY = to.y,
+                          .dstZ = to.z,
+                          .dstPitch = to.pitch,
+                          .dstHeight = to.rows,
+                          .WidthInBytes = width,
                           .Height = op->extent.height,
                           .Depth = op->extent.depth};
-    if (!order_is_known(op->srcAccessOrder))
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = operand(&op->src, copy.WidthInBytes, copy.Height, &copy.srcMemoryType,
-                              &copy.srcDevice, &copy.srcPitch, &copy.srcHeight);
-    if (result == CUDA_SUCCESS)
-        result = operand(&op->dst, copy.WidthInBytes, copy.Height, &copy.dstMemoryType,
-                         &copy.dstDevice, &copy.dstPitch, &copy.dstHeight);
-    return result == CUDA_SUCCESS ? copy_3d(&copy, stream, false) : result;
+    return copy_3d(&copy, stream, false);
 }
 
 static CUresult copy_3d_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,

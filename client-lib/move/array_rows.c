@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between the program's own memory and arrays, which have no addresses that bytes could be sent to. Where the
 // staging blocks are the box's as well, the GPU copies from and to these. Otherwise a few bytes travel in a record;
-// more go the way of linear copies, to device memory that is there for as long as the copy, and the GPU does the
-// rest in the order of the stream.
+// more go the way of linear copies, to device memory that the stream has for that, and the GPU does the rest in its
+// order.
 #include "client-lib/move/rect_rows.h"
 
 #include <stdlib.h>
@@ -11,10 +11,9 @@
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/between_memory.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client_calls.h"
-
-#define BETWEEN_MAX ((size_t)16 << 20) // bytes of device memory at once
 
 struct pass {
     struct box_session *session;
@@ -165,7 +164,7 @@ static CUresult move_apart(struct pass pass, bool wait)
 {
     const struct rect_copy *copy = pass.copy;
     size_t total = copy->width * copy->height * copy->depth;
-    size_t most = total < BETWEEN_MAX ? total : BETWEEN_MAX;
+    size_t most = total < BETWEEN_MEMORY_SIZE ? total : BETWEEN_MEMORY_SIZE;
     bool few = total <= WIRE_INLINE_MAX && (wait || pass.packed || !is_in_order(copy));
     CUresult result = CUDA_SUCCESS;
     if (few || pass.packed)
@@ -173,13 +172,13 @@ static CUresult move_apart(struct pass pass, bool wait)
     if (result != CUDA_SUCCESS)
         return result;
     // Where there is no device memory left, it goes without.
-    if (few || remote_cuMemAllocAsync(&pass.between, most, pass.stream) != CUDA_SUCCESS) {
-        pass.between = 0;
+    struct between_memory *between = few ? NULL : between_memory_take(pass.stream);
+    if (!between)
         return move_in_records(pass);
-    }
+    pass.between = between_memory_address(between);
     result = move_all(&pass, most, wait || pass.packed);
-    CUresult freed = remote_cuMemFreeAsync(pass.between, pass.stream);
-    return result == CUDA_SUCCESS ? freed : result;
+    between_memory_give(between);
+    return result;
 }
 
 CUresult array_copy_rows(struct box_session *session, const struct rect_copy *copy, CUstream stream,
@@ -193,7 +192,7 @@ CUresult array_copy_rows(struct box_session *session, const struct rect_copy *co
     }
     if (!is_packed(copy)) {
         size_t total = copy->width * copy->height * copy->depth;
-        pass.packed = malloc(total < BETWEEN_MAX ? total : BETWEEN_MAX);
+        pass.packed = malloc(total < BETWEEN_MEMORY_SIZE ? total : BETWEEN_MEMORY_SIZE);
         if (!pass.packed)
             return CUDA_ERROR_OUT_OF_MEMORY;
     }

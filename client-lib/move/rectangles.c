@@ -95,7 +95,7 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
 CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool wait)
 {
     struct corner from, to;
-    if (!c)
+    if (!c || c->srcLOD || c->dstLOD)
         return CUDA_ERROR_INVALID_VALUE;
     rect_read_corners(c, &from, &to);
     struct rect_copy copy = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};

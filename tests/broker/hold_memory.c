@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/programs/array_calls.h"
 #include "tests/programs/graph_calls.h"
 
 static CUgraphExec launched;
@@ -43,6 +44,23 @@ static CUresult end_graph(CUdevice device)
     return result == CUDA_SUCCESS ? cuDeviceGraphMemTrim(device) : result;
 }
 
+static CUarray array;
+static CUmipmappedArray mipmap;
+
+static CUresult make(unsigned long mib, bool levels)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = {4096, 64 * mib, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+    return levels ? cuMipmappedArrayCreate(&mipmap, &d, 20) : cuArray3DCreate(&array, &d);
+}
+
+static CUresult drop(void)
+{
+    CUresult result = array ? cuArrayDestroy(array) : cuMipmappedArrayDestroy(mipmap);
+    array = NULL;
+    mipmap = NULL;
+    return result;
+}
+
 int main(void)
 {
     static CUdeviceptr held[1000];
@@ -68,6 +86,12 @@ int main(void)
             puts(result_name(launch_graph(strtoull(line + 6, NULL, 10))));
         } else if (!strncmp(line, "end", 3)) {
             puts(result_name(end_graph(device)));
+        } else if (!strncmp(line, "array ", 6)) {
+            puts(result_name(make(strtoul(line + 6, NULL, 10), false)));
+        } else if (!strncmp(line, "levels ", 7)) {
+            puts(result_name(make(strtoul(line + 7, NULL, 10), true)));
+        } else if (!strncmp(line, "drop", 4)) {
+            puts(result_name(drop()));
         } else if (!strncmp(line, "info", 4)) {
             CHECK(cuMemGetInfo(&available, &total));
             printf("free %zu total %zu\n", available, total);

@@ -28,6 +28,12 @@ $(eval $(call link_rule,$(B)/bench/arrays,bench/arrays.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/arrays.o: tests/programs/kernels.ptx
 
+# What a kernel costs that filters a texture.
+BENCH_PROGRAMS += $(B)/bench/filtering
+$(eval $(call link_rule,$(B)/bench/filtering,bench/filtering.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/filtering.o: tests/programs/kernels.ptx tests/programs/images.ptx
+
 # make bench-rdma: sessions over verbs in an emulated machine.
 BENCH_PROGRAMS += $(B)/bench/copies
 $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\

@@ -24,6 +24,8 @@ enum object_kind {
     OBJECT_USER,
     OBJECT_ARRAY,
     OBJECT_MIPMAP,
+    OBJECT_TEXTURE,
+    OBJECT_SURFACE,
 };
 
 struct context;

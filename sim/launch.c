@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "sim/capture.h"
 #include "sim/event.h"
+#include "sim/image/image_object.h"
 #include "sim/launch.h"
 #include "sim/memory.h"
 #include "sim/occupancy.h"
@@ -68,6 +69,7 @@ static CUresult run_launch(struct operation *operation, struct stream *stream)
         .dynamic_shared = request->dynamic_shared,
         .params = launch->parameters,
         .memory = {stream->context, memory_find_for_kernel},
+        .images = image_finders(stream->context),
         .print_argument = stream->context,
         .print = context_print,
         .heap_argument = stream->context,

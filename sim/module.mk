@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The software GPU: libcuda-sim.so, loaded by a worker in place of the real driver, or by programs
 # directly from build/lib/sim, where it goes by the driver's own name.
-SIM_SOURCES := $(wildcard sim/*.c sim/array/*.c sim/graph/*.c) \
+SIM_SOURCES := $(wildcard sim/*.c sim/array/*.c sim/graph/*.c sim/image/*.c) \
                $(B)/gen/weak_unsupported.c $(B)/gen/proc_table.c
 
 $(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommon,$(DRIVER_LIBS) -lm,\

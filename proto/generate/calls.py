@@ -26,6 +26,7 @@ SCALARS = {
     'float': 'float', 'unsigned char': 'uint8_t', 'unsigned short': 'uint16_t',
     'unsigned long long': 'uint64_t', 'cuuint32_t': 'uint32_t', 'cuuint64_t': 'uint64_t',
     'uint32_t': 'uint32_t', 'int32_t': 'int32_t', 'uint64_t': 'uint64_t',
+    'CUtexObject': 'uint64_t', 'CUsurfObject': 'uint64_t',
 }
 
 

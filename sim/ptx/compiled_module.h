@@ -10,6 +10,7 @@
 
 #include "sim/ptx/module_arena.h"
 #include "sim/ptx/ptx.h"
+#include "sim/texture/texture.h"
 
 #define LANES 32
 
@@ -119,6 +120,9 @@ enum opcode {
     OP_LOCAL_ADDRESS,
     OP_ISSPACEP,
     OP_NANOSLEEP,
+    OP_TEXTURE,
+    OP_SURFACE,
+    OP_IMAGE_QUERY,
     OP_NOP,
 };
 
@@ -169,6 +173,7 @@ struct insn {
         struct memory_op *mem;
         struct call_op *call;
         struct branch_table *table;
+        struct image_op *image;
         const void *any;
     };
 };
@@ -204,6 +209,28 @@ struct memory_op {
     struct memory_op *destination; // cp.async: in shared memory
     alu_fn *scan64, *scan32;       // see address_scan
     const char *text;              // for faults: "ld.global.u32"
+};
+
+// An access to a texture or surface. Operand a is the object's handle; the sources are, in this order: the
+// layer of layered geometries, coordinates, level or derivatives, offsets, values to store.
+#define IMAGE_SOURCES 16
+struct image_op {
+    enum texture_geometry geometry;
+    uint8_t access;    // enum texture_access, enum surface_access or enum image_question
+    uint8_t boundary;  // enum surface_boundary
+    uint8_t component; // of a gather
+    bool texels;       // integer coordinates
+    bool has_offset;
+    bool halves; // results are 16-bit floats, `packed` two to a register
+    bool packed;
+    uint8_t size;       // bytes of one element of a surface access
+    uint8_t atom, type; // of a reduction
+    uint8_t source_count, result_count;
+    uint8_t value_at; // the first source that is a value to store
+    uint32_t sources[IMAGE_SOURCES];
+    uint32_t results[4];
+    uint8_t classes[4]; // of results, or of values to store
+    const char *text;   // for faults
 };
 
 struct branch_table {

@@ -128,6 +128,19 @@ struct ptx_fault {
     char text[256]; // one sentence for a log: "illegal address 0x10 in st.global.u32 ..."
 };
 
+struct texture;
+struct surface;
+
+// The texture and surface objects that kernels name by handle. What is found stays as it is until it is
+// released, by the thread that found it. Called by several threads at once. NULL: there are none.
+struct ptx_images {
+    void *argument;
+    const struct texture *(*find_texture)(void *argument, uint64_t handle);
+    const struct surface *(*find_surface)(void *argument, uint64_t handle);
+    void (*release_texture)(void *argument, const struct texture *texture);
+    void (*release_surface)(void *argument, const struct surface *surface);
+};
+
 struct ptx_launch {
     struct ptx_function *function;
     unsigned grid[3];
@@ -135,6 +148,7 @@ struct ptx_launch {
     size_t dynamic_shared; // bytes
     const void *params;    // param_bytes, laid out as ptx_function_info says
     struct ptx_memory memory;
+    struct ptx_images images;
 
     // Text of the device's printf, whole calls at a time, serialized by the engine. May be NULL.
     void *print_argument;

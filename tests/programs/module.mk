@@ -7,13 +7,14 @@ PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices pr
                  rectangles pools fault forks linking modules cooperative queries contexts \
                  handles exits idle lookup endure allocations large refusals \
                  starved keys tables crossing draining virtual registered sharing pool-sharing ranks \
-                 waiting_elsewhere batches capabilities peers managed managed-random
+                 waiting_elsewhere batches capabilities peers managed managed-random textures
 P := $(B)/tests/programs
 
 $(foreach p,$(PROGRAM_NAMES),\
   $(eval $(call link_rule,$(P)/$(p),tests/programs/$(p).c,,\
     -L$(B)/lib -l:libcuda.so.1 -lm -ldl,,$(B)/lib/libcuda.so.1)))
 $(PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
+$(B)/obj/tests/programs/textures.o: tests/programs/images.ptx
 
 # Programs with graphs; tests/sim runs them on the software GPU, tests/session through a box.
 GRAPH_PROGRAM_NAMES := $(patsubst tests/programs/%.c,%,$(wildcard tests/programs/graph-*.c))

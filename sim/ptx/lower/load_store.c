@@ -37,7 +37,7 @@ enum space mod_space(struct compiler *c)
     return SP_GENERIC;
 }
 
-static const char *statement_text(struct compiler *c)
+const char *statement_text(struct compiler *c)
 {
     struct ptx_statement *s = c->statement;
     char text[96];
@@ -73,7 +73,7 @@ struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct ope
     uint32_t at = (uint32_t)(in - c->code), a = REF_NONE;
     struct operand *base = o->base;
 
-    if (o->kind != OPD_ADDRESS)
+    if (o->kind != OPD_ADDRESS || o->coordinates)
         malformed(c, "address in [] expected");
     m->space = (uint8_t)space;
     m->size = (uint8_t)size;
@@ -195,7 +195,7 @@ static void lower_st(struct compiler *c)
     }
 }
 
-static enum atom_op mod_atom(struct compiler *c)
+enum atom_op mod_atom(struct compiler *c)
 {
     static const char *const names[] = {
         [ATOM_ADD] = "add", [ATOM_MIN] = "min",   [ATOM_MAX] = "max", [ATOM_INC] = "inc",
@@ -209,7 +209,7 @@ static enum atom_op mod_atom(struct compiler *c)
     refuse(c, "no operation");
 }
 
-static void check_atom(struct compiler *c, enum atom_op op, enum type t)
+void check_atom(struct compiler *c, enum atom_op op, enum type t)
 {
     bool bitwise = op == ATOM_AND || op == ATOM_OR || op == ATOM_XOR;
     char kind = type_kind(t);
@@ -332,7 +332,7 @@ static void lower_prefetch(struct compiler *c)
     mod(c, "L2");
     mod(c, "tensormap");
     skip_hints(c);
-    if (o->kind != OPD_ADDRESS)
+    if (o->kind != OPD_ADDRESS || o->coordinates)
         malformed(c, "address in [] expected");
     emit(c, OP_NOP);
 }

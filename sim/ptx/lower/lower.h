@@ -34,7 +34,7 @@ struct lowering {
     void (*lower)(struct compiler *c);
 };
 extern const struct lowering lower_integer[], lower_float[], lower_control[], lower_memory[],
-    lower_move[], lower_mbarriers[], lower_compare[];
+    lower_move[], lower_mbarriers[], lower_compare[], lower_images[];
 void lower_call(struct compiler *c);
 void lower_cp_async_mbarrier(struct compiler *c);
 void lower_cp_async_bulk(struct compiler *c);
@@ -45,6 +45,9 @@ void lower_float_plain(struct compiler *c, enum type t); // div, min, max, abs, 
 struct memory_op *memory_operand(struct compiler *c, struct insn *in, struct operand *address,
                                  enum space space, unsigned size);
 enum space mod_space(struct compiler *c);
+const char *statement_text(struct compiler *c); // for faults
+enum atom_op mod_atom(struct compiler *c);
+void check_atom(struct compiler *c, enum atom_op op, enum type t);
 
 // regalloc.c
 void allocate_registers(struct compiler *c, struct ptx_function *f);

@@ -28,6 +28,12 @@ void insn_visit(struct insn *in, ref_visitor *visit, void *argument)
             visit(argument, &in->mem->regs[i], true);
     if (in->op == OP_ATOM)
         visit(argument, &in->mem->regs[0], true);
+    if (in->op == OP_TEXTURE || in->op == OP_SURFACE || in->op == OP_IMAGE_QUERY) {
+        for (unsigned i = 0; i < in->image->source_count; i++)
+            visit(argument, &in->image->sources[i], false);
+        for (unsigned i = 0; i < in->image->result_count; i++)
+            visit(argument, &in->image->results[i], true);
+    }
     visit(argument, &in->d, true);
     if (in->d2 != NO_PRED)
         visit(argument, &in->d2, true);

@@ -372,7 +372,7 @@ static const struct lowering *find_lowering(const char *name)
 {
     static const struct lowering *const families[] = {
         lower_integer, lower_float,     lower_control, lower_memory,
-        lower_move,    lower_mbarriers, lower_compare,
+        lower_move,    lower_mbarriers, lower_compare, lower_images,
     };
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)

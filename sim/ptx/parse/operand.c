@@ -255,6 +255,8 @@ static void parse_address(struct compiler *c, struct operand *o)
     } else {
         o->offset = (int64_t)parse_constant_integer(c);
     }
+    if (token_accept(c, ','))
+        o->coordinates = parse_operand(c);
     token_expect(c, ']');
 }
 

@@ -100,7 +100,8 @@ struct operand {
     struct symbol *symbol;
     const char *name; // OPD_NAME
     unsigned len;
-    struct operand *base; // OPD_ADDRESS: register, symbol or NULL
+    struct operand *base;        // OPD_ADDRESS: register, symbol or NULL
+    struct operand *coordinates; // OPD_ADDRESS: what follows the base of a texture, or NULL
     struct operand *elements;
     uint32_t count;
 };

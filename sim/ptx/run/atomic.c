@@ -157,3 +157,15 @@ bool exec_atomic(struct warp *w, const struct insn *in, uint32_t mask)
     }
     return true;
 }
+
+void atomic_reduce(enum atom_op op, enum type type, void *at, uint64_t value)
+{
+    struct memory_op m = {.atom = (uint8_t)op,
+                          .type = (uint8_t)type,
+                          .size = (uint8_t)type_size(type)};
+
+    if (type_size(type) == 8)
+        atom_double(&m, at, value, 0);
+    else
+        atom_word(&m, at, (uint32_t)value, 0);
+}

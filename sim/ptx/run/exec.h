@@ -78,6 +78,14 @@ struct range_cache {
 };
 #define CACHED_RANGES 8
 
+// Textures and surfaces that a host thread has found in this launch.
+struct image_cache {
+    uint64_t handle;
+    const struct texture *texture; // or
+    const struct surface *surface;
+};
+#define CACHED_IMAGES 16
+
 struct thread_block {
     struct worker *worker;
     struct grid *grid;
@@ -100,6 +108,8 @@ struct worker {
     struct grid *grid;
     struct range_cache ranges[CACHED_RANGES];
     unsigned range_at;
+    struct image_cache images[CACHED_IMAGES];
+    unsigned image_at;
     struct frame *free_frames[SIZE_CLASSES];
     struct thread_block *blocks;      // idle contexts
     size_t block_shared, block_local; // bytes that each of them has
@@ -170,6 +180,14 @@ bool memory_resolve(struct warp *w, const struct insn *in, const struct memory_o
                     uint32_t mask, struct address_scan *addresses);
 // A lane's generic address: what may be read or written there, up to *size; NULL if nothing.
 char *memory_at(struct warp *w, unsigned lane, uint64_t address, size_t *size);
+
+// image_access.c: textures and surfaces. The end of a launch lets go of those that a host thread has found.
+bool exec_texture(struct warp *w, const struct insn *in, uint32_t mask);
+bool exec_surface(struct warp *w, const struct insn *in, uint32_t mask);
+void exec_image_query(struct warp *w, const struct insn *in, uint32_t mask);
+void images_release(struct worker *worker);
+// atomic.c
+void atomic_reduce(enum atom_op op, enum type type, void *at, uint64_t value);
 
 // lanes.c: what lanes of a warp tell each other
 void exec_lanes(struct warp *w, const struct insn *in, uint32_t mask);

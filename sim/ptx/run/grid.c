@@ -374,6 +374,7 @@ static void grid_work(struct grid *g)
         run_cooperative(worker, g);
     else
         run_blocks(worker, g);
+    images_release(worker);
     worker_give(worker);
 }
 

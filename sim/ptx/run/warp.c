@@ -371,6 +371,9 @@ static enum warp_step step(struct run *r, const struct insn *in, uint32_t active
     case OP_LOCAL_ADDRESS: local_address(w, in, active); break;
     case OP_ISSPACEP: exec_isspacep(w, in, active); break;
     case OP_NANOSLEEP: w->budget = 0; break;
+    case OP_TEXTURE: good = exec_texture(w, in, active); break;
+    case OP_SURFACE: good = exec_surface(w, in, active); break;
+    case OP_IMAGE_QUERY: exec_image_query(w, in, active); break;
     case OP_NOP: break;
     }
     return good ? STEP_NEXT : STEP_STOP;

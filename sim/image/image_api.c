@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls for texture and surface objects.
+#include "sim/image/image_object.h"
+
+SIM_API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
+        const CUDA_TEXTURE_DESC *sampler, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    struct context *context;
+
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || !resource || !sampler, CUDA_ERROR_INVALID_VALUE);
+    return texture_object_create(context, resource, sampler, view, out);
+}
+
+SIM_API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
+{
+    struct context *context;
+
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out || !resource, CUDA_ERROR_INVALID_VALUE);
+    return surface_object_create(context, resource, out);
+}
+
+// The driver takes any value for an object that may be destroyed.
+static CUresult end(struct sim_object *object)
+{
+    if (!object)
+        return CUDA_SUCCESS;
+    if (handle_revoke(object))
+        object_put(object);
+    object_put(object);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuTexObjectDestroy, CUtexObject handle)
+{
+    struct context *context;
+
+    SIM_TRY(context_require(&context));
+    return end((struct sim_object *)texture_object_get(handle));
+}
+
+SIM_API(cuSurfObjectDestroy, CUsurfObject handle)
+{
+    struct context *context;
+
+    SIM_TRY(context_require(&context));
+    return end((struct sim_object *)surface_object_get(handle));
+}
+
+static CUresult look_up(const void *out, CUtexObject handle, struct texture_object **texture)
+{
+    struct context *context;
+
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    *texture = texture_object_get(handle);
+    return *texture ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// An array that is gone is not named any more.
+static CUDA_RESOURCE_DESC still_there(const CUDA_RESOURCE_DESC *resource)
+{
+    CUDA_RESOURCE_DESC out = *resource;
+    struct sim_mipmap *mipmap = NULL;
+    struct sim_array *array = NULL;
+
+    if (out.resType == CU_RESOURCE_TYPE_ARRAY && array_get(out.res.array.hArray, &array))
+        out.res.array.hArray = NULL;
+    if (out.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY &&
+        mipmap_get(out.res.mipmap.hMipmappedArray, &mipmap))
+        out.res.mipmap.hMipmappedArray = NULL;
+    if (array)
+        object_put(&array->object);
+    if (mipmap)
+        object_put(&mipmap->object);
+    return out;
+}
+
+SIM_API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
+{
+    struct texture_object *texture;
+
+    SIM_TRY(look_up(out, handle, &texture));
+    *out = still_there(&texture->resource);
+    object_put(&texture->object);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
+{
+    struct texture_object *texture;
+
+    SIM_TRY(look_up(out, handle, &texture));
+    *out = texture->sampler;
+    object_put(&texture->object);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
+{
+    struct texture_object *texture;
+    bool viewed;
+
+    SIM_TRY(look_up(out, handle, &texture));
+    viewed = texture->viewed;
+    if (viewed)
+        *out = texture->view;
+    object_put(&texture->object);
+    return CUDA_SUCCESS; // without a view nothing is said
+}
+
+SIM_API(cuSurfObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUsurfObject handle)
+{
+    struct surface_object *surface;
+    struct context *context;
+
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
+    surface = surface_object_get(handle);
+    SIM_RETURN_IF(!surface, CUDA_ERROR_INVALID_VALUE);
+    *out = still_there(&surface->resource);
+    object_put(&surface->object);
+    return CUDA_SUCCESS;
+}

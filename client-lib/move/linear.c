@@ -5,9 +5,11 @@
 #include "client-lib/move/flags.h"
 #include "client-lib/move/graph_copies.h"
 #include "client-lib/move/late_push.h"
+#include "client-lib/move/peer_copies.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
+#include "client-lib/objects/detour.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
@@ -85,6 +87,25 @@ static CUresult check_device_memory(CUdeviceptr address, size_t size, struct all
     return memory_find_span(address, size, found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// Of memory of another box than the stream's: in a stream there, in the order of this one.
+static CUresult by_detour(const struct allocation *memory, CUdeviceptr device, void *host,
+                          size_t size, CUstream stream, bool wait, bool to_gpu)
+{
+    struct object *there = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)memory->context);
+    CUresult result = CUDA_SUCCESS;
+    const struct object *waiting = copy_context_of_stream(stream, &result);
+    struct detour detour;
+    if (result == CUDA_SUCCESS && !there)
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (result == CUDA_SUCCESS)
+        result = detour_begin(&detour, stream, waiting, there);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = to_gpu ? copy_host_to_device(memory->session, device, host, size, detour.helper, wait)
+                    : copy_device_to_host(memory->session, host, device, size, detour.helper, wait);
+    return detour_end(&detour, result);
+}
+
 // One direction of a copy between the program's memory and the GPU. Memory of another box than the
 // current context's is reached through its own context and that one's default stream; what the current
 // one's default stream has to do comes before it, and is waited for, since the two boxes do not wait for
@@ -115,9 +136,9 @@ static CUresult between(CUdeviceptr device, void *host, size_t size, CUstream st
                                                to_gpu ? here : there, size, stream)
                    : result;
     }
+    if (result == CUDA_SUCCESS && memory.session != session && stream)
+        return by_detour(&memory, device, host, size, stream, wait, to_gpu);
     if (result == CUDA_SUCCESS && memory.session != session) {
-        if (stream)
-            return CUDA_ERROR_INVALID_VALUE;
         result = copy_fence(session, stream);
         session = memory.session;
         wait = true;

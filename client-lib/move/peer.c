@@ -25,8 +25,7 @@ static struct object *context_or_current(CUcontext ctx, CUresult *result)
     return object;
 }
 
-// The context of a stream that copy_begin has resolved.
-static const struct object *context_of_stream(CUstream stream, CUresult *result)
+const struct object *copy_context_of_stream(CUstream stream, CUresult *result)
 {
     const struct object *object = object_find(HANDLE_STREAM, stream);
     struct object *context = NULL;
@@ -88,7 +87,7 @@ CUresult copy_between_contexts(struct object *to, struct object *from, const str
     struct detour detour;
     if (from->session == to->session && session == to->session)
         return copy_near(to, from, copy, stream, NULL);
-    const struct object *waiting = context_of_stream(stream, &result);
+    const struct object *waiting = copy_context_of_stream(stream, &result);
     if (result == CUDA_SUCCESS)
         result = before_work_sent(to->session, to->handle, 0);
     if (result == CUDA_SUCCESS)

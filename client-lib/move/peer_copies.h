@@ -7,6 +7,8 @@
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/object.h"
 
+// The context of a stream that copy_begin has resolved.
+const struct object *copy_context_of_stream(CUstream stream, CUresult *result);
 // Between memory of two contexts, whatever boxes they are of, in the order of STREAM, which copy_begin has resolved and
 // which is SESSION's.
 CUresult copy_between_contexts(struct object *to, struct object *from, const struct rect_copy *copy,

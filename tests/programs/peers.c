@@ -8,6 +8,7 @@
 enum { MIB = 1 << 20, MANY = 2000 };
 
 static struct gpu gpu[2];
+static int access; // whether the devices reach each other's memory
 static CUstream stream[2];
 
 static void on(int device)
@@ -191,6 +192,29 @@ static void between_events(void)
     free_on(1, later);
 }
 
+// Between the program's memory and a device, in a stream of the other one.
+static void host_copies(void)
+{
+    const size_t size = 2 * MIB + 8;
+    unsigned char *host, *back, *want = must_alloc(size);
+    CUdeviceptr data = filled(1, size, 80);
+    on(0);
+    CHECK(cuMemAllocHost((void **)&host, size));
+    CHECK(cuMemAllocHost((void **)&back, size));
+    fill_random(host, size, 81);
+    fill_random(want, size, 81);
+    gives(cuMemcpyHtoDAsync(data, host, size, stream[0]), CUDA_SUCCESS,
+          "memory is copied to a device in the other one's stream");
+    gives(cuMemcpyDtoHAsync(back, data, size, stream[0]), CUDA_SUCCESS, "and from it");
+    CHECK(cuStreamSynchronize(stream[0]));
+    ok(holds(1, data, size, 81) && !memcmp(back, want, size), "both are right");
+    on(0);
+    CHECK(cuMemFreeHost(host));
+    CHECK(cuMemFreeHost(back));
+    free_on(1, data);
+    free(want);
+}
+
 // More copies, both ways, than anything keeps at one time.
 static void many(void)
 {
@@ -270,10 +294,9 @@ static void refusals(void)
     on(0);
     gives(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, 0, stream[0]), CUDA_SUCCESS,
           "a copy of nothing is none");
-    int access = -1;
-    CHECK(cuDeviceCanAccessPeer(&access, gpu[0].device, gpu[1].device));
     CUresult enabled = cuCtxEnablePeerAccess(gpu[1].context, 0);
-    ok(access == 1 ? enabled == CUDA_SUCCESS : enabled == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+    ok(access == 1 ? enabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+                   : enabled == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
        "peer access can be had where the devices say so, and nowhere else (%d, %s)", access,
        result_name(enabled));
     gives(cuCtxSynchronize(), CUDA_SUCCESS, "and nothing later fails for it");
@@ -385,6 +408,12 @@ int main(int argc, char **argv)
         // A kernel that is launched for the first time may have to wait for a stream that is held.
         let_others_run(d, 1);
     }
+    // Without it the driver copies by way of the host, and waits for the devices to do so.
+    CHECK(cuDeviceCanAccessPeer(&access, gpu[0].device, gpu[1].device));
+    for (int d = 0; access && d < 2; d++) {
+        on(d);
+        CHECK(cuCtxEnablePeerAccess(gpu[!d].context, 0));
+    }
     if (argc == 3 && !strcmp(argv[1], "text"))
         return copy_text(argv[2]);
     if (argc > 3)
@@ -394,6 +423,7 @@ int main(int argc, char **argv)
         for (int with = 0; with < 2; with++)
             in_order(from, with);
     between_events();
+    host_copies();
     many();
     rectangle(1000, 700, 3, 1024, 1536);
     rectangle(600000, 3, 2, 600032, 600064);

@@ -360,6 +360,32 @@ static void many(struct work *work)
     is_int(kernel_count + dropped + rest, MANY, "and counts the others");
 }
 
+static void *keep_working(void *argument)
+{
+    struct work *work = argument;
+    cuCtxSetCurrent(work->gpu.context);
+    for (unsigned i = 0; i < MANY; i++)
+        cuLaunchKernel(work->empty, 1, 1, 1, 1, 1, 1, 0, work->streams[0], NULL, NULL);
+    cuCtxSynchronize();
+    return NULL;
+}
+
+// The library is given back while another thread's calls are told to it.
+static void unload(struct work *work, void *library)
+{
+    pthread_t thread;
+    forget();
+    all_kinds(true);
+    pthread_create(&thread, NULL, keep_working, work);
+    dlclose(library);
+    for (int i = 0; i < 20; i++)
+        cuptiActivityFlushAll(0);
+    pthread_join(thread, NULL);
+    cuptiActivityFlushAll(0);
+    is_int(kernel_count, MANY, "unloading takes nothing from who still calls");
+    all_kinds(false);
+}
+
 int main(int argc, char **argv)
 {
     struct work work;
@@ -384,8 +410,8 @@ int main(int argc, char **argv)
     is_int(cuptiActivityRegisterTimestampCallback(ticks), 0,
            "a clock of the program's own is taken");
     profile(&work, "a clock of its own");
+    unload(&work, library);
     is_int(cuptiFinalize(), 0, "it can be finalized");
-    dlclose(library);
     do_work(&work);
     pass("and the program goes on");
     return done();

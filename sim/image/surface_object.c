@@ -80,8 +80,8 @@ static bool is_readable(struct context *context, const struct texture_object *t)
 {
     uint64_t base, end;
 
-    if (t->storage || !t->size)
-        return true;
+    if (t->storage || (!t->size && t->texture.linear_memory))
+        return true; // of no texels, none is read
     return memory_find_for_kernel(context, t->base, &base, &end) && end - t->base >= t->size;
 }
 

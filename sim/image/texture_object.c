@@ -188,6 +188,8 @@ static CUresult use_view(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR
                       CUDA_ERROR_INVALID_VALUE);
         *first_layer = v->firstLayer;
         *layers = at_most(v->lastLayer, *layers - 1) - v->firstLayer + 1;
+        SIM_RETURN_IF(o->texture.cube && (*first_layer % 6 || *layers % 6),
+                      CUDA_ERROR_INVALID_VALUE); // whole cubes
     }
     SIM_RETURN_IF(v->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7, CUDA_ERROR_INVALID_VALUE);
     if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1)
@@ -259,12 +261,14 @@ static CUresult use_pitched(struct texture_object *o)
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(pitch % PITCH_ALIGNMENT || pitch < width * texel_bytes(&t->texel),
                   CUDA_ERROR_INVALID_VALUE);
-    o->size = height ? (height - 1) * pitch + width * texel_bytes(&t->texel) : 0;
+    width += !width; // what is read of none
+    height += !height;
+    o->size = (height - 1) * pitch + width * texel_bytes(&t->texel);
     t->dimension = 2;
     t->layers = t->level_count = 1;
     t->levels[0] = (struct texture_level){.base = (const char *)(uintptr_t)o->base,
-                                          .width = width ? (unsigned)width : 1,
-                                          .height = height ? (unsigned)height : 1,
+                                          .width = (unsigned)width,
+                                          .height = (unsigned)height,
                                           .depth = 1,
                                           .row_bytes = pitch};
     return CUDA_SUCCESS;

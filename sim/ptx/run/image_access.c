@@ -265,6 +265,9 @@ bool exec_surface(struct warp *w, const struct insn *in, uint32_t mask)
             return no_object(w, in, m, lane, handles[lane]);
         read_place(w, m, lane, &place);
         bytes = surface_access_bytes(m, surface);
+        if (m->access == SURFACE_REDUCE_TEXEL && bytes != texel_bytes(&surface->texel))
+            return fault_raise(w, in, PTX_FAULT_ILLEGAL_INSTRUCTION, lane, handles[lane],
+                               "texels are not of %u bytes in %s", bytes, m->text);
         if (in_bytes && place.at[0] % (int)bytes)
             return fault_raise(w, in, PTX_FAULT_MISALIGNED_ADDRESS, lane, (uint32_t)place.at[0],
                                "misaligned place %d in %s", place.at[0], m->text);

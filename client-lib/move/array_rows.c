@@ -185,10 +185,13 @@ CUresult array_copy_rows(struct box_session *session, const struct rect_copy *co
                          bool wait)
 {
     struct pass pass = {.session = session, .copy = copy, .stream = stream};
+    // The data of a small copy has left the program's memory, which needs no more.
+    bool settle = wait && copy->to.array &&
+                  copy->width * copy->height * copy->depth > WIRE_INLINE_MAX;
     if (session->memory->maps_page_locked && session->staging &&
         copy->width <= session->staging->block_size) {
         CUresult result = rect_await_source(session, copy, stream);
-        return result == CUDA_SUCCESS ? rect_through_blocks(session, copy, stream, wait) : result;
+        return result == CUDA_SUCCESS ? rect_through_blocks(session, copy, stream, settle) : result;
     }
     if (!is_packed(copy)) {
         size_t total = copy->width * copy->height * copy->depth;
@@ -198,5 +201,5 @@ CUresult array_copy_rows(struct box_session *session, const struct rect_copy *co
     }
     CUresult result = move_apart(pass, wait);
     free(pass.packed);
-    return result == CUDA_SUCCESS && wait && copy->to.array ? copy_fence(session, stream) : result;
+    return result == CUDA_SUCCESS && settle ? copy_fence(session, stream) : result;
 }

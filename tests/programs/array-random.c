@@ -221,12 +221,21 @@ static size_t smallest(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+// Layers of lines come from memory, and go to it, row by row there whatever its height is said to be (seen on an
+// H100). So there is one layer at a time where that matters.
+static bool layers_of_lines(const struct place *array, const struct place *memory)
+{
+    return array->kind == ARRAY && memory->kind != ARRAY && array->rows == 1 && memory->rows > 1;
+}
+
 static void random_box(const struct place *to, const struct place *from, struct box *box)
 {
     const struct place *places[2] = {to, from};
     box->width = 1 + below(smallest(to->width, from->width));
     box->rows = 1 + below(smallest(to->rows, from->rows));
     box->slices = 1 + below(smallest(to->slices, from->slices));
+    if (layers_of_lines(to, from) || layers_of_lines(from, to))
+        box->slices = 1;
     for (int i = 0; i < 2; i++) {
         box->x[i] = below(places[i]->width - box->width + 1);
         box->y[i] = below(places[i]->rows - box->rows + 1);

@@ -74,27 +74,42 @@ static void pack(uint8_t *to, const struct parameter_layout *layout, void **para
         memset(to + end, 0, layout->bytes - end);
 }
 
-static void *pack_early(const struct parameter_layout *layout, void **parameters,
-                        const void *buffer)
+// Parameters that a program has packed itself. What it leaves out at the end no kernel may look at.
+struct packed {
+    const void *at; // NULL: it gives them one by one
+    size_t size;
+};
+
+static void copy_parameters(void *to, const struct parameter_layout *layout, void **parameters,
+                            const struct packed *packed)
 {
-    void *packed = malloc(layout->bytes + 1);
-    if (packed && buffer)
-        memcpy(packed, buffer, layout->bytes);
-    else if (packed)
-        pack(packed, layout, parameters);
-    return packed;
+    if (!packed->at) {
+        pack(to, layout, parameters);
+        return;
+    }
+    size_t size = packed->size < layout->bytes ? packed->size : layout->bytes;
+    memcpy(to, packed->at, size);
+    memset((uint8_t *)to + size, 0, layout->bytes - size);
+}
+
+static void *pack_early(const struct parameter_layout *layout, void **parameters,
+                        const struct packed *packed)
+{
+    void *early = malloc(layout->bytes + 1);
+    if (early)
+        copy_parameters(early, layout, parameters, packed);
+    return early;
 }
 
 static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
-                                 const void **buffer)
+                                 struct packed *packed)
 {
-    size_t size = 0;
-    *buffer = NULL;
+    *packed = (struct packed){0};
     if (launch->parameters && launch->extra)
         return CUDA_ERROR_INVALID_VALUE;
     if (launch->extra) {
-        *buffer = extra_buffer(launch->extra, &size);
-        return *buffer && size >= layout->bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        packed->at = extra_buffer(launch->extra, &packed->size);
+        return packed->at ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
     if (layout->count && !launch->parameters)
         return CUDA_ERROR_INVALID_VALUE;
@@ -196,7 +211,7 @@ CUresult kernel_launch(const struct launch *launch)
 {
     const CUlaunchConfig *c = launch->config;
     struct call call;
-    const void *buffer;
+    struct packed packed;
     call_begin(&call, OP_launch);
     uint64_t function = call_handle(&call, HANDLE_FUNCTION, launch->function);
     uint64_t stream = call_stream(&call, launch->stream);
@@ -215,7 +230,7 @@ CUresult kernel_launch(const struct launch *launch)
     function_prepare(object, layout, call.context);
     CUresult result = check_shape(launch, call.context, layout);
     if (result == CUDA_SUCCESS)
-        result = check_parameters(launch, layout, &buffer);
+        result = check_parameters(launch, layout, &packed);
     if (result == CUDA_SUCCESS)
         result = check_attributes(c, call.session);
     if (result != CUDA_SUCCESS)
@@ -226,8 +241,8 @@ CUresult kernel_launch(const struct launch *launch)
     SCOPED_FREE void *early = NULL;
     if (before_work_duties()) {
         // What the program passes may lie in memory that is closed to it from here on.
-        early = pack_early(layout, launch->parameters, buffer);
-        buffer = early;
+        early = pack_early(layout, launch->parameters, &packed);
+        packed = (struct packed){early, layout->bytes};
         result = early ? call_work(&call, stream) : CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS)
             return result;
@@ -256,10 +271,7 @@ CUresult kernel_launch(const struct launch *launch)
         attribute->reserved = 0;
         attribute->value = c->attrs[i].value;
     }
-    if (buffer)
-        memcpy(attribute, buffer, layout->bytes);
-    else
-        pack((uint8_t *)attribute, layout, launch->parameters);
+    copy_parameters(attribute, layout, launch->parameters, &packed);
 
     // What the GPU may well refuse is awaited, so that the error comes from this call.
     uint64_t mark = attributes_mark(c);
@@ -322,13 +334,13 @@ CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_ses
     struct launch launch = {.config = &config,
                             .parameters = node->kernelParams,
                             .extra = node->extra};
-    const void *buffer;
+    struct packed packed;
     uint64_t context;
     CUresult result;
     struct object *function = node_function(node, session, &result);
     struct parameter_layout *layout = function ? function_layout(function, &result) : NULL;
     if (!layout || (result = check_shape(&launch, context_for(function), layout)) != CUDA_SUCCESS ||
-        (result = check_parameters(&launch, layout, &buffer)) != CUDA_SUCCESS ||
+        (result = check_parameters(&launch, layout, &packed)) != CUDA_SUCCESS ||
         (result = node_context(node->ctx, session, &context)) != CUDA_SUCCESS)
         return result;
     struct wire_kernel_node *wire = malloc(sizeof(*wire) + layout->bytes);
@@ -342,10 +354,7 @@ CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_ses
         .shared_bytes = config.sharedMemBytes,
         .bytes = layout->bytes,
     };
-    if (buffer)
-        memcpy(wire + 1, buffer, layout->bytes);
-    else
-        pack((uint8_t *)(wire + 1), layout, node->kernelParams);
+    copy_parameters(wire + 1, layout, node->kernelParams, &packed);
     *out = wire;
     *size = sizeof(*wire) + layout->bytes;
     return CUDA_SUCCESS;

@@ -34,6 +34,12 @@ $(eval $(call link_rule,$(B)/bench/filtering,bench/filtering.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/filtering.o: tests/programs/kernels.ptx tests/programs/images.ptx
 
+# Managed memory: what phases of host and GPU cost.
+BENCH_PROGRAMS += $(B)/bench/managed_speed
+$(eval $(call link_rule,$(B)/bench/managed_speed,bench/managed_speed.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/managed_speed.o: tests/programs/kernels.ptx
+
 # make bench-rdma: sessions over verbs in an emulated machine.
 BENCH_PROGRAMS += $(B)/bench/copies
 $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\

@@ -59,7 +59,7 @@ static CUresult classify(const struct copy_side *side, const struct copy_box *bo
     bool whole = known && memory_lookup_span(side->address, span, &range);
     if (known && !memory_is_host(&range)) {
         SIM_RETURN_IF(!whole, CUDA_ERROR_INVALID_VALUE);
-        *place = range.managed ? PLACE_PINNED : PLACE_DEVICE; // which the host looks at
+        *place = memory_is_managed(&range) ? PLACE_PINNED : PLACE_DEVICE; // which the host looks at
         *sync |= range.sync_copies;
         return CUDA_SUCCESS;
     }

@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
+#include "sim/memory.h"
 #include "sim/module.h"
+#include "sim/primary_context.h"
 
 struct loaded {
     uint64_t context_id;
@@ -402,12 +404,39 @@ SIM_API(cuLibraryGetGlobal, CUdeviceptr *address, size_t *size, CUlibrary handle
     return result;
 }
 
-// Managed variables are refused when a module is loaded, so there is none to be found.
+// Needs no context: the first device's is there for such a caller from then on.
+static CUresult enter_first_context(bool *entered)
+{
+    struct device *device;
+    struct context *context;
+    CUcontext primary;
+    *entered = false;
+    if (context_stack_top())
+        return CUDA_SUCCESS;
+    SIM_TRY(device_get(0, &device));
+    SIM_TRY(primary_context_handle(device, &primary));
+    SIM_TRY(context_get(primary, &context));
+    CUresult result = context_stack_push(context);
+    object_put(&context->object);
+    *entered = !result;
+    return result;
+}
+
+// One that is not managed is not found by this.
 SIM_API(cuLibraryGetManaged, CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
-    struct library *library;
-    SIM_TRY(library_get(handle, &library));
-    object_put(&library->object);
+    struct memory_range range;
+    CUdeviceptr found = 0;
     SIM_RETURN_IF(!name || (!address && !size), CUDA_ERROR_INVALID_VALUE);
-    return CUDA_ERROR_NOT_FOUND;
+    bool entered;
+    SIM_TRY(enter_first_context(&entered));
+    CUresult result = cuLibraryGetGlobal(&found, size, handle, name);
+    if (entered)
+        SIM_TRY(context_stack_pop(NULL));
+    SIM_TRY(result);
+    SIM_RETURN_IF(!memory_lookup(found, &range) || !memory_is_managed(&range),
+                  CUDA_ERROR_NOT_FOUND);
+    if (address)
+        *address = found;
+    return CUDA_SUCCESS;
 }

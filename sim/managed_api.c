@@ -2,10 +2,13 @@
 // Managed memory. Memory of a software GPU is memory of this process, so that there is nothing to be moved: what is
 // advised and prefetched is only remembered.
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sim/capture.h"
 #include "sim/memory.h"
 #include "sim/stream.h"
+
+enum { PAGE = 4096 };
 
 SIM_API(cuMemAllocManaged, CUdeviceptr *out, size_t size, unsigned int flags)
 {
@@ -16,8 +19,9 @@ SIM_API(cuMemAllocManaged, CUdeviceptr *out, size_t size, unsigned int flags)
                   CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(capture_check_unsafe());
     SIM_TRY(memory_allocate(context, size, MEMORY_MANAGED, NULL, &address));
-    memory_set_managed(address);
     memset((void *)(uintptr_t)address, 0, size);
+    // A child does not have it.
+    madvise((void *)(uintptr_t)address, (size + PAGE - 1) & ~(size_t)(PAGE - 1), MADV_DONTFORK);
     *out = address;
     return CUDA_SUCCESS;
 }
@@ -29,8 +33,8 @@ static CUresult attach(CUstream stream, CUdeviceptr address, size_t size, unsign
     struct stream *of;
     SIM_TRY(stream_get(stream, &of));
     object_put(&of->object);
-    SIM_RETURN_IF(!memory_lookup(address, &range) || !range.managed || range.base != address ||
-                      (size && size != range.size) ||
+    SIM_RETURN_IF(!memory_lookup(address, &range) || !memory_is_managed(&range) ||
+                      range.base != address || (size && size != range.size) ||
                       (!single && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) ||
                       (single && (!stream || stream == CU_STREAM_LEGACY)),
                   CUDA_ERROR_INVALID_VALUE);

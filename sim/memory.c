@@ -41,6 +41,11 @@ static size_t arena_alignment(size_t size)
     return size >= HUGE ? HUGE : size >= LARGE ? 4096 : GRANULE;
 }
 
+static size_t range_size(const struct memory_range *range)
+{
+    return arena_size(memory_is_managed(range) && range->size < LARGE ? LARGE : range->size);
+}
+
 CUresult arena_prepare(struct device *device)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -182,7 +187,8 @@ CUresult memory_allocate(struct context *context, size_t size, enum memory_kind 
     CUresult result = charge(range);
     if (result)
         goto free_range;
-    if (arena_take(range->device->arena, arena_size(size), arena_alignment(size), &range->base)) {
+    size_t taken = range_size(range);
+    if (arena_take(range->device->arena, taken, arena_alignment(taken), &range->base)) {
         result = CUDA_ERROR_OUT_OF_MEMORY;
         goto give_charge;
     }
@@ -192,7 +198,7 @@ CUresult memory_allocate(struct context *context, size_t size, enum memory_kind 
     pthread_rwlock_unlock(&table.lock);
     if (!result)
         return CUDA_SUCCESS;
-    arena_give(range->device->arena, range->base, arena_size(size));
+    arena_give(range->device->arena, range->base, taken);
 give_charge:
     uncharge(range);
 free_range:
@@ -204,15 +210,20 @@ free_range:
 static void dispose(struct memory_range *range)
 {
     switch (range->kind) {
+    case MEMORY_MANAGED:
+        madvise((void *)(uintptr_t)range->base, range_size(range), MADV_DOFORK);
+        arena_give(range->device->arena, range->base, range_size(range));
+        uncharge(range);
+        break;
     case MEMORY_DEVICE:
     case MEMORY_POOL:
         ipc_memory_freed(range->base, range->size, range->size >= LARGE);
         // fall through
-    case MEMORY_MANAGED:
     case MEMORY_ARRAY:
     case MEMORY_VARIABLE:
+    case MEMORY_MANAGED_VARIABLE:
     case MEMORY_HEAP:
-        arena_give(range->device->arena, range->base, arena_size(range->size));
+        arena_give(range->device->arena, range->base, range_size(range));
         uncharge(range);
         break;
     case MEMORY_HOST: munmap((void *)(uintptr_t)range->base, range->size); break;
@@ -392,15 +403,6 @@ bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
     return whole;
 }
 
-void memory_set_managed(uint64_t address)
-{
-    pthread_rwlock_wrlock(&table.lock);
-    struct memory_range *range = find(address);
-    if (range)
-        range->managed = true;
-    pthread_rwlock_unlock(&table.lock);
-}
-
 void memory_set_sync_copies(uint64_t address, bool sync)
 {
     pthread_rwlock_wrlock(&table.lock);
@@ -418,7 +420,7 @@ static bool kernel_may_touch(struct context *context, const struct memory_range 
         return false;
     if (range->kind == MEMORY_MAPPED)
         return range->access[context->device->index] != CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    if (memory_is_host(range) || range->managed || range->context == context)
+    if (memory_is_host(range) || memory_is_managed(range) || range->context == context)
         return true;
     if (range->kind == MEMORY_GRAPH && range->device == context->device)
         return true;

@@ -11,10 +11,11 @@ struct memory_pool;
 struct sim_physical;
 
 enum memory_kind {
-    MEMORY_DEVICE,     // cuMemAlloc
-    MEMORY_MANAGED,    // cuMemAllocManaged
-    MEMORY_POOL,       // cuMemAllocAsync
-    MEMORY_VARIABLE,   // of a module
+    MEMORY_DEVICE,   // cuMemAlloc
+    MEMORY_MANAGED,  // cuMemAllocManaged
+    MEMORY_POOL,     // cuMemAllocAsync
+    MEMORY_VARIABLE, // of a module
+    MEMORY_MANAGED_VARIABLE,
     MEMORY_HEAP,       // malloc in a kernel
     MEMORY_HOST,       // cuMemHostAlloc
     MEMORY_REGISTERED, // cuMemHostRegister
@@ -35,7 +36,6 @@ struct memory_range {
     struct memory_pool *pool; // of MEMORY_POOL, and of what is imported from one; not counted
     size_t charged;           // bytes of the device's budget
     uint64_t id;              // unique for the process
-    bool managed;             // of any kind: the host uses it by the same address
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
     // Of MEMORY_MAPPED.
     unsigned handle_types;
@@ -49,6 +49,12 @@ struct memory_range {
 static inline bool memory_is_host(const struct memory_range *range)
 {
     return range->kind == MEMORY_HOST || range->kind == MEMORY_REGISTERED;
+}
+
+// The host uses it by the same address. It has pages of its own.
+static inline bool memory_is_managed(const struct memory_range *range)
+{
+    return range->kind == MEMORY_MANAGED || range->kind == MEMORY_MANAGED_VARIABLE;
 }
 
 // Bytes that an allocation takes of the budget.
@@ -76,7 +82,6 @@ bool memory_lookup(uint64_t address, struct memory_range *out);
 // The same, when all of [address, address + size) lies in it, or in mappings that follow each other without
 // a gap and are open to a device.
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
-void memory_set_managed(uint64_t address);
 void memory_set_sync_copies(uint64_t address, bool sync);
 
 // Enters memory of another process, which ipc_memory.c has mapped and unmaps.

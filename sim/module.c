@@ -67,7 +67,7 @@ static CUresult add_functions(struct module *module)
 
 static bool is_variable(const struct memory_range *range)
 {
-    return range->kind == MEMORY_VARIABLE;
+    return range->kind == MEMORY_VARIABLE || range->kind == MEMORY_MANAGED_VARIABLE;
 }
 
 static void free_variables(struct module *module)
@@ -85,9 +85,9 @@ static CUresult add_variables(struct module *module)
     for (size_t i = 0; i < count; i++) {
         const struct ptx_global *variable = ptx_module_global(module->code, i);
         uint64_t address;
-        SIM_RETURN_IF(variable->managed, CUDA_ERROR_NOT_SUPPORTED);
         SIM_TRY(memory_allocate(module->context, variable->size ? variable->size : 1,
-                                MEMORY_VARIABLE, NULL, &address));
+                                variable->managed ? MEMORY_MANAGED_VARIABLE : MEMORY_VARIABLE, NULL,
+                                &address));
         module->variables[module->variable_count++] = address;
         SIM_RETURN_IF(ptx_module_bind(module->code, i, address), CUDA_ERROR_INVALID_IMAGE);
     }

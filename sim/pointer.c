@@ -26,6 +26,11 @@ static CUresult unknown_address(void *data, CUpointer_attribute attribute)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+static size_t whole_pages(size_t size)
+{
+    return (size + 4095) & ~(size_t)4095;
+}
+
 static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr address,
                          const struct memory_range *range)
 {
@@ -36,7 +41,7 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
         return put_number(data, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, sizeof(int));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put_number(data, address, sizeof(CUdeviceptr));
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        SIM_RETURN_IF(!host && !range->managed, CUDA_ERROR_INVALID_VALUE);
+        SIM_RETURN_IF(!host && !memory_is_managed(range), CUDA_ERROR_INVALID_VALUE);
         return put_number(data, address, sizeof(void *));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put_number(data, range->sync_copies, sizeof(int));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -46,8 +51,10 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return put_number(data, range->base, sizeof(CUdeviceptr));
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return put_number(data, range->size, sizeof(size_t));
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return put_number(data, range->size, sizeof(size_t));
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+        return put_number(data, memory_is_managed(range) ? whole_pages(range->size) : range->size,
+                          sizeof(size_t));
     case CU_POINTER_ATTRIBUTE_MAPPED: return put_number(data, 1, sizeof(int));
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return put_number(data, range->handle_types, sizeof(uint64_t));
@@ -56,7 +63,8 @@ static CUresult describe(void *data, CUpointer_attribute attribute, CUdeviceptr 
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         return put_number(data, range->pool ? (uintptr_t)pool_handle(range->pool) : 0,
                           sizeof(CUmemoryPool));
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return put_number(data, range->managed, sizeof(int));
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        return put_number(data, memory_is_managed(range), sizeof(int));
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return put_number(data, 0, sizeof(int));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "client-lib/api/exports.h"
+#include "client-lib/managed/managed_variables.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/libraries.h"
@@ -67,7 +68,10 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 
 CUresult cuLibraryUnload(CUlibrary library)
 {
-    return library_unload(library);
+    managed_variables_leave();
+    CUresult result = library_unload(library);
+    managed_variables_left();
+    return result;
 }
 
 CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)

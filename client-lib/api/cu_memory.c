@@ -33,8 +33,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     CUresult ready = process_ready();
     if (!dptr || ready != CUDA_SUCCESS)
         return ready;
-    managed_forget(dptr);
-    return device_memory_free(dptr);
+    return managed_free(dptr, &ready) ? ready : device_memory_free(dptr);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)

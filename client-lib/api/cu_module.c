@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "client-lib/api/exports.h"
+#include "client-lib/managed/managed_variables.h"
 #include "client-lib/objects/image_send.h"
 #include "client-lib/objects/jit_options.h"
 #include "client-lib/objects/modules.h"
@@ -58,7 +59,10 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
 
 CUresult cuModuleUnload(CUmodule hmod)
 {
-    return module_unload(hmod);
+    managed_variables_leave();
+    CUresult result = module_unload(hmod);
+    managed_variables_left();
+    return result;
 }
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
@@ -90,7 +94,7 @@ static CUresult give_global(CUresult result, CUdeviceptr address, size_t size, C
                             size_t *bytes)
 {
     if (result == CUDA_SUCCESS && size)
-        result = global_enter(address, size);
+        result = managed_variable_enter(address, size);
     if (result == CUDA_SUCCESS && dptr)
         *dptr = address;
     if (result == CUDA_SUCCESS && bytes)
@@ -112,6 +116,22 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
     size_t size = 0;
     CUresult result = remote_cuLibraryGetGlobal(&address, &size, library, name);
     return give_global(result, address, size, dptr, bytes);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
+{
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    bool entered = false;
+    if (!dptr && !bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = managed_variables_need_context(library, &entered);
+    if (result == CUDA_SUCCESS)
+        result = remote_cuLibraryGetManaged(&address, &size, library, name);
+    result = give_global(result, address, size, dptr, bytes);
+    if (entered)
+        thread_pop_context(NULL);
+    return result;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)

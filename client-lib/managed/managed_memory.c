@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/managed/managed_memory.h"
 
+#include "client-lib/managed/managed_block.h"
+#include "client-lib/managed/managed_slabs.h"
 #include "client-lib/managed/mirror.h"
+#include "client-lib/managed/quiet.h"
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/call.h"
-#include "client-lib/objects/device_memory.h"
 #include "client-lib/objects/thread.h"
-#include "client_calls.h"
 
-// As the driver has it, and as programs rely on, fresh managed memory is zeros on both sides.
-static CUresult clear(CUdeviceptr dptr, size_t size)
+static CUresult take(size_t size, struct allocation *memory)
 {
-    CUstream stream;
-    struct object *context;
-    CUresult result = thread_context_object(&context);
-    if (result == CUDA_SUCCESS)
-        result = remote_cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = remote_cuMemsetD8Async(dptr, 0, size, stream);
-    if (result == CUDA_SUCCESS)
-        result = remote_cuStreamSynchronize(stream);
-    (void)remote_cuStreamDestroy_v2(stream);
-    return result;
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (size <= SLAB_PIECE_MAX)
+        result = slab_take(size, memory);
+    // With little memory left there may be room for the piece alone.
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? managed_block_make(size, memory) : result;
+}
+
+static CUresult give(const struct allocation *memory)
+{
+    if (memory->whole)
+        return managed_block_free(memory);
+    // As cuMemFree waits for the GPU; the next that is given this memory is not to be disturbed.
+    quiet_await(memory->session, memory->context, 0);
+    slab_give(memory);
+    return CUDA_SUCCESS;
 }
 
 CUresult managed_allocate(CUdeviceptr *dptr, size_t size, unsigned int flags)
 {
-    CUdeviceptr got;
     struct allocation memory;
     struct object *context;
     CUresult result = thread_context_object(&context);
@@ -35,31 +38,24 @@ CUresult managed_allocate(CUdeviceptr *dptr, size_t size, unsigned int flags)
         return result;
     if (!dptr || !size || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    result = device_memory_allocate_managed(&got, size);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = clear(got, size);
-    if (result == CUDA_SUCCESS && !memory_find(got, &memory))
-        result = CUDA_ERROR_UNKNOWN;
-    struct mirror_place place = {.base = got,
-                                 .size = (size + MIRROR_PAGE - 1) & ~(size_t)(MIRROR_PAGE - 1),
-                                 .session = memory.session,
-                                 .context = memory.context,
-                                 .fresh = true};
+    result = take(size, &memory);
+    if (result == CUDA_SUCCESS && memory_add(&memory)) {
+        (void)give(&memory);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (result == CUDA_SUCCESS)
-        result = mirror_add(&place);
-    if (result == CUDA_SUCCESS)
-        *dptr = got;
-    else
-        (void)device_memory_free(got);
+        *dptr = memory.base;
     return result;
 }
 
-void managed_forget(CUdeviceptr dptr)
+bool managed_free(CUdeviceptr dptr, CUresult *result)
 {
     struct allocation memory;
-    if (memory_find(dptr, &memory) && memory.managed && memory.whole && memory.base == dptr)
-        (void)mirror_remove(dptr);
+    if (!before_work_duties() || !memory_find(dptr, &memory) || !memory.managed ||
+        memory.of_module || memory.base != dptr || !memory_remove(dptr, &memory))
+        return false;
+    *result = give(&memory);
+    return true;
 }
 
 CUresult managed_attach(CUstream stream, CUdeviceptr dptr, size_t length, unsigned int flags)
@@ -75,6 +71,9 @@ CUresult managed_attach(CUstream stream, CUdeviceptr dptr, size_t length, unsign
         (!single && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) ||
         (single && (!stream || stream == CU_STREAM_LEGACY)))
         return CUDA_ERROR_INVALID_VALUE;
+    if (!memory
+             .whole) // shares its mirror with others: it stays that of all streams, which is more than is asked
+        return CUDA_SUCCESS;
     return mirror_attach(dptr, single ? (uintptr_t)stream : 0) ? CUDA_SUCCESS
                                                                : CUDA_ERROR_INVALID_VALUE;
 }

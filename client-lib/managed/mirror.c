@@ -234,6 +234,7 @@ static void free_mirror(struct mirror *mirror)
 {
     if (mirror->back)
         munmap(mirror->back, mirror->place.size);
+    free(mirror->parts.rows);
     free(mirror);
 }
 
@@ -275,6 +276,17 @@ static struct mirror *make_mirror(const struct mirror_place *place)
     return NULL;
 }
 
+// Which is no longer, or not to be, among the mirrors.
+static void drop(struct mirror *mirror)
+{
+    void *value;
+    (void)ranges_remove(&mirrors, mirror->place.base, &value);
+    guard->remove(mirror->place.base, mirror->place.size);
+    reserve_front(&mirror->place);
+    set_away(mirror, true);
+    free_mirror(mirror);
+}
+
 static void context_gone(uint64_t context)
 {
     for (bool found = true; found;) {
@@ -309,8 +321,13 @@ CUresult mirror_add(const struct mirror_place *place)
     int err = guard->add(place->base, place->size);
     if (!err)
         err = ranges_add(&mirrors, place->base, place->size, mirror);
-    if (!err)
+    CUresult result = err || !place->fresh ? CUDA_SUCCESS : mirror_clear(mirror);
+    if (!err && result == CUDA_SUCCESS)
         return CUDA_SUCCESS;
+    if (!err) {
+        drop(mirror);
+        return result;
+    }
     log_error("cannot guard managed memory address=0x%llx size=%llu error=\"%s\"",
               (unsigned long long)place->base, (unsigned long long)place->size, strerror(-err));
     reserve_front(place);
@@ -325,12 +342,37 @@ bool mirror_remove(uint64_t base)
     SCOPED_LOCK(&lock);
     if (!ranges_remove(&mirrors, base, &value))
         return false;
-    struct mirror *mirror = value;
-    guard->remove(mirror->place.base, mirror->place.size);
-    reserve_front(&mirror->place);
-    set_away(mirror, true);
-    free_mirror(mirror);
+    drop(value);
     return true;
+}
+
+bool mirror_knows(uint64_t base)
+{
+    SCOPED_LOCK(&lock);
+    return find(base) != NULL;
+}
+
+CUresult mirror_add_part(uint64_t address, uint64_t size)
+{
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = find(address);
+    if (!mirror)
+        return CUDA_ERROR_INVALID_VALUE;
+    // What has been brought was brought without it.
+    CUresult sent = mirror->away ? CUDA_SUCCESS : hand_over(mirror), ended = mirror_moves_end();
+    int err = ranges_add(&mirror->parts, address, size, NULL);
+    if (err && err != -EEXIST)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return sent == CUDA_SUCCESS ? ended : sent;
+}
+
+void mirror_remove_part(uint64_t address)
+{
+    void *value;
+    SCOPED_LOCK(&lock);
+    struct mirror *mirror = find(address);
+    if (mirror)
+        (void)ranges_remove(&mirror->parts, address, &value);
 }
 
 bool mirror_attach(uint64_t base, uint64_t stream)

@@ -30,6 +30,12 @@ CUresult mirror_add(const struct mirror_place *place);
 // Forgets the mirror at BASE, and leaves its addresses reserved. False: there is none.
 bool mirror_remove(uint64_t base);
 
+bool mirror_knows(uint64_t base);
+
+// A part of one that is in parts comes, or goes.
+CUresult mirror_add_part(uint64_t address, uint64_t size);
+void mirror_remove_part(uint64_t address);
+
 // Only work of STREAM touches the mirror at BASE; 0: that of any stream does. False: there is none.
 bool mirror_attach(uint64_t base, uint64_t stream);
 // Sends what the program has written of a range, which it may still read afterwards.

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client-lib/objects/ranges.h"
 #include "client-lib/session/box_session.h"
 
 enum { MIRROR_PAGE = 4096, MIRROR_CHUNK = 64 * 1024 };
@@ -17,6 +18,7 @@ struct mirror_place {
     struct box_session *session;
     uint64_t context; // handle
     bool fresh;       // the GPU's part is zeros; else it may be anything
+    bool in_parts;    // only parts of it, which are told later, can be moved; the rest is nobody's
 };
 
 enum chunk_state { CHUNK_FRESH, CHUNK_AWAY, CHUNK_SHARED, CHUNK_WRITTEN };
@@ -29,6 +31,7 @@ struct run_ahead {
 
 struct mirror {
     struct mirror_place place;
+    struct ranges parts; // of one that is in parts
     uint8_t *back;
     uint64_t stream; // the only one whose work touches it; 0: any
     bool away;       // all chunks are
@@ -44,6 +47,8 @@ size_t mirror_bytes(const struct mirror *mirror, size_t first, size_t count);
 // Whether a chunk has to be opened for such an access.
 bool mirror_needs(const struct mirror *mirror, size_t chunk, bool write);
 
+// Makes the GPU's part zeros.
+CUresult mirror_clear(struct mirror *mirror);
 // Sends the chunks that are WRITTEN; they have come when mirror_moves_end has returned.
 CUresult mirror_send_written(struct mirror *mirror, size_t first, size_t count);
 CUresult mirror_moves_end(void);

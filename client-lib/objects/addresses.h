@@ -35,7 +35,7 @@ struct allocation {
     bool imported;     // from another process
     bool managed;      // of a device, and the program reads and writes it where the GPU does
     uint64_t
-        whole; // of managed memory: the address at which the box allocated it; 0: it is not to be freed
+        whole; // of managed memory: where the box allocated it; 0: together with more than this
     uint64_t memory; // handle of the physical memory that is mapped here; 0: it is no mapping
     uint64_t id;
 };

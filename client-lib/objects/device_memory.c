@@ -143,11 +143,25 @@ static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *
     return result;
 }
 
-CUresult device_memory_allocate_managed(CUdeviceptr *dptr, size_t size)
+CUresult device_memory_take_pages(size_t size, struct allocation *pages)
 {
+    CUdeviceptr base;
     struct allocation_request request = {
         .allocate = allocate_pages, .release = release_plain, .size = size, .managed = true};
-    return allocate(&request, dptr);
+    CUresult result = allocate(&request, &base);
+    if (result == CUDA_SUCCESS && !memory_remove(base, pages))
+        result = CUDA_ERROR_UNKNOWN;
+    return result;
+}
+
+CUresult device_memory_give_pages(const struct allocation *pages)
+{
+    bool entered;
+    CUresult result = memory_enter(pages, &entered);
+    if (result == CUDA_SUCCESS)
+        result = remote_cuMemFree_v2(pages->whole);
+    memory_leave(entered);
+    return result;
 }
 
 static CUresult allocate_pitched(struct allocation_request *request, CUdeviceptr *dptr)
@@ -241,7 +255,7 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
     bool found = memory_find(dptr, gone) && !gone->host && !gone->memory &&
-                 (!gone->imported || gone->pool) && (!gone->managed || gone->whole) &&
+                 (!gone->imported || gone->pool) && !gone->managed &&
                  gone->base == dptr && (gone->of_graph || memory_remove(dptr, gone));
     if (found)
         windows_forget(dptr);
@@ -256,7 +270,7 @@ CUresult device_memory_free(CUdeviceptr dptr)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = memory_enter(&gone, &entered);
     if (result == CUDA_SUCCESS)
-        result = remote_cuMemFree_v2(gone.managed ? gone.whole : dptr);
+        result = remote_cuMemFree_v2(dptr);
     memory_leave(entered);
     if (result == CUDA_ERROR_INVALID_VALUE && !gone.of_graph)
         (void)memory_add(&gone);

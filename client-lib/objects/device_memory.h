@@ -5,12 +5,14 @@
 
 #include <stddef.h>
 
+#include "client-lib/objects/addresses.h"
 #include "client-lib/objects/object.h"
 #include "proto/cuda_abi.h"
 
 CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size);
-// The same in pages of its own.
-CUresult device_memory_allocate_managed(CUdeviceptr *dptr, size_t size);
+// The same in pages of its own, which the program is not told of yet: the caller enters what it gives of them.
+CUresult device_memory_take_pages(size_t size, struct allocation *pages);
+CUresult device_memory_give_pages(const struct allocation *pages);
 // HEIGHT rows of WIDTH bytes; *PITCH bytes from one to the next.
 CUresult device_memory_allocate_rows(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height,
                                      unsigned int element);

@@ -105,7 +105,7 @@ CUresult module_function(CUmodule hmod, const char *name, CUfunction *function)
 }
 
 // Globals may be copied to and from as if they had been allocated.
-CUresult global_enter(CUdeviceptr address, size_t size)
+CUresult global_enter(CUdeviceptr address, size_t size, bool managed)
 {
     struct object *context;
     struct allocation known;
@@ -117,7 +117,8 @@ CUresult global_enter(CUdeviceptr address, size_t size)
                                 .session = context->session,
                                 .context = context->handle,
                                 .device = context->ctx.device,
-                                .of_module = true};
+                                .of_module = true,
+                                .managed = managed};
     int err = memory_add(&global);
     if (err)
         log_error(

@@ -3,6 +3,7 @@
 #ifndef RGPU_CLIENT_MODULES_H
 #define RGPU_CLIENT_MODULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "proto/cuda_abi.h"
@@ -14,6 +15,6 @@ CUresult module_load(const void *image, struct jit_options *jit, CUmodule *modul
 CUresult module_unload(CUmodule module);
 CUresult module_function(CUmodule module, const char *name, CUfunction *function);
 // Enters a global variable of a module or library into the address book.
-CUresult global_enter(CUdeviceptr address, size_t size);
+CUresult global_enter(CUdeviceptr address, size_t size, bool managed);
 
 #endif

@@ -132,6 +132,8 @@ bool thread_start(void *(*routine)(void *argument), void *argument)
     pthread_t thread;
     sigset_t all, old;
     sigfillset(&all);
+    sigdelset(&all,
+              SIGSEGV); // functions of the program that run there may have faults that are handled
     pthread_sigmask(SIG_SETMASK, &all, &old);
     bool started = pthread_create(&thread, NULL, routine, argument) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);

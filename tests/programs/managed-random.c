@@ -263,6 +263,9 @@ static void begin_area(struct area *area)
                             below(3) ? CU_MEM_ATTACH_GLOBAL : CU_MEM_ATTACH_HOST));
     area->memory = (uint8_t *)(uintptr_t)address;
     area->attached = area->last = -1;
+    settle(area);
+    // What had the place before may have left something.
+    memset(area->memory, 0, area->size);
     memset(area->model, 0, area->size);
     if (below(3))
         return;

@@ -7,7 +7,8 @@ PROGRAM_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices pr
                  rectangles pools fault forks linking modules cooperative queries contexts \
                  handles exits idle lookup endure allocations large refusals \
                  starved keys tables crossing draining virtual registered sharing pool-sharing ranks \
-                 waiting_elsewhere batches capabilities peers managed managed-random textures
+                 waiting_elsewhere batches capabilities peers managed managed-random textures \
+                 managed-variables managed-system
 P := $(B)/tests/programs
 
 $(foreach p,$(PROGRAM_NAMES),\
@@ -32,7 +33,7 @@ $(ARRAY_PROGRAM_NAMES:%=$(B)/obj/tests/programs/%.o): tests/programs/kernels.ptx
 
 NVCC ?= $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 CU_NAMES := saxpy matmul reduce overlap callbacks pinned threads devices print rectangles pools \
-            errors per_thread cooperative
+            errors per_thread cooperative managed
 # These need libraries that the toolkit has, and a real GPU (cuBLAS has machine code only).
 CU_LIBRARY_NAMES := sgemm compile
 

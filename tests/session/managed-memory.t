@@ -6,11 +6,21 @@
 . "$TOP/tests/session/programs.sh"
 programs=${MANAGED_PROGRAMS:-400}
 first=1
+# Whether system calls have to work on memory that is closed.
+strict=
+if [ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/vm/unprivileged_userfaultfd 2>/dev/null)" = 1 ]; then strict=strict; fi
 start_box
+ways="userfaultfd signals"
+python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(323, 0o2000001) < 0)' || ways=signals
+[ "$ways" != signals ] || skip "userfaultfd is not to be had here"
 for transport in shm tcp; do
-    for faults in userfaultfd signals; do
+    for faults in $ways; do
         run=(on_box "RGPU_TRANSPORT=$transport" "RGPU_MANAGED_FAULTS=$faults")
         run_program "$transport, $faults: both sides use it in turns" "$BUILD/tests/programs/managed"
+        run_program "$transport, $faults: variables of modules" \
+            "$BUILD/tests/programs/managed-variables"
+        run_program "$transport, $faults: beside system calls, children and handlers" \
+            "$BUILD/tests/programs/managed-system" $([ $faults = signals ] || echo $strict)
         run_program "$transport, $faults: random programs $first to $((first + programs - 1))" \
             "$BUILD/tests/programs/managed-random" "$first" "$programs"
         first=$((first + programs))

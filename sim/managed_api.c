@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Managed memory. Memory of a software GPU is memory of this process, so that there is nothing to be moved: what is
 // advised and prefetched is only remembered.
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/driver/advice.h"
 #include "sim/capture.h"
 #include "sim/memory.h"
 #include "sim/stream.h"
+#include "common/scope.h"
 
 enum { PAGE = 4096 };
 
@@ -50,4 +53,74 @@ SIM_API(cuStreamAttachMemAsync_ptsz, CUstream stream, CUdeviceptr address, size_
         unsigned flags)
 {
     return attach(stream ? stream : CU_STREAM_PER_THREAD, address, size, flags);
+}
+
+// ---- advice, and where memory has been prefetched ----
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct advice_table table;
+
+static bool is_managed(CUdeviceptr address, size_t size)
+{
+    struct memory_range range;
+    return size && memory_lookup_span(address, size, &range) && memory_is_managed(&range);
+}
+
+static CUresult check(CUdeviceptr address, size_t size, CUmemLocation place)
+{
+    struct device *device;
+    SIM_RETURN_IF(!is_managed(address, size), CUDA_ERROR_INVALID_VALUE);
+    switch ((int)place.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return device_get(place.id, &device);
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult prefetch(CUdeviceptr address, size_t size, CUmemLocation place, unsigned flags,
+                         CUstream stream)
+{
+    struct stream *of;
+    SIM_TRY(stream_get(stream, &of));
+    object_put(&of->object);
+    SIM_RETURN_IF(flags, CUDA_ERROR_INVALID_VALUE);
+    SIM_TRY(check(address, size, place));
+    SCOPED_LOCK(&lock);
+    return advice_prefetched(&table, address, size, place);
+}
+
+SIM_API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation place,
+        unsigned flags, CUstream stream)
+{
+    return prefetch(address, size, place, flags, stream);
+}
+
+SIM_API(cuMemPrefetchAsync_v2_ptsz, CUdeviceptr address, size_t size, CUmemLocation place,
+        unsigned flags, CUstream stream)
+{
+    return prefetch(address, size, place, flags, stream ? stream : CU_STREAM_PER_THREAD);
+}
+
+SIM_API(cuMemAdvise_v2, CUdeviceptr address, size_t size, CUmem_advise advise, CUmemLocation place)
+{
+    struct context *context;
+    CUmemLocation any = {.type = CU_MEM_LOCATION_TYPE_HOST};
+    bool of_place = (int)advise >= CU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
+                    (int)advise != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+    SIM_TRY(context_require(&context));
+    SIM_TRY(check(address, size, of_place ? place : any));
+    SCOPED_LOCK(&lock);
+    return advice_give(&table, address, size, advise, place);
+}
+
+SIM_API(cuMemRangeGetAttribute, void *data, size_t data_size, CUmem_range_attribute attribute,
+        CUdeviceptr address, size_t size)
+{
+    struct context *context;
+    SIM_TRY(context_require(&context));
+    SIM_RETURN_IF(!is_managed(address, size), CUDA_ERROR_INVALID_VALUE);
+    SCOPED_LOCK(&lock);
+    return advice_ask(&table, address, size, attribute, data, data_size);
 }

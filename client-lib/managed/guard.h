@@ -27,6 +27,8 @@ struct guard {
     // pages. 1: it may now be written, which may be more than was asked for; 0: it may be read; -errno, and the same
     // for the whole of what was added may still succeed.
     int (*open)(uint64_t address, size_t size, bool write);
+    // What has been opened for reading may be written, too. -errno as above.
+    int (*allow)(uint64_t address, size_t size);
     void (*close)(uint64_t address, size_t size); // of the whole of what was added
     // Called now and then, where a fault may follow: handlers of signals may have been replaced.
     void (*renew)(void);

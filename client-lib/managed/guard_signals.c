@@ -224,6 +224,12 @@ static int open_range(uint64_t address, size_t size, bool write)
     return mprotect((void *)(uintptr_t)address, size, rights) == 0 ? write : -errno;
 }
 
+static int allow(uint64_t address, size_t size)
+{
+    int opened = open_range(address, size, true);
+    return opened < 0 ? opened : 0;
+}
+
 static void close_range_of(uint64_t address, size_t size)
 {
     (void)mprotect((void *)(uintptr_t)address, size, PROT_NONE);
@@ -235,6 +241,7 @@ const struct guard guard_signals = {
     .add = add,
     .remove = remove_range,
     .open = open_range,
+    .allow = allow,
     .close = close_range_of,
     .renew = renew,
 };

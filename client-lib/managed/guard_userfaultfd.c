@@ -137,11 +137,13 @@ static int enter_pages(uint64_t *address, uint64_t end, uint64_t mode)
     return 0;
 }
 
-static void unprotect(uint64_t address, size_t size)
+static int unprotect(uint64_t address, size_t size)
 {
     struct uffdio_writeprotect pages = {.range = {.start = address, .len = size}};
-    while (ioctl(uffd, UFFDIO_WRITEPROTECT, &pages) != 0 && errno == EAGAIN) {
-    }
+    while (ioctl(uffd, UFFDIO_WRITEPROTECT, &pages) != 0)
+        if (errno != EAGAIN)
+            return -errno;
+    return 0;
 }
 
 static int open_range(uint64_t address, size_t size, bool write)
@@ -156,7 +158,7 @@ static int open_range(uint64_t address, size_t size, bool write)
     if (err == 0)
         return 0;
     err = enter_pages(&at, end, 0);
-    unprotect(address, size); // what had been opened for reading
+    (void)unprotect(address, size); // what had been opened for reading
     return err ? err : 1;
 }
 
@@ -175,6 +177,7 @@ const struct guard guard_userfaultfd = {
     .add = add,
     .remove = remove_range,
     .open = open_range,
+    .allow = unprotect,
     .close = close_range_of,
     .renew = renew,
 };

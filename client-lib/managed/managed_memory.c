@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/managed/managed_memory.h"
 
+#include "client-lib/managed/managed_advice.h"
 #include "client-lib/managed/managed_block.h"
 #include "client-lib/managed/managed_slabs.h"
 #include "client-lib/managed/mirror.h"
@@ -54,6 +55,7 @@ bool managed_free(CUdeviceptr dptr, CUresult *result)
     if (!before_work_duties() || !memory_find(dptr, &memory) || !memory.managed ||
         memory.of_module || memory.base != dptr || !memory_remove(dptr, &memory))
         return false;
+    managed_advice_forget(memory.base, memory.size);
     *result = give(&memory);
     return true;
 }

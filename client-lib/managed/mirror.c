@@ -131,12 +131,22 @@ static size_t run_length(struct mirror *mirror, size_t first, bool write)
     return count;
 }
 
+static bool all_shared(const struct mirror *mirror, size_t first, size_t count)
+{
+    while (count && mirror->chunks[first + count - 1] == CHUNK_SHARED)
+        count--;
+    return !count;
+}
+
 // The thread that waits may send work as soon as the front is open, and looks without the lock whether anything is here.
 static void open_front(struct mirror *mirror, size_t first, size_t count, bool write)
 {
     set_away(mirror, false);
-    int writable =
-        guard->open(mirror_address(mirror, first), mirror_bytes(mirror, first, count), write);
+    uint64_t address = mirror_address(mirror, first);
+    size_t bytes = mirror_bytes(mirror, first, count);
+    int writable = write && all_shared(mirror, first, count)
+                       ? (guard->allow(address, bytes) == 0 ? 1 : -ENOMEM)
+                       : guard->open(address, bytes, write);
     if (writable < 0) { // as a whole it can always be opened
         (void)mirror_bring(mirror, 0, mirror->count);
         first = 0, count = mirror->count;

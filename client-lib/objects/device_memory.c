@@ -255,8 +255,8 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
 static bool forget(CUdeviceptr dptr, struct allocation *gone)
 {
     bool found = memory_find(dptr, gone) && !gone->host && !gone->memory &&
-                 (!gone->imported || gone->pool) && !gone->managed &&
-                 gone->base == dptr && (gone->of_graph || memory_remove(dptr, gone));
+                 (!gone->imported || gone->pool) && !gone->managed && gone->base == dptr &&
+                 (gone->of_graph || memory_remove(dptr, gone));
     if (found)
         windows_forget(dptr);
     return found;

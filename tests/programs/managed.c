@@ -169,6 +169,46 @@ static void streams(void)
     CHECK(cuStreamDestroy(b));
 }
 
+static int asked(CUmem_range_attribute attribute, CUdeviceptr address, size_t size)
+{
+    int value = 77;
+    CHECK(cuMemRangeGetAttribute(&value, sizeof(value), attribute, address, size));
+    return value;
+}
+
+static void advice(void)
+{
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)managed(4 << 20);
+    size_t half = 2 << 20;
+    CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_HOST};
+    CUmemLocation there = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu.device};
+    uint32_t *words = (uint32_t *)(uintptr_t)address;
+    ok(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, 2 * half) == 0 &&
+           asked(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, address, 2 * half) == -2 &&
+           asked(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, address, 2 * half) == -2,
+       "fresh memory has no advice");
+    CHECK(cuMemAdvise_v2(address, half, CU_MEM_ADVISE_SET_READ_MOSTLY, there));
+    CHECK(cuMemAdvise_v2(address, 2 * half, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, there));
+    ok(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, half) == 1 &&
+           asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, 2 * half) == 0 &&
+           asked(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, address, 2 * half) == gpu.device,
+       "advice is told of a range that all has it");
+    CHECK(cuMemAdvise_v2(address, half, CU_MEM_ADVISE_UNSET_READ_MOSTLY, there));
+    ok(asked(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, half) == 0, "and taken back");
+    for (size_t i = 0; i < half / 2; i++)
+        words[i] = (uint32_t)i;
+    CHECK(cuMemPrefetchAsync_v2(address, 2 * half, there, 0, NULL));
+    add_to(words, 1, (uint32_t)(half / 2), NULL);
+    CHECK(cuMemPrefetchAsync_v2(address, 2 * half, here, 0, NULL));
+    CHECK(cuCtxSynchronize());
+    is_int(count_wrong(words, half / 2, 1, 1), 0, "contents survive prefetches");
+    is_int(asked(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, address, 2 * half), -1,
+           "the last one is told");
+    gives(cuMemAdvise_v2(address, 3 * half, CU_MEM_ADVISE_SET_READ_MOSTLY, there),
+          CUDA_ERROR_INVALID_VALUE, "advice beyond the allocation");
+    release(words);
+}
+
 static void answers(void)
 {
     CUdeviceptr address, base;
@@ -203,6 +243,7 @@ int main(void)
     copies();
     threads_write();
     streams();
+    advice();
     answers();
     close_gpu(&gpu);
     return done();

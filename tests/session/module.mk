@@ -32,3 +32,8 @@ TEST_EXTRAS += $(B)/tests/pinned-faults
 $(eval $(call link_rule,$(B)/tests/pinned-faults,tests/session/pinned_faults.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/pinned_faults.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/managed-touch
+$(eval $(call link_rule,$(B)/tests/managed-touch,tests/session/managed_touch.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/managed_touch.o: tests/programs/kernels.ptx

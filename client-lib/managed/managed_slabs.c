@@ -74,12 +74,12 @@ static CUresult make_slab(void)
     struct slab *slab = calloc(1, sizeof(*slab));
     if (!slab)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    forget_gone(); // before another block is where one of them was
     CUresult result = managed_block_make(SLAB_BYTES, &slab->block);
     if (result != CUDA_SUCCESS) {
         free(slab);
         return result;
     }
-    forget_gone();
     slab->following = slabs;
     slabs = slab;
     return CUDA_SUCCESS;

@@ -297,6 +297,16 @@ static void drop(struct mirror *mirror)
     free_mirror(mirror);
 }
 
+static void context_ends(uint64_t context)
+{
+    SCOPED_LOCK(&lock);
+    for (size_t i = 0; i < mirrors.count; i++) {
+        struct mirror *mirror = mirrors.rows[i].value;
+        if (mirror->place.context == context)
+            mirror->ahead_end = 0;
+    }
+}
+
 static void context_gone(uint64_t context)
 {
     for (bool found = true; found;) {
@@ -317,6 +327,7 @@ static void context_gone(uint64_t context)
 static const struct guard_client asked_by_guard = {.touch = mirror_touch, .ahead = bring_ahead};
 static const struct before_work duties = {.sent = before_work_goes,
                                           .read = before_read,
+                                          .context_ends = context_ends,
                                           .context_gone = context_gone};
 
 CUresult mirror_add(const struct mirror_place *place)

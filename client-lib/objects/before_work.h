@@ -16,6 +16,8 @@ struct before_work {
     CUresult (*sent)(struct box_session *session, uint64_t context, uint64_t stream);
     // The library is about to read the program's memory with the link reserved.
     void (*read)(const void *memory, size_t size);
+    // A context is about to go: what is being fetched for it ahead of use ends. And it has gone.
+    void (*context_ends)(uint64_t context);
     void (*context_gone)(uint64_t context);
 };
 

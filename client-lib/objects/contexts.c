@@ -129,6 +129,8 @@ static CUresult drop_locked(CUdevice dev, bool reset, CUcontext *gone)
         result = CUDA_ERROR_INVALID_CONTEXT;
     if (result == CUDA_SUCCESS && (reset || primary->references == 1)) {
         wire = primary->context->ctx.wire;
+        if (wire && before_work_duties())
+            before_work_duties()->context_ends(primary->context->handle);
         if (wire)
             result = reset ? remote_cuDevicePrimaryCtxReset_v2(dev)
                            : remote_cuDevicePrimaryCtxRelease_v2(dev);
@@ -207,6 +209,8 @@ CUresult context_destroy(CUcontext context)
         return object_missing(HANDLE_CONTEXT, context);
     if (object->ctx.primary)
         return CUDA_ERROR_INVALID_CONTEXT;
+    if (before_work_duties())
+        before_work_duties()->context_ends(object->handle);
     CUresult result = remote_cuCtxDestroy_v2(context);
     if (result != CUDA_SUCCESS)
         return result;

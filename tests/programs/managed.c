@@ -209,6 +209,29 @@ static void advice(void)
     release(words);
 }
 
+// Small pieces share pages, which go with their context.
+static void after_a_reset(void)
+{
+    enum { PIECES = 600, PIECE = 700 };
+    uint32_t *pieces[PIECES];
+    size_t wrong = 0;
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < PIECES; i++) {
+            pieces[i] = managed(PIECE * 4);
+            for (uint32_t k = 0; k < PIECE; k++)
+                pieces[i][k] = i;
+        }
+        for (int i = 0; i < PIECES; i++)
+            add_to(pieces[i], 1, PIECE, NULL);
+        CHECK(cuCtxSynchronize());
+        for (uint32_t i = 0; i < PIECES; i++)
+            wrong += count_wrong(pieces[i], PIECE, i + 1, 0);
+        CHECK(cuDevicePrimaryCtxReset(gpu.device));
+        gpu = open_gpu(0);
+    }
+    is_int(wrong, 0, "small pieces of two lives of a context");
+}
+
 static void answers(void)
 {
     CUdeviceptr address, base;
@@ -245,6 +268,7 @@ int main(void)
     streams();
     advice();
     answers();
+    after_a_reset();
     close_gpu(&gpu);
     return done();
 }

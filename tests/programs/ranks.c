@@ -16,7 +16,9 @@ enum { ROUNDS = 3, WORDS = 1 << 16, SHARED_BYTES = 1 << 16, FLAG_STRIDE = 64 };
 struct rank {
     int number, link;
     struct gpu gpu;
-    CUstream stream;
+    CUstream stream, sender;
+    CUfunction wait_flag, poke,
+        add; // there before any kernel waits: to load one may wait for all that runs
     bool maps_host_memory, shares_events;
     CUmemGenericAllocationHandle mine, theirs;
     size_t size;
@@ -152,14 +154,11 @@ static void exchange_by_flags(struct rank *rank, int round)
     CUdeviceptr wanted = flag_of(rank, rank->number, round),
                 raised = flag_of(rank, !rank->number, round);
     uint32_t one = 1;
-    launch(kernel(&rank->gpu, "wait_flag"), 1, 1, rank->stream, &wanted);
-    CUstream sender;
-    CHECK(cuStreamCreate(&sender, CU_STREAM_NON_BLOCKING));
+    launch(rank->wait_flag, 1, 1, rank->stream, &wanted);
     meet(rank); // both wait before either writes
-    CHECK(cuMemcpyDtoDAsync(rank->outbox, rank->data, WORDS * 4, sender));
-    launch(kernel(&rank->gpu, "poke"), 1, 1, sender, &raised, &one);
-    CHECK(cuStreamSynchronize(sender));
-    CHECK(cuStreamDestroy(sender));
+    CHECK(cuMemcpyDtoDAsync(rank->outbox, rank->data, WORDS * 4, rank->sender));
+    launch(rank->poke, 1, 1, rank->sender, &raised, &one);
+    CHECK(cuStreamSynchronize(rank->sender));
 }
 
 static void exchange_by_waiting(struct rank *rank)
@@ -182,7 +181,7 @@ static void check_rounds(struct rank *rank)
             exchange_by_flags(rank, round);
         else
             exchange_by_waiting(rank);
-        launch(kernel(&rank->gpu, "add"), WORDS / 256, 256, rank->stream, &rank->inbox, &one, &n);
+        launch(rank->add, WORDS / 256, 256, rank->stream, &rank->inbox, &one, &n);
         CHECK(cuMemcpyDtoHAsync(got, rank->inbox, WORDS * 4, rank->stream));
         CHECK(cuStreamSynchronize(rank->stream));
         unsigned wrong = 0;
@@ -271,6 +270,10 @@ static void run_rank(int number, int link)
         device_attribute(rank.gpu.device, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
     rank.shares_events = device_attribute(rank.gpu.device, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED);
     CHECK(cuStreamCreate(&rank.stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&rank.sender, CU_STREAM_NON_BLOCKING));
+    rank.wait_flag = kernel(&rank.gpu, "wait_flag");
+    rank.poke = kernel(&rank.gpu, "poke");
+    rank.add = kernel(&rank.gpu, "add");
     rank.data = device_alloc(WORDS * 4);
     make_inbox(&rank);
     open_outbox(&rank);
@@ -286,6 +289,7 @@ static void run_rank(int number, int link)
     close_boxes(&rank);
     CHECK(cuMemFree(rank.data));
     CHECK(cuStreamDestroy(rank.stream));
+    CHECK(cuStreamDestroy(rank.sender));
     close_gpu(&rank.gpu);
 }
 

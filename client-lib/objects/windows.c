@@ -18,19 +18,19 @@
 
 enum { SHOW_MIN = 64 * 1024 }; // bytes; less is not worth a request for each allocation
 
-struct window {
+struct opened_window {
     uint64_t context, wire; // in which it is mapped, and as the box knew that then
     struct box_session *in;
     uint32_t peer;
     CUdeviceptr there;
-    struct window *next;
+    struct opened_window *next;
 };
 
 struct shown {
     struct wire_peer_memory memory;
     struct box_session *of;
     uint64_t context; // of the memory
-    struct window *windows;
+    struct opened_window *windows;
     struct shown *next;
 };
 
@@ -114,9 +114,10 @@ static CUresult map(uint32_t peer, const struct object *context, const struct sh
     return result;
 }
 
-static struct window *open_window(uint32_t peer, const struct object *context, struct shown *shown)
+static struct opened_window *open_window(uint32_t peer, const struct object *context,
+                                         struct shown *shown)
 {
-    struct window *window = calloc(1, sizeof(*window));
+    struct opened_window *window = calloc(1, sizeof(*window));
     CUresult result = window ? map(peer, context, shown, &window->there) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         impossible[number_of(context->session)][number_of(shown->of)] = true;
@@ -145,7 +146,7 @@ bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr addr
     struct shown *shown = find_shown(address, size);
     if (!shown || !is_near(context->session, shown->of))
         return false;
-    struct window *window = shown->windows;
+    struct opened_window *window = shown->windows;
     while (window && (window->context != context->handle || window->wire != context->ctx.wire))
         window = window->next;
     if (!window)
@@ -157,7 +158,7 @@ bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr addr
 
 // ---- the end ----
 
-static void close_window(struct window *window)
+static void close_window(struct opened_window *window)
 {
     struct call call = {.session = window->in, .op = OP_peer_unmap};
     struct args_peer_unmap *args = call_reserve(&call, sizeof(*args));
@@ -171,7 +172,7 @@ static void close_window(struct window *window)
 static void end_shown(struct shown *shown)
 {
     while (shown->windows) {
-        struct window *window = shown->windows;
+        struct opened_window *window = shown->windows;
         shown->windows = window->next;
         close_window(window);
     }
@@ -195,8 +196,8 @@ void windows_forget(uint64_t base)
 
 static void drop_windows_in(struct shown *shown, uint64_t context)
 {
-    for (struct window **at = &shown->windows; *at;) {
-        struct window *window = *at;
+    for (struct opened_window **at = &shown->windows; *at;) {
+        struct opened_window *window = *at;
         if (window->context == context) {
             *at = window->next;
             free(window);

@@ -15,15 +15,15 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-struct window {
+struct mapped_window {
     uint32_t peer;
     CUdeviceptr address;
     CUcontext context; // in which it is mapped
-    struct window *next;
+    struct mapped_window *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct window *windows;
+static struct mapped_window *windows;
 
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(((struct wire_peer_memory *)0)->handle),
                "what travels is a handle");
@@ -54,12 +54,12 @@ void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
 
 static bool keep(uint32_t peer, CUdeviceptr address, CUcontext context)
 {
-    struct window *window = malloc(sizeof(*window));
+    struct mapped_window *window = malloc(sizeof(*window));
 
     if (!window)
         return false;
     SCOPED_LOCK(&lock);
-    *window = (struct window){peer, address, context, windows};
+    *window = (struct mapped_window){peer, address, context, windows};
     windows = window;
     return true;
 }
@@ -102,19 +102,19 @@ void serve_peer_map(struct serve *serve, const struct args_peer_map *args,
 // ---- the end ----
 
 // Takes out the first that is of PEER and, unless that is 0, at ADDRESS.
-static struct window *take(uint32_t peer, CUdeviceptr address)
+static struct mapped_window *take(uint32_t peer, CUdeviceptr address)
 {
     SCOPED_LOCK(&lock);
-    struct window **at = &windows;
+    struct mapped_window **at = &windows;
     while (*at && ((*at)->peer != peer || (address && (*at)->address != address)))
         at = &(*at)->next;
-    struct window *window = *at;
+    struct mapped_window *window = *at;
     if (window)
         *at = window->next;
     return window;
 }
 
-static void close_window(struct window *window)
+static void close_window(struct mapped_window *window)
 {
     if (driver.cuCtxSetCurrent(window->context) == CUDA_SUCCESS)
         driver.cuIpcCloseMemHandle(window->address);
@@ -124,7 +124,7 @@ static void close_window(struct window *window)
 
 void serve_peer_unmap(struct serve *serve, const struct args_peer_unmap *args)
 {
-    struct window *window = take(args->peer, args->address);
+    struct mapped_window *window = take(args->peer, args->address);
 
     if (!window)
         return; // it has gone with its context, or with the other box
@@ -134,7 +134,7 @@ void serve_peer_unmap(struct serve *serve, const struct args_peer_unmap *args)
 
 static void *close_all(void *peer)
 {
-    struct window *window;
+    struct mapped_window *window;
 
     while ((window = take((uint32_t)(uintptr_t)peer, 0)))
         close_window(window);
@@ -155,8 +155,8 @@ void peer_windows_drop(uint32_t peer)
 static void forget_context(CUcontext context)
 {
     SCOPED_LOCK(&lock);
-    for (struct window **at = &windows; *at;) {
-        struct window *window = *at;
+    for (struct mapped_window **at = &windows; *at;) {
+        struct mapped_window *window = *at;
         if (window->context == context) {
             *at = window->next;
             free(window);

@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "common/units.h"
 
-enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20 };
+enum { LIFETIME = 120, RENEW_EVERY = 30, WAIT_STEP = 20, TELL_EVERY = 5 };
 
 static int read_request(const struct command *command, const struct command_line *line,
                         struct broker_acquire *out)
@@ -104,13 +104,32 @@ static int renew_in_time(struct broker_client *client, const char *id, double *n
     return broker_client_renew(client, id, LIFETIME);
 }
 
+struct told {
+    char reason[sizeof(((struct broker_lease *)0)->pending)];
+    double next; // time, before which nothing more is said
+};
+
+// Another reason is told as well, but not each of many that come in a row.
+static void tell_reason(const struct broker_lease *lease, struct told *told)
+{
+    double now = clock_seconds();
+
+    if (told->next > now ||
+        (told->next > 0 && (!*lease->pending || !strcmp(told->reason, lease->pending))))
+        return;
+    fprintf(stderr, "rgpuctl run: lease %s %s for GPUs%s%s\n", lease->id,
+            told->next > 0 ? "still waits" : "waits", *lease->pending ? ": " : "", lease->pending);
+    strcpy(told->reason, lease->pending);
+    told->next = now + TELL_EVERY;
+}
+
 static int await_grant(struct broker_client *client, struct broker_lease *lease)
 {
     double next = clock_seconds() + RENEW_EVERY;
+    struct told told = {0};
     int error = 0;
 
-    fprintf(stderr, "rgpuctl run: lease %s waits for GPUs%s%s\n", lease->id,
-            *lease->pending ? ": " : "", lease->pending);
+    tell_reason(lease, &told);
     while (!error && !strcmp(lease->state, "queued")) {
         char id[sizeof(lease->id)];
         if (was_interrupted())
@@ -122,6 +141,8 @@ static int await_grant(struct broker_client *client, struct broker_lease *lease)
         if (!error)
             // Short steps, so that an interrupt does not go unheard for long.
             error = broker_client_await(client, id, WAIT_STEP / 10, lease);
+        if (!error && !strcmp(lease->state, "queued"))
+            tell_reason(lease, &told);
     }
     if (!error && strcmp(lease->state, "granted"))
         error = broker_client_explain(client, -ESTALE, "lease %s is %s", lease->id, lease->state);

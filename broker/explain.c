@@ -310,3 +310,34 @@ void explain_lease(const struct pool *pool, const struct pool_lease *lease, char
     else if (entry)
         explain_request(pool, &lease->request, lease->sequence, text);
 }
+
+// Finds it out anew where that is due, and where the moment has room for it.
+static void keep_reason(const struct pool *pool, struct queue_class *entry)
+{
+    enum { LOOKS_MAX = 400000 }; // at GPUs in a second: some milliseconds
+    const struct pool_lease *head = TAILQ_FIRST(&entry->waiting);
+    struct queue *queue = pool->queue;
+
+    if (entry->reason_of == queue->moment || queue->looks > LOOKS_MAX)
+        return;
+    if (!entry->kept_reason)
+        entry->kept_reason = malloc(EXPLAIN_MAX);
+    if (!entry->kept_reason)
+        return;
+    explain_request(pool, &head->request, head->sequence, entry->kept_reason);
+    entry->reason_of = queue->moment;
+    queue->looks += pool->gpu_count;
+}
+
+void explain_waiting(const struct pool *pool, const struct pool_lease *lease,
+                     char text[EXPLAIN_MAX])
+{
+    struct queue_class *entry = lease->queue_class;
+
+    if (!entry || TAILQ_FIRST(&entry->waiting) != lease) {
+        explain_lease(pool, lease, text); // which looks at no GPU
+        return;
+    }
+    keep_reason(pool, entry);
+    snprintf(text, EXPLAIN_MAX, "%s", entry->kept_reason ? entry->kept_reason : "");
+}

@@ -12,5 +12,9 @@ void explain_request(const struct pool *pool, const struct request *request, uin
                      char text[EXPLAIN_MAX]);
 // The same of a lease that waits; of any other nothing.
 void explain_lease(const struct pool *pool, const struct pool_lease *lease, char text[EXPLAIN_MAX]);
+// The same for thousands who ask again and again: what was found out for all of a kind within the last second, or
+// before where many kinds wait in a large pool; nothing where it has not been found out.
+void explain_waiting(const struct pool *pool, const struct pool_lease *lease,
+                     char text[EXPLAIN_MAX]);
 
 #endif

@@ -6,12 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_class(struct queue_class *entry)
+{
+    free(entry->kept_reason);
+    free(entry);
+}
+
 struct queue *queue_new(void)
 {
     struct queue *queue = calloc(1, sizeof(*queue));
 
-    if (queue)
-        TAILQ_INIT(&queue->classes);
+    if (!queue)
+        return NULL;
+    TAILQ_INIT(&queue->classes);
+    queue->moment = 1;
     return queue;
 }
 
@@ -23,7 +31,7 @@ void queue_free(struct queue **queue)
         return;
     while ((entry = TAILQ_FIRST(&(*queue)->classes))) {
         TAILQ_REMOVE(&(*queue)->classes, entry, all);
-        free(entry);
+        free_class(entry);
     }
     free(*queue);
     *queue = NULL;
@@ -55,6 +63,12 @@ int queue_join(struct queue *queue, struct pool_lease *lease)
     lease->queue_class = entry;
     queue->length++;
     return 0;
+}
+
+void queue_tick(struct queue *queue)
+{
+    queue->moment++;
+    queue->looks = 0;
 }
 
 void queue_set_possible(struct queue *queue, struct queue_class *entry, bool possible)
@@ -93,7 +107,7 @@ void queue_leave(struct queue *queue, struct pool_lease *lease)
     queue->length--;
     if (TAILQ_EMPTY(&entry->waiting)) {
         TAILQ_REMOVE(&queue->classes, entry, all);
-        free(entry);
+        free_class(entry);
     } else if (was_head) {
         sort_in(queue, entry);
     }

@@ -14,6 +14,9 @@ struct queue_class {
     uint64_t blocked_in; // last pass in which its head did not fit
     bool impossible;     // its requests cannot fit any more, so they claim nothing
     uint64_t generation; // of the pool when that was found out
+    // Why its head waits, as it was found out for somebody who waits for an answer (explain.h); NULL: not yet.
+    char *kept_reason;
+    uint64_t reason_of; // the moment when that was
 };
 
 TAILQ_HEAD(class_list, queue_class);
@@ -24,12 +27,16 @@ struct queue {
     uint64_t pass;
     uint64_t gone;    // grows when a class loses its head
     uint64_t changes; // grows when a class begins or ceases to be impossible
+    uint64_t moment;  // grows with each tick of the broker
+    size_t looks;     // at GPUs, for reasons to be kept, in this moment
 };
 
 struct queue *queue_new(void);
 void queue_free(struct queue **queue);
 // The lease's sequence must be higher than that of all that wait.
 int queue_join(struct queue *queue, struct pool_lease *lease) __attribute__((warn_unused_result));
+// A second has passed: reasons that were kept are old.
+void queue_tick(struct queue *queue);
 // Whether a class can be served at all, by the pool as it is.
 void queue_set_possible(struct queue *queue, struct queue_class *entry, bool possible);
 // Does nothing for a lease that does not wait.

@@ -57,12 +57,13 @@ static json_t *show(const struct api_call *call, const struct pool_lease *lease)
 }
 
 // The same, and the reason why it waits, if it does.
-static json_t *show_with_reason(const struct api_call *call, const struct pool_lease *lease)
+static json_t *show_with_reason(const struct api_call *call, const struct pool_lease *lease,
+                                bool waited)
 {
     json_t *answer = show(call, lease);
     char pending[EXPLAIN_MAX];
 
-    explain_lease(call->server->broker->pool, lease, pending);
+    (waited ? explain_waiting : explain_lease)(call->server->broker->pool, lease, pending);
     if (*pending)
         json_object_set_new(json_object_get(answer, "lease"), "pending", json_string(pending));
     return answer;
@@ -125,7 +126,7 @@ static void answer_ticket(struct api_call *call, json_t *body, char *bundle)
 static void answer_acquire(struct api_call *call, struct pool_lease *lease, bool with_ticket)
 {
     struct broker *broker = call->server->broker;
-    json_t *body = show_with_reason(call, lease);
+    json_t *body = show_with_reason(call, lease, false);
     char *bundle;
     enum outcome error = OUTCOME_DONE;
 
@@ -263,7 +264,7 @@ static bool no_longer_queued(const struct api_call *call)
 }
 
 // With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up. Thousands may wait so,
-// and a look at all GPUs for each would take the broker's time: why it waits is told to those who do not.
+// and a look at all GPUs for each would take the broker's time.
 static void get_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
@@ -276,7 +277,7 @@ static void get_lease(struct api_call *call)
         return;
     }
     if (lease) {
-        api_answer(call, 200, wait > 0 ? show(call, lease) : show_with_reason(call, lease));
+        api_answer(call, 200, show_with_reason(call, lease, wait > 0));
         return;
     }
     ended = store_ended_lease(broker->store, call->arguments[0]);

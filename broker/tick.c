@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happens because time passes.
 #include "broker/holder.h"
+#include "broker/queue.h"
 #include "broker/queue_pass.h"
 #include "broker/tick.h"
 
@@ -139,5 +140,6 @@ void broker_tick(struct broker *broker)
     watch_boxes(broker);
     trim(broker);
     storage_watch(&broker->storage, broker->store);
+    queue_tick(broker->pool->queue);
     broker_serve_queue(broker);
 }

@@ -33,12 +33,16 @@ lease=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "queue": true}')
 like "$(at lease.pending <<<"$lease")" '0 of 2 .* in service, it wants 1; 2 are drained \(box1: fan 3 rattles\)' "who waits as well"
 lease=$(at lease.id <<<"$lease")
 like "$(api GET "/v1/leases/$lease" | at lease.pending)" 'box1: fan 3 rattles' "and when it is asked for"
-is "$(api GET "/v1/leases/$lease?wait=1" | at lease.pending)" '' "but not each time that somebody waits for it"
+like "$(api GET "/v1/leases/$lease?wait=1" | at lease.pending)" 'box1: fan 3 rattles' "and to somebody who waits for it"
 like "$("$ctl" leases)" "^$lease +queued .*box1: fan 3 rattles" "in leases"
 like "$("$ctl" show "$lease")" 'Waits: .*box1: fan 3 rattles' "and when one looks at it"
 start waiter "$ctl" run --constraint box=box1 -- true
 waits() { grep -q 'waits for GPUs: .*box1: fan 3 rattles' "$TMP/waiter.log"; }
 ok "rgpuctl run says why it waits" await "the reason" waits
+"$ctl" drain box1 --reason 'fan 4 rattles too'
+waits() { grep -q 'still waits for GPUs: .*box1: fan 4 rattles too' "$TMP/waiter.log"; }
+ok "and when the reason is another one" await "the other reason" waits
+"$ctl" drain box1 --reason 'fan 3 rattles'
 stop "${line_pid[waiter]}"
 
 ok "draining once more, to wait or by force" "$ctl" drain --wait --force box1

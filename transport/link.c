@@ -209,6 +209,11 @@ void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received)
     *received = atomic_load_explicit(&link->received, memory_order_relaxed);
 }
 
+uint64_t link_waited(const struct link *link)
+{
+    return atomic_load_explicit(&link->waited, memory_order_relaxed);
+}
+
 void link_shutdown(struct link *link)
 {
     link_fail(link, -EPIPE, "this side has shut the link down");

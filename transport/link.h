@@ -129,6 +129,8 @@ int link_transfer_poll(struct link *link, void **cookies, int room);
 const char *link_name(const struct link *link);  // "tcp", "shm", "rdma", "loop"
 const char *link_error(const struct link *link); // why it is down; "" while it is up
 void link_bytes(const struct link *link, uint64_t *sent, uint64_t *received);
+// How long senders have waited for room so far, in ns.
+uint64_t link_waited(const struct link *link);
 // Makes every call on the link fail from now on; any thread may call. Frees nothing.
 void link_shutdown(struct link *link);
 // In the child of a fork: closes and unmaps this process's copies without disturbing the parent's

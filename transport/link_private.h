@@ -65,6 +65,7 @@ struct link {
     // Each has one writer at a time: the sender holds the sending side, the receiver is alone.
     _Atomic uint64_t sent;
     _Atomic uint64_t received;
+    _Atomic uint64_t waited; // by the sender for room, in ns
 };
 
 void link_init(struct link *link, const struct link_ops *ops, const char *name,

@@ -54,7 +54,7 @@ static int try_to_send(struct rdma_link *rdma, uint64_t need)
 }
 
 // Under send_lock.
-static int wait_to_send(struct rdma_link *rdma, uint64_t need)
+static int wait_until_sent(struct rdma_link *rdma, uint64_t need)
 {
     struct spin spin = {.us = rdma->base.spin_us};
     int r, slept = 0;
@@ -82,6 +82,16 @@ static int wait_to_send(struct rdma_link *rdma, uint64_t need)
     }
     atomic_store(&rdma->sender_sleeps, false);
     return r < 0 ? r : 0;
+}
+
+// Under send_lock.
+static int wait_to_send(struct rdma_link *rdma, uint64_t need)
+{
+    uint64_t start = clock_ns();
+    int r = wait_until_sent(rdma, need);
+
+    link_count(&rdma->base.waited, clock_ns() - start);
+    return r;
 }
 
 static uint8_t *ring_end(const struct rdma_link *rdma)

@@ -203,10 +203,12 @@ static void *tcp_reserve(struct link *link, uint32_t size)
 
     pthread_mutex_lock(&tcp->lock);
     while (tcp->gathered + size > SEND_ROOM) {
+        uint64_t start = clock_ns();
         pthread_mutex_unlock(&tcp->lock);
         if (link_failure(link) || tcp_flush(link))
             return NULL;
         pthread_mutex_lock(&tcp->lock);
+        link_count(&link->waited, clock_ns() - start);
     }
     tcp->reserved = size;
     return tcp->gathering + tcp->gathered;

@@ -149,7 +149,7 @@ CUresult watch_call(unsigned int op, uint64_t began, CUresult result)
     struct thread_counts *counts = my_counts();
     if (!counts)
         return result;
-    uint64_t ended = clock_ns(), ns = ended - began;
+    uint64_t ended = stopwatch_ns(), ns = ended - began;
     struct call_count *count = count_call(counts, op, result);
     count_add(&count->ns, ns);
     if (ns > count_read(&count->longest_ns))
@@ -176,7 +176,7 @@ void watch_waited(enum watch_wait reason, uint64_t began)
     struct thread_counts *counts = my_counts();
     if (!counts)
         return;
-    uint64_t ended = clock_ns(), ns = ended - began;
+    uint64_t ended = stopwatch_ns(), ns = ended - began;
     if (ns < NO_WAIT_NS)
         return;
     struct wait_count *count = &counts->waits[reason];

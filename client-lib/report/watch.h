@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "client-lib/report/counts.h"
-#include "common/clock.h"
+#include "client-lib/report/stopwatch.h"
 #include "proto/cuda_abi.h"
 #include "proto/profiler_table.h"
 
@@ -30,7 +30,7 @@ static inline bool watching(void)
 // A point in time, for the functions below; 0 where nobody watches.
 static inline uint64_t watch_begin(void)
 {
-    return watching() ? clock_ns() : 0;
+    return watching() ? stopwatch_ns() : 0;
 }
 
 // The same for a call of the program, which gets a number where GPUs' work is noted (watch_number_calls).

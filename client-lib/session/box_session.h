@@ -72,7 +72,8 @@ struct box_session {
     _Atomic unsigned int captures;   // of its streams, that are under way
     _Atomic bool takes_graph_blocks; // the box has been told
     _Atomic bool graphs_allocate;    // some graph there allocates memory
-    _Atomic int lost; // CUresult that every call gives from now on; 0 while the session lives
+    uint64_t room_waited; // for room by those who send, so far; with the sending side held
+    _Atomic int lost;     // CUresult that every call gives from now on; 0 while the session lives
 
     // Who reads the link, and who waits for what it brings. All below is under `lock`.
     pthread_mutex_t lock;

@@ -25,6 +25,16 @@ static CUresult refuse_unknown(const struct box_session *session, uint16_t op)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+// With the sending side held. The link tells how long it has waited for room, so that a call that finds some
+// looks at no clock.
+static void note_room(struct box_session *session)
+{
+    uint64_t waited = link_waited(session->link), before = session->room_waited;
+    session->room_waited = waited;
+    if (__builtin_expect(waited != before, 0) && watching())
+        watch_waited(WATCH_WAIT_ROOM, stopwatch_ns() - (waited - before));
+}
+
 struct wire_request *session_reserve(struct box_session *session, uint16_t op, uint64_t context,
                                      size_t size, CUresult *result)
 {
@@ -38,14 +48,13 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
         *result = refuse_unknown(session, op);
     if (*result != CUDA_SUCCESS)
         return NULL;
-    uint64_t began = watch_begin();
     struct wire_request *record = link_reserve(session->link, (uint32_t)whole);
-    watch_wait_end(WATCH_WAIT_ROOM, began);
     if (!record) {
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
         *result = session_lost(session);
         return NULL;
     }
+    note_room(session);
     *record = (struct wire_request){.size = (uint32_t)whole,
                                     .op = op,
                                     .correlation = watching() ? watch_number : 0,

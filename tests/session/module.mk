@@ -37,3 +37,4 @@ TEST_EXTRAS += $(B)/tests/managed-touch
 $(eval $(call link_rule,$(B)/tests/managed-touch,tests/session/managed_touch.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/managed_touch.o: tests/programs/kernels.ptx
+$(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c)

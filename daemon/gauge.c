@@ -27,6 +27,7 @@ struct gauge {
     struct event_base *base;
     struct gauge_settings settings;
     struct bufferevent *output;
+    int wants;           // a byte for each client that wants answers; -1: it does not run
     struct event *timer; // patience, then the pause
     pid_t pid;           // 0: it does not run
     bool told;           // a round came, or nobody waits for one any more
@@ -58,6 +59,9 @@ static void stop(struct gauge *gauge)
     if (gauge->output)
         bufferevent_free(gauge->output);
     gauge->output = NULL;
+    if (gauge->wants >= 0)
+        close(gauge->wants);
+    gauge->wants = -1;
     if (gauge->pid && waitpid(gauge->pid, &status, WNOHANG) == 0) {
         kill(gauge->pid, SIGKILL);
         waitpid(gauge->pid, &status, 0);
@@ -207,12 +211,19 @@ static int spawn(struct gauge *gauge)
     char interval[24];
     const struct gauge_settings *settings = &gauge->settings;
     char *arguments[] = {"rgpu-gauge", (char *)settings->library, interval, NULL};
-    int ends[2];
+    int ends[2], wants[2];
 
     snprintf(interval, sizeof(interval), "%llu", (unsigned long long)settings->interval / 1000);
     if (pipe2(ends, O_CLOEXEC))
         return -errno;
-    const int fds[] = {-1, ends[1], STDERR_FILENO,
+    if (pipe2(wants, O_CLOEXEC | O_NONBLOCK)) {
+        int err = -errno;
+        close(ends[0]);
+        close(ends[1]);
+        return err;
+    }
+    gauge->wants = wants[1];
+    const int fds[] = {wants[0], ends[1], STDERR_FILENO,
                        -1, [CONTROL_WORKER_DRIVER_FD] = settings->driver_fd};
     const struct spawn_request request = {.program = settings->program,
                                           .arguments = arguments,
@@ -222,6 +233,7 @@ static int spawn(struct gauge *gauge)
                                           .own_process_group = true};
     int err = spawn_program(&request, &gauge->pid);
     close(ends[1]);
+    close(wants[0]);
     if (!err) {
         fcntl(ends[0], F_SETFL, O_NONBLOCK);
         gauge->output = bufferevent_socket_new(gauge->base, ends[0], BEV_OPT_CLOSE_ON_FREE);
@@ -274,8 +286,8 @@ struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *s
 
     if (!gauge)
         return NULL;
-    *gauge =
-        (struct gauge){.base = base, .settings = *settings, .took = took, .argument = argument};
+    *gauge = (struct gauge){
+        .base = base, .settings = *settings, .wants = -1, .took = took, .argument = argument};
     gauge->timer = evtimer_new(base, on_timer, gauge);
     if (!gauge->timer) {
         free(gauge);
@@ -283,6 +295,13 @@ struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *s
     }
     start(gauge);
     return gauge;
+}
+
+void gauge_want_answers(struct gauge *gauge)
+{
+    // A full pipe says so, too.
+    if (gauge && gauge->wants >= 0 && write(gauge->wants, "", 1) < 0 && errno != EAGAIN)
+        log_debug("rgpu-gauge does not hear error=\"%s\"", strerror(errno));
 }
 
 void gauge_reap(struct gauge *gauge)

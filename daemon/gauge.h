@@ -51,6 +51,9 @@ typedef void gauge_took(void *argument, const struct gauge_round *round);
 // Starts the process. NULL: no memory; a process that does not start counts as one that ends.
 struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *settings,
                          gauge_took *took, void *argument);
+// A client wants what the library answers: for a while it is asked again with each round, the first of which is at
+// once. Otherwise once a minute, as that takes processor time. NULL: does nothing.
+void gauge_want_answers(struct gauge *gauge);
 void gauge_reap(struct gauge *gauge); // a child has ended, perhaps it
 void gauge_close(struct gauge **gauge);
 

@@ -11,6 +11,7 @@
 #include "daemon/accounts.h"
 #include "daemon/admission.h"
 #include "daemon/broker_agent.h"
+#include "daemon/gauge.h"
 #include "daemon/worker_process.h"
 
 enum { LOOKS_MAX = 4 * BOX_DEVICES_MAX };
@@ -162,6 +163,7 @@ static void answer(struct client *client, const struct session_grant *grant,
                       look->gpu);
         return;
     }
+    gauge_want_answers(client->box->gauge);
     fill(client, grant, look, figures);
     if (client_reply(client, CONTROL_FIGURES, figures))
         client_free(client);

@@ -11,8 +11,13 @@
 //     hidden                   the library does not tell who uses it
 //     round                    that was all for now
 //     none REASON              there will be nothing
+//
+// Answers take the library a while, so questions are asked while somebody wants them: rgpud writes a byte to standard
+// input for each client that does. Otherwise they are asked now and then.
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -167,12 +172,15 @@ static void tell_processes(void *device)
 // ---- what clients ask ----
 
 enum {
-    QUESTIONS_SHARE = 10
-}; // a tenth of the time at most is for them, however slow the library is
+    QUESTIONS_SHARE = 10, // a tenth of the time at most is for them, however slow the library is
+    WANTED_MS = 30000,    // who has asked may ask again
+    UNWANTED_MS = 60000,  // between two times while nobody does
+};
 
 static struct {
     struct questions_text system, gpus[GPUS_MAX];
-    long long due_ms;
+    long long due_ms, wanted_until_ms, asked_ms;
+    bool asked;
 } known;
 
 static long long now_ms(void)
@@ -186,9 +194,13 @@ static long long now_ms(void)
 static void ask_questions(void *const *devices, unsigned count)
 {
     long long begin = now_ms();
+    bool wanted = !known.asked || begin < known.wanted_until_ms ||
+                  begin >= known.asked_ms + UNWANTED_MS;
 
-    if (begin < known.due_ms)
+    if (!wanted || begin < known.due_ms)
         return;
+    known.asked = true;
+    known.asked_ms = begin;
     questions_ask_system(&known.system);
     for (unsigned i = 0; i < count; i++)
         if (devices[i])
@@ -234,13 +246,32 @@ static void tell_round(bool with_questions)
     printf("round\n");
 }
 
+// Waits for the time of the next round, or for somebody who wants answers that are not there.
+static void pause_for(long long interval)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    long long until = now_ms() + interval;
+    char bytes[64];
+
+    for (long long left = interval; left > 0; left = until - now_ms()) {
+        bool fresh = now_ms() < known.wanted_until_ms;
+        if (poll(&input, 1, (int)left) <= 0 || read(STDIN_FILENO, bytes, sizeof(bytes)) <= 0) {
+            if (input.revents) // nobody can want anything any more
+                input.fd = -1;
+            continue;
+        }
+        known.wanted_until_ms = now_ms() + WANTED_MS;
+        if (!fresh)
+            return;
+    }
+}
+
 int main(int argc, char **argv)
 {
     long long interval = argc == 3 ? atoll(argv[2]) : 0; // milliseconds
-    struct timespec pause = {.tv_sec = interval / 1000, .tv_nsec = interval % 1000 * 1000000};
     pid_t parent = getppid();
 
-    if (interval <= 0) {
+    if (interval <= 0 || interval > INT_MAX) {
         fprintf(stderr, "usage: rgpu-gauge LIBRARY MILLISECONDS\n"
                         "Tells what the GPUs' memory is used for; started by rgpud.\n");
         return 2;
@@ -258,7 +289,6 @@ int main(int argc, char **argv)
         tell_round(true);
         if (fflush(stdout))
             return 1;
-        while (nanosleep(&pause, NULL) && errno == EINTR)
-            ;
+        pause_for(interval);
     }
 }

@@ -20,3 +20,6 @@ $(eval $(call link_rule,$(B)/tests/hostile-driver.so,tests/daemon/hostile_driver
 TEST_EXTRAS += $(B)/tests/leaky-driver.so
 $(eval $(call link_rule,$(B)/tests/leaky-driver.so,tests/daemon/leaky_driver.c,,\
     -Wl$(comma)--no-as-needed -L$(B)/lib -l:libcuda-sim.so,-shared -Wl$(comma)-rpath$(comma)'$$$$ORIGIN',$(B)/lib/libcuda-sim.so))
+
+TEST_EXTRAS += $(B)/tests/counting-nvml.so
+$(eval $(call link_rule,$(B)/tests/counting-nvml.so,tests/daemon/counting_nvml.c,,,-shared))

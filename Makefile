@@ -3,7 +3,7 @@
 # with the macros of mk/rules.mk; nothing else starts a compiler.
 
 .DEFAULT_GOAL := all
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 include mk/config.mk
 include mk/rules.mk

@@ -233,7 +233,7 @@ uint64_t watch_enter(void)
     watch_number = atomic_load_explicit(&watch.numbered, memory_order_relaxed)
                        ? atomic_fetch_add_explicit(&watch.next_number, 1, memory_order_relaxed)
                        : 0;
-    return clock_ns();
+    return stopwatch_ns();
 }
 
 static void make_key(void)

@@ -23,4 +23,11 @@ install: all $(INSTALL_TARGETS)
 format:
 	@scripts/format
 
+# What names the version includes this, so that another one compiles nothing else anew.
+GENERATED += $(B)/gen/version.h
+$(B)/gen/version.h: Makefile
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)echo '#define RGPU_VERSION "$(VERSION)"' >$@
+
 -include $(DEPFILES)

@@ -16,6 +16,7 @@
 #include "admin-cli/ping.h"
 #include "admin-cli/conversation.h"
 #include "common/endpoint.h"
+#include "version.h"
 
 enum { CONNECT_TIMEOUT_MS = 3000, ADDRESSES_MAX = 16 };
 

@@ -10,6 +10,7 @@
 #include "broker/status_page.h"
 #include "common/clock.h"
 #include "common/scope.h"
+#include "version.h"
 
 enum { EVENTS_MAX = 200 }; // in one answer, which others wait for
 

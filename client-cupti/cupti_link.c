@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // See cupti_link.h.
 #include "client-cupti/cupti_link.h"
+#include "version.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

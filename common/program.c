@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs answer about themselves.
 #include "common/program.h"
+#include "version.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/ticket.h"
 #include "common/units.h"
+#include "version.h"
 
 struct opening {
     const struct session_request *request;

@@ -23,6 +23,7 @@
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
+#include "version.h"
 
 struct admin {
     struct askers *askers;

@@ -12,6 +12,7 @@
 #include "daemon/listeners.h"
 #include "daemon/offered_transports.h"
 #include "daemon/worker_process.h"
+#include "version.h"
 
 static json_t *describe_gpu(const struct box *box, const struct box_device *device)
 {

@@ -16,6 +16,7 @@
 #include "daemon/look.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/worker_process.h"
+#include "version.h"
 
 // Over a unix socket the kernel tells which user connects, so nobody else can use a ticket that he got hold of.
 static bool is_stolen(const struct client *client)

@@ -23,7 +23,7 @@ PYTHON  ?= python3
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
            -Wno-unused-parameter $(if $(filter thread,$(SAN)),-Wno-tsan) $(if $(WERROR),-Werror)
-ALL_CPPFLAGS = -D_GNU_SOURCE -DRGPU_VERSION='"$(VERSION)"' -I. -I$(B)/gen $(CPPFLAGS)
+ALL_CPPFLAGS = -D_GNU_SOURCE -I. -I$(B)/gen $(CPPFLAGS)
 ALL_CFLAGS   = -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) \
                $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
 ALL_LDFLAGS  = -pthread $(if $(SAN),-fsanitize=$(SAN),-Wl$(comma)-z$(comma)defs) \

@@ -15,6 +15,7 @@
 #include "sim/primary_context.h"
 #include "sim/shared_state.h"
 #include "sim/sim.h"
+#include "version.h"
 
 static struct {
     pthread_mutex_t lock;

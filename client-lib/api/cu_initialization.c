@@ -11,6 +11,7 @@
 #include "client-lib/session/gpu_work.h"
 #include "client-lib/session/process.h"
 #include "common/log.h"
+#include "version.h"
 
 enum { NEWEST_DRIVER = 13000 }; // what this library knows
 

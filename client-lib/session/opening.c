@@ -16,6 +16,7 @@
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/ticket.h"
+#include "version.h"
 
 // What all boxes are asked, and which transport is wanted; NULL: the best.
 struct wish {

@@ -9,6 +9,7 @@
 #include "client-lib/session/waiting.h"
 #include "common/log.h"
 #include "cuda_ops.h"
+#include "version.h"
 
 // What the box would take for a broken client is not sent.
 static CUresult refuse_unknown(const struct box_session *session, uint16_t op)

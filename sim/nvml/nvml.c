@@ -11,6 +11,7 @@
 #include "sim/sim_config.h"
 #include "sim/shared_state.h"
 #include "sim/uuid.h"
+#include "version.h"
 
 #define NVML_API(name, ...) \
     __attribute__((visibility("default"))) int name(__VA_ARGS__); \

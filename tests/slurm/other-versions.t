@@ -22,7 +22,7 @@ for release in trixie; do
     version=$(printf '%d.%02d.%d' $((number >> 16)) $((number >> 8 & 255)) $((number & 255)))
     for source in late job_switches $(cd "$TOP/slurm-plugin" && grep -l 'slurm_headers.h\|<slurm/' ./*.c | sed 's|^./||; s|\.c$||'); do
         ok "$source with Slurm $version" "${compiler[@]}" -std=gnu11 -D_GNU_SOURCE \
-            -DRGPU_VERSION='"test"' -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+            -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-unused-parameter -Werror -fPIC -fvisibility=hidden -I"$TOP" -I"$BUILD/gen" \
             -I"$TMP/generated" -isystem "$headers/usr/include" -isystem "$headers" \
             -c -o "$TMP/$source.o" "$TOP/slurm-plugin/$source.c"

@@ -51,7 +51,7 @@ static CUresult ask(struct box_session *session, uint16_t op, const void *args, 
     struct wire_request *record = session_reserve(session, op, 0, size, &result);
     if (!record)
         return result;
-    record->correlation = 0;
+    record->reserved = 0;
     if (size)
         memcpy(record + 1, args, size);
     return session_ask(session, record, waiter) ? waiter->result : CUDA_ERROR_OUT_OF_MEMORY;

@@ -58,7 +58,7 @@ struct wire_request *session_reserve(struct box_session *session, uint16_t op, u
     note_room(session);
     *record = (struct wire_request){.size = (uint32_t)whole,
                                     .op = op,
-                                    .correlation = watching() ? watch_number : 0,
+                                    .reserved = watching() ? watch_number : 0,
                                     .context = context};
     // What pads the record must not tell the box anything of this process's memory.
     if (whole != sizeof(*record) + size)

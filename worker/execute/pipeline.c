@@ -135,7 +135,7 @@ static void execute(struct serve *serve, const struct serve_entry *entry)
         enter_context(serve, serve->request->context);
     if (!serve_failed(serve) && entry->kind == SERVE_BLOCKING)
         prepare_to_block(serve, entry);
-    activity_enter(serve->request->correlation);
+    activity_enter(serve->request->reserved);
     if (!serve_failed(serve) || (entry->traits & TRAIT_ANSWERS))
         entry->handle(serve, serve->request + 1);
     activity_leave();

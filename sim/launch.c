@@ -346,8 +346,8 @@ CUresult launch_apply_attribute(const CUlaunchAttribute *attribute, struct launc
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult launch_configured(const CUlaunchConfig *config, CUfunction function,
-                                  CUstream stream, void **parameters, void **extra)
+CUresult launch_configured(const CUlaunchConfig *config, CUfunction function, CUstream stream,
+                           void **parameters, void **extra)
 {
     CUevent event_handle = NULL;
     struct event *event = NULL;

@@ -25,6 +25,10 @@ CUresult launch_apply_attribute(const CUlaunchAttribute *attribute, struct launc
 CUresult launch_prepare(struct function *function, const struct launch_request *request,
                         struct operation **out, char **parameters);
 
+// A launch as cuLaunchKernelEx has it, in STREAM.
+CUresult launch_configured(const CUlaunchConfig *config, CUfunction function, CUstream stream,
+                           void **parameters, void **extra);
+
 // What kernels that the calling thread runs may do to the graph that they are part of: set the value
 // of a condition. NULL: they are part of none.
 struct launch_conditions {

@@ -11,6 +11,7 @@ static void function_destroy(struct sim_object *object)
 {
     struct function *function = (struct function *)object;
     object_put(&function->module->object);
+    free(function->old_launch);
     free(function);
 }
 

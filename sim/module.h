@@ -17,6 +17,7 @@ struct module {
     uint64_t *variables; // addresses
 };
 
+struct old_launch;
 struct function {
     struct sim_object object;
     struct module *module; // counted
@@ -27,6 +28,7 @@ struct function {
     atomic_int cache_config;
     atomic_int non_portable_cluster;
     atomic_int cluster_policy;
+    struct old_launch *old_launch; // NULL: it is launched as today
     atomic_bool loaded; // on the device, which a driver that loads late sees to with the first use
 };
 

@@ -83,13 +83,6 @@ static CUstreamBatchMemOpParams operation(CUstreamBatchMemOpType type, CUdevicep
     return op;
 }
 
-static uint32_t word_at(CUdeviceptr address)
-{
-    uint32_t word = 0;
-    CHECK(cuMemcpyDtoH(&word, address, 4));
-    return word;
-}
-
 typedef CUresult (*batch_fn)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned);
 typedef CUresult (*word_fn)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 

@@ -168,4 +168,11 @@ static inline void *must_alloc(size_t size)
     return memory;
 }
 
+static inline uint32_t word_at(CUdeviceptr address)
+{
+    uint32_t word;
+    CHECK(cuMemcpyDtoH(&word, address, 4));
+    return word;
+}
+
 #endif

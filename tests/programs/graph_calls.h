@@ -209,13 +209,6 @@ static inline void run_graph(CUgraphExec exec, CUstream stream)
     CHECK(cuStreamSynchronize(stream));
 }
 
-static inline uint32_t word_at(CUdeviceptr address)
-{
-    uint32_t word;
-    CHECK(cuMemcpyDtoH(&word, address, 4));
-    return word;
-}
-
 static inline size_t node_count(CUgraph graph)
 {
     size_t count = 0;

@@ -36,13 +36,6 @@ static void meet(const struct rank *rank)
     take_all(rank->link, &byte, 1);
 }
 
-static uint32_t word_at(CUdeviceptr address)
-{
-    uint32_t word = 0;
-    CHECK(cuMemcpyDtoH(&word, address, 4));
-    return word;
-}
-
 // ---- physical memory ----
 
 static CUdeviceptr map(CUmemGenericAllocationHandle memory, size_t size,

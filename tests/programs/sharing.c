@@ -53,13 +53,6 @@ static struct range make_range(CUdevice device)
 
 // ---- who shares ----
 
-static uint32_t word_at(CUdeviceptr address)
-{
-    uint32_t word = 0;
-    CHECK(cuMemcpyDtoH(&word, address, 4));
-    return word;
-}
-
 static void obey(int link, CUdeviceptr memory, CUdeviceptr chunk)
 {
     char command;

@@ -1,4 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+TEST_EXTRAS += $(B)/tests/error-logs
+$(eval $(call link_rule,$(B)/tests/error-logs,tests/session/error_logs.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/error_logs.o: tests/programs/kernels.ptx
+
 TEST_EXTRAS += $(B)/tests/copy-pattern
 $(eval $(call link_rule,$(B)/tests/copy-pattern,tests/session/copy_pattern.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))

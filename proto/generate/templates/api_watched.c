@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does, and
- * tells those who watch (client-lib/report/watch.h). */
+/* Generated from proto/cuda.spec: the calls as they are exported. Each does what its NAME_call does,
+ * tells those who watch (client-lib/report/watch.h), and leaves a line in the program's log of errors if it fails. */
 #include "client-lib/objects/captures.h"
+#include "client-lib/objects/error_log.h"
 #include "client-lib/report/watch.h"
 #include "cuda_ops.h"
 
@@ -16,15 +17,15 @@ CUresult ${symbol}(${c.prototype})
 {
 %           if 'unsafe' in c.flags:
     if (captures_any() && capture_forbids())
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        return error_log_note(${c.number}, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 %           end
     if (!watching())
-        return ${symbol}_call(${c.names});
+        return error_log_note(${c.number}, ${symbol}_call(${c.names}));
 %           if 'glance' in c.flags:
-    return watch_glance(${c.number}, ${symbol}_call(${c.names}));
+    return error_log_note(${c.number}, watch_glance(${c.number}, ${symbol}_call(${c.names})));
 %           else:
     uint64_t began = watch_enter();
-    return watch_call(${c.number}, began, ${symbol}_call(${c.names}));
+    return error_log_note(${c.number}, watch_call(${c.number}, began, ${symbol}_call(${c.names})));
 %           end
 }
 

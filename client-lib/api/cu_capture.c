@@ -133,6 +133,17 @@ static CUresult end_here(struct box_session *session, CUstream stream, CUgraph *
     return CUDA_SUCCESS;
 }
 
+// What is wrong with an argument comes after a stream that is not captured.
+static CUresult refuse(struct box_session *session, CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    CUresult result = capture_status(session, stream, &status);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_ILLEGAL_STATE
+                                                   : CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult end(CUstream named, CUgraph *out)
 {
     struct box_session *session;
@@ -140,7 +151,7 @@ static CUresult end(CUstream named, CUgraph *out)
     CUgraph graph = NULL;
     CUresult result = copy_begin(named, &session, &stream);
     if (result == CUDA_SUCCESS && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
+        result = refuse(session, stream);
     if (result != CUDA_SUCCESS)
         return result;
     // Another thread ends a capture as well, but gets nothing of it.
@@ -300,14 +311,14 @@ static CUresult depend(CUstream named, const CUgraphNode *nodes, const CUgraphEd
     SCOPED_FREE struct wire_dependency *wire = NULL;
     CUresult result = copy_begin(named, &session, &stream);
     if (result == CUDA_SUCCESS && ((count && !nodes) || count > DEPENDENCIES_MAX))
-        result = CUDA_ERROR_INVALID_VALUE;
+        result = refuse(session, stream);
     if (result != CUDA_SUCCESS)
         return result;
     wire = malloc((count + 1) * sizeof(*wire));
     if (!wire)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (graph_pack_dependencies(session, nodes, edges, count, wire) < 0)
-        return CUDA_ERROR_INVALID_VALUE;
+        return refuse(session, stream);
     return remote_capture_depend(stream, flags, (uint32_t)count, edges != NULL, wire,
                                  count * sizeof(*wire));
 }

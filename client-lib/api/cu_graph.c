@@ -158,13 +158,10 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
                                         CUcontext ctx, unsigned int defaultLaunchValue,
                                         unsigned int flags)
 {
-    struct object *context;
-    CUresult result = ctx ? CUDA_SUCCESS : thread_context_object(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return remote_cuGraphConditionalHandleCreate(pHandle_out, hGraph,
-                                                 ctx ? ctx : (CUcontext)(uintptr_t)context->handle,
-                                                 defaultLaunchValue, flags);
+    if (!ctx)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return remote_cuGraphConditionalHandleCreate(pHandle_out, hGraph, ctx, defaultLaunchValue,
+                                                 flags);
 }
 
 // ---- a picture ----

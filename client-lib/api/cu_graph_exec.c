@@ -6,6 +6,7 @@
 #include "client-lib/api/graph_handles.h"
 #include "client-lib/objects/graph_objects.h"
 #include "client-lib/objects/stream_names.h"
+#include "client-lib/objects/thread.h"
 #include "client_calls.h"
 
 // The nodes that an answer names, of GRAPH.
@@ -21,12 +22,14 @@ static void name_nodes(const struct object *graph, struct wire_graph_outcome *ou
 static CUresult instantiate(CUgraphExec *exec, CUgraph hGraph, uint64_t flags, bool with_upload,
                             CUstream upload, struct wire_graph_outcome *outcome)
 {
-    struct object *graph;
+    struct object *graph, *context;
     size_t used = 0;
     *outcome = (struct wire_graph_outcome){0};
     CUresult result = graph_handle_find(HANDLE_GRAPH, hGraph, &graph);
     if (result == CUDA_SUCCESS && !exec)
         result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = thread_context_object(&context);
     if (result != CUDA_SUCCESS)
         return result;
     GRAPH_FINDING(finding);
@@ -43,6 +46,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                      unsigned long long flags)
 {
     struct wire_graph_outcome outcome;
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) // which needs a stream
+        return CUDA_ERROR_INVALID_VALUE;
     return instantiate(phGraphExec, hGraph, flags, false, NULL, &outcome);
 }
 
@@ -145,13 +150,12 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                               CUgraphExecUpdateResultInfo *resultInfo)
 {
     struct wire_graph_outcome outcome;
-    if (!resultInfo)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = update(hGraphExec, hGraph, &outcome);
-    *resultInfo =
-        (CUgraphExecUpdateResultInfo){.result = (CUgraphExecUpdateResult)outcome.result,
-                                      .errorNode = (CUgraphNode)(uintptr_t)outcome.node,
-                                      .errorFromNode = (CUgraphNode)(uintptr_t)outcome.from_node};
+    if (resultInfo)
+        *resultInfo = (CUgraphExecUpdateResultInfo){
+            .result = (CUgraphExecUpdateResult)outcome.result,
+            .errorNode = (CUgraphNode)(uintptr_t)outcome.node,
+            .errorFromNode = (CUgraphNode)(uintptr_t)outcome.from_node};
     return result;
 }
 

@@ -326,6 +326,8 @@ static CUresult set(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams 
     if (result != CUDA_SUCCESS)
         return result;
     result = node_data_make(object->session, params, &data);
+    if (result == CUDA_ERROR_INVALID_HANDLE && exec)
+        return CUDA_ERROR_INVALID_VALUE; // the driver's word there
     if (result != CUDA_SUCCESS)
         return result;
     // Kernels are changed at every step of some programs; what else is changed may not fit, and is awaited.

@@ -130,6 +130,8 @@ static CUresult answer(const struct list *list, CUgraphNode *nodes, CUgraphNode 
                        CUgraphEdgeData *edges, size_t *count, bool lossy)
 {
     size_t room = *count, put = list->count < room ? list->count : room;
+    if ((!nodes && edges) || (nodes && !room)) // arrays of nothing, as the driver has it
+        return CUDA_ERROR_INVALID_VALUE;
     if (lossy && nodes && any_data(list->edges, list->count))
         return CUDA_ERROR_LOSSY_QUERY;
     if (!nodes) {

@@ -37,7 +37,7 @@ static CUresult context_name(const struct box_session *session, CUcontext contex
     const struct object *object = object_find(HANDLE_CONTEXT, context);
     *wire = object ? object->ctx.wire : 0;
     return !context || (object && object->session == session) ? CUDA_SUCCESS
-                                                              : CUDA_ERROR_INVALID_CONTEXT;
+                                                              : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 // An object of the graph's box.
@@ -141,6 +141,8 @@ static CUresult make_event(struct box_session *session, const CUgraphNodeParams 
     CUevent event = params->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ? params->eventWait.event
                                                                   : params->eventRecord.event;
     struct wire_event_node wire;
+    if (!event)
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = object_name(session, HANDLE_EVENT, event, &wire.event);
     return result == CUDA_SUCCESS ? PUT(out, wire) : result;
 }

@@ -15,23 +15,23 @@
 
 enum { MESSAGES = 100, TEXT_MAX = 128, LINE_MAX_BYTES = TEXT_MAX + 64, LISTENERS = 64 };
 
-struct message {
+struct logged_error {
     struct timespec when;
     pid_t thread;
     char text[TEXT_MAX];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of messages and their number
-static struct message messages[MESSAGES];
+static struct logged_error messages[MESSAGES];
 static unsigned int count; // of all that there have been
 
 // A listener may fail in calls of its own, and stop listening: its own failures are told to nobody.
-struct listener {
+struct error_listener {
     CUlogsCallback callback; // NULL: the place is free
     void *data;
 };
 static pthread_mutex_t listening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct listener listeners[LISTENERS];
+static struct error_listener listeners[LISTENERS];
 static _Atomic unsigned int listener_count;
 static __thread bool telling;
 
@@ -55,7 +55,7 @@ static void tell_listeners(const char *text)
 CUresult error_log_failed(unsigned int op, CUresult result)
 {
     const char *name = cuda_error_name(result);
-    struct message message = {.thread = gettid()};
+    struct logged_error message = {.thread = gettid()};
 
     clock_gettime(CLOCK_REALTIME, &message.when);
     snprintf(message.text, sizeof(message.text), "Returning %d (%s) from %s", (int)result,
@@ -75,7 +75,7 @@ CUlogIterator error_log_next(void)
 
 // ---- reading ----
 
-static size_t write_line(const struct message *message, char *line)
+static size_t write_line(const struct logged_error *message, char *line)
 {
     struct tm at;
 
@@ -160,7 +160,7 @@ CUlogsCallbackHandle error_log_listen(CUlogsCallback callback, void *data)
     for (int i = 0; i < LISTENERS; i++) {
         if (listeners[i].callback)
             continue;
-        listeners[i] = (struct listener){callback, data};
+        listeners[i] = (struct error_listener){callback, data};
         atomic_fetch_add(&listener_count, 1);
         return (CUlogsCallbackHandle)(void *)&listeners[i];
     }

@@ -298,7 +298,7 @@ static struct object *node_function(const CUDA_KERNEL_NODE_PARAMS_v3 *node,
 {
     const void *handle = node->func ? (const void *)node->func : (const void *)node->kern;
     struct object *object = object_find(HANDLE_FUNCTION, handle);
-    *result = handle ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    *result = CUDA_ERROR_INVALID_HANDLE;
     if (object && object->session != session)
         object = object->kind == HANDLE_KERNEL ? library_twin(object, session, result) : NULL;
     return object;

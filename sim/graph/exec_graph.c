@@ -149,6 +149,7 @@ static void give_up_graph(struct exec *exec)
 static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags,
                             CUgraphNode *error_node, CUgraphInstantiateResult *reason)
 {
+    struct context *context;
     struct graph *graph;
     struct node *error = NULL;
     struct exec *exec = NULL;
@@ -156,6 +157,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!out, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(capture_check_unsafe());
+    SIM_TRY(context_current(&context));
     pthread_mutex_lock(&graph_mutex);
     CUresult result = graph_find(handle, &graph);
     if (!result)

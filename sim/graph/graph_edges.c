@@ -154,7 +154,6 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
     struct node *a, *b;
     SIM_TRY(graph_find(handle, &graph));
     SIM_RETURN_IF(count && (!from || !to), CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(!add && count && graph->memory_nodes, CUDA_ERROR_NOT_SUPPORTED);
     for (size_t i = 0; i < count; i++) {
         SIM_TRY(find_ends(graph, from[i], to[i], &a, &b));
         SIM_TRY(edge_check(a, data ? &data[i] : NULL));
@@ -163,6 +162,7 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
         SIM_RETURN_IF(!add && data && memcmp(&edge->data, &data[i], sizeof(data[i])),
                       CUDA_ERROR_INVALID_VALUE);
     }
+    SIM_RETURN_IF(!add && count && graph->memory_nodes, CUDA_ERROR_NOT_SUPPORTED);
     for (size_t i = 0; i < count; i++) {
         SIM_TRY(find_ends(graph, from[i], to[i], &a, &b));
         if (add)

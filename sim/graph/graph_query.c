@@ -27,13 +27,19 @@ static void end_list(const struct listing *listing, size_t *count)
         *count = listing->count;
 }
 
+// An array of nothing is refused, as a driver does it.
+static bool no_room(CUgraphNode *nodes, size_t room)
+{
+    return nodes && !room;
+}
+
 static CUresult list_nodes(CUgraph handle, CUgraphNode *nodes, size_t *count, bool roots)
 {
     struct graph *graph;
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(handle, &graph));
-    SIM_RETURN_IF(!count, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!count || no_room(nodes, *count), CUDA_ERROR_INVALID_VALUE);
     struct listing listing = {nodes, *count, 0};
     for (size_t i = 0; i < graph->node_count; i++)
         if (!roots || !graph->nodes[i]->before.count)
@@ -83,7 +89,8 @@ static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(graph_find(handle, &graph));
-    SIM_RETURN_IF(!count || !from != !to || (data && !from), CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!count || !from != !to || (data && !from) || no_room(from, *count),
+                  CUDA_ERROR_INVALID_VALUE);
     struct listing starts = {from, *count, 0}, ends = {to, *count, 0};
     for (size_t i = 0; i < graph->node_count; i++) {
         const struct edge_list *after = &graph->nodes[i]->after;
@@ -117,7 +124,7 @@ static CUresult list_neighbours(CUgraphNode handle, CUgraphNode *nodes, CUgraphE
     SIM_TRY(sim_check_ready());
     SCOPED_LOCK(&graph_mutex);
     SIM_TRY(node_find(handle, &node));
-    SIM_RETURN_IF(!count || (data && !nodes), CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!count || (data && !nodes) || no_room(nodes, *count), CUDA_ERROR_INVALID_VALUE);
     const struct edge_list *edges = before ? &node->before : &node->after;
     struct listing listing = {nodes, *count, 0};
     for (size_t i = 0; i < edges->count; i++) {

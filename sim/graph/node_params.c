@@ -66,7 +66,9 @@ static CUresult set(CUgraphExec exec_handle, bool exec, CUgraphNode handle,
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED;
     }
-    SIM_TRY(step_create(params, step_kernel_attributes(node->step), &step));
+    CUresult made = step_create(params, step_kernel_attributes(node->step), &step);
+    if (made)
+        return exec && made == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : made;
     if (exec) {
         CUresult result = set_in_exec(exec_handle, node->id, step);
         step_put(step);

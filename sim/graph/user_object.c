@@ -200,8 +200,7 @@ SIM_API(cuGraphReleaseUserObject, CUgraph graph_handle_, CUuserObject handle, un
     SIM_TRY(graph_find(graph_handle_, &graph));
     SIM_TRY(user_find(handle, count, &user));
     struct retained **place = find(&graph->users, user), *found = *place;
-    SIM_RETURN_IF(!found, CUDA_ERROR_INVALID_VALUE);
-    if (found->count < count)
+    if (!found || found->count < count)
         return CUDA_SUCCESS; // and it keeps what it has, as with a driver
     found->count -= count;
     if (!found->count) {

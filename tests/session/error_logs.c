@@ -11,7 +11,7 @@ CUresult cuLogsCurrent(CUlogIterator *, unsigned);
 CUresult cuLogsDumpToFile(CUlogIterator *, const char *, unsigned);
 CUresult cuLogsDumpToMemory(CUlogIterator *, char *, size_t *, unsigned);
 
-struct heard {
+struct heard_error {
     unsigned times;
     size_t length;
     char last[200];
@@ -20,7 +20,7 @@ struct heard {
 
 static void hear(void *data, CUlogLevel level, char *message, size_t length)
 {
-    struct heard *heard = data;
+    struct heard_error *heard = data;
     heard->times++;
     heard->length = length;
     snprintf(heard->last, sizeof(heard->last), "%d %s", level, message);
@@ -38,7 +38,7 @@ static unsigned lines(const char *text)
 
 static void listening(void)
 {
-    struct heard heard = {0}, other = {.fails = true};
+    struct heard_error heard = {0}, other = {.fails = true};
     CUlogsCallbackHandle first, second;
     CUdeviceptr address;
     CHECK(cuLogsRegisterCallback(hear, &heard, &first));

@@ -163,6 +163,9 @@ struct access_change {
 static CUresult check_access(const CUmemAccessDesc *access, bool *closes)
 {
     struct device *device;
+    SIM_RETURN_IF(access->location.type < CU_MEM_LOCATION_TYPE_DEVICE ||
+                      access->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
+                  CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(access->location.type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
     SIM_TRY(device_get(access->location.id, &device));
     switch (access->flags) {
@@ -212,12 +215,14 @@ SIM_API(cuMemGetAccess, unsigned long long *flags, const CUmemLocation *location
     struct memory_range range;
     struct device *device;
     SIM_TRY(sim_check_ready());
-    SIM_RETURN_IF(!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE,
-                  CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!flags || !location, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(location->type != CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_DEVICE);
     SIM_TRY(device_get(location->id, &device));
-    SIM_RETURN_IF(!memory_lookup(address, &range) || range.kind != MEMORY_MAPPED,
-                  CUDA_ERROR_INVALID_VALUE);
-    *flags = range.access[device->index];
+    SIM_RETURN_IF(!memory_lookup(address, &range), CUDA_ERROR_INVALID_VALUE);
+    bool own = range.context && range.context->device == device;
+    *flags = range.kind == MEMORY_MAPPED ? range.access[device->index]
+             : own                       ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                         : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
 }
 

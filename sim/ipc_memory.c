@@ -226,6 +226,7 @@ SIM_API(cuIpcOpenMemHandle_v2, CUdeviceptr *address, CUipcMemHandle raw, unsigne
     SIM_RETURN_IF(!address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
                   CUDA_ERROR_INVALID_VALUE);
     memcpy(&handle, &raw, sizeof(handle));
+    SIM_RETURN_IF(!is_sound(&handle), CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(handle.pid == getpid(), CUDA_ERROR_INVALID_CONTEXT);
     return ipc_memory_open(context, NULL, &handle, address);
 }

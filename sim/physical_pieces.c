@@ -234,7 +234,7 @@ SIM_API(cuMemExportToShareableHandle, void *out, CUmemGenericAllocationHandle ha
 {
     struct sim_physical *physical;
     SIM_RETURN_IF(!out || flags, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_RETURN_IF(type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE);
     SIM_TRY(sim_physical_get(handle, &physical));
     bool allowed = physical->properties.requestedHandleTypes & type;
     int file = allowed ? fcntl(physical->file, F_DUPFD_CLOEXEC, 3) : -1;
@@ -263,8 +263,11 @@ SIM_API(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *handle, vo
     struct label label;
     SIM_TRY(sim_check_ready());
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_NOT_SUPPORTED);
-    SIM_RETURN_IF(!read_label((int)(intptr_t)shared, &label), CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(type == CU_MEM_HANDLE_TYPE_WIN32 || type == CU_MEM_HANDLE_TYPE_WIN32_KMT ||
+                      type == CU_MEM_HANDLE_TYPE_FABRIC,
+                  CUDA_ERROR_NOT_SUPPORTED);
+    SIM_RETURN_IF(type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(!read_label((int)(intptr_t)shared, &label), CUDA_ERROR_UNKNOWN);
     struct device *device = device_of_ordinal(label.ordinal);
     SIM_RETURN_IF(!device, CUDA_ERROR_INVALID_DEVICE);
     int file = fcntl((int)(intptr_t)shared, F_DUPFD_CLOEXEC, 3);

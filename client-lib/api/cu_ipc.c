@@ -39,6 +39,17 @@ CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
     return phEvent ? event_open(&handle, phEvent) : CUDA_ERROR_INVALID_VALUE;
 }
 
+// Handles that a fabric or another system would take are none that can be had here; others are none at all.
+static CUresult refuse_type(CUmemAllocationHandleType type)
+{
+    switch ((unsigned int)type) {
+    case CU_MEM_HANDLE_TYPE_WIN32:
+    case CU_MEM_HANDLE_TYPE_WIN32_KMT:
+    case CU_MEM_HANDLE_TYPE_FABRIC: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
 CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
                                       CUmemAllocationHandleType handleType,
                                       unsigned long long flags)
@@ -47,7 +58,7 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
         return CUDA_ERROR_INVALID_VALUE;
     return handleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
                ? physical_export(handle, shareableHandle)
-               : CUDA_ERROR_NOT_SUPPORTED;
+               : CUDA_ERROR_INVALID_VALUE; // nothing is made for other types
 }
 
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
@@ -57,5 +68,5 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
         return CUDA_ERROR_INVALID_VALUE;
     return shHandleType == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
                ? physical_import((int)(intptr_t)osHandle, handle)
-               : CUDA_ERROR_NOT_SUPPORTED;
+               : refuse_type(shHandleType);
 }

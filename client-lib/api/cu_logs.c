@@ -31,7 +31,7 @@ CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags)
 
 CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags)
 {
-    FILE *file = pathToFile && !flags ? fopen(pathToFile, "we") : NULL;
+    FILE *file = pathToFile ? fopen(pathToFile, "we") : NULL;
     if (!file)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = error_log_print(iterator, file);
@@ -40,7 +40,7 @@ CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsig
 
 CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
 {
-    if (!buffer || !size || flags)
+    if (!buffer || !size)
         return CUDA_ERROR_INVALID_VALUE;
     return error_log_read(iterator, buffer, size);
 }

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/driver/error.h"
 #include "common/scope.h"
@@ -17,7 +17,7 @@ enum { MESSAGES = 100, TEXT_MAX = 128, LINE_MAX_BYTES = TEXT_MAX + 64, LISTENERS
 
 struct logged_error {
     struct timespec when;
-    pid_t thread;
+    pthread_t thread; // by which the driver names them
     char text[TEXT_MAX];
 };
 
@@ -52,16 +52,49 @@ static void tell_listeners(const char *text)
     telling = false;
 }
 
+static size_t write_line(const struct logged_error *message, char *line)
+{
+    struct tm at;
+
+    localtime_r(&message->when.tv_sec, &at);
+    return (size_t)snprintf(line, LINE_MAX_BYTES, "[%02d:%02d:%02d.%03ld][%lu][CUDA][E] %s\n",
+                            at.tm_hour, at.tm_min, at.tm_sec, message->when.tv_nsec / 1000000,
+                            (unsigned long)message->thread, message->text);
+}
+
+// CUDA_LOG_FILE names a file, stdout or stderr that gets each message as it comes; the lock is held.
+static void write_at_once(const struct logged_error *message)
+{
+    static bool asked;
+    static FILE *file;
+    char line[LINE_MAX_BYTES];
+
+    if (!asked) {
+        const char *name = getenv("CUDA_LOG_FILE");
+        asked = true;
+        file = !name || !*name               ? NULL
+               : strcmp(name, "stdout") == 0 ? stdout
+               : strcmp(name, "stderr") == 0 ? stderr
+                                             : fopen(name, "we");
+    }
+    if (!file)
+        return;
+    write_line(message, line);
+    fputs(line, file);
+    fflush(file);
+}
+
 CUresult error_log_failed(unsigned int op, CUresult result)
 {
     const char *name = cuda_error_name(result);
-    struct logged_error message = {.thread = gettid()};
+    struct logged_error message = {.thread = pthread_self()};
 
     clock_gettime(CLOCK_REALTIME, &message.when);
     snprintf(message.text, sizeof(message.text), "Returning %d (%s) from %s", (int)result,
              name ? name : "unknown", cuda_op_name((enum cuda_op)op));
     pthread_mutex_lock(&lock);
     messages[count++ % MESSAGES] = message;
+    write_at_once(&message);
     pthread_mutex_unlock(&lock);
     tell_listeners(message.text);
     return result;
@@ -75,16 +108,6 @@ CUlogIterator error_log_next(void)
 
 // ---- reading ----
 
-static size_t write_line(const struct logged_error *message, char *line)
-{
-    struct tm at;
-
-    localtime_r(&message->when.tv_sec, &at);
-    return (size_t)snprintf(line, LINE_MAX_BYTES, "[%02d:%02d:%02d.%03ld][%d][CUDA][E] %s\n",
-                            at.tm_hour, at.tm_min, at.tm_sec, message->when.tv_nsec / 1000000,
-                            (int)message->thread, message->text);
-}
-
 // The first message that is still there of those from *FROM on; the lock is held. LOST: some are not.
 static unsigned int first_of(const CUlogIterator *from, bool *lost)
 {
@@ -96,7 +119,8 @@ static unsigned int first_of(const CUlogIterator *from, bool *lost)
     return first < count ? first : count;
 }
 
-static const char LOST[] = "[CUDA][W] earlier messages are lost\n";
+static const char LOST[] =
+    "The provided buffer is not large enough to hold all messages. Some messages will be missing\n";
 
 CUresult error_log_read(CUlogIterator *from, char *buffer, size_t *size)
 {
@@ -104,6 +128,10 @@ CUresult error_log_read(CUlogIterator *from, char *buffer, size_t *size)
     bool lost;
 
     SCOPED_LOCK(&lock);
+    if (from && *from > count) {
+        *size = 0;
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     unsigned int first = first_of(from, &lost), start = count;
     size_t head = sizeof(LOST) - 1, used = 0, need = 0;
     // The latest that fit, behind a line that says so where others do not.
@@ -113,11 +141,7 @@ CUresult error_log_read(CUlogIterator *from, char *buffer, size_t *size)
             break;
         start--;
     }
-    if (first < count && start == count) {
-        *size = 0;
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (start > first || (lost && start < count)) {
+    if (start < count && (start > first || lost)) {
         memcpy(buffer, LOST, head);
         used = head;
     }
@@ -140,6 +164,8 @@ CUresult error_log_print(CUlogIterator *from, FILE *out)
     bool lost;
 
     SCOPED_LOCK(&lock);
+    if (from && *from > count)
+        return CUDA_ERROR_INVALID_VALUE;
     unsigned int at = first_of(from, &lost);
     if (lost)
         fputs(LOST, out);

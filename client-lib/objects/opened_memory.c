@@ -100,7 +100,7 @@ CUresult allocation_open(const CUipcMemHandle *token, CUdeviceptr *address)
     if (result != CUDA_SUCCESS)
         return result;
     if (!token_is_one(token))
-        return CUDA_ERROR_INVALID_HANDLE;
+        return CUDA_ERROR_INVALID_VALUE;
     SCOPED_LOCK(&lock);
     struct opened *opened = find(token, context->handle);
     if (!opened) {
@@ -159,10 +159,10 @@ CUresult event_share(CUevent event, CUipcEventHandle *token)
     if (result != CUDA_SUCCESS)
         return result;
     const struct object *object = object_find(HANDLE_EVENT, event);
-    if (!object)
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (!object->event.interprocess)
+    if (!event)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!object || !object->event.interprocess)
+        return CUDA_ERROR_INVALID_HANDLE;
     result = remote_event_share(event, &got, sizeof(got), &used);
     if (result == CUDA_SUCCESS && used != sizeof(got))
         result = CUDA_ERROR_UNKNOWN;
@@ -177,7 +177,7 @@ CUresult event_open(const CUipcEventHandle *token, CUevent *event)
     if (result != CUDA_SUCCESS)
         return result;
     if (!token_is_one(token))
-        return CUDA_ERROR_INVALID_HANDLE;
+        return CUDA_ERROR_MAP_FAILED;
     result = remote_event_redeem(event, token, sizeof(*token));
     if (result == CUDA_SUCCESS)
         object_find(HANDLE_EVENT, *event)->event.interprocess = true;

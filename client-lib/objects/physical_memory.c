@@ -18,9 +18,13 @@ CUresult place_on_box(const CUmemLocation *location, struct box_session **sessio
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
-    // Host memory of the box would not be the program's.
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return CUDA_ERROR_NOT_SUPPORTED;
+    switch ((int)location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: break;
+    case CU_MEM_LOCATION_TYPE_HOST: // the box's would not be the program's
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
     *session = session_of_device(location->id);
     if (!*session)
         return CUDA_ERROR_INVALID_DEVICE;

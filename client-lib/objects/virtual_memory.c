@@ -231,11 +231,18 @@ CUresult virtual_opened(CUdeviceptr address, const CUmemLocation *location,
     struct allocation found;
     int number;
     CUresult result = place_on_box(location, &session, &number);
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return CUDA_ERROR_INVALID_DEVICE; // the driver's word for a place that is none
     if (result != CUDA_SUCCESS)
         return result;
-    if (!memory_find(address, &found) || !found.memory)
+    if (!memory_find(address, &found))
         return CUDA_ERROR_INVALID_VALUE;
     *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (!found.memory) { // plain memory is its device's
+        if (found.device == location->id)
+            *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        return CUDA_SUCCESS;
+    }
     // Devices of other boxes never have access.
     return found.session == session ? remote_memory_opened(location->id, address, flags)
                                     : CUDA_SUCCESS;

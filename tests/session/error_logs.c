@@ -78,12 +78,12 @@ static void in_memory(void)
     size = 200;
     memset(text, '#', 300);
     CHECK(cuLogsDumpToMemory(&at, text, &size, 0));
-    ok(size < 200 && lines(text) == 2 && strstr(text, "cuMemAlloc_v2\n") && text[200] == '#',
+    ok(size < 200 && lines(text) == 2 && strstr(text, "not large enough") &&
+           strstr(text, "cuMemAlloc_v2\n") && text[200] == '#',
        "where not all fits it is the latest, and says so");
     size = 20;
-    gives(cuLogsDumpToMemory(NULL, text, &size, 0), CUDA_ERROR_INVALID_VALUE,
-          "no message fits into 20 bytes");
-    is_int(size, 0, "which says that there are none");
+    CHECK(cuLogsDumpToMemory(NULL, text, &size, 0));
+    is_int(size, 0, "no message fits into 20 bytes");
     for (int i = 0; i < 300; i++)
         cuMemFree(1);
     size = sizeof(text);
@@ -91,11 +91,10 @@ static void in_memory(void)
     ok(lines(text) > 50 && lines(text) < 200, "old messages make room");
     at = start + 10000;
     size = sizeof(text);
-    CHECK(cuLogsDumpToMemory(&at, text, &size, 0));
-    is_int(size, 0, "there is nothing of times to come");
+    gives(cuLogsDumpToMemory(&at, text, &size, 0), CUDA_ERROR_INVALID_VALUE,
+          "there is nothing of times to come");
     size = sizeof(text);
     gives(cuLogsDumpToMemory(NULL, NULL, &size, 0), CUDA_ERROR_INVALID_VALUE, "nor without memory");
-    gives(cuLogsDumpToMemory(NULL, text, &size, 1), CUDA_ERROR_INVALID_VALUE, "nor with flags");
 }
 
 static void in_a_file(void)

@@ -41,7 +41,7 @@ is "$(left ben)" "$before" "and it counts no second time"
 is "$(tell carl open "$token")" "failed 400" "one of another lease does not"
 forged=${token:0:20}$([ "${token:20:1}" = 0 ] && echo 1 || echo 0)${token:21}
 is "$(tell ben open "$forged")" "failed 400" "nor does anybody a token that was never given"
-is "$(tell ben open "$(printf '%0128d' 0)")" "failed 400" "or what is no token at all"
+is "$(tell ben open "$(printf '%0128d' 0)")" "failed 1" "or what is no token at all"
 is "$(tell anna open "$token")" "failed 201" "nor who has made it"
 
 # The exporter is killed while the memory is in use elsewhere.

@@ -141,7 +141,11 @@ CUresult error_log_read(CUlogIterator *from, char *buffer, size_t *size)
             break;
         start--;
     }
-    if (start < count && (start > first || lost)) {
+    if (first < count && start == count) {
+        *size = 0;
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (start > first || (lost && start < count)) {
         memcpy(buffer, LOST, head);
         used = head;
     }

@@ -73,7 +73,9 @@ static CUresult destroy(CUcontext handle)
     SIM_TRY(sim_check_ready());
     struct context *context = handle_get(OBJECT_CONTEXT, handle);
     SIM_RETURN_IF(!handle, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(!context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    SIM_RETURN_IF(!context, handle_looks_like(OBJECT_GREEN, handle)
+                                ? CUDA_ERROR_INVALID_CONTEXT
+                                : CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (!context->primary && handle_revoke(&context->object)) {
         context_teardown(context);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sim/context.h"
+#include "sim/green_context.h"
 
 struct context_stack {
     size_t depth;
@@ -103,6 +104,8 @@ CUresult context_get(CUcontext handle, struct context **out)
         return CUDA_SUCCESS;
     }
     struct context *context = handle_get(OBJECT_CONTEXT, handle);
+    if (!context)
+        context = green_context_get(handle);
     SIM_RETURN_IF(!context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     *out = context;
     return CUDA_SUCCESS;

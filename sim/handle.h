@@ -26,6 +26,7 @@ enum object_kind {
     OBJECT_MIPMAP,
     OBJECT_TEXTURE,
     OBJECT_SURFACE,
+    OBJECT_GREEN,
 };
 
 struct context;

@@ -29,7 +29,7 @@ CUresult primary_context_handle(struct device *device, CUcontext *out)
     return result;
 }
 
-SIM_API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice index)
+CUresult primary_context_retain(CUdevice index, CUcontext *out)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
@@ -43,7 +43,12 @@ SIM_API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice index)
     return result;
 }
 
-static CUresult release(CUdevice index)
+SIM_API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
+{
+    return primary_context_retain(device, out);
+}
+
+CUresult primary_context_release(CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
@@ -56,12 +61,12 @@ static CUresult release(CUdevice index)
 
 SIM_API(cuDevicePrimaryCtxRelease, CUdevice device)
 {
-    return release(device);
+    return primary_context_release(device);
 }
 
 SIM_API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 {
-    return release(device);
+    return primary_context_release(device);
 }
 
 static CUresult reset(CUdevice index)

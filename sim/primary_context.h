@@ -8,4 +8,8 @@
 // The primary context's handle, which comes to life if it has to; the count stays as it is.
 CUresult primary_context_handle(struct device *device, CUcontext *out);
 
+// A reference more, and one less: the last ends what the context holds.
+CUresult primary_context_retain(CUdevice index, CUcontext *out);
+CUresult primary_context_release(CUdevice index);
+
 #endif

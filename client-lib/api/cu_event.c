@@ -52,7 +52,7 @@ static CUresult check_event_stream(CUevent event, CUstream stream)
 {
     const struct object *recorded = object_find(HANDLE_EVENT, event);
     const struct object *in = object_find(HANDLE_STREAM, stream);
-    uint64_t context = in ? in->context : thread_context();
+    uint64_t context = context_root(in ? in->context : thread_context());
     return !recorded || recorded->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

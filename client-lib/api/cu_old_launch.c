@@ -14,7 +14,7 @@ static CUresult find_state(CUfunction function, struct old_launch ***out)
     if (result != CUDA_SUCCESS)
         return result;
     struct object *object = object_find(HANDLE_FUNCTION, function);
-    if (!object || (object->context && object->context != context->handle))
+    if (!object || (object->context && object->context != context->ctx.root))
         return CUDA_ERROR_INVALID_HANDLE;
     *out = &object->function.old_launch;
     return CUDA_SUCCESS;

@@ -214,13 +214,35 @@ STREAM_QUESTION(cuStreamGetId, unsigned long long,
 STREAM_QUESTION(cuStreamGetDevice, CUdevice, found.context->ctx.device)
 STREAM_QUESTION(cuStreamGetCtx, CUcontext, (CUcontext)(uintptr_t)found.context->handle)
 
+static CUgreenCtx green_of(const struct object *context)
+{
+    return context->ctx.green ? (CUgreenCtx)(uintptr_t)context->handle : NULL;
+}
+
+CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
+{
+    struct found_stream found;
+    CUresult result = find_stream(hStream, false, &found);
+    if (result == CUDA_SUCCESS && !phCtx)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *phCtx = green_of(found.context);
+    return result;
+}
+
 static CUresult get_ctx_v2(CUstream hStream, bool per_thread, CUcontext *pCtx,
                            CUgreenCtx *pGreenCtx)
 {
-    CUresult result = cuStreamGetCtx_answer(hStream, per_thread, pCtx);
-    if (result == CUDA_SUCCESS && pGreenCtx)
-        *pGreenCtx = NULL;
-    return result;
+    struct found_stream found;
+    CUresult result = find_stream(hStream, per_thread, &found);
+    if (result == CUDA_SUCCESS && !pCtx)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    *pCtx = (CUcontext)(uintptr_t)found.context->ctx.root;
+    if (pGreenCtx)
+        *pGreenCtx = green_of(found.context);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)

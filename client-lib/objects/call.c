@@ -156,6 +156,12 @@ int32_t call_device(struct call *call, CUdevice device)
     return adopt_session(call, session, NULL) ? device - session->first_device : 0;
 }
 
+// All but the streams of a green context belong to the primary one.
+static uint64_t owner_of(const struct object *context, enum handle_kind kind)
+{
+    return kind == HANDLE_STREAM ? context->handle : context->ctx.root;
+}
+
 uint64_t call_mint(struct call *call, enum handle_kind kind)
 {
     if (call->result != CUDA_SUCCESS)
@@ -165,7 +171,7 @@ uint64_t call_mint(struct call *call, enum handle_kind kind)
         return 0;
     }
     struct object *object =
-        object_new(kind, call->session, call->context ? call->context->handle : 0);
+        object_new(kind, call->session, call->context ? owner_of(call->context, kind) : 0);
     if (!object) {
         call->result = CUDA_ERROR_OUT_OF_MEMORY;
         return 0;

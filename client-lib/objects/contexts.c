@@ -42,7 +42,15 @@ static void adopt(struct object *object, CUdevice dev, unsigned int flags, bool 
     object->ctx.wire = primary ? 0 : object->handle;
     object->ctx.api_version = API_VERSION_DEFAULT;
     object->ctx.id = atomic_fetch_add(&next_id, 1);
+    object->ctx.root = object->handle;
     object->context = object->handle;
+}
+
+void context_enter_green(struct object *object, CUdevice dev, const struct object *root)
+{
+    adopt(object, dev, CU_CTX_MAP_HOST, false);
+    object->ctx.green = true;
+    object->ctx.root = root->handle;
 }
 
 static CUresult find_primary(CUdevice dev, struct primary **primary)
@@ -83,8 +91,7 @@ static void retire_child(void *argument, struct object *object)
         object_retire(object->kind, object->handle);
 }
 
-// What a context owned has gone with it on the box.
-static void context_gone(CUcontext context)
+void context_gone(CUcontext context)
 {
     static const enum handle_kind owned[] = {HANDLE_STREAM, HANDLE_EVENT, HANDLE_MODULE,
                                              HANDLE_LINK,   HANDLE_ARRAY, HANDLE_MIPMAP};
@@ -207,7 +214,7 @@ CUresult context_destroy(CUcontext context)
         return CUDA_ERROR_INVALID_VALUE;
     if (!object)
         return object_missing(HANDLE_CONTEXT, context);
-    if (object->ctx.primary)
+    if (object->ctx.primary || object->ctx.green)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (before_work_duties())
         before_work_duties()->context_ends(object->handle);

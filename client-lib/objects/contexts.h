@@ -19,6 +19,11 @@ CUresult primary_state(CUdevice dev, unsigned int *flags, int *active);
 CUresult context_create(CUdevice dev, unsigned int flags, CUcontext *context);
 CUresult context_destroy(CUcontext context);
 
+// A new context is DEV's primary one with fewer multiprocessors.
+void context_enter_green(struct object *object, CUdevice dev, const struct object *root);
+// What a context owned has gone with it on the box.
+void context_gone(CUcontext context);
+
 // The context that was named, or for NULL the current one.
 CUresult context_named_or_current(CUcontext context, struct object **object);
 // Waits for all its work.

@@ -15,7 +15,24 @@
 #include "client_calls.h"
 #include "common/log.h"
 
+<<<<<<< HEAD
 enum { CLASH_RETRIES = 16, PAGE = 4096 };
+=======
+enum { CLASH_RETRIES = 16 };
+
+static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool,
+                 bool of_graph)
+{
+    struct allocation allocation = {.of_graph = of_graph,
+                                    .base = base,
+                                    .size = size,
+                                    .session = context->session,
+                                    .context = context->ctx.root,
+                                    .device = context->ctx.device,
+                                    .pool = pool};
+    return memory_add(&allocation);
+}
+>>>>>>> f7c8b41 (Green contexts)
 
 // One way of allocating, with what it needs.
 struct allocation_request {
@@ -240,7 +257,7 @@ CUresult device_memory_of_graph(CUdeviceptr dptr, size_t size, struct box_sessio
                                     .size = size,
                                     .of_graph = true,
                                     .session = session,
-                                    .context = context ? context->handle : 0,
+                                    .context = context ? context->ctx.root : 0,
                                     .device = device};
     int err = memory_add(&allocation);
     atomic_store(&session->graphs_allocate, true);

@@ -222,7 +222,7 @@ CUresult kernel_launch(const struct launch *launch)
         return CUDA_ERROR_INVALID_HANDLE;
     // A kernel has a function in every context; other functions run in streams of their own.
     const struct object *in = object_find(HANDLE_STREAM, launch->stream);
-    if (in && object->kind == HANDLE_FUNCTION && in->context != object->context)
+    if (in && object->kind == HANDLE_FUNCTION && context_root(in->context) != object->context)
         return CUDA_ERROR_INVALID_HANDLE;
     struct parameter_layout *layout = function_layout(object, &call.result);
     if (!layout)

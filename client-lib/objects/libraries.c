@@ -327,12 +327,12 @@ static CUresult know_function(CUkernel handle, uint64_t context, CUfunction *fun
 CUresult kernel_function(CUkernel kernel, const struct object *context, CUfunction *function)
 {
     CUfunction made;
-    CUresult result = know_function(kernel, context->handle, function);
+    CUresult result = know_function(kernel, context->ctx.root, function);
     if (result != CUDA_ERROR_NOT_FOUND)
         return result;
     result = remote_cuKernelGetFunction(&made, kernel);
     if (result == CUDA_SUCCESS)
-        result = enter_function(kernel, context->handle, &made);
+        result = enter_function(kernel, context->ctx.root, &made);
     if (result == CUDA_SUCCESS)
         *function = made;
     return result;

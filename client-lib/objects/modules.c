@@ -115,7 +115,7 @@ CUresult global_enter(CUdeviceptr address, size_t size, bool managed)
     struct allocation global = {.base = address,
                                 .size = size,
                                 .session = context->session,
-                                .context = context->handle,
+                                .context = context->ctx.root,
                                 .device = context->ctx.device,
                                 .of_module = true,
                                 .managed = managed};

@@ -81,6 +81,12 @@ struct object *object_new(enum handle_kind kind, struct box_session *session, ui
     return object;
 }
 
+uint64_t context_root(uint64_t context)
+{
+    const struct object *object = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)context);
+    return object ? object->ctx.root : context;
+}
+
 void object_retire(enum handle_kind kind, uint64_t handle)
 {
     struct object *object = handle_release(table, handle, kind);

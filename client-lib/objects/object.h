@@ -43,6 +43,8 @@ struct object {
             unsigned int flags;
             unsigned int api_version;
             bool primary;
+            bool green;    // part of a primary one
+            uint64_t root; // handle of the primary one of a green context, else its own
             // Its handle on the wire. A primary context keeps its own handle for the life of the
             // process, as programs expect, and gets another one here each time it is made; 0: it
             // is not active.
@@ -118,6 +120,8 @@ struct object *object_find(enum handle_kind kind, const void *handle);
 CUresult object_missing(enum handle_kind kind, const void *handle);
 // A new object with a fresh handle; NULL where memory has run out.
 struct object *object_new(enum handle_kind kind, struct box_session *session, uint64_t context);
+// The context that owns what is made in the one of this handle, save streams.
+uint64_t context_root(uint64_t context);
 // Ends a handle; its object may be reused at once.
 void object_retire(enum handle_kind kind, uint64_t handle);
 void object_each(enum handle_kind kind, void (*visit)(void *argument, struct object *object),

@@ -69,7 +69,7 @@ static CUresult enter(const struct object *context, uint64_t address, uint64_t s
     struct allocation row = {.base = address,
                              .size = size,
                              .session = context->session,
-                             .context = context->handle,
+                             .context = context->ctx.root,
                              .device = context->ctx.device,
                              .imported = true};
     int err = memory_add(&row);

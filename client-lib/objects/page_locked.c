@@ -262,7 +262,7 @@ CUresult page_locked_allocate(const struct object *context, size_t bytes, unsign
                                     .host = true,
                                     .host_flags = flags,
                                     .session = session,
-                                    .context = context->handle,
+                                    .context = context->ctx.root,
                                     .device = context->ctx.device};
     CUresult result = session->memory->maps_page_locked ? allocate_shared(&allocation)
                                                         : allocate_private(&allocation);
@@ -288,7 +288,7 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                                     .registered = true,
                                     .host_flags = flags,
                                     .session = context->session,
-                                    .context = context->handle,
+                                    .context = context->ctx.root,
                                     .device = context->ctx.device};
     if (memory_overlaps(allocation.base, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;

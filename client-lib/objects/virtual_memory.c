@@ -114,7 +114,7 @@ static CUresult map(CUdeviceptr address, size_t size, const struct object *memor
                                  .memory = memory->handle};
     // It belongs to none, but copies from elsewhere need one to reach it by.
     if (thread_context_object(&context) == CUDA_SUCCESS && context->session == memory->session)
-        mapping.context = context->handle;
+        mapping.context = context->ctx.root;
     if (memory_add(&mapping))
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = remote_memory_map(memory->handle, address, size);

@@ -11,6 +11,7 @@
 #include "worker/account/charge.h"
 #include "worker/driver_load.h"
 #include "worker/execute/serve_crossing.h"
+#include "worker/execute/serve_green.h"
 #include "worker/move/wait_for_gpu.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -158,8 +159,8 @@ static bool memory_fits(struct serve *serve, uint64_t handle)
         return true;
     int ordinal = session_device_of(device);
     if (!charges_apply(ordinal) ||
-        ((!library || charge_library_use(library, serve->current, ordinal)) &&
-         charge_frames(serve->current, ordinal, note->frame_bytes)))
+        ((!library || charge_library_use(library, green_root(serve->current), ordinal)) &&
+         charge_frames(green_root(serve->current), ordinal, note->frame_bytes)))
         return true;
     serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     return false;

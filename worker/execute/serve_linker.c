@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/scope.h"
+#include "worker/execute/serve_green.h"
 #include "worker/execute/serve_image.h"
 #include "worker/execute/linker_thread.h"
 #include "worker/move/print.h"
@@ -43,7 +44,7 @@ static CUresult take_step(struct serve *serve, void (*run)(void *step), struct l
 {
     // The thread may be in the middle of another client thread's step.
     serve_let_others_read(serve);
-    CUresult result = linker_run(serve->current, run, step);
+    CUresult result = linker_run(green_root(serve->current), run, step);
     return result == CUDA_SUCCESS ? step->result : result;
 }
 

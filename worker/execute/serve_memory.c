@@ -12,6 +12,7 @@
 #include "worker/account/pools.h"
 #include "worker/account/shared.h"
 #include "worker/execute/serve_graph_exec.h"
+#include "worker/execute/serve_green.h"
 #include "worker/gpus.h"
 #include "worker/move/one_sided/direct.h"
 #include "worker/move/wait_for_gpu.h"
@@ -76,7 +77,7 @@ static void settle(struct serve *serve, int device, uint64_t size, CUdeviceptr a
 {
     if (serve_failed(serve)) {
         budget_give(device, counted);
-    } else if (!enter(address, size, device, serve->current, counted)) {
+    } else if (!enter(address, size, device, green_root(serve->current), counted)) {
         free_now(serve, address);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     }
@@ -163,7 +164,7 @@ void serve_cuMemFree_v2(struct serve *serve, const struct args_cuMemFree_v2 *arg
     atomic_fetch_add(&session.memory_epoch, 1);
     serve_fail(serve, driver.cuMemFree_v2(args->dptr));
     if (serve_failed(serve) && known && !allocation_find(args->dptr, &start, &end))
-        enter(start, end - start, device, serve->current, 0);
+        enter(start, end - start, device, green_root(serve->current), 0);
 }
 
 // ---- stream-ordered allocation ----
@@ -218,7 +219,7 @@ static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device
         budget_take(device, size);
         serve_fail(serve, allocate_uncounted(pool, size, stream, address));
         if (serve_failed(serve) ||
-            allocation_add(*address, size, device, serve->current, ALLOCATION_POOL)) {
+            allocation_add(*address, size, device, green_root(serve->current), ALLOCATION_POOL)) {
             budget_give(device, size);
             serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         }
@@ -226,7 +227,7 @@ static void allocate_in_order(struct serve *serve, CUmemoryPool pool, int device
     }
     serve_fail(serve, pool_allocate(account, size, stream, address));
     if (!serve_failed(serve) &&
-        allocation_add_pooled(*address, size, device, serve->current, account)) {
+        allocation_add_pooled(*address, size, device, green_root(serve->current), account)) {
         driver.cuMemFreeAsync(*address, stream);
         pool_note_free(account, size);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

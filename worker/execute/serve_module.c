@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "worker/account/charge.h"
+#include "worker/execute/serve_green.h"
 #include "worker/execute/serve_image.h"
 #include "worker/move/print.h"
 #include "worker/session.h"
@@ -25,7 +26,7 @@ static void load_module(struct serve *serve, const struct args_module_load *args
 
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
-        serve_fail(serve, charge_variables(image->data, image->size, jit, serve->current,
+        serve_fail(serve, charge_variables(image->data, image->size, jit, green_root(serve->current),
                                            session_device_of(device)));
     if (!serve_failed(serve)) {
         serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit->count, jit->names,

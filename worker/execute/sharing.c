@@ -9,6 +9,7 @@
 #include "worker/account/shared.h"
 #include "worker/asking.h"
 #include "worker/execute/box_memory.h"
+#include "worker/execute/serve_green.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -69,7 +70,7 @@ void serve_allocation_share(struct serve *serve, const struct args_allocation_sh
 static void enter_import(struct serve *serve, CUdeviceptr address, const uint8_t *token,
                          const struct control_redeemed *redeemed)
 {
-    if (!allocation_add(address, redeemed->size, (int)redeemed->device, serve->current,
+    if (!allocation_add(address, redeemed->size, (int)redeemed->device, green_root(serve->current),
                         ALLOCATION_IMPORTED) &&
         import_add(address, redeemed, token))
         return;

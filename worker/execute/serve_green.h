@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Green contexts of the session (serve_green.c).
+#ifndef RGPU_WORKER_SERVE_GREEN_H
+#define RGPU_WORKER_SERVE_GREEN_H
+
+#include "worker_driver.h"
+
+// The context that owns what is allocated and loaded in CONTEXT: of a green one the primary, else itself.
+CUcontext green_root(CUcontext context);
+
+#endif

@@ -12,8 +12,8 @@
 #include "sim/primary_context.h"
 
 enum {
-    COSCHEDULED = 8, // multiprocessors of the smallest group
-    PAIR = 2,        // where groups need not run together
+    COSCHEDULED = 8,  // multiprocessors of the smallest group
+    PAIR = 2,         // where groups need not run together
     WHOLE = 0x2e0a11, // of a whole device, so that it may be split
     GROUP = 0x2e0a12,
 };

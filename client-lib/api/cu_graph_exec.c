@@ -4,6 +4,7 @@
 
 #include "client-lib/api/exports.h"
 #include "client-lib/api/graph_handles.h"
+#include "client-lib/objects/exec_names.h"
 #include "client-lib/objects/graph_objects.h"
 #include "client-lib/objects/stream_names.h"
 #include "client-lib/objects/thread.h"
@@ -17,6 +18,20 @@ static void name_nodes(const struct object *graph, struct wire_graph_outcome *ou
         names[0] = names[1] = 0;
     outcome->node = names[0];
     outcome->from_node = names[1];
+}
+
+// Kernels launch a graph by the driver's name for it, so that is what the program gets.
+static CUresult name_for_kernels(CUgraphExec *exec)
+{
+    uint64_t name = 0;
+    CUresult result = remote_graph_exec_name(*exec, &name);
+    if (result == CUDA_SUCCESS && !exec_name((uintptr_t)*exec, name))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        *exec = (CUgraphExec)(uintptr_t)name;
+    else
+        remote_cuGraphExecDestroy(*exec);
+    return result;
 }
 
 static CUresult instantiate(CUgraphExec *exec, CUgraph hGraph, uint64_t flags, bool with_upload,
@@ -39,6 +54,8 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph hGraph, uint64_t flags, b
     struct object *made = result == CUDA_SUCCESS ? object_find(HANDLE_EXEC, *exec) : NULL;
     if (made)
         made->exec.graph = graph_object_root(hGraph);
+    if (made && flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+        result = name_for_kernels(exec);
     return result;
 }
 

@@ -64,8 +64,7 @@ CUresult resource_of_context(const struct object *context, CUdevResourceType typ
                              CUdevResource *resource)
 {
     CUdevResource got;
-    CUresult result =
-        remote_context_resource((CUcontext)(uintptr_t)context->handle, type, &got);
+    CUresult result = remote_context_resource((CUcontext)(uintptr_t)context->handle, type, &got);
     if (result != CUDA_SUCCESS)
         return result;
     mark(&got, context->ctx.device);
@@ -126,8 +125,7 @@ CUresult resource_describe(const CUdevResource *resources, unsigned int count,
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
     for (made->count = 0; made->count < count; made->count++) {
-        CUresult result =
-            unmark(&resources[made->count], &made->resources[made->count], &device);
+        CUresult result = unmark(&resources[made->count], &made->resources[made->count], &device);
         if (result == CUDA_SUCCESS && made->count && device != made->device)
             result = CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
         if (result != CUDA_SUCCESS)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/objects/exec_names.h"
 #include "common/handle_table.h"
 #include "common/scope.h"
 
@@ -51,6 +52,8 @@ struct object *object_find(enum handle_kind kind, const void *handle)
     struct object *object = handle_find(table, (uintptr_t)handle, kind);
     if (!object && kind == HANDLE_FUNCTION)
         object = handle_find(table, (uintptr_t)handle, HANDLE_KERNEL);
+    if (!object && kind == HANDLE_EXEC)
+        object = handle_find(table, exec_named((uintptr_t)handle), HANDLE_EXEC);
     return object;
 }
 
@@ -97,6 +100,8 @@ void object_retire(enum handle_kind kind, uint64_t handle)
         free(object->function.name);
         free(object->function.old_launch);
     }
+    if (kind == HANDLE_EXEC)
+        exec_unname(handle);
     if (kind == HANDLE_LINK)
         free(object->link.image);
     if (kind == HANDLE_GRAPH || kind == HANDLE_NODE)

@@ -144,6 +144,12 @@ void serve_graph_instantiate(struct serve *serve, const struct args_graph_instan
     serve_bind(serve, HANDLE_EXEC, args->exec, exec, 0);
 }
 
+void serve_graph_exec_name(struct serve *serve, const struct args_graph_exec_name *args,
+                           struct reply_graph_exec_name *reply)
+{
+    reply->name = (uintptr_t)serve_handle(serve, HANDLE_EXEC, args->exec);
+}
+
 void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExecDestroy *args)
 {
     CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraphExec);

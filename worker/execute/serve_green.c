@@ -100,8 +100,7 @@ void serve_resource_split(struct serve *serve, const struct args_resource_split 
                                                   &reply->remaining, args->flags, args->minimum));
     reply->groups = count;
     if (!serve_failed(serve) && args->room)
-        serve->bytes_size =
-            (uint32_t)((count < args->room ? count : args->room) * sizeof(*groups));
+        serve->bytes_size = (uint32_t)((count < args->room ? count : args->room) * sizeof(*groups));
 }
 
 // The driver never ends a description, so each is made once for the check and once for a context.
@@ -117,8 +116,9 @@ static CUdevResourceDesc describe(struct serve *serve, const void *data, uint32_
     if (serve_failed(serve) || !serve_require(serve, driver.cuDevResourceGenerateDesc))
         return NULL;
     memcpy(resources, data, bytes);
-    serve_fail(serve, driver.cuDevResourceGenerateDesc(
-                          &made, resources, (unsigned int)(bytes / sizeof(resources[0]))));
+    serve_fail(serve,
+               driver.cuDevResourceGenerateDesc(&made, resources,
+                                                (unsigned int)(bytes / sizeof(resources[0]))));
     return made;
 }
 

@@ -102,13 +102,13 @@ CUresult allocation_open(const CUipcMemHandle *token, CUdeviceptr *address)
     if (!token_is_one(token))
         return CUDA_ERROR_INVALID_VALUE;
     SCOPED_LOCK(&lock);
-    struct opened *opened = find(token, context->handle);
+    struct opened *opened = find(token, context->ctx.root);
     if (!opened) {
         opened = calloc(1, sizeof(*opened));
         if (!opened)
             return CUDA_ERROR_OUT_OF_MEMORY;
         opened->token = *token;
-        opened->context = context->handle;
+        opened->context = context->ctx.root;
         result = redeem(context, opened);
         if (result != CUDA_SUCCESS) {
             free(opened);

@@ -24,13 +24,6 @@ static CUmemoryPool make_pool(CUdevice device, CUmemAllocationHandleType types)
     return pool;
 }
 
-static uint32_t word_at(CUdeviceptr address)
-{
-    uint32_t word = 0;
-    CHECK(cuMemcpyDtoH(&word, address, 4));
-    return word;
-}
-
 static CUdeviceptr filled(CUmemoryPool pool, uint32_t value, unsigned words)
 {
     CUdeviceptr address;

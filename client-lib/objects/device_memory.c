@@ -15,24 +15,7 @@
 #include "client_calls.h"
 #include "common/log.h"
 
-<<<<<<< HEAD
 enum { CLASH_RETRIES = 16, PAGE = 4096 };
-=======
-enum { CLASH_RETRIES = 16 };
-
-static int enter(CUdeviceptr base, uint64_t size, const struct object *context, CUmemoryPool pool,
-                 bool of_graph)
-{
-    struct allocation allocation = {.of_graph = of_graph,
-                                    .base = base,
-                                    .size = size,
-                                    .session = context->session,
-                                    .context = context->ctx.root,
-                                    .device = context->ctx.device,
-                                    .pool = pool};
-    return memory_add(&allocation);
-}
->>>>>>> f7c8b41 (Green contexts)
 
 // One way of allocating, with what it needs.
 struct allocation_request {
@@ -56,7 +39,7 @@ static int enter(CUdeviceptr base, const struct object *context,
                                     .base = base,
                                     .size = request->size,
                                     .session = context->session,
-                                    .context = context->handle,
+                                    .context = context->ctx.root,
                                     .device = context->ctx.device,
                                     .pool = request->pool,
                                     .managed = request->managed,

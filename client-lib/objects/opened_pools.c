@@ -117,7 +117,7 @@ static CUresult enter(const struct object *context, CUdeviceptr address, uint64_
     struct allocation row = {.base = address,
                              .size = size,
                              .session = context->session,
-                             .context = context->handle,
+                             .context = context->ctx.root,
                              .device = context->ctx.device,
                              .pool = pool,
                              .imported = true};

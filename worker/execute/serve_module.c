@@ -26,8 +26,8 @@ static void load_module(struct serve *serve, const struct args_module_load *args
 
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
-        serve_fail(serve, charge_variables(image->data, image->size, jit, green_root(serve->current),
-                                           session_device_of(device)));
+        serve_fail(serve, charge_variables(image->data, image->size, jit,
+                                           green_root(serve->current), session_device_of(device)));
     if (!serve_failed(serve)) {
         serve_fail(serve, driver.cuModuleLoadDataEx(&module, image->data, jit->count, jit->names,
                                                     jit->values));

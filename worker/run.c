@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "common/control_stream.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/tls.h"
 #include "proto/wire.h"
@@ -136,6 +137,7 @@ static void take_order(void)
 static void watch(int client_fd)
 {
     int interval = REPORT_INTERVAL_MS;
+    int64_t reported_ms = clock_ms();
 
     for (;;) {
         struct pollfd fds[] = {{.fd = session.control, .events = POLLIN},
@@ -148,8 +150,13 @@ static void watch(int client_fd)
             poll(NULL, 0, LAST_WORD_MS);
             session_end(CONTROL_END_REASON_CLIENT_LEFT, "the client is gone");
         }
-        if (n > 0 && fds[0].revents)
+        // What the supervisor says, often an answer, is no reason to tell it more than once in a while.
+        if (n > 0 && fds[0].revents) {
             take_order();
+            if (clock_ms() - reported_ms < REPORT_INTERVAL_MS)
+                continue;
+        }
+        reported_ms = clock_ms();
         interval = session_report() ? REPORT_INTERVAL_MS : IDLE_INTERVAL_MS;
     }
 }

@@ -25,7 +25,7 @@ static struct {
 static atomic_uint next_correlation = 1;
 
 // The one subscriber, who is told of each call that gives the GPU work, whatever its name.
-static struct cupti_subscriber {
+static struct work_subscriber {
     CUpti_CallbackFunc function;
     void *argument;
     atomic_bool called;
@@ -263,8 +263,7 @@ CUPTI_API(cuptiActivityGetNumDroppedRecords, CUcontext context, uint32_t stream,
     return CUPTI_SUCCESS;
 }
 
-CUPTI_API(cuptiSubscribe, struct cupti_subscriber **out, CUpti_CallbackFunc function,
-          void *argument)
+CUPTI_API(cuptiSubscribe, struct work_subscriber **out, CUpti_CallbackFunc function, void *argument)
 {
     if (!out || !function)
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -276,7 +275,7 @@ CUPTI_API(cuptiSubscribe, struct cupti_subscriber **out, CUpti_CallbackFunc func
     return CUPTI_SUCCESS;
 }
 
-CUPTI_API(cuptiEnableCallback, uint32_t enable, struct cupti_subscriber *who,
+CUPTI_API(cuptiEnableCallback, uint32_t enable, struct work_subscriber *who,
           CUpti_CallbackDomain domain, uint32_t call)
 {
     if (who != &subscriber || domain != CUPTI_CB_DOMAIN_DRIVER_API || call != ANY_CALL)

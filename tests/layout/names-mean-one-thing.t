@@ -29,7 +29,7 @@ types() {
 functions() {
     sources "$1" | sed -n 's/\.c$//p' | while read -r file; do
         [ ! -e "$2/$file.o" ] || nm "$2/$file.o" |
-            awk -v folder="$(dirname "$file")" '$2 == "T" && $3 !~ /^(main$|cu[A-Z]|nvml[A-Z]|export_table_)/ { print $3, folder }'
+            awk -v folder="$(dirname "$file")" '$2 == "T" && $3 !~ /^(main$|cu(pti)?[A-Z]|nvml[A-Z]|export_table_)/ { print $3, folder }'
     done | several
 }
 

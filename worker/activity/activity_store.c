@@ -42,7 +42,7 @@ static struct {
     char *names[NAMES]; // by their hash; the index is the number
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-int store_open(void)
+int activity_store_open(void)
 {
     SCOPED_LOCK(&store.lock);
     if (!store.calls)
@@ -52,7 +52,7 @@ int store_open(void)
     return store.calls ? 0 : -ENOMEM;
 }
 
-void store_close(void)
+void activity_store_close(void)
 {
     SCOPED_LOCK(&store.lock);
     free(store.data);

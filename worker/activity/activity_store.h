@@ -9,9 +9,9 @@
 #include "proto/wire.h"
 
 // Empties the store and makes it ready. -ENOMEM.
-int store_open(void);
+int activity_store_open(void);
 // Gives the memory back.
-void store_close(void);
+void activity_store_close(void);
 
 // A call of the driver, as its own numbers have it, is of the program's call NUMBER.
 void store_name_call(uint32_t driver_call, uint32_t number);

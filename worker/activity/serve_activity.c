@@ -21,13 +21,13 @@ void serve_activity_begin(struct serve *serve, const struct args_activity_begin 
         serve_fail(serve, CUDA_ERROR_PROFILER_ALREADY_STARTED);
         return;
     }
-    if (store_open()) {
+    if (activity_store_open()) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         return;
     }
     serve_fail(serve, cupti_source_start());
     if (serve_failed(serve)) {
-        store_close();
+        activity_store_close();
         return;
     }
     atomic_store(&activity_noted, true);
@@ -40,7 +40,7 @@ void serve_activity_end(struct serve *serve, const struct args_activity_end *arg
         return;
     }
     cupti_source_stop();
-    store_close();
+    activity_store_close();
 }
 
 void serve_activity_clock(struct serve *serve, const struct args_activity_clock *args,

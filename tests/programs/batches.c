@@ -104,6 +104,7 @@ static void operations(int version, const char *form)
     CUstream stream;
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuMemsetD32(words, 0, 1024));
+    CHECK(cuCtxSynchronize()); // the stream does not wait for the default one
     CUstreamBatchMemOpParams ops[3] = {
         operation(CU_STREAM_MEM_OP_WRITE_VALUE_32, words, 7),
         operation(CU_STREAM_MEM_OP_WAIT_VALUE_32, words, 7),

@@ -65,7 +65,7 @@ static bool take_functions(void *library)
     CUPTI_FUNCTIONS(TAKE)
 #undef TAKE
     if (missing)
-        log_debug("no cupti here, missing=%s", missing);
+        log_info("no cupti here, missing=%s", missing);
     return !missing;
 }
 
@@ -74,7 +74,7 @@ static bool take_library(const char *name)
 {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        log_debug("cupti not loaded name=%s error=\"%s\"", name, dlerror());
+        log_info("cupti not loaded name=%s error=\"%s\"", name, dlerror());
         return false;
     }
     if (dlsym(library, "rgpu_cupti_marker") || !take_functions(library)) {
@@ -90,9 +90,11 @@ static bool load(void)
     static const char *const usual[] = {
         "libcupti.so.13",
         "/usr/local/cuda/lib64/libcupti.so.13",
+        "/usr/local/cuda/targets/x86_64-linux/lib/libcupti.so.13",
         "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
         "libcupti.so.12",
         "/usr/local/cuda/lib64/libcupti.so.12",
+        "/usr/local/cuda/targets/x86_64-linux/lib/libcupti.so.12",
         "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
     };
     void *driver_library = dlopen(setup.driver, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

@@ -5,10 +5,7 @@
 . "$TOP/tests/session/programs.sh"
 start_rdma_box
 run=(over_rdma)
-run_programs copies # has a machine of its own
-for program in "$BUILD"/tests/programs/graph/* "$BUILD"/tests/programs/array/array-{graphs,kinds}; do
-    run_program "C: ${program##*/}" "$program"
-done
-run_program "C: array-random, a few rounds" "$BUILD/tests/programs/array/array-random" 20 20
+# These have machines of their own (copies.sh, graphs.sh).
+run_programs copies managed managed-random managed-system managed-variables textures
 ok "the box is alive after all of them" kill -0 "$BOX_PID"
 done_testing

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# In the guest: programs of graphs, arrays, textures and managed memory over verbs; random ones with few rounds.
+. "$TOP/tests/rdma/guest/common.sh"
+. "$TOP/tests/session/programs.sh"
+start_rdma_box
+run=(over_rdma)
+programs=$BUILD/tests/programs
+for program in "$programs"/graph/* "$programs"/array/array-{graphs,kinds} "$programs"/managed{,-system,-variables} \
+    "$programs"/textures; do
+    run_program "C: ${program##*/}" "$program"
+done
+run_program "C: array-random, a few rounds" "$programs/array/array-random" 20 20
+run_program "C: managed-random, a few programs" "$programs/managed-random" 1 5
+ok "the box is alive after all of them" kill -0 "$BOX_PID"
+done_testing

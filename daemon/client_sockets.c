@@ -53,10 +53,13 @@ static int make_directory(const char *path)
     // Others find a socket by its name, which they are told, and need not see all names.
     if (!mkdir(path, 0711) && chmod(path, 0711))
         return -errno;
-    if (stat(path, &status))
+    if (lstat(path, &status))
         return -errno;
     if (!S_ISDIR(status.st_mode))
         return -ENOTDIR;
+    // Who may write there may put another socket in a worker's place.
+    if ((status.st_uid && status.st_uid != geteuid()) || status.st_mode & (S_IWGRP | S_IWOTH))
+        return -EPERM;
     return access(path, W_OK | X_OK) ? -errno : 0;
 }
 

@@ -296,8 +296,8 @@ int exports_end(struct worker_process *worker, const struct control_export_end *
         if (exported->exporter != session)
             return -EPROTO;
         exported->exporter = 0;
-        // It is in its pool again, of which the exporter has all.
-        if (exported->kind == CONTROL_EXPORT_KIND_POOLED)
+        // It is in its pool again, of which the exporter has all; but while others have it, too, the pool may end.
+        if (exported->kind == CONTROL_EXPORT_KIND_POOLED && !exported->use_count)
             exported->payer = 0;
         settle(worker->box, exported, session);
         return 0;

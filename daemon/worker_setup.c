@@ -136,6 +136,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
         .refusals = 1,
         .worker = box->settings.worker,
     };
+    out->peer_gpus = box->settings.peer_gpus;
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
     snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
     // The memory of a software GPU is memory of its worker.

@@ -134,9 +134,7 @@ static int await_client(struct accepting *accepting)
                 continue;
             if (has_token(accepting, accepting->candidates[i]))
                 return take_candidate(accepting, i);
-            // One that leaves without a word has only tried whether the socket can be reached.
-            if (!(wait[WATCHED + i].revents & (POLLHUP | POLLRDHUP)))
-                drop_candidate(accepting, i);
+            drop_candidate(accepting, i);
         }
         if (watched)
             return watch_error(watched);

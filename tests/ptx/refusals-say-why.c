@@ -82,7 +82,8 @@ int main(void)
     refused("wgmma.fence.sync.aligned;", -ENOTSUP, "'wgmma.fence.sync.aligned'");
     refused("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1}, {%f2}, {%f3}, {%f4};",
             -ENOTSUP, "'mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32'");
-    refused("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f1, %f2}];", -ENOTSUP, "'tex.2d");
+    refused("tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f1, %f2}];", -EINVAL,
+            "'t' is not an address"); // of textures by name
     refused("cp.async.bulk.shared::cluster.global.mbarrier [s], [%rd1], 16, [s];", -ENOTSUP, "cp");
     return done();
 }

@@ -25,9 +25,9 @@ done
 
 # Boxes that have their software GPUs in one memory, as the GPUs of one host reach each other.
 export RGPU_SIM_STATE=$TMP/gpus
-start_box --devices sim:1
+start_box --devices sim:1 --peer-gpus=yes
 near_pids=("$BOX_PID") near=$BOX
-start_box --devices sim:1
+start_box --devices sim:1 --peer-gpus=yes
 near_pids+=("$BOX_PID") near+=,$BOX
 unset RGPU_SIM_STATE
 far=$BOXES BOXES=$near
@@ -39,6 +39,18 @@ for transport in shm tcp; do
     run_program "$transport: the same over the link" "$PEERS"
     unlike "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "$transport: for which a variable asks"
 done
+BOXES=$far
+
+# Boxes that could, and may not.
+export RGPU_SIM_STATE=$TMP/more-gpus
+start_box --devices sim:1
+unwilling=$BOX
+start_box --devices sim:1
+unset RGPU_SIM_STATE
+BOXES=$unwilling,$BOX
+run=(on_box RGPU_LOG=info)
+run_program "boxes that may not reach each other's GPUs" "$PEERS"
+unlike "$(cat "$TMP/program.err")" 'the GPU of one box reaches another' "and do not"
 BOXES=$far
 
 losses=0

@@ -16,7 +16,8 @@
 #define BLOCK ((uint64_t)64 << 10)
 #define MAPPED_LATER (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)
 
-enum { PART_SMALL = -1 }; // of what a context costs: its small arrays
+enum { SIDE_MAX = 1 << 18 }; // of an array, in texels
+enum { PART_SMALL = -1 };    // of what a context costs: its small arrays
 
 struct array_cost {
     const void *array; // NULL: not made yet
@@ -163,6 +164,10 @@ CUresult array_cost_take(CUcontext context, int device, const CUDA_ARRAY3D_DESCR
     *out = NULL;
     if (!charges_apply(device) || descriptor->Flags & MAPPED_LATER || !descriptor->Width)
         return CUDA_SUCCESS;
+    // No GPU has more, and the arithmetic here none too large.
+    if (descriptor->Width > SIDE_MAX || descriptor->Height > SIDE_MAX ||
+        descriptor->Depth > SIDE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
     struct array_cost *cost = calloc(1, sizeof(*cost));
     if (!cost)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -24,6 +24,9 @@ struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationH
                                     uint64_t name, uint64_t size, int device, uint64_t charge);
 // Ends what was just adopted.
 void box_memory_end(struct box_memory *memory);
+// The driver's handle of memory that is to be mapped into an array; 0 with the failure noted. From then on it is charged
+// until the session ends, as which piece of it an array still has only the driver knows.
+CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name);
 uint64_t box_memory_granularity(int device); // of what can be shared
 
 #endif

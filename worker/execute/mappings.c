@@ -123,6 +123,16 @@ struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationH
     return NULL;
 }
 
+CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name)
+{
+    SCOPED_LOCK(&lock);
+    struct box_memory *physical = physical_of(serve, name);
+    if (!physical)
+        return 0;
+    physical->mappings++;
+    return physical->handle;
+}
+
 void box_memory_end(struct box_memory *memory)
 {
     SCOPED_LOCK(&lock);

@@ -5,6 +5,7 @@
 #include "worker/account/array_cost.h"
 #include "worker/execute/box_memory.h"
 #include "worker/session.h"
+#include "worker/execute/serve_green.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -17,8 +18,8 @@ static void take(struct serve *serve, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
     *cost = NULL;
     serve_fail(serve, driver.cuCtxGetDevice(&device));
     if (!serve_failed(serve))
-        serve_fail(serve, array_cost_take(serve->current, session_device_of(device), descriptor,
-                                          levels, cost));
+        serve_fail(serve, array_cost_take(green_root(serve->current), session_device_of(device),
+                                          descriptor, levels, cost));
 }
 
 // What was made gets its handle, or what was taken for it is given back.
@@ -102,9 +103,7 @@ static void resolve_mapping(struct serve *serve, CUarrayMapInfo *info)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (serve_failed(serve) || info->memOperationType != CU_MEM_OPERATION_TYPE_MAP)
         return;
-    const struct box_memory *memory = serve_handle(serve, HANDLE_MEMORY, info->memHandle.memHandle);
-    if (memory)
-        info->memHandle.memHandle = memory->handle;
+    info->memHandle.memHandle = box_memory_of_array(serve, info->memHandle.memHandle);
 }
 
 void serve_cuMemMapArrayAsync(struct serve *serve, const struct args_cuMemMapArrayAsync *args)

@@ -15,6 +15,7 @@
 #include "worker/gpus.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"
+#include "worker/execute/serve_green.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -202,11 +203,12 @@ void serve_cuCtxSetLimit(struct serve *serve, const struct args_cuCtxSetLimit *a
         return;
     int device = session_device_of(handle);
     bool counts = charges_apply(device);
-    if (counts && !charge_limit(serve->current, device, args->limit, args->value, &before)) {
+    if (counts &&
+        !charge_limit(green_root(serve->current), device, args->limit, args->value, &before)) {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         return;
     }
     serve_fail(serve, driver.cuCtxSetLimit(args->limit, args->value));
     if (counts && serve_failed(serve))
-        charge_limit_back(serve->current, device, args->limit, before);
+        charge_limit_back(green_root(serve->current), device, args->limit, before);
 }

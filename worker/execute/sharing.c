@@ -303,9 +303,10 @@ void serve_pooled_redeem(struct serve *serve, const struct args_pooled_redeem *a
     if (!serve_failed(serve) &&
         allocation_is_imported(address)) { // opened before: it is there once
         ask_no_more(token, false);
-    } else if (!serve_failed(serve) && (allocation_add(address, redeemed.size, (int)redeemed.device,
-                                                       serve->current, ALLOCATION_IMPORTED) ||
-                                        !import_add(address, &redeemed, token))) {
+    } else if (!serve_failed(serve) &&
+               (allocation_add(address, redeemed.size, (int)redeemed.device,
+                               green_root(serve->current), ALLOCATION_IMPORTED) ||
+                !import_add(address, &redeemed, token))) {
         allocation_forget(address);
         driver.cuMemFree_v2(address);
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);

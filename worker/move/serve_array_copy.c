@@ -21,7 +21,7 @@ static bool place(struct serve *serve, CUDA_MEMCPY3D *copy, bool in, void *data,
         (in ? copy->dstMemoryType : copy->srcMemoryType) != CU_MEMORYTYPE_ARRAY ||
         __builtin_mul_overflow((uint64_t)copy->WidthInBytes, (uint64_t)copy->Height, &plane) ||
         __builtin_mul_overflow(plane, (uint64_t)copy->Depth, &size) || !size ||
-        size > WIRE_INLINE_MAX || size > bytes) {
+        size > WIRE_INLINE_MAX || (in ? size != bytes : size > bytes)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return false;
     }

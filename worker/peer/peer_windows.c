@@ -12,6 +12,7 @@
 #include "worker/context_watchers.h"
 #include "worker/peer/peer_link.h"
 #include "worker/session.h"
+#include "worker/setup.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
@@ -28,6 +29,14 @@ static struct mapped_window *windows;
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(((struct wire_peer_memory *)0)->handle),
                "what travels is a handle");
 
+// A handle carries no lease and no charge, so a box shows and maps memory only where its administrator has said so.
+static bool allowed(struct serve *serve)
+{
+    if (!setup.peer_gpus)
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+    return setup.peer_gpus;
+}
+
 // ---- showing ----
 
 void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
@@ -37,7 +46,7 @@ void serve_peer_show(struct serve *serve, const struct args_peer_show *args)
     CUcontext context;
     uint64_t end = 0;
 
-    if (!serve_require(serve, driver.cuIpcGetMemHandle))
+    if (!allowed(serve) || !serve_require(serve, driver.cuIpcGetMemHandle))
         return;
     if (!allocation_is_plain(args->address, &memory.base, &end, &context)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
@@ -81,7 +90,7 @@ void serve_peer_map(struct serve *serve, const struct args_peer_map *args,
     CUipcMemHandle handle;
     CUdeviceptr address = 0;
 
-    if (!serve_require(serve, driver.cuIpcOpenMemHandle_v2))
+    if (!allowed(serve) || !serve_require(serve, driver.cuIpcOpenMemHandle_v2))
         return;
     if (args->bytes != sizeof(*memory)) {
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);

@@ -9,7 +9,8 @@
 requires dpkg-buildpackage dh lintian rpmbuild debootstrap unshare nsenter ip mount pgrep
 [ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
 old=$(sed -n 's/^VERSION := //p' "$TOP/Makefile") new=${old%.*}.$((${old##*.} + 1))
-packages=$TOP/build/packages
+packages=$TOP/build/packages-of-tests/whole
+export PACKAGES=$packages
 # Where packages are, at first: what is released is compiled anew, else it is what has been built.
 if [ -z "${IN_PRIVATE:-}" ]; then
     rm -rf "$packages"

@@ -9,7 +9,8 @@ requires dpkg-buildpackage dh debootstrap unshare nsenter ip mount pgrep qemu-sy
 [ -e "$BUILD/lib/slurm/gres_rgpu.so" ] || skip_all "the plugins are not built: Slurm's headers are missing"
 [ -n "${PACKAGES_AS_RELEASED:-}" ] || skip_all "an emulated machine takes minutes: make check-packages boots it"
 version=$(sed -n 's/^VERSION := //p' "$TOP/Makefile")
-packages=$TOP/build/packages
+packages=$TOP/build/packages-of-tests/services
+export PACKAGES=$packages
 if [ -z "${IN_PRIVATE:-}" ]; then
     rm -f "$packages"/*.deb
     "$TOP/scripts/package" deb --as-built "$version" >"$TMP/deb.log" 2>&1 || bail "make deb: $(tail -n 20 "$TMP/deb.log")"

@@ -22,7 +22,8 @@ in_pool() {
     ok "$words: and put back" "$ctl" undrain box1
     start held env "RGPU_BROKER=$RGPU_BROKER" "$ctl" run -- sh -c 'echo started; exec tail -f /dev/null'
     await_line held started
-    id=$("$ctl" leases --json | at id)
+    # The one before may still be ending.
+    id=$("$ctl" leases --json | grep '"state":"granted"' | at id)
     ok "$words: a lease is revoked" "$ctl" revoke "$id"
     stop "$PID"
     ok "$words: and is over" await "the end of the lease" lease_is "$id" ended

@@ -116,18 +116,24 @@ static uint32_t number_of_device(uint32_t device)
     return number < 0 ? 0 : (uint32_t)number;
 }
 
+// What CUPTI's records of all kinds have, each at a place of its own.
+// clang-format off
+#define TAKE_WHEN_AND_WHERE(record) \
+    .start = (record)->start, .end = (record)->end, .correlation = (record)->correlation, \
+    .device = number_of_device((record)->device), .context = (record)->context, \
+    .stream = (record)->stream, .graph_node = (record)->graph_node, .graph = (record)->graph
+#define TAKE_COPY(record) \
+    .kind = WIRE_ACTIVITY_COPY, \
+    .flags = (record)->flags & CUPTI_FLAG_ASYNC ? WIRE_ACTIVITY_ASYNC : 0, \
+    .copy = (record)->copy, .from = (record)->from, .to = (record)->to, \
+    TAKE_WHEN_AND_WHERE(record)
+// clang-format on
+
 static void take_kernel(const struct cupti_kernel *from)
 {
     struct wire_activity record = {
         .kind = WIRE_ACTIVITY_KERNEL,
-        .start = from->start,
-        .end = from->end,
-        .correlation = from->correlation,
-        .device = number_of_device(from->device),
-        .context = from->context,
-        .stream = from->stream,
-        .graph_node = from->graph_node,
-        .graph = from->graph,
+        TAKE_WHEN_AND_WHERE(from),
         .kernel = {.static_shared = (uint32_t)from->static_shared,
                    .dynamic_shared = (uint32_t)from->dynamic_shared,
                    .local_bytes = from->local_per_thread,
@@ -143,19 +149,7 @@ static void take_kernel(const struct cupti_kernel *from)
 static void take_copy(const struct cupti_copy_record *from)
 {
     struct wire_activity record = {
-        .kind = WIRE_ACTIVITY_COPY,
-        .flags = from->flags & CUPTI_FLAG_ASYNC ? WIRE_ACTIVITY_ASYNC : 0,
-        .copy = from->copy,
-        .from = from->from,
-        .to = from->to,
-        .start = from->start,
-        .end = from->end,
-        .correlation = from->correlation,
-        .device = number_of_device(from->device),
-        .context = from->context,
-        .stream = from->stream,
-        .graph_node = from->graph_node,
-        .graph = from->graph,
+        TAKE_COPY(from),
         .move = {.bytes = from->bytes},
     };
     store_add(&record, NULL);
@@ -164,19 +158,7 @@ static void take_copy(const struct cupti_copy_record *from)
 static void take_peer_copy(const struct cupti_peer_copy_record *from)
 {
     struct wire_activity record = {
-        .kind = WIRE_ACTIVITY_COPY,
-        .flags = from->flags & CUPTI_FLAG_ASYNC ? WIRE_ACTIVITY_ASYNC : 0,
-        .copy = from->copy,
-        .from = from->from,
-        .to = from->to,
-        .start = from->start,
-        .end = from->end,
-        .correlation = from->correlation,
-        .device = number_of_device(from->device),
-        .context = from->context,
-        .stream = from->stream,
-        .graph_node = from->graph_node,
-        .graph = from->graph,
+        TAKE_COPY(from),
         .move = {.bytes = from->bytes,
                  .from_gpu = from->from_gpu,
                  .to_gpu = from->to_gpu,
@@ -192,14 +174,7 @@ static void take_set(const struct cupti_set_record *from)
         .kind = WIRE_ACTIVITY_SET,
         .flags = from->flags & CUPTI_FLAG_ASYNC ? WIRE_ACTIVITY_ASYNC : 0,
         .to = (uint8_t)from->memory,
-        .start = from->start,
-        .end = from->end,
-        .correlation = from->correlation,
-        .device = number_of_device(from->device),
-        .context = from->context,
-        .stream = from->stream,
-        .graph_node = from->graph_node,
-        .graph = from->graph,
+        TAKE_WHEN_AND_WHERE(from),
         .move = {.bytes = from->bytes, .value = from->value},
     };
     store_add(&record, NULL);

@@ -73,13 +73,7 @@ void serve_array_read(struct serve *serve, const struct args_array_read *args)
 
     if (serve_failed(serve) || !place(serve, &copy, false, serve->bytes, args->reply_room))
         return;
-    bool blocks = carrier->reply_blocks >= 0;
-    enum staging_use use = blocks ? (enum staging_use)carrier->reply_blocks : STAGING_SMALL;
-    struct block *block = blocks ? staging_take(use, false) : NULL;
-    if (!block)
-        serve_let_others_read(serve);
-    if (!block && blocks)
-        block = staging_take(use, true);
+    struct block *block = take_reply_block(serve);
     if (block)
         copy.dstHost = block->data;
     serve_fail(serve, driver.cuMemcpy3DAsync_v2(&copy, stream));

@@ -287,6 +287,19 @@ static CUresult copy_rows(const struct args_read_rows *args, void *data, CUstrea
     return driver.cuMemcpy2DAsync_v2(&copy, stream);
 }
 
+struct block *take_reply_block(struct serve *serve)
+{
+    bool blocks = carrier->reply_blocks >= 0;
+    enum staging_use use = blocks ? (enum staging_use)carrier->reply_blocks : STAGING_SMALL;
+    struct block *block = blocks ? staging_take(use, false) : NULL;
+
+    if (!block)
+        serve_let_others_read(serve);
+    if (!block && blocks)
+        block = staging_take(use, true);
+    return block;
+}
+
 void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->stream);
@@ -297,13 +310,7 @@ void serve_read_rows(struct serve *serve, const struct args_read_rows *args)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
         return;
     }
-    bool blocks = carrier->reply_blocks >= 0;
-    enum staging_use use = blocks ? (enum staging_use)carrier->reply_blocks : STAGING_SMALL;
-    struct block *block = blocks ? staging_take(use, false) : NULL;
-    if (!block)
-        serve_let_others_read(serve);
-    if (!block && blocks)
-        block = staging_take(use, true);
+    struct block *block = take_reply_block(serve);
     void *data = block ? block->data : serve->bytes;
     serve_fail(serve, copy_rows(args, data, stream));
     if (!serve_failed(serve))

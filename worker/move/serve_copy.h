@@ -14,4 +14,9 @@ void box_resolve(struct serve *serve, CUDA_MEMCPY3D *copy, enum box_sides sides)
 // The same for a copy that the driver is to be given with the addresses of host memory.
 void box_resolve_addresses(struct serve *serve, CUDA_MEMCPY3D *copy);
 
+// The block that a copy's data go to before they are the reply; NULL: the carrier sends them from anywhere. While there
+// is none others may read.
+struct block;
+struct block *take_reply_block(struct serve *serve);
+
 #endif

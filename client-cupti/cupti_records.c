@@ -211,6 +211,14 @@ static bool has_room(size_t size)
            (!records.most || records.count < records.most);
 }
 
+// What records of all kinds have, each at a place of its own.
+// clang-format off
+#define WHEN_AND_WHERE_OF(work) \
+    .start = their_time((work)->start), .end = their_time((work)->end), .device = (work)->device, \
+    .context = (work)->context, .stream = (work)->stream, .correlation = (work)->correlation, \
+    .graph_node = (work)->graph_node, .graph = (work)->graph
+// clang-format on
+
 static void write_record(const void *record, size_t size)
 {
     if (!has_room(size)) {
@@ -257,19 +265,12 @@ static void write_kernel(const struct work_entry *entry)
     struct cupti_kernel record = {
         .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
         .registers = (uint16_t)work->kernel.registers,
-        .start = their_time(work->start),
-        .end = their_time(work->end),
+        WHEN_AND_WHERE_OF(work),
         .completed = their_time(work->end),
-        .device = work->device,
-        .context = work->context,
-        .stream = work->stream,
         .static_shared = (int32_t)work->kernel.static_shared,
         .dynamic_shared = (int32_t)work->kernel.dynamic_shared,
         .local_per_thread = work->kernel.local_bytes,
-        .correlation = work->correlation,
         .name = entry->name,
-        .graph_node = work->graph_node,
-        .graph = work->graph,
     };
     for (int i = 0; i < 3; i++) {
         record.grid[i] = (int32_t)work->kernel.grid[i];
@@ -298,14 +299,7 @@ static void write_copy(const struct wire_activity *work)
         .to = host_memory(work, work->to),
         .flags = work->flags & WIRE_ACTIVITY_ASYNC ? CUPTI_FLAG_ASYNC : 0,
         .bytes = work->move.bytes,
-        .start = their_time(work->start),
-        .end = their_time(work->end),
-        .device = work->device,
-        .context = work->context,
-        .stream = work->stream,
-        .correlation = work->correlation,
-        .graph_node = work->graph_node,
-        .graph = work->graph,
+        WHEN_AND_WHERE_OF(work),
         .count = 1,
     };
     write_record(&record, sizeof(record));
@@ -320,18 +314,11 @@ static void write_peer_copy(const struct wire_activity *work)
         .to = work->to,
         .flags = work->flags & WIRE_ACTIVITY_ASYNC ? CUPTI_FLAG_ASYNC : 0,
         .bytes = work->move.bytes,
-        .start = their_time(work->start),
-        .end = their_time(work->end),
-        .device = work->device,
-        .context = work->context,
-        .stream = work->stream,
+        WHEN_AND_WHERE_OF(work),
         .from_gpu = work->move.from_gpu,
         .from_context = work->move.from_context,
         .to_gpu = work->move.to_gpu,
         .to_context = work->move.to_context,
-        .correlation = work->correlation,
-        .graph_node = work->graph_node,
-        .graph = work->graph,
     };
     write_record(&record, sizeof(record));
 }
@@ -342,16 +329,9 @@ static void write_set(const struct wire_activity *work)
         .kind = CUPTI_ACTIVITY_KIND_MEMSET,
         .value = work->move.value,
         .bytes = work->move.bytes,
-        .start = their_time(work->start),
-        .end = their_time(work->end),
-        .device = work->device,
-        .context = work->context,
-        .stream = work->stream,
-        .correlation = work->correlation,
+        WHEN_AND_WHERE_OF(work),
         .flags = work->flags & WIRE_ACTIVITY_ASYNC ? CUPTI_FLAG_ASYNC : 0,
         .memory = work->to,
-        .graph_node = work->graph_node,
-        .graph = work->graph,
     };
     write_record(&record, sizeof(record));
 }

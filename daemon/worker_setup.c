@@ -138,7 +138,8 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     };
     out->peer_gpus = box->settings.peer_gpus;
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
-    snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
+    if (box->settings.cupti)
+        snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
     // The memory of a software GPU is memory of its worker.
     if (box->choice.software)
         out->worker.worker_memory = 0;

@@ -98,10 +98,11 @@ static bool load(void)
         "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.12",
     };
     void *driver_library = dlopen(setup.driver, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (driver_library && dlsym(driver_library, "rgpu_sim_marker"))
-        return take_functions(driver_library);
+    // One that is named comes before what the software GPU has.
     if (*setup.cupti)
         return take_library(setup.cupti);
+    if (driver_library && dlsym(driver_library, "rgpu_sim_marker"))
+        return take_functions(driver_library);
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         if (take_library(usual[i]))
             return true;

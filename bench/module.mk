@@ -28,6 +28,12 @@ $(eval $(call link_rule,$(B)/bench/arrays,bench/arrays.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/arrays.o: tests/programs/kernels.ptx
 
+# bench/burst_clients.py: many clients at once.
+BENCH_PROGRAMS += $(B)/bench/burst
+$(eval $(call link_rule,$(B)/bench/burst,bench/burst.c,,\
+  -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/bench/burst.o: tests/programs/kernels.ptx
+
 # What a kernel costs that filters a texture.
 BENCH_PROGRAMS += $(B)/bench/filtering
 $(eval $(call link_rule,$(B)/bench/filtering,bench/filtering.c,,\

@@ -37,6 +37,9 @@ struct box_settings {
     char *management_library;
     int64_t warm_workers;
     int64_t parallel_starts;
+    uint64_t refill_patience;
+    int64_t busy_gpu;
+    int64_t busy_processors;
     uint64_t worker_start_timeout; // microseconds, as all times here
     uint64_t worker_stop_grace;
     uint64_t worker_backoff_max;

@@ -38,6 +38,7 @@ struct client {
     bool resolved;
     struct session_grant grant;
     int64_t queued_ms;
+    bool waited; // it has been told its place in the queue
     size_t discarded;
     uint64_t called_session; // of the worker that expects it, where another box calls; 0: none does
     uint32_t called_number;

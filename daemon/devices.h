@@ -26,7 +26,9 @@ struct warm_pool {
     unsigned dying;          // ended by themselves before they served, and not reaped yet
     unsigned failures;       // starts in a row that failed
     struct event *retry;     // pending while a failing worker is not started again
-    struct event *opened;    // pending while a session that is being opened holds up starts
+    int64_t short_since_ms;  // since when fewer are warm than are wanted; 0: they are not
+    const char *held;        // why none is started although some are missing; NULL: nothing does
+    struct event *again;     // pending while starts are held back
     char last_error[512];    // why the last start failed
 };
 
@@ -55,6 +57,7 @@ struct box_device {
     unsigned library_number; // of the management library for it
     uint64_t library_memory; // bytes in all, as it says; 0: not known
     struct gauge_answers answers;
+    int64_t figures_ms; // when these were taken
     struct figure utilization, temperature, power,
         processes;                             // percent, degrees Celsius, milliwatts
     uint64_t taken_before;                     // that, before our first worker

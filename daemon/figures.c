@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "common/clock.h"
+
 // ---- taking ----
 
 static void forget(struct box *box)
@@ -40,6 +42,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
 {
     const struct gauge_gpu *gpu = &round->gpus[index];
 
+    device->figures_ms = clock_ms();
     device->driver_bytes = gpu->used;
     device->library_number = gpu->number;
     device->library_memory = gpu->total;

@@ -1,157 +1,208 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See refill.h.
+// See refill.h. Who waits comes first, in the order of arrival. Workers that are to be there before anybody comes are
+// started only when that takes nothing away from those who are served (disturbance.h).
 #include "daemon/refill.h"
 
 #include "common/clock.h"
+#include "common/log.h"
+#include "daemon/disturbance.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 
-// Without tickets every client is granted all devices in the box's order, so its first is the box's first.
-static bool wants_warm_workers(const struct box *box, const struct box_device *device)
+enum { LOOK_AGAIN_US = 250000 };
+
+// ---- who has been promised to whom ----
+
+// A worker occupies a place from its start until it serves. One that ends by itself does so until it is reaped and it
+// is known how it ended.
+static bool has_place(const struct worker_process *worker)
 {
-    return box->settings.auth != AUTH_NONE || device == &box->devices[0];
+    return worker->state == WORKER_STARTING || worker->state == WORKER_WARM ||
+           (worker->state == WORKER_ENDING && !worker->session.id && !worker->asked_to_end);
 }
 
-static bool waits_for(const struct client *client, const struct box_device *device, device_set sees)
+static bool is_free(const struct worker_process *worker, const struct box_device *device,
+                    device_set sees)
 {
-    return waiting_first_device(client) == device && waiting_device_set(client) == sees;
+    return has_place(worker) && !worker->promised && worker->device == device &&
+           worker->sees == sees;
 }
 
-static unsigned clients_waiting_for(struct box *box, const struct box_device *device,
-                                    device_set sees)
+static unsigned count_free(const struct box *box, const struct box_device *device, device_set sees,
+                           bool warm_only)
 {
+    const struct worker_process *worker;
     unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        count += is_free(worker, device, sees) && (!warm_only || worker->state == WORKER_WARM);
+    return count;
+}
+
+static void forget_promises(struct box *box)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        worker->promised = false;
+}
+
+static bool promise(struct box *box, const struct box_device *device, device_set sees)
+{
+    struct worker_process *worker, *found = NULL;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (is_free(worker, device, sees) && (!found || worker->state == WORKER_WARM))
+            found = worker;
+    if (found)
+        found->promised = true;
+    return found != NULL;
+}
+
+// ---- starting ----
+
+// How many contexts of a GPU are made at once is the same for all reasons to make them. The first one measures what a
+// context takes, and is made alone: others would disturb it.
+static bool may_start(struct box *box, struct box_device *device, unsigned most)
+{
+    const struct warm_pool *pool = warm_pool_of(box, device);
+
+    if (device && !device->measured)
+        most = 1;
+    return !warm_pool_pauses(pool) && pool->starting + pool->dying < most;
+}
+
+static void start_for_waiting(struct box *box)
+{
+    unsigned most = (unsigned)box->settings.parallel_starts;
     struct client *client;
 
-    for (client = waiting_next(box, NULL); client; client = waiting_next(box, client))
-        count += waits_for(client, device, sees);
-    return count;
-}
-
-static unsigned target(struct box *box, struct box_device *device, device_set sees)
-{
-    unsigned waiting = clients_waiting_for(box, device, sees);
-    unsigned most = (unsigned)box->settings.parallel_starts;
-    bool kept = wants_warm_workers(box, device) && sees == box_device_set_usual(box, device);
-    unsigned warm = kept ? (unsigned)box->settings.warm_workers : 0;
-
-    // A client that waits gets a worker even where none is kept warm, but many clients at once must not have many
-    // drivers started at once.
-    if (waiting > most)
-        waiting = most;
-    unsigned wanted = waiting > warm ? waiting : warm;
-    // The first worker of a device measures what a context takes, and is started alone: others would disturb it.
-    if (!device->measured && (wanted || box->agent))
-        return 1;
-    return wanted;
-}
-
-// Workers that occupy a place. One that ends by itself does so until it is reaped and it is known how it ended.
-static unsigned count_workers(const struct box *box, const struct box_device *device,
-                              device_set sees)
-{
-    const struct worker_process *worker;
-    unsigned count = 0;
-
-    TAILQ_FOREACH(worker, &box->workers, link) {
-        bool dying = worker->state == WORKER_ENDING && !worker->session.id && !worker->asked_to_end;
-        count += worker->device == device && worker->sees == sees &&
-                 (worker->state == WORKER_STARTING || worker->state == WORKER_WARM || dying);
-    }
-    return count;
-}
-
-// A start takes processors and the driver's locks away from others, so that it waits for a session that is just
-// being opened; not for ever, as a client may go no further. Microseconds; 0: there is none.
-static uint64_t opening_for(const struct box *box, const struct box_device *device)
-{
-    const struct worker_process *worker;
-    uint64_t longest = 0, most = box->settings.handshake_timeout;
-
-    TAILQ_FOREACH(worker, &box->workers, link) {
-        const struct session_record *session = &worker->session;
-        if (worker->device != device || worker->state != WORKER_SERVING ||
-            *session->stats.transport)
+    for (client = waiting_next(box, NULL); client; client = waiting_next(box, client)) {
+        struct box_device *device = (struct box_device *)waiting_first_device(client);
+        device_set sees = waiting_device_set(client);
+        if (!device || promise(box, device, sees) || !may_start(box, device, most))
             continue;
-        uint64_t since = (uint64_t)(clock_ms() - session->since_ms) * 1000;
-        uint64_t left = since < most ? most - since : 0;
-        longest = left > longest ? left : longest;
+        if (!worker_start(box, device, sees))
+            promise(box, device, sees);
     }
-    return longest;
 }
 
-static void has_waited(evutil_socket_t fd, short events, void *argument)
+// ---- workers for clients to come ----
+
+// Without tickets every client is granted all devices in the box's order, so its first is the box's first. Any other
+// device has one worker started once, where the broker must know what its contexts take.
+static unsigned warm_wanted(const struct box *box, const struct box_device *device)
 {
-    box_changed(argument);
-}
+    bool kept = box->settings.auth != AUTH_NONE || device == &box->devices[0];
+    unsigned wanted = kept ? (unsigned)box->settings.warm_workers : 0;
 
-static bool await_opening(struct box *box, struct box_device *device, device_set sees)
-{
-    struct warm_pool *pool = &device->pool;
-    uint64_t wait = opening_for(box, device);
-    struct timeval delay = {.tv_sec = (time_t)(wait / 1000000),
-                            .tv_usec = (suseconds_t)(wait % 1000000)};
-
-    if (!wait || clients_waiting_for(box, device, sees))
-        return false;
-    if (!pool->opened)
-        pool->opened = evtimer_new(box->base, has_waited, box);
-    return pool->opened && !evtimer_add(pool->opened, &delay);
-}
-
-static void start_missing(struct box *box, struct box_device *device, device_set sees)
-{
-    struct warm_pool *pool = warm_pool_of(box, device);
-    unsigned wanted = device ? target(box, device, sees) : 1;
-
-    // A worker that reaches other devices as well would also disturb the measurement.
-    if (device && !device->measured && pool->starting)
-        return;
-    if (device && count_workers(box, device, sees) < wanted && await_opening(box, device, sees))
-        return;
-    while (!warm_pool_pauses(pool) && count_workers(box, device, sees) < wanted)
-        if (worker_start(box, device, sees))
-            return;
+    return device->measured || (!wanted && !box->agent) ? wanted : 1;
 }
 
 // Ends warm workers that are left over: their clients have left, the setting was larger, or no client may use all the
 // devices that they reach.
 static void end_surplus(struct box *box)
 {
-    struct worker_process *worker, *other;
+    struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link) {
-        if (worker->state != WORKER_WARM)
+        const struct box_device *device = worker->device;
+        if (worker->state != WORKER_WARM || worker->promised)
             continue;
-        unsigned warm = 0;
-        TAILQ_FOREACH(other, &box->workers, link)
-            warm += other->state == WORKER_WARM && other->device == worker->device &&
-                    other->sees == worker->sees;
-        if (warm > target(box, worker->device, worker->sees))
+        bool usual = worker->sees == box_device_set_usual(box, device);
+        if (count_free(box, device, worker->sees, true) > (usual ? warm_wanted(box, device) : 0))
             worker_end(worker, CONTROL_END_REASON_SHUTDOWN,
                        "more warm workers with its devices than are wanted");
     }
 }
 
+// A start waits for a session that is just being opened; not for ever, as a client may go no further.
+static bool is_being_opened(const struct box *box, const struct box_device *device)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        const struct session_record *session = &worker->session;
+        if (worker->device == device && worker->state == WORKER_SERVING &&
+            !*session->stats.transport &&
+            (uint64_t)(clock_ms() - session->since_ms) * 1000 < box->settings.handshake_timeout)
+            return true;
+    }
+    return false;
+}
+
+static void look_again(evutil_socket_t fd, short events, void *argument)
+{
+    box_changed(argument);
+}
+
+static void hold(struct box *box, struct warm_pool *pool, const char *why)
+{
+    struct timeval delay = {.tv_usec = LOOK_AGAIN_US};
+
+    pool->held = why;
+    if (!pool->again)
+        pool->again = evtimer_new(box->base, look_again, box);
+    if (pool->again)
+        evtimer_add(pool->again, &delay);
+}
+
+static enum pace pace_of(struct box *box, struct box_device *device, const char **why)
+{
+    struct disturbance now;
+
+    if (is_being_opened(box, device)) {
+        *why = "a session is being opened";
+        return PACE_NONE;
+    }
+    disturbance_look(box, device, &now);
+    now.short_us = (uint64_t)(clock_ms() - device->pool.short_since_ms) * 1000;
+    return disturbance_pace(&now, why);
+}
+
+static void keep_warm(struct box *box, struct box_device *device)
+{
+    struct warm_pool *pool = &device->pool;
+    device_set sees = box_device_set_usual(box, device);
+    unsigned have = count_free(box, device, sees, false), wanted = warm_wanted(box, device);
+    const char *why;
+
+    pool->held = NULL;
+    if (have >= wanted) {
+        pool->short_since_ms = 0;
+        return;
+    }
+    if (!pool->short_since_ms)
+        pool->short_since_ms = clock_ms();
+    enum pace pace = pace_of(box, device, &why);
+    if (pace == PACE_NONE) {
+        hold(box, pool, why);
+        return;
+    }
+    unsigned most = pace == PACE_ONE ? 1 : (unsigned)box->settings.parallel_starts;
+    for (; have < wanted && may_start(box, device, most); have++)
+        if (worker_start(box, device, sees))
+            return;
+}
+
+// ---- all of it ----
+
 void refill_pools(struct box *box)
 {
-    struct client *client;
-
     if (box->state == BOX_LEAVING || box->state == BOX_STOPPING || box->state == BOX_DRAINING ||
         box->awaits_gauge)
         return;
     if (!box->devices_known) {
-        start_missing(box, NULL, 0);
+        if (may_start(box, NULL, 1) && !worker_start(box, NULL, 0))
+            log_debug("the first worker shows the devices");
         return;
     }
+    forget_promises(box);
+    start_for_waiting(box);
     end_surplus(box);
     for (uint32_t i = 0; i < box->device_count; i++)
-        start_missing(box, &box->devices[i], box_device_set_usual(box, &box->devices[i]));
-    for (client = waiting_next(box, NULL); client; client = waiting_next(box, client))
-        if (waiting_device_set(client))
-            start_missing(box, (struct box_device *)waiting_first_device(client),
-                          waiting_device_set(client));
+        keep_warm(box, &box->devices[i]);
 }
 
 void refill_stop_warm(struct box *box)

@@ -80,9 +80,11 @@ void waiting_tell(struct client *client)
     struct control_queued queued = {.interval_ms = QUEUE_INTERVAL_MS};
     struct client *other;
 
+    // Those who wait for other GPUs are not in its way.
     for (other = waiting_next(client->box, NULL); other && other != client;
          other = waiting_next(client->box, other))
-        queued.position++;
+        queued.position += waiting_first_device(other) == waiting_first_device(client);
+    client->waited = true;
     if (client_reply(client, CONTROL_QUEUED, &queued))
         client_free(client);
     else
@@ -134,6 +136,7 @@ static void note_session(struct worker_process *worker, const struct client *cli
     session->id = grant->session;
     session->grant = client->grant;
     session->since_ms = clock_ms();
+    session->waited = client->waited;
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
     session->protection = grant->protection;

@@ -56,7 +56,7 @@ void warm_pool_free(struct warm_pool *pool)
 {
     if (pool->retry)
         event_free(pool->retry);
-    if (pool->opened)
-        event_free(pool->opened);
-    pool->retry = pool->opened = NULL;
+    if (pool->again)
+        event_free(pool->again);
+    pool->retry = pool->again = NULL;
 }

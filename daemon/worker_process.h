@@ -25,6 +25,7 @@ struct session_record {
     struct session_grant grant;
     enum control_protection protection;
     int64_t since_ms;
+    bool waited; // no worker was ready when its client came
     struct control_stats stats;
     bool ended; // the worker said why
     struct control_ended end;
@@ -58,6 +59,7 @@ struct worker_process {
     unsigned next_expected;
     struct allowance calling; // of other boxes, on its behalf
     bool asked_to_end;
+    bool promised;    // to a client that waits (refill.c)
     char reason[512]; // why the supervisor ended it, or what it said itself
     struct session_record session;
     uint64_t

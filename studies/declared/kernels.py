@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""SAXPY and a matrix product with the context switches that they cost, as GVirtuS measured its ways to transport calls."""
+from house.declare import Answer, NAIVE_TCP, NAIVE_VERBS, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS
+
+PAPER = "GVirtuS RDMA communicator (V100, FDR 56 Gb/s, CUDA 11.4)"
+NAIVE_SHM = SHM.but("naive-shm", "shared memory, naive", environment={"STUDY_NAIVE": "1"})
+COLUMNS = (NATIVE, SHM, TCP, VERBS, NAIVE_SHM, NAIVE_TCP, NAIVE_VERBS)
+TIMES = "10"
+
+
+def program(name, sizes, mini, seconds):
+    return Program(name, ("{programs}/two_kernels", name, "{size}", TIMES), title="%s, %s times" % (name, TIMES), sizes=sizes,
+                   marks=True, seconds=seconds, limit=120, needs=(Need("file", "{programs}/two_kernels"),),
+                   miniature=dict(sizes=mini, command=("{programs}/two_kernels", name, "{size}", "3"), limit=40))
+
+
+def ratios(what, native, ethernet, ipoib, naive, tuned):
+    return tuple(Reference("%s over %s" % (what, label), PAPER, value=value / native)
+                 for label, value in (("TCP, Ethernet", ethernet), ("TCP, IPoIB", ipoib), ("RDMA, naive", naive),
+                                      ("RDMA, tuned", tuned)))
+
+
+def switches(what, ethernet, ipoib, naive, tuned):
+    return tuple(Reference("%s over %s" % (what, label), PAPER, value=value)
+                 for label, value in (("TCP, Ethernet", ethernet), ("TCP, IPoIB", ipoib), ("RDMA, naive", naive),
+                                      ("RDMA, tuned", tuned)))
+
+
+SAXPY_LARGE, PRODUCT_LARGE = 1 << 26, 4096
+
+STUDY = Study(
+    name="kernels",
+    title="SAXPY and a matrix product, with context switches",
+    question="What do two short programs cost, one that mostly copies and one that mostly computes, and how often do client and "
+             "worker have to be woken for it?",
+    columns=COLUMNS,
+    programs=(
+        program("saxpy", (1 << 20, 1 << 22, 1 << 24, SAXPY_LARGE), (1 << 10, 1 << 14), 4),
+        program("matmul", (320, 1024, 2048, PRODUCT_LARGE), (16, 48), 3),
+    ),
+    plots=(
+        Plot("SAXPY: time of one", ("time",), program="saxpy", x="elements", y="ms", log="xy"),
+        Plot("SAXPY beside the native driver", ("time",), program="saxpy", show="ratio", x="elements", log="xy",
+             references=ratios("SAXPY", 355, 2556, 710, 499, 455)),
+        Plot("Matrix product: time of one", ("time",), program="matmul", x="rows", y="ms", log="xy"),
+        Plot("Matrix product beside the native driver", ("time",), program="matmul", show="ratio", x="rows", log="xy",
+             references=ratios("MatrixMul", 52, 647, 439, 2450, 287)),
+        Plot("SAXPY: voluntary context switches of client and worker", ("switches client", "switches worker"), program="saxpy",
+             x="elements", log="x", y="switches of %s runs" % TIMES,
+             references=switches("SAXPY", 5884, 369, 325, 98)),
+        Plot("Matrix product: voluntary context switches of client and worker", ("switches client", "switches worker"),
+             program="matmul", x="rows", log="x", y="switches of %s runs" % TIMES,
+             references=switches("MatrixMul", 1016, 956, 11788, 105)),
+        Plot("Processor time of client and worker", ("cpu client", "cpu worker"), program="saxpy", x="elements", log="xy",
+             y="s in %s runs" % TIMES),
+    ),
+    measured="Each program allocates, copies its operands from ordinary memory, runs its kernel, copies the result back and frees, "
+             "%s times after a first one; the result is checked. Context switches and processor time are those of the kernel's "
+             "counters for the program and for the box with its workers, from just before to just after. In naive columns the "
+             "program registers its memory for each copy and waits for each call." % TIMES,
+    unmeasured="The paper does not say how large its problems are, nor over how many runs it counted: the sizes are our choice, "
+               "and its counts are drawn for their proportions. No network lies between client and box.",
+    answers=(
+        Answer("GVirtuS", "SAXPY, time", "the same program; sizes are our choice, another GPU",
+               "7.2 × native over Ethernet, 2.0 over IPoIB, 1.4 RDMA naive, 1.28 tuned",
+               "Ordinary memory is copied by several threads and in blocks while the GPU takes them, which the native driver does "
+               "with one thread; GVirtuS waits for each call and copies through one buffer.",
+               (Ours("time", "shm", SAXPY_LARGE, "saxpy"), Ours("time", "tcp", SAXPY_LARGE, "saxpy"),
+                Ours("time", "naive-tcp", SAXPY_LARGE, "saxpy"), Ours("time", "verbs", SAXPY_LARGE, "saxpy"))),
+        Answer("GVirtuS", "MatrixMul, time", "as above", "12.4 × native over Ethernet, 8.4 over IPoIB, 47 RDMA naive, 5.5 tuned",
+               "What is not awaited costs nothing beside a kernel that takes longer; the naive variant of GVirtuS registers for "
+               "each of its many small messages.",
+               (Ours("time", "shm", PRODUCT_LARGE, "matmul"), Ours("time", "tcp", PRODUCT_LARGE, "matmul"),
+                Ours("time", "naive-tcp", PRODUCT_LARGE, "matmul"))),
+        Answer("GVirtuS", "SAXPY, context switches", "counted in the same way, of client and worker apart",
+               "RDMA tuned 0.02 of Ethernet's, 0.27 of IPoIB's; naive 0.88 of IPoIB's",
+               "Theirs polls always and keeps a core busy; ours spins for a bounded time and then sleeps.",
+               (Ours("switches client", "shm", SAXPY_LARGE, "saxpy", base="tcp"),
+                Ours("switches worker", "shm", SAXPY_LARGE, "saxpy", base="tcp"),
+                Ours("switches client", "verbs", SAXPY_LARGE, "saxpy", base="tcp"))),
+    ),
+)

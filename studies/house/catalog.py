@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds the declared studies, and reads columns that a user describes in a file."""
+import configparser
+import importlib.util
+import os
+
+from house.declare import Column, DeclarationError, Need, Study
+from house.places import HERE
+
+DECLARED = os.path.join(HERE, "declared")
+
+
+class CatalogError(Exception):
+    """A name or a file that leads to nothing, with the way out."""
+
+
+def names():
+    return sorted(name[:-3] for name in os.listdir(DECLARED) if name.endswith(".py") and not name.startswith("_"))
+
+
+def load(name):
+    if name not in names():
+        raise CatalogError("there is no study %r; there are %s" % (name, ", ".join(names())))
+    spec = importlib.util.spec_from_file_location("declared_" + name, os.path.join(DECLARED, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except DeclarationError as error:
+        raise CatalogError(str(error)) from None
+    study = getattr(module, "STUDY", None)
+    if not isinstance(study, Study) or study.name != name:
+        raise CatalogError("studies/declared/%s.py does not declare STUDY, a Study of that name" % name)
+    return study
+
+
+def load_all(chosen):
+    return [load(name) for name in (chosen or names())]
+
+
+KEYS = {"name", "title", "library", "server", "ready", "note", "needs"}
+
+
+def read_column(path):
+    """A column as a file declares it:
+
+        [column]
+        name = other
+        title = another system, TCP
+        library = /opt/other/client          a directory with its libcuda.so.1 (or libcudart.so.N)
+        server = /opt/other/server --port {port}
+        ready = listening                    what the server prints; without it, that it takes connections
+        needs = /opt/other/server            files that must be there
+        [environment]                        of the client; {port} is the server's
+        OTHER_SERVER = 127.0.0.1:{port}
+        [server]                             environment of the server
+    """
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str
+    try:
+        with open(path) as file:
+            parser.read_file(file)
+    except (OSError, configparser.Error, UnicodeDecodeError) as error:
+        raise CatalogError("%s: no declaration of a column: %s" % (path, str(error).replace("\n", " "))) from None
+    if "column" not in parser or not parser["column"].get("name") or not parser["column"].get("title"):
+        raise CatalogError("%s: a column needs [column] with name and title" % path)
+    section = parser["column"]
+    unknown = sorted((set(section) - KEYS) | (set(parser.sections()) - {"column", "environment", "server"}))
+    if unknown:
+        raise CatalogError("%s: nothing of a column is called %s; there are %s" %
+                           (path, ", ".join(unknown), ", ".join(sorted(KEYS))))
+    return Column(section["name"], section["title"], library=section.get("library"),
+                  environment=dict(parser["environment"]) if "environment" in parser else {},
+                  server=tuple(section.get("server", "").split()),
+                  server_environment=dict(parser["server"]) if "server" in parser else {},
+                  ready=section.get("ready"), note=section.get("note", ""),
+                  needs=tuple(Need("file", word) for word in section.get("needs", "").split()))
+
+
+def column_from(row):
+    """A user's column as a file of results has it."""
+    row = dict(row, needs=tuple(Need(**need) for need in row["needs"]), server=tuple(row["server"]), boxes=())
+    return Column(**row)

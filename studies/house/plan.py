@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which jobs a run has, in which order, and what is left out because this machine does not have what it needs."""
+import dataclasses
+
+from house.execute import Job
+from house.needs import obstacle
+from house.places import fill
+
+
+@dataclasses.dataclass
+class Context:
+    """What needs are judged by."""
+    machine: dict
+    real: list
+    known: dict
+
+    def fill(self, text):
+        return fill(text, dict(self.known, scratch="", size="", port=""))
+
+
+def with_columns(study, chosen, more):
+    """The study with the user's columns, and without those that he did not choose. The first stays: it is what ratios are to."""
+    taken = {column.name for column in study.columns}
+    columns = study.columns + tuple(column for column in more if column.name not in taken)
+    if chosen:
+        columns = tuple(column for column in columns if column.name in chosen)
+    return columns
+
+
+def skipped(study, program, column, why):
+    return {"kind": "skipped", "study": study.name, "program": program.name if program else None,
+            "column": column.name if column else None, "why": why}
+
+
+def program_columns(program, columns, study):
+    """Of the declared columns those that the program names; a user's columns go with programs that name none."""
+    return [column for column in columns if program.columns is None or column.name in program.columns]
+
+
+def of_study(study, columns, context):
+    """(program, column) pairs that can run, and records of those that cannot."""
+    pairs, left_out = [], []
+    usable = []
+    for column in columns:
+        why = obstacle(column.needs, context)
+        if why:
+            left_out.append(skipped(study, None, column, why))
+        else:
+            usable.append(column)
+    for program in study.programs:
+        why = obstacle(program.needs, context)
+        if why:
+            left_out.append(skipped(study, program, None, why))
+        else:
+            pairs += [(program, column) for column in program_columns(program, usable, study)]
+    return pairs, left_out
+
+
+def turned(things, by):
+    """The same in a circle, begun BY later: no column is always the first after something else."""
+    by %= max(1, len(things))
+    return things[by:] + things[:by]
+
+
+def jobs_of_round(study, pairs, number):
+    programs = []
+    for program, _ in pairs:
+        if program not in programs:
+            programs.append(program)
+    for program in programs:
+        if program.rounds is not None and number >= program.rounds:
+            continue
+        columns = [column for other, column in pairs if other is program]
+        for place, size in enumerate(program.sizes):
+            for column in turned(columns, number + place):
+                yield Job(study, program, column, size, number)
+
+
+def make(studies, columns_of, context, rounds):
+    """All jobs, round after round over all studies, and the records of what is left out."""
+    pairs, left_out, jobs = {}, [], []
+    for study in studies:
+        pairs[study.name], more = of_study(study, columns_of[study.name], context)
+        left_out += more
+    for number in range(rounds):
+        for study in studies:
+            jobs += jobs_of_round(study, pairs[study.name], number)
+    return jobs, left_out

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Studies of what remote GPUs cost: programs, and make studies, which measures all that this machine allows.
+#   make studies STUDIES="copies calls" STUDY_ARGS="--rounds 3"
+
+STUDY_PROGRAMS :=
+
+# $(call study_program,NAME): studies/programs/NAME.c, an ordinary program of the Driver API.
+define study_program_rule
+STUDY_PROGRAMS += $(B)/studies/$(1)
+$(call link_rule,$(B)/studies/$(1),studies/programs/$(1).c,,-L$(B)/lib -l:libcuda.so.1 -lm,,$(B)/lib/libcuda.so.1)
+$(B)/obj/studies/programs/$(1).o: tests/programs/kernels.ptx
+endef
+study_program = $(eval $(call study_program_rule,$(1)))
+
+$(call study_program,copy_speed)
+$(call study_program,two_kernels)
+$(call study_program,call_cost)
+
+# What keeps processors busy; left out where OpenBLAS is not, and what needs it says so.
+ifneq ($(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),)
+STUDY_PROGRAMS += $(B)/studies/cpu_sgemm
+$(eval $(call link_rule,$(B)/studies/cpu_sgemm,studies/programs/cpu_sgemm.c,,-lopenblas))
+endif
+
+.PHONY: studies studies-built study-programs
+study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure
+studies:
+	@scripts/install-deps build bench studies
+	@+$(MAKE) $(jobs) --no-print-directory studies-built
+studies-built: all bench-programs study-programs
+	@results=$$(studies/run --build $(B) $(STUDY_ARGS) $(STUDIES)) && studies/report "$$results"
+TEST_EXTRAS += $(STUDY_PROGRAMS) $(B)/bench/measure

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A computation of the processors: single precision matrix products by OpenBLAS on all cores that it may use, one
+// figure for each, in seconds. Without a number it goes on until it is ended.
+//
+//   cpu_sgemm N [PRODUCTS]
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : 0, products = argc > 2 ? atoi(argv[2]) : -1;
+    if (n < 1)
+        return 2;
+    size_t count = (size_t)n * (size_t)n;
+    float *a = malloc(count * sizeof(*a)), *b = malloc(count * sizeof(*b)),
+          *c = malloc(count * sizeof(*c));
+    if (!a || !b || !c) {
+        fprintf(stderr, "no memory for matrices of %d rows\n", n);
+        return 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        a[i] = (float)(i % 7);
+        b[i] = (float)(i % 5);
+        c[i] = 0;
+    }
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+    for (int i = 0; i != products; i++) {
+        double start = now();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+        printf("{\"figure\": \"CPU product\", \"value\": %.6g, \"unit\": \"s\"}\n", now() - start);
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -54,6 +54,14 @@ CUresult copy_host_to_device(struct box_session *session, CUdeviceptr dst, const
                              size_t size, CUstream stream, bool wait);
 CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                              CUstream stream, bool wait);
+// The same, waited for, with word of each part that has come, from several threads and in no order.
+struct copy_progress {
+    void (*arrived)(void *argument, const void *part, size_t size);
+    void *argument;
+};
+CUresult copy_device_to_host_in_parts(struct box_session *session, void *dst, CUdeviceptr src,
+                                      size_t size, CUstream stream,
+                                      const struct copy_progress *progress);
 
 // The name under which the box knows SIZE bytes of host memory; false: it does not map them.
 bool copy_shared_name(const struct box_session *session, const void *host, size_t size,
@@ -63,8 +71,8 @@ bool copy_shared_name(const struct box_session *session, const void *host, size_
 CUresult staged_to_device(struct box_session *session, CUdeviceptr dst, const void *src,
                           size_t size, CUstream stream);
 CUresult staged_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
-                            CUstream stream, bool wait);
-// Rows of WIDTH bytes (staged_rows.c), at most WIRE_INLINE_MAX, packed in the blocks: HEIGHT to a plane, DEPTH planes.
+                            CUstream stream, bool wait, const struct copy_progress *progress);
+// Rows of WIDTH bytes (staged_rows.c), at most those of a block, packed in the blocks: HEIGHT to a plane, DEPTH planes.
 struct staged_rows {
     bool to_device;
     CUdeviceptr device;

@@ -69,8 +69,20 @@ CUresult copy_device_to_host(struct box_session *session, void *dst, CUdeviceptr
         wait = true;
     if (wait && size <= session->memory->replied_max)
         return remote_read_rows(src, size, size, 1, stream, dst, size, &(size_t){0});
-    return session->staging ? staged_from_device(session, dst, src, size, stream, wait)
+    return session->staging ? staged_from_device(session, dst, src, size, stream, wait, NULL)
                             : streamed_from_device(session, dst, src, size, stream, wait);
+}
+
+CUresult copy_device_to_host_in_parts(struct box_session *session, void *dst, CUdeviceptr src,
+                                      size_t size, CUstream stream,
+                                      const struct copy_progress *progress)
+{
+    if (session->staging && size > session->memory->replied_max)
+        return staged_from_device(session, dst, src, size, stream, true, progress);
+    CUresult result = copy_device_to_host(session, dst, src, size, stream, true);
+    if (result == CUDA_SUCCESS)
+        progress->arrived(progress->argument, dst, size);
+    return result;
 }
 
 CUresult copy_begin(CUstream stream, struct box_session **session, CUstream *resolved)

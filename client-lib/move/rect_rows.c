@@ -99,15 +99,46 @@ CUresult rect_through_blocks(struct box_session *session, const struct rect_copy
     return result == CUDA_SUCCESS && wait && rows.to_device ? copy_fence(session, stream) : result;
 }
 
+// Whether the bytes of both sides follow each other without gaps.
+static bool is_one_stretch(const struct rect_copy *copy)
+{
+    size_t plane = copy->height * copy->width;
+    bool rows = copy->height == 1 ||
+                (copy->from.pitch == copy->width && copy->to.pitch == copy->width);
+    return rows && (copy->depth == 1 || (copy->from.slice == plane && copy->to.slice == plane));
+}
+
+static CUresult copy_as_one(struct box_session *session, const struct rect_copy *copy,
+                            CUstream stream, bool wait)
+{
+    size_t size = copy->width * copy->height * copy->depth;
+    return copy->to.device ? copy_host_to_device(session, copy->to.address,
+                                                 (const void *)(uintptr_t)copy->from.address, size,
+                                                 stream, wait)
+                           : copy_device_to_host(session, (void *)(uintptr_t)copy->to.address,
+                                                 copy->from.address, size, stream, wait);
+}
+
+// Rows of more than a record's bytes are the box's to place: it does that in memory that it has mapped.
+static bool fit_blocks(const struct box_session *session, const struct rect_copy *copy)
+{
+    if (!session->staging)
+        return false;
+    if (copy->width > WIRE_INLINE_MAX)
+        return session->memory->maps_page_locked && copy->width <= session->staging->block_size;
+    return copy->height > WIRE_INLINE_MAX / copy->width / copy->depth;
+}
+
 CUresult rect_copy_rows(struct box_session *session, const struct rect_copy *copy, CUstream stream,
                         bool wait)
 {
-    CUresult result = copy->width <= WIRE_INLINE_MAX ? rect_await_source(session, copy, stream)
-                                                     : CUDA_SUCCESS;
+    if (is_one_stretch(copy))
+        return copy_as_one(session, copy, stream, wait);
+    bool packed_here = copy->width <= WIRE_INLINE_MAX || fit_blocks(session, copy);
+    CUresult result = packed_here ? rect_await_source(session, copy, stream) : CUDA_SUCCESS;
     if (result != CUDA_SUCCESS)
         return result;
-    if (session->staging && copy->width <= WIRE_INLINE_MAX &&
-        copy->height > WIRE_INLINE_MAX / copy->width / copy->depth)
+    if (fit_blocks(session, copy))
         return rect_through_blocks(session, copy, stream, wait);
     uint8_t *packed = malloc(WIRE_INLINE_MAX);
     if (!packed)

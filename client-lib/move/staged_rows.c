@@ -2,151 +2,112 @@
 // Copies of rectangles whose rows are packed in staging blocks.
 #include <string.h>
 
-#include "client-lib/move/blocks.h"
 #include "client-lib/move/copies.h"
-#include "client-lib/move/flags.h"
 #include "client-lib/move/rect_sides.h"
+#include "client-lib/move/staged_pieces.h"
 #include "client_calls.h"
 
-struct row_cursor {
+// A piece is whole planes where they fit, else rows of one plane.
+struct rows_job {
+    struct staged_job job;
     const struct staged_rows *rows;
-    size_t plane, row; // where the next chunk begins
+    size_t piece_rows, piece_planes;
+    size_t per_plane; // pieces that one plane takes; 1 where a piece has several planes
 };
 
-// A chunk is whole planes where they fit a block, else rows of one plane.
-struct row_chunk {
-    struct staging_block *block;
+struct stretch_of_rows {
     size_t plane, row, planes, count; // COUNT rows of each of PLANES planes
 };
 
-static bool next_rows(const struct box_session *session, struct row_cursor *cursor,
-                      struct row_chunk *chunk)
+static struct stretch_of_rows stretch_of(const struct staged_job *job, size_t piece)
 {
-    const struct staged_rows *rows = cursor->rows;
-    size_t fit = session->staging->block_size / rows->width;
-    if (cursor->plane == rows->depth)
-        return false;
-    size_t planes = fit / rows->height, left = rows->depth - cursor->plane;
-    chunk->plane = cursor->plane;
-    chunk->row = cursor->row;
-    chunk->planes = !planes ? 1 : planes < left ? planes : left;
-    left = rows->height - cursor->row;
-    chunk->count = fit < left ? fit : left;
-    cursor->row += chunk->count;
-    if (cursor->row == rows->height) {
-        cursor->row = 0;
-        cursor->plane += chunk->planes;
+    const struct rows_job *copy = (const struct rows_job *)job;
+    const struct staged_rows *rows = copy->rows;
+    struct stretch_of_rows stretch = {
+        .plane = piece / copy->per_plane * copy->piece_planes,
+        .row = piece % copy->per_plane * copy->piece_rows,
+    };
+    size_t planes = rows->depth - stretch.plane, count = rows->height - stretch.row;
+    stretch.planes = planes < copy->piece_planes ? planes : copy->piece_planes;
+    stretch.count = count < copy->piece_rows ? count : copy->piece_rows;
+    return stretch;
+}
+
+static const struct staged_rows *rows_of(const struct staged_job *job)
+{
+    return ((const struct rows_job *)job)->rows;
+}
+
+static size_t bytes_of_rows(const struct staged_job *job, size_t piece)
+{
+    struct stretch_of_rows stretch = stretch_of(job, piece);
+    return stretch.planes * stretch.count * rows_of(job)->width;
+}
+
+static void move_row(const struct staged_rows *rows, uint8_t *host, uint8_t *packed, size_t bytes)
+{
+    memcpy(rows->to_device ? packed : host, rows->to_device ? host : packed, bytes);
+}
+
+static void move_rows(const struct staged_job *job, size_t piece, uint8_t *packed)
+{
+    const struct staged_rows *rows = rows_of(job);
+    struct stretch_of_rows stretch = stretch_of(job, piece);
+    // Rows that lie packed there, too, are one.
+    bool as_one = rows->host_pitch == rows->width;
+    size_t width = as_one ? stretch.count * rows->width : rows->width;
+    size_t count = as_one ? 1 : stretch.count;
+    for (size_t plane = 0; plane < stretch.planes; plane++) {
+        uint8_t *host = rows->host + (stretch.plane + plane) * rows->host_slice +
+                        stretch.row * rows->host_pitch;
+        for (size_t row = 0; row < count; row++, packed += width, host += rows->host_pitch)
+            move_row(rows, host, packed, width);
     }
-    return true;
 }
 
-// Between the program's memory and the chunk's block.
-static void move_rows(const struct box_session *session, const struct staged_rows *rows,
-                      const struct row_chunk *chunk)
+static CUresult ask_for_rows(const struct staged_job *job, size_t piece,
+                             struct staging_block *memory)
 {
-    uint8_t *packed = block_memory(session, chunk->block);
-    for (size_t plane = 0; plane < chunk->planes; plane++)
-        for (size_t row = 0; row < chunk->count; row++, packed += rows->width) {
-            uint8_t *host = rows->host + (chunk->plane + plane) * rows->host_slice +
-                            (chunk->row + row) * rows->host_pitch;
-            memcpy(rows->to_device ? packed : host, rows->to_device ? host : packed, rows->width);
-        }
-}
-
-// Asks for the chunk's copy, and for the flag behind it.
-static CUresult ask_for_rows(struct box_session *session, const struct staged_rows *rows,
-                             const struct row_chunk *chunk, CUstream stream)
-{
-    struct side block = {.address = block_name(session, chunk->block),
+    const struct staged_rows *rows = rows_of(job);
+    struct stretch_of_rows stretch = stretch_of(job, piece);
+    struct side block = {.address = block_name(job->session, memory),
                          .pitch = rows->width,
-                         .slice = rows->width * chunk->count};
+                         .slice = rows->width * stretch.count};
     struct side device = {.device = true,
-                          .address = rows->device + chunk->plane * rows->device_slice +
-                                     chunk->row * rows->device_pitch,
+                          .address = rows->device + stretch.plane * rows->device_slice +
+                                     stretch.row * rows->device_pitch,
                           .pitch = rows->device_pitch,
-                          .slice = chunk->planes > 1 ? rows->device_slice
-                                                     : chunk->count * rows->device_pitch,
+                          .slice = stretch.planes > 1 ? rows->device_slice
+                                                      : stretch.count * rows->device_pitch,
                           .array = rows->array,
                           .x = rows->x,
-                          .y = rows->y + chunk->row,
-                          .z = rows->z + chunk->plane};
+                          .y = rows->y + stretch.row,
+                          .z = rows->z + stretch.plane};
     struct rect_copy part = {.from = rows->to_device ? block : device,
                              .to = rows->to_device ? device : block,
                              .width = rows->width,
-                             .height = chunk->count,
-                             .depth = chunk->planes};
-    size_t bytes = rows->width * chunk->count * chunk->planes;
+                             .height = stretch.count,
+                             .depth = stretch.planes};
     CUDA_MEMCPY3D copy = rect_request(&part);
-    CUresult result = remote_copy_3d(&copy, stream);
-    return result == CUDA_SUCCESS ? block_signal(session, chunk->block, bytes, stream) : result;
+    return remote_copy_3d(&copy, job->stream);
 }
 
-static CUresult rect_to_device(struct box_session *session, const struct staged_rows *rows,
-                               CUstream stream)
-{
-    struct row_cursor cursor = {.rows = rows};
-    struct row_chunk chunk;
-    CUresult result = CUDA_SUCCESS;
-    while (result == CUDA_SUCCESS && next_rows(session, &cursor, &chunk)) {
-        chunk.block = block_take(session, false, &result);
-        if (!chunk.block)
-            return result;
-        move_rows(session, rows, &chunk);
-        result = ask_for_rows(session, rows, &chunk, stream);
-        if (result == CUDA_SUCCESS)
-            block_set(session, chunk.block, BLOCK_SENT);
-        else
-            block_abandon(session, chunk.block);
-    }
-    return result;
-}
-
-static CUresult rect_from_device(struct box_session *session, const struct staged_rows *rows,
-                                 CUstream stream)
-{
-    struct row_cursor cursor = {.rows = rows};
-    struct row_chunk chunks[BLOCKS_IN_FLIGHT], *chunk;
-    unsigned int first = 0, count = 0;
-    CUresult result = CUDA_SUCCESS, taken = CUDA_SUCCESS;
-    for (;;) {
-        while (result == CUDA_SUCCESS && count < BLOCKS_IN_FLIGHT) {
-            struct row_cursor before = cursor;
-            chunk = &chunks[(first + count) % BLOCKS_IN_FLIGHT];
-            if (!next_rows(session, &cursor, chunk))
-                break;
-            chunk->block = block_take(session, count > 0, &taken);
-            if (!chunk->block) {
-                cursor = before;
-                if (!count)
-                    result = taken;
-                break;
-            }
-            result = ask_for_rows(session, rows, chunk, stream);
-            if (result != CUDA_SUCCESS)
-                block_abandon(session, chunk->block);
-            else
-                count++;
-        }
-        if (!count)
-            return result;
-        link_flush(session->link);
-        chunk = &chunks[first];
-        CUresult waited = wait_flag(session, block_index(session->blocks, chunk->block),
-                                    chunk->block->use, chunk->block->size, stream);
-        if (waited == CUDA_SUCCESS) {
-            move_rows(session, rows, chunk);
-            block_set(session, chunk->block, BLOCK_FREE);
-        } else {
-            block_abandon(session, chunk->block);
-            result = result == CUDA_SUCCESS ? waited : result;
-        }
-        first = (first + 1) % BLOCKS_IN_FLIGHT;
-        count--;
-    }
-}
+static const struct staged_kind kind = {.bytes = bytes_of_rows,
+                                        .ask = ask_for_rows,
+                                        .move = move_rows};
 
 CUresult staged_rect(struct box_session *session, const struct staged_rows *rows, CUstream stream)
 {
-    return rows->to_device ? rect_to_device(session, rows, stream)
-                           : rect_from_device(session, rows, stream);
+    size_t total = rows->width * rows->height * rows->depth;
+    size_t fit = staged_piece_size(session, total) / rows->width;
+    struct rows_job copy = {
+        .job = {.kind = &kind, .session = session, .stream = stream, .total = total},
+        .rows = rows,
+        .piece_rows = fit < 1              ? 1
+                      : fit < rows->height ? fit
+                                           : rows->height,
+        .piece_planes = fit < rows->height ? 1 : fit / rows->height};
+    copy.per_plane = (rows->height + copy.piece_rows - 1) / copy.piece_rows;
+    copy.job.pieces = (rows->depth + copy.piece_planes - 1) / copy.piece_planes * copy.per_plane;
+    return staged_run(&copy.job, rows->to_device);
 }

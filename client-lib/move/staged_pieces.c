@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "client-lib/move/staged_pieces.h"
+
+#include "client-lib/move/crew.h"
+#include "client-lib/move/flags.h"
+#include "client-lib/objects/thread.h"
+
+enum {
+    SIZE_UNIT = 128 * 1024,
+    CREW_MIN = 2 * 1024 * 1024, // below, waking helpers takes longer than they save
+};
+
+static bool next_piece(struct staged_job *job, size_t *piece)
+{
+    if (atomic_load_explicit(&job->result, memory_order_relaxed) != CUDA_SUCCESS)
+        return false;
+    *piece = atomic_fetch_add(&job->next, 1);
+    return *piece < job->pieces;
+}
+
+static void note(struct staged_job *job, CUresult result)
+{
+    int none = CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS)
+        atomic_compare_exchange_strong(&job->result, &none, (int)result);
+}
+
+// The copy between the GPU and the block, and the flag behind it.
+static CUresult ask(struct staged_job *job, size_t piece, struct staging_block *block)
+{
+    CUresult result = job->kind->ask(job, piece, block);
+    if (result == CUDA_SUCCESS)
+        result = block_signal(job->session, block, job->kind->bytes(job, piece), job->stream);
+    note(job, result);
+    return result;
+}
+
+static void pieces_to_device(void *argument)
+{
+    struct staged_job *job = argument;
+    struct box_session *session = job->session;
+    size_t piece;
+    while (next_piece(job, &piece)) {
+        CUresult result;
+        struct staging_block *block = block_take(session, false, &result);
+        if (!block) {
+            note(job, result);
+            return;
+        }
+        job->kind->move(job, piece, block_memory(session, block));
+        if (ask(job, piece, block) == CUDA_SUCCESS)
+            block_set(session, block, BLOCK_SENT);
+        else
+            block_abandon(session, block);
+    }
+}
+
+bool staged_request(struct staged_job *job, bool try, struct staged_arrival *arrival)
+{
+    CUresult result;
+    arrival->block = block_take(job->session, try, &result);
+    if (!arrival->block) {
+        note(job, result);
+        return false;
+    }
+    if (!next_piece(job, &arrival->piece)) {
+        block_set(job->session, arrival->block, BLOCK_FREE);
+        return false;
+    }
+    if (ask(job, arrival->piece, arrival->block) == CUDA_SUCCESS)
+        return true;
+    block_abandon(job->session, arrival->block);
+    return false;
+}
+
+// With the last pieces on their way one wait for all of them will do.
+static void take_arrival(struct staged_job *job, const struct staged_arrival *arrival)
+{
+    struct box_session *session = job->session;
+    struct staging_block *block = arrival->block;
+    bool last = atomic_load(&job->next) >= job->pieces;
+    CUresult result = wait_flag(session, block_index(session->blocks, block), block->use,
+                                last ? 0 : block->size, job->stream);
+    note(job, result);
+    if (result != CUDA_SUCCESS) {
+        block_abandon(session, block);
+        return;
+    }
+    job->kind->move(job, arrival->piece, block_memory(session, block));
+    block_set(session, block, BLOCK_FREE);
+}
+
+static void pieces_from_device(void *argument)
+{
+    struct staged_job *job = argument;
+    struct staged_arrival arrivals[BLOCKS_IN_FLIGHT];
+    unsigned int first = 0, count = 0;
+    for (;;) {
+        while (count < BLOCKS_IN_FLIGHT &&
+               staged_request(job, count > 0, &arrivals[(first + count) % BLOCKS_IN_FLIGHT]))
+            count++;
+        if (!count)
+            return;
+        link_flush(job->session->link);
+        take_arrival(job, &arrivals[first]);
+        first = (first + 1) % BLOCKS_IN_FLIGHT;
+        count--;
+    }
+}
+
+size_t staged_piece_size(const struct box_session *session, size_t size)
+{
+    size_t block = session->staging->block_size;
+    size_t least = session->memory->chunk_min;
+    size_t piece = (size / 8 + SIZE_UNIT - 1) & ~(size_t)(SIZE_UNIT - 1);
+    piece = piece < least ? least : piece;
+    return piece < block ? piece : block;
+}
+
+CUresult staged_run(struct staged_job *job, bool to_device)
+{
+    void (*work)(void *) = to_device ? pieces_to_device : pieces_from_device;
+    if (job->total >= CREW_MIN)
+        crew_run(work, job, (CUcontext)(uintptr_t)thread_context());
+    else
+        work(job);
+    return (CUresult)atomic_load(&job->result);
+}

@@ -17,6 +17,12 @@
 #include "client-lib/objects/thread.h"
 #include "common/scope.h"
 
+// Newer than the headers of the oldest system that this is built on.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 enum {
     SLOTS = 64,
     CHAIN_MAX = 16,
@@ -217,11 +223,14 @@ static void remove_range(uint64_t address, size_t size)
     (void)mprotect((void *)(uintptr_t)address, size, PROT_NONE);
 }
 
-// The kernel keeps only so many parts of memory apart.
+// The kernel keeps only so many parts of memory apart. It enters the pages at once, which is quicker than one by one.
 static int open_range(uint64_t address, size_t size, bool write)
 {
-    int rights = write ? PROT_READ | PROT_WRITE : PROT_READ;
-    return mprotect((void *)(uintptr_t)address, size, rights) == 0 ? write : -errno;
+    void *memory = (void *)(uintptr_t)address;
+    if (mprotect(memory, size, write ? PROT_READ | PROT_WRITE : PROT_READ) != 0)
+        return -errno;
+    (void)madvise(memory, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+    return write;
 }
 
 static int allow(uint64_t address, size_t size)

@@ -16,6 +16,7 @@
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/ranges.h"
 #include "client-lib/report/tell.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -23,7 +24,8 @@ enum {
     RUN_MAX = 16 * 1024 * 1024 / MIRROR_CHUNK, // chunks that one fault brings at most
     AHEAD_FROM = 512 * 1024 /
                  MIRROR_CHUNK, // of a row of faults: more is brought before it is touched
-    AHEAD_PIECE = 2 * 1024 * 1024 / MIRROR_CHUNK,
+    AHEAD_PIECE = 2 * 1024 * 1024 / MIRROR_CHUNK, // at first
+    AHEAD_PIECE_US = 1000,                        // what a piece should take: others wait for it
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,7 +68,7 @@ static void set_chunks(struct mirror *mirror, size_t first, size_t count, enum c
 static CUresult hand_over(struct mirror *mirror)
 {
     guard->close(mirror->place.base, mirror->place.size);
-    CUresult result = mirror_send_written(mirror, 0, mirror->count);
+    CUresult result = mirror_send_all(mirror);
     set_chunks(mirror, 0, mirror->count, CHUNK_AWAY);
     set_away(mirror, true);
     mirror->ahead_end = 0;
@@ -131,37 +133,61 @@ static size_t run_length(struct mirror *mirror, size_t first, bool write)
     return count;
 }
 
-static bool all_shared(const struct mirror *mirror, size_t first, size_t count)
+// The front as it is opened, part by part, by several threads.
+struct opening {
+    bool write;
+    atomic_bool written; // some of it may be written
+    _Atomic int error;
+};
+
+// What is fresh is opened for writing at once: the GPU has not seen its zeros.
+static void open_part(void *argument, uint64_t address, size_t size, enum chunk_state was)
 {
-    while (count && mirror->chunks[first + count - 1] == CHUNK_SHARED)
-        count--;
-    return !count;
+    struct opening *opening = argument;
+    bool write = opening->write || was == CHUNK_FRESH;
+    int opened = was == CHUNK_SHARED ? guard->allow(address, size)
+                                     : guard->open(address, size, write);
+    if (opened < 0)
+        atomic_store(&opening->error, opened);
+    else if (opened || was == CHUNK_SHARED)
+        atomic_store(&opening->written, true);
 }
 
-// The thread that waits may send work as soon as the front is open, and looks without the lock whether anything is here.
-static void open_front(struct mirror *mirror, size_t first, size_t count, bool write)
+// As a whole the front can always be opened.
+static void open_all(struct mirror *mirror)
 {
-    set_away(mirror, false);
-    uint64_t address = mirror_address(mirror, first);
-    size_t bytes = mirror_bytes(mirror, first, count);
-    int writable = write && all_shared(mirror, first, count)
-                       ? (guard->allow(address, bytes) == 0 ? 1 : -ENOMEM)
-                       : guard->open(address, bytes, write);
-    if (writable < 0) { // as a whole it can always be opened
-        (void)mirror_bring(mirror, 0, mirror->count);
-        first = 0, count = mirror->count;
-        writable = guard->open(mirror->place.base, mirror->place.size, true);
-    }
+    (void)mirror_bring(mirror, 0, mirror->count, NULL);
+    int writable = guard->open(mirror->place.base, mirror->place.size, true);
     if (writable < 0)
         log_error("cannot open managed memory address=0x%llx error=\"%s\"",
                   (unsigned long long)mirror->place.base, strerror(-writable));
-    set_chunks(mirror, first, count, writable ? CHUNK_WRITTEN : CHUNK_SHARED);
+    set_chunks(mirror, 0, mirror->count, CHUNK_WRITTEN);
+}
+
+// Brings the chunks and opens the front there. The thread that waits may send work as soon as the front is open, and
+// looks without the lock whether anything is here.
+static CUresult bring_and_open(struct mirror *mirror, size_t first, size_t count, bool write)
+{
+    struct opening opening = {.write = write};
+    struct mirror_opener opener = {open_part, &opening};
+    set_away(mirror, false);
+    CUresult result = mirror_bring(mirror, first, count, &opener);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (atomic_load(&opening.error))
+        open_all(mirror);
+    else
+        set_chunks(mirror, first, count,
+                   atomic_load(&opening.written) ? CHUNK_WRITTEN : CHUNK_SHARED);
+    return CUDA_SUCCESS;
 }
 
 // Nothing can be brought. Where the GPU's context has failed the program goes on with what there is here, as it is
 // to find out from its calls; where the box is gone it ends as if the memory were.
-static bool open_anyway(const struct mirror *mirror, CUresult result)
+static bool open_anyway(struct mirror *mirror, size_t first, size_t count, CUresult result)
 {
+    int none = 0;
+    atomic_compare_exchange_strong(&owed_error, &none, (int)result);
     if (session_lost(mirror->place.session)) {
         tell_once(
             "managed memory at 0x%llx is touched, whose contents were on box %s, which is lost",
@@ -171,6 +197,8 @@ static bool open_anyway(const struct mirror *mirror, CUresult result)
     tell_once(
         "managed memory at 0x%llx cannot be fetched (error %d): the program sees what it wrote last",
         (unsigned long long)mirror->place.base, (int)result);
+    (void)guard->open(mirror_address(mirror, first), mirror_bytes(mirror, first, count), true);
+    set_chunks(mirror, first, count, CHUNK_WRITTEN);
     return true;
 }
 
@@ -182,14 +210,9 @@ static bool bring(struct mirror *mirror, uint64_t address, bool write)
         return guard->open(mirror_address(mirror, first), mirror_bytes(mirror, first, 1), write) >=
                0; // another thread was quicker
     size_t count = run_length(mirror, first, write);
-    CUresult result = mirror_bring(mirror, first, count);
-    if (result != CUDA_SUCCESS) {
-        int none = 0;
-        atomic_compare_exchange_strong(&owed_error, &none, (int)result);
-        if (!open_anyway(mirror, result))
-            return false;
-    }
-    open_front(mirror, first, count, write);
+    CUresult result = bring_and_open(mirror, first, count, write);
+    if (result != CUDA_SUCCESS)
+        return open_anyway(mirror, first, count, result);
     if (!write && mirror->reads.length >= AHEAD_FROM) {
         size_t end = first + count + 2 * mirror->reads.length;
         mirror->ahead = first + count;
@@ -216,6 +239,16 @@ bool mirror_touch(uint64_t address, bool write)
     return mirror && bring(mirror, address, write);
 }
 
+// Larger pieces are quicker, and others wait for them longer.
+static void choose_piece(struct mirror *mirror, uint64_t took_us)
+{
+    size_t *piece = &mirror->ahead_piece;
+    if (took_us < AHEAD_PIECE_US && *piece < RUN_MAX)
+        *piece *= 2;
+    else if (took_us > 4 * AHEAD_PIECE_US && *piece > AHEAD_PIECE)
+        *piece /= 2;
+}
+
 // A piece of what a program that reads on will want next. True: there is more.
 static bool bring_ahead(void)
 {
@@ -223,14 +256,16 @@ static bool bring_ahead(void)
     for (size_t i = 0; i < mirrors.count; i++) {
         struct mirror *mirror = mirrors.rows[i].value;
         size_t count = 0;
-        while (mirror->ahead + count < mirror->ahead_end && count < AHEAD_PIECE &&
+        while (mirror->ahead + count < mirror->ahead_end && count < mirror->ahead_piece &&
                mirror->chunks[mirror->ahead + count] == CHUNK_AWAY)
             count++;
-        if (!count || mirror_bring(mirror, mirror->ahead, count) != CUDA_SUCCESS) {
+        uint64_t began = clock_us();
+        if (!count || bring_and_open(mirror, mirror->ahead, count, false) != CUDA_SUCCESS) {
             mirror->ahead_end = 0;
             continue;
         }
-        open_front(mirror, mirror->ahead, count, false);
+        if (count == mirror->ahead_piece)
+            choose_piece(mirror, clock_us() - began);
         mirror->ahead += count;
         mirror->reads.next = mirror->ahead;
         return true;
@@ -276,6 +311,7 @@ static struct mirror *make_mirror(const struct mirror_place *place)
     }
     mirror->place = *place;
     mirror->count = count;
+    mirror->ahead_piece = AHEAD_PIECE;
     mirror->away = true;
     mirror->back = map_file(file, place->size, 0);
     if (mirror->back && map_file(file, place->size, place->base)) {
@@ -342,13 +378,8 @@ CUresult mirror_add(const struct mirror_place *place)
     int err = guard->add(place->base, place->size);
     if (!err)
         err = ranges_add(&mirrors, place->base, place->size, mirror);
-    CUresult result = err || !place->fresh ? CUDA_SUCCESS : mirror_clear(mirror);
-    if (!err && result == CUDA_SUCCESS)
+    if (!err)
         return CUDA_SUCCESS;
-    if (!err) {
-        drop(mirror);
-        return result;
-    }
     log_error("cannot guard managed memory address=0x%llx size=%llu error=\"%s\"",
               (unsigned long long)place->base, (unsigned long long)place->size, strerror(-err));
     reserve_front(place);

@@ -9,7 +9,7 @@
 // It is cut into chunks (mirror_chunks.h):
 //
 //     chunk       this process's copy       the GPU's      front
-//     FRESH       zeros                     zeros          closed
+//     FRESH       zeros                     anything       closed
 //     AWAY        old                       newest         closed
 //     SHARED      newest                    newest         may be read
 //     WRITTEN     newest                    old            open

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/managed/mirror_chunks.h"
 
+#include <sys/mman.h>
+
 #include "client-lib/managed/private_stream.h"
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
 #include "client_calls.h"
+
+// Newer than the headers of the oldest system that this is built on.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static __thread bool mine;
 static struct mirror *sent_last; // whose stream has not been waited for
@@ -60,19 +68,6 @@ CUresult mirror_moves_end(void)
     return result;
 }
 
-CUresult mirror_clear(struct mirror *mirror)
-{
-    CUstream stream;
-    CUresult result = enter(mirror, &stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = remote_cuMemsetD8Async(mirror->place.base, 0, mirror->place.size, stream);
-    if (result == CUDA_SUCCESS)
-        result = copy_fence(mirror->place.session, stream);
-    leave();
-    return result;
-}
-
 // The chunks from FIRST on, of COUNT, that are in one state with it.
 static size_t alike(const struct mirror *mirror, size_t first, size_t count)
 {
@@ -96,20 +91,68 @@ static uint64_t movable(const struct mirror *mirror, uint64_t *address, uint64_t
     return (until < end ? until : end) - *address;
 }
 
-static CUresult move(struct mirror *mirror, size_t first, size_t count, CUstream stream, bool send)
+// A part of the back that has come.
+struct arrival_at {
+    struct mirror *mirror;
+    const struct mirror_opener *opener;
+};
+
+static void part_arrived(void *argument, const void *part, size_t size)
+{
+    const struct arrival_at *at = argument;
+    size_t offset = (size_t)((const uint8_t *)part - at->mirror->back);
+    at->opener->open(at->opener->argument, at->mirror->place.base + offset, size, CHUNK_AWAY);
+}
+
+static uint8_t *back_of(const struct mirror *mirror, uint64_t address)
+{
+    return mirror->back + (address - mirror->place.base);
+}
+
+// Whole, or the parts that there are.
+static CUresult fetch(struct mirror *mirror, size_t first, size_t count, CUstream stream,
+                      const struct mirror_opener *opener)
+{
+    uint64_t at = mirror_address(mirror, first), end = at + mirror_bytes(mirror, first, count),
+             size;
+    struct box_session *session = mirror->place.session;
+    CUresult result = CUDA_SUCCESS;
+    if (opener && !mirror->place.in_parts) {
+        struct arrival_at arrival = {mirror, opener};
+        struct copy_progress progress = {part_arrived, &arrival};
+        return copy_device_to_host_in_parts(session, back_of(mirror, at), at, end - at, stream,
+                                            &progress);
+    }
+    for (; result == CUDA_SUCCESS && (size = movable(mirror, &at, end)) != 0; at += size)
+        result = copy_device_to_host(session, back_of(mirror, at), at, size, stream, true);
+    return result;
+}
+
+static CUresult send(struct mirror *mirror, size_t first, size_t count, CUstream stream)
 {
     uint64_t at = mirror_address(mirror, first), end = at + mirror_bytes(mirror, first, count),
              size;
     CUresult result = CUDA_SUCCESS;
-    for (; result == CUDA_SUCCESS && (size = movable(mirror, &at, end)) != 0; at += size) {
-        uint8_t *here = mirror->back + (at - mirror->place.base);
-        result = send ? copy_host_to_device(mirror->place.session, at, here, size, stream, false)
-                      : copy_device_to_host(mirror->place.session, here, at, size, stream, true);
-    }
+    for (; result == CUDA_SUCCESS && (size = movable(mirror, &at, end)) != 0; at += size)
+        result = copy_host_to_device(mirror->place.session, at, back_of(mirror, at), size, stream,
+                                     false);
     return result;
 }
 
-CUresult mirror_send_written(struct mirror *mirror, size_t first, size_t count)
+static CUresult send_alike(struct mirror *mirror, size_t first, size_t count, CUstream stream)
+{
+    if (mirror->chunks[first] == CHUNK_WRITTEN)
+        return send(mirror, first, count, stream);
+    return remote_cuMemsetD8Async(mirror_address(mirror, first), 0,
+                                  mirror_bytes(mirror, first, count), stream);
+}
+
+static bool is_owed(const struct mirror *mirror, size_t chunk)
+{
+    return mirror->chunks[chunk] == CHUNK_WRITTEN || mirror->chunks[chunk] == CHUNK_FRESH;
+}
+
+CUresult mirror_send_all(struct mirror *mirror)
 {
     CUstream stream;
     CUresult result = CUDA_SUCCESS;
@@ -120,12 +163,12 @@ CUresult mirror_send_written(struct mirror *mirror, size_t first, size_t count)
         result = enter(mirror, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    for (size_t at = first, length; at < first + count && result == CUDA_SUCCESS; at += length) {
-        length = alike(mirror, at, first + count - at);
-        if (mirror->chunks[at] != CHUNK_WRITTEN)
+    for (size_t at = 0, length; at < mirror->count && result == CUDA_SUCCESS; at += length) {
+        length = alike(mirror, at, mirror->count - at);
+        if (!is_owed(mirror, at))
             continue;
         sent_last = mirror;
-        result = move(mirror, at, length, stream, true);
+        result = send_alike(mirror, at, length, stream);
     }
     leave();
     return result;
@@ -136,23 +179,42 @@ static void make_pages(struct mirror *mirror, size_t first, size_t count)
 {
     volatile uint8_t *at = mirror->back + first * MIRROR_CHUNK;
     size_t size = mirror_bytes(mirror, first, count);
+    if (madvise((void *)at, size, MADV_POPULATE_WRITE) == 0)
+        return;
     for (size_t i = 0; i < size; i += MIRROR_PAGE)
         at[i] = at[i];
 }
 
-CUresult mirror_bring(struct mirror *mirror, size_t first, size_t count)
+// Chunks that are in one state.
+static CUresult bring_alike(struct mirror *mirror, size_t first, size_t count, CUstream *stream,
+                            const struct mirror_opener *opener)
+{
+    CUresult result = CUDA_SUCCESS;
+    enum chunk_state state = mirror->chunks[first];
+    if (state == CHUNK_FRESH || mirror->place.in_parts)
+        make_pages(mirror, first, count);
+    if (state == CHUNK_AWAY) {
+        if (!*stream)
+            result = enter(mirror, stream);
+        if (result == CUDA_SUCCESS)
+            result = fetch(mirror, first, count, *stream, opener);
+        if (result != CUDA_SUCCESS || !mirror->place.in_parts)
+            return result;
+    }
+    if (opener)
+        opener->open(opener->argument, mirror_address(mirror, first),
+                     mirror_bytes(mirror, first, count), state);
+    return result;
+}
+
+CUresult mirror_bring(struct mirror *mirror, size_t first, size_t count,
+                      const struct mirror_opener *opener)
 {
     CUstream stream = NULL;
     CUresult result = CUDA_SUCCESS;
     for (size_t at = first, length; at < first + count && result == CUDA_SUCCESS; at += length) {
         length = alike(mirror, at, first + count - at);
-        if (mirror->chunks[at] == CHUNK_FRESH || mirror->place.in_parts)
-            make_pages(mirror, at, length);
-        if (mirror->chunks[at] != CHUNK_AWAY)
-            continue;
-        if (!stream && (result = enter(mirror, &stream)) != CUDA_SUCCESS)
-            return result;
-        result = move(mirror, at, length, stream, false);
+        result = bring_alike(mirror, at, length, &stream, opener);
     }
     if (stream)
         leave();

@@ -17,7 +17,7 @@ struct mirror_place {
     uint64_t size; // whole pages
     struct box_session *session;
     uint64_t context; // handle
-    bool fresh;       // the GPU's part is zeros; else it may be anything
+    bool fresh;       // to be zeros, which the GPU's part is not yet; else it may be anything
     bool in_parts;    // only parts of it, which are told later, can be moved; the rest is nobody's
 };
 
@@ -37,6 +37,7 @@ struct mirror {
     bool away;       // all chunks are
     struct run_ahead reads, writes;
     size_t ahead, ahead_end;         // chunks that are brought before they are touched
+    size_t ahead_piece;              // of them, as many at a time
     size_t expect_first, expect_end; // chunks that the first fault there brings as a whole
     size_t count;
     uint8_t chunks[]; // enum chunk_state
@@ -47,13 +48,18 @@ size_t mirror_bytes(const struct mirror *mirror, size_t first, size_t count);
 // Whether a chunk has to be opened for such an access.
 bool mirror_needs(const struct mirror *mirror, size_t chunk, bool write);
 
-// Makes the GPU's part zeros.
-CUresult mirror_clear(struct mirror *mirror);
-// Sends the chunks that are WRITTEN; they have come when mirror_moves_end has returned.
-CUresult mirror_send_written(struct mirror *mirror, size_t first, size_t count);
+// Sends the chunks that are WRITTEN, and makes zeros of the GPU's part of those that are FRESH; that is so when
+// mirror_moves_end has returned.
+CUresult mirror_send_all(struct mirror *mirror);
 CUresult mirror_moves_end(void);
-// Fetches the chunks that are AWAY, and gives pages to those that are FRESH.
-CUresult mirror_bring(struct mirror *mirror, size_t first, size_t count);
+// Fetches the chunks that are AWAY, and gives pages to those that are FRESH. OPENER, if any, hears of every part of the
+// front whose bytes are there, as soon as they are: from several threads, in no order. WAS: the state of its chunks until now.
+struct mirror_opener {
+    void (*open)(void *argument, uint64_t address, size_t size, enum chunk_state was);
+    void *argument;
+};
+CUresult mirror_bring(struct mirror *mirror, size_t first, size_t count,
+                      const struct mirror_opener *opener);
 // Whether this thread is moving chunks.
 bool mirror_moves_mine(void);
 

@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AREAS = 5, STREAMS = 3, STEPS = 40, AREA_MAX = 900 * 1000, DEFAULT_COUNT = 60 };
+enum {
+    AREAS = 5,
+    STREAMS = 3,
+    STEPS = 40,
+    AREA_USUAL = 900 * 1000,
+    AREA_MAX = 7 * 1000 *
+               1000, // of one in twenty, which goes by several threads and is brought ahead
+    DEFAULT_COUNT = 60
+};
 
 struct area {
     uint8_t *memory; // managed
@@ -39,7 +47,7 @@ static uint32_t below(uint32_t limit)
 static size_t random_size(size_t most)
 {
     static const size_t edges[] = {1, 4, 4096, 65536, 65537, 131072, 2 * 65536 + 4096};
-    size_t size = below(3) ? 1 + below(below(4) ? 5000 : AREA_MAX) : edges[below(7)];
+    size_t size = below(3) ? 1 + below(below(4) ? 5000 : most) : edges[below(7)];
     return size < most ? size : most;
 }
 
@@ -258,7 +266,7 @@ static void threads_use(struct area *area)
 static void begin_area(struct area *area)
 {
     CUdeviceptr address;
-    area->size = random_size(AREA_MAX) + below(64);
+    area->size = random_size(below(20) ? AREA_USUAL : AREA_MAX) + below(64);
     CHECK(cuMemAllocManaged(&address, area->size,
                             below(3) ? CU_MEM_ATTACH_GLOBAL : CU_MEM_ATTACH_HOST));
     area->memory = (uint8_t *)(uintptr_t)address;

@@ -68,6 +68,28 @@ static void fresh_for_the_gpu(void)
     release(words);
 }
 
+// Of all that came before in the same memory nothing is left, whoever looks first.
+static void fresh_again(void)
+{
+    for (int round = 0; round < 3; round++) {
+        uint32_t *words = managed(WORDS * 4), *copy = must_alloc(WORDS * 4);
+        CUdeviceptr address = (CUdeviceptr)(uintptr_t)words;
+        size_t seen = round == 1 ? count_wrong(words, WORDS, 0, 0) : 0;
+        if (round == 2)
+            words[WORDS / 2] = 0;
+        CHECK(cuMemcpyDtoH(copy, address, WORDS * 4));
+        is_int((int64_t)(seen + count_wrong(copy, WORDS, 0, 0)), 0,
+               "memory that had contents is zeros%s",
+               round == 0   ? ""
+               : round == 1 ? ", once the host has read it"
+                            : ", once the host has written to it");
+        CHECK(cuMemsetD8(address, 0x55, WORDS * 4));
+        CHECK(cuCtxSynchronize());
+        release(words);
+        free(copy);
+    }
+}
+
 static void copies(void)
 {
     enum { SIZE = 200000 };
@@ -263,6 +285,7 @@ int main(void)
     gpu = open_gpu(0);
     both_sides_write();
     fresh_for_the_gpu();
+    fresh_again();
     copies();
     threads_write();
     streams();

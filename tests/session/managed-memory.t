@@ -4,6 +4,7 @@
 # its rules see what a model says.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
+. "$TOP/tests/session/faults.sh"
 programs=${MANAGED_PROGRAMS:-400}
 first=1
 # Whether system calls have to work on memory that is closed.
@@ -26,5 +27,18 @@ for transport in shm tcp; do
         first=$((first + programs))
     done
 done
+# resident PID...: MiB of those that are there.
+resident() {
+    local pid
+    for pid; do grep '^VmRSS' "/proc/$pid/status" 2>/dev/null || true; done | awk '{ sum += $2 } END { print int(sum / 1024) }'
+}
+mkfifo "$TMP/go"
+exec 7<>"$TMP/go"
+start untouched bash -c 'exec env LD_LIBRARY_PATH="$0" RGPU_BOXES="$2" "$3" untouched <"$1"' \
+    "$BUILD/lib" "$TMP/go" "$BOX" "$BUILD/tests/managed-touch"
+await_line untouched '^ready' || bail "a gigabyte of managed memory cannot be had"
+took=$(resident "$PID" $(workers))
+ok "a gigabyte that nobody touches takes no memory, here or on the box ($took MiB)" [ "$took" -lt 900 ]
+echo go >&7
 ok "the box is alive after all of them" kill -0 "$BOX_PID"
 done_testing

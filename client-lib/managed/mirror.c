@@ -134,7 +134,7 @@ static size_t run_length(struct mirror *mirror, size_t first, bool write)
 }
 
 // The front as it is opened, part by part, by several threads.
-struct opening {
+struct front_opening {
     bool write;
     atomic_bool written; // some of it may be written
     _Atomic int error;
@@ -143,7 +143,7 @@ struct opening {
 // What is fresh is opened for writing at once: the GPU has not seen its zeros.
 static void open_part(void *argument, uint64_t address, size_t size, enum chunk_state was)
 {
-    struct opening *opening = argument;
+    struct front_opening *opening = argument;
     bool write = opening->write || was == CHUNK_FRESH;
     int opened = was == CHUNK_SHARED ? guard->allow(address, size)
                                      : guard->open(address, size, write);
@@ -168,7 +168,7 @@ static void open_all(struct mirror *mirror)
 // looks without the lock whether anything is here.
 static CUresult bring_and_open(struct mirror *mirror, size_t first, size_t count, bool write)
 {
-    struct opening opening = {.write = write};
+    struct front_opening opening = {.write = write};
     struct mirror_opener opener = {open_part, &opening};
     set_away(mirror, false);
     CUresult result = mirror_bring(mirror, first, count, &opener);

@@ -11,6 +11,7 @@
 #include "proto/wire.h"
 #include "worker/account/charge.h"
 #include "worker/context_watchers.h"
+#include "worker/execute/green_resources.h"
 #include "worker/gpus.h"
 #include "worker/serve.h"
 #include "worker/session.h"
@@ -62,6 +63,12 @@ static CUgreenCtx green_of(struct serve *serve, uint64_t handle)
 
 // ---- resources ----
 
+static void give(struct serve *serve, const CUdevResource *resources, size_t count)
+{
+    if (!serve_failed(serve))
+        resources_given(resources, count);
+}
+
 void serve_device_resource(struct serve *serve, const struct args_device_resource *args,
                            struct reply_device_resource *reply)
 {
@@ -70,6 +77,7 @@ void serve_device_resource(struct serve *serve, const struct args_device_resourc
     if (!serve_failed(serve) && serve_require(serve, driver.cuDeviceGetDevResource))
         serve_fail(serve, driver.cuDeviceGetDevResource(device, &reply->resource,
                                                         (CUdevResourceType)args->type));
+    give(serve, &reply->resource, 1);
 }
 
 void serve_context_resource(struct serve *serve, const struct args_context_resource *args,
@@ -80,6 +88,7 @@ void serve_context_resource(struct serve *serve, const struct args_context_resou
     if (!serve_failed(serve) && serve_require(serve, driver.cuCtxGetDevResource))
         serve_fail(serve, driver.cuCtxGetDevResource(context, &reply->resource,
                                                      (CUdevResourceType)args->type));
+    give(serve, &reply->resource, 1);
 }
 
 void serve_resource_split(struct serve *serve, const struct args_resource_split *args,
@@ -92,6 +101,8 @@ void serve_resource_split(struct serve *serve, const struct args_resource_split 
     serve_device(serve, args->dev);
     if (args->room > RESOURCES_MAX || args->room * sizeof(*groups) > WIRE_INLINE_MAX)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else if (!resources_are_given(&input, 1))
+        serve_fail(serve, CUDA_ERROR_INVALID_RESOURCE_TYPE);
     if (serve_failed(serve) || !serve_require(serve, driver.cuDevSmResourceSplitByCount))
         return;
     memset(groups, 0, args->room * sizeof(*groups));
@@ -99,8 +110,11 @@ void serve_resource_split(struct serve *serve, const struct args_resource_split 
                driver.cuDevSmResourceSplitByCount(args->room ? groups : NULL, &count, &input,
                                                   &reply->remaining, args->flags, args->minimum));
     reply->groups = count;
-    if (!serve_failed(serve) && args->room)
-        serve->bytes_size = (uint32_t)((count < args->room ? count : args->room) * sizeof(*groups));
+    const uint32_t told = count < args->room ? count : args->room;
+    give(serve, groups, told);
+    give(serve, &reply->remaining, 1);
+    if (!serve_failed(serve))
+        serve->bytes_size = (uint32_t)(told * sizeof(*groups));
 }
 
 // The driver never ends a description, so each is made once for the check and once for a context.
@@ -116,9 +130,10 @@ static CUdevResourceDesc describe(struct serve *serve, const void *data, uint32_
     if (serve_failed(serve) || !serve_require(serve, driver.cuDevResourceGenerateDesc))
         return NULL;
     memcpy(resources, data, bytes);
-    serve_fail(serve,
-               driver.cuDevResourceGenerateDesc(&made, resources,
-                                                (unsigned int)(bytes / sizeof(resources[0]))));
+    const unsigned int count = (unsigned int)(bytes / sizeof(resources[0]));
+    serve_fail(serve, resources_are_given(resources, count)
+                          ? driver.cuDevResourceGenerateDesc(&made, resources, count)
+                          : CUDA_ERROR_INVALID_RESOURCE_TYPE);
     return made;
 }
 

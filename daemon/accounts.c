@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The accounts of leases with a budget: one ledger for each lease that has sessions on this box.
+// One ledger for each lease that has sessions on this box, and one for each session without a lease.
 #include "daemon/accounts.h"
 
 #include <errno.h>
@@ -13,19 +13,19 @@
 
 struct account {
     TAILQ_ENTRY(account) link;
-    char lease[128];
+    char lease[128]; // empty: of a session without one
     int fd;
     struct ledger *ledger;
     unsigned sessions;
     uint64_t first; // session whose context the broker has counted
 };
 
-static struct account *find(const struct box *box, const char *lease)
+static struct account *find(const struct box *box, const char *lease, uint64_t session)
 {
     struct account *account;
 
     TAILQ_FOREACH(account, &box->accounts, link)
-        if (!strcmp(account->lease, lease))
+        if (!strcmp(account->lease, lease) && (*lease || account->first == session))
             return account;
     return NULL;
 }
@@ -96,9 +96,7 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
     struct account *account;
     int err;
 
-    if (!*grant->lease)
-        return -ENOENT;
-    account = find(box, grant->lease);
+    account = find(box, grant->lease, session);
     if (!account)
         account = open_account(box, grant->lease);
     if (!account)
@@ -126,7 +124,7 @@ int accounts_join(struct box *box, const struct session_grant *grant, uint64_t s
 void accounts_charge(struct box *box, const char *lease, uint64_t session, unsigned device,
                      uint64_t bytes)
 {
-    struct account *account = *lease ? find(box, lease) : NULL;
+    struct account *account = find(box, lease, session);
     int line = account ? ledger_find_line(account->ledger, session) : -ENOENT;
 
     if (line >= 0)
@@ -135,7 +133,7 @@ void accounts_charge(struct box *box, const char *lease, uint64_t session, unsig
 
 void accounts_leave(struct box *box, const char *lease, uint64_t session)
 {
-    struct account *account = *lease ? find(box, lease) : NULL;
+    struct account *account = find(box, lease, session);
 
     if (!account || ledger_find_line(account->ledger, session) < 0)
         return;
@@ -147,7 +145,7 @@ void accounts_leave(struct box *box, const char *lease, uint64_t session)
 bool accounts_look(const struct box *box, const char *lease, uint64_t session, unsigned device,
                    uint64_t *bytes, bool *with_context)
 {
-    const struct account *account = *lease ? find(box, lease) : NULL;
+    const struct account *account = find(box, lease, session);
     int line = account ? ledger_find_line(account->ledger, session) : -ENOENT;
 
     if (line < 0 || device >= LEDGER_DEVICES)
@@ -159,7 +157,7 @@ bool accounts_look(const struct box *box, const char *lease, uint64_t session, u
 
 bool accounts_lease(const struct box *box, const char *lease, unsigned device, uint64_t *bytes)
 {
-    const struct account *account = *lease ? find(box, lease) : NULL;
+    const struct account *account = *lease ? find(box, lease, 0) : NULL;
 
     if (!account || device >= LEDGER_DEVICES)
         return false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The accounts of leases, which bound all sessions of a lease on this box together: their budget, where they have
-// one, and the images that they load.
+// one, and the images that they load. A session without a lease has one for itself.
 #ifndef RGPU_DAEMON_ACCOUNTS_H
 #define RGPU_DAEMON_ACCOUNTS_H
 
 #include "daemon/box.h"
 
 // Adds a session to its lease's account. The account's descriptor for the worker, which stays the
-// box's; -ENOENT: the session has none, and no budget; -ENOSPC: the context of one more process does not fit the
+// box's; -ENOENT: there is no room for one and the session has no budget; -ENOSPC: the context of one more process does not fit the
 // budget; another -errno: the account cannot be kept. The session must not begin then.
 int accounts_join(struct box *box, const struct session_grant *grant, uint64_t session)
     __attribute__((warn_unused_result));

@@ -54,6 +54,7 @@ struct box_device {
     bool measured;           // what a context takes is known
     unsigned sessions;       // that use it
     uint64_t driver_bytes;   // taken by everybody, as the management library says; 0: not known
+    uint64_t held_bytes;     // by sessions of this box, when the library said that
     unsigned library_number; // of the management library for it
     uint64_t library_memory; // bytes in all, as it says; 0: not known
     struct gauge_answers answers;

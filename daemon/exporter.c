@@ -103,7 +103,7 @@ static const struct device_figure device_figures[] = {
     {"box_gpu_memory_bytes", "Memory of the GPU.", memory_of},
     {"box_gpu_driver_bytes", "Taken by everybody, as the management library says; 0: not known.",
      taken_of},
-    {"box_gpu_account_bytes", "Taken by sessions with a budget, by their accounts.", accounted_of},
+    {"box_gpu_account_bytes", "Taken by sessions, by their accounts.", accounted_of},
     {"box_gpu_utilization_percent", "Part of the time in which kernels ran.", utilization_of},
     {"box_gpu_processes", "Processes that have memory of the GPU.", processes_of},
     {"box_gpu_temperature_celsius", "Temperature of the GPU.", temperature_of},

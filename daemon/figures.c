@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "daemon/accounts.h"
 
 // ---- taking ----
 
@@ -25,6 +26,18 @@ static void forget(struct box *box)
     }
 }
 
+// By the session's account, at this moment.
+static uint64_t held_by(const struct worker_process *worker, const struct box_device *device)
+{
+    uint64_t bytes = 0;
+    bool with_context;
+
+    if (!accounts_look(device->box, worker->session.grant.lease, worker->session.id,
+                       device->ordinal, &bytes, &with_context))
+        return 0;
+    return bytes;
+}
+
 static void take_process(struct box_device *device, const struct gauge_process *process)
 {
     struct worker_process *worker;
@@ -34,6 +47,7 @@ static void take_process(struct box_device *device, const struct gauge_process *
     TAILQ_FOREACH(worker, &device->box->workers, link)
         if (worker->pid == process->pid) {
             worker->driver_bytes[index] = process->used;
+            worker->held_bytes[index] = held_by(worker, device);
             worker->utilization[index] = process->utilization;
         }
 }
@@ -44,6 +58,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
 
     device->figures_ms = clock_ms();
     device->driver_bytes = gpu->used;
+    device->held_bytes = accounts_sum(device->box, device->ordinal);
     device->library_number = gpu->number;
     device->library_memory = gpu->total;
     device->answers = gpu->answers;
@@ -68,6 +83,27 @@ void figures_take(struct box *box, const struct gauge_round *round)
         for (unsigned j = 0; round && j < round->gpu_count; j++)
             if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
                 take_gpu(&box->devices[i], round, j);
+}
+
+// What the library said of those who held THEN, and hold NOW. 0: it said nothing.
+static uint64_t since(uint64_t said, uint64_t then, uint64_t now)
+{
+    if (!said || now >= then)
+        return said ? said + (now - then) : 0;
+    return said > then - now ? said - (then - now) : now;
+}
+
+uint64_t figures_taken(const struct box_device *device)
+{
+    return since(device->driver_bytes, device->held_bytes,
+                 accounts_sum(device->box, device->ordinal));
+}
+
+uint64_t figures_taken_by(const struct worker_process *worker, const struct box_device *device)
+{
+    size_t index = (size_t)(device - device->box->devices);
+
+    return since(worker->driver_bytes[index], worker->held_bytes[index], held_by(worker, device));
 }
 
 // ---- sessions ----

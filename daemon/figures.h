@@ -12,6 +12,11 @@
 // ROUND NULL: nothing is known any more.
 void figures_take(struct box *box, const struct gauge_round *round);
 
+// What is taken of the device at this moment: what the library said last, and what this box's sessions have allocated
+// and given back since. 0: not known.
+uint64_t figures_taken(const struct box_device *device);
+uint64_t figures_taken_by(const struct worker_process *worker, const struct box_device *device);
+
 // Add what is known to a JSON object: driver_bytes, utilization (percent), and of a GPU processes, temperature
 // (degrees Celsius) and power (watts).
 void figures_show_device(const struct box_device *device, json_t *object);

@@ -11,6 +11,7 @@
 #include "daemon/accounts.h"
 #include "daemon/admission.h"
 #include "daemon/broker_agent.h"
+#include "daemon/figures.h"
 #include "daemon/gauge.h"
 #include "daemon/worker_process.h"
 
@@ -31,11 +32,11 @@ static bool uses(const struct worker_process *worker, const struct box_device *d
     return false;
 }
 
-static void add_process(const struct worker_process *worker, size_t device,
+static void add_process(const struct worker_process *worker, const struct box_device *device,
                         struct control_figures *out)
 {
-    struct figure utilization = worker->utilization[device];
-    uint64_t bytes = worker->driver_bytes[device];
+    struct figure utilization = worker->utilization[device - device->box->devices];
+    uint64_t bytes = figures_taken_by(worker, device);
 
     if (out->processes_count == sizeof(out->processes) / sizeof(out->processes[0]))
         return;
@@ -63,7 +64,7 @@ static void put_processes(const struct client *client, const struct session_gran
         busy += worker->utilization[index].value;
         told = told && worker->utilization[index].known;
         if (!memcmp(worker->session.client_boot_id, look->boot_id, sizeof(look->boot_id)))
-            add_process(worker, index, out);
+            add_process(worker, device, out);
     }
     if (told)
         out->utilization = busy > 100 ? 100 : (int32_t)busy;
@@ -73,7 +74,7 @@ static void put_memory(const struct box *box, const struct session_grant *grant,
                        struct control_figures *out)
 {
     const struct box_device *device = grant->devices[place];
-    uint64_t used = 0;
+    uint64_t used = 0, taken = figures_taken(device);
 
     out->budget = grant->budgets[place];
     out->memory = out->budget              ? out->budget
@@ -81,8 +82,8 @@ static void put_memory(const struct box *box, const struct session_grant *grant,
                                            : device->info.memory;
     if (out->budget && accounts_lease(box, grant->lease, device->ordinal, &used))
         out->used = used;
-    else if (!out->budget && device->driver_bytes)
-        out->used = device->driver_bytes;
+    else if (!out->budget && taken)
+        out->used = taken;
 }
 
 static bool is_of_whole_gpu(unsigned number)

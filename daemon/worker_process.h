@@ -64,6 +64,7 @@ struct worker_process {
     struct session_record session;
     uint64_t
         driver_bytes[BOX_DEVICES_MAX]; // as the management library says; 0: not known (figures.c)
+    uint64_t held_bytes[BOX_DEVICES_MAX];       // by its session, when the library said that
     struct figure utilization[BOX_DEVICES_MAX]; // percent
     unsigned differs[BOX_DEVICES_MAX]; // rounds in a row in which its account does (comparison.c)
 };

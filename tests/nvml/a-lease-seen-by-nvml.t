@@ -102,6 +102,19 @@ ok "a lease that has ended shows nothing" await "its end" refused
 is "$(env -u RGPU_TICKET -u RGPU_BOXES python3 "$TOP/tests/nvml/nvml.py" "$library" 2>&1 || true)" "error 9 Driver Not Loaded" \
     "nor does a node without a lease, and nothing is written"
 
+# A box that hardly ever asks its management library.
+start_box --devices sim:1 --memory-check 1h
+seldom() { env -u RGPU_TICKET RGPU_BOXES="$BOX" python3 "$TOP/tests/nvml/nvml.py" "$library" | said "$1"; }
+asked() { [ "$(seldom gpus.0.used)" -gt 0 ]; }
+ok "a box that asks its library once an hour does so when somebody looks" await "it" asked
+before=$(seldom gpus.0.used)
+start held env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$BUILD/tests/programs/endure" --busy
+await_line held 'round 0' || bail "the program did not start"
+ok "what is allocated after that is told at once" [ "$(seldom gpus.0.used)" -ge $((before + 16777216)) ]
+ok "also of the process" [ "$(seldom gpus.0.processes.0.1)" -ge 16777216 ]
+stop "${line_pid[held]}" KILL
+ok "and what is given back" await "it" eval '[ "$(seldom gpus.0.used)" = "$before" ]'
+
 # A box that has no management library.
 start_box --management-library "$TMP/no-such-library.so"
 bare() { env -u RGPU_TICKET RGPU_BOXES="$BOX" python3 "$TOP/tests/nvml/nvml.py" "$library" "$@"; }

@@ -13,7 +13,7 @@
 void budget_give(int ordinal, uint64_t size)
 {
     atomic_fetch_sub(&gpus.list[ordinal].used, size);
-    if (session.account && gpus.list[ordinal].budget)
+    if (session.account)
         ledger_give(session.account, session.account_line, (unsigned)ordinal, size);
 }
 
@@ -29,11 +29,16 @@ uint64_t budget_used(int ordinal)
     return atomic_load(&gpus.list[ordinal].used);
 }
 
+// Where there is no budget the account is for whoever looks at the GPU.
 static bool account_take(const struct gpu *device, int ordinal, uint64_t size)
 {
-    return !session.account || !device->budget ||
-           ledger_take(session.account, session.account_line, (unsigned)ordinal, size,
-                       device->budget);
+    const unsigned place = (unsigned)ordinal;
+
+    if (session.account && device->budget)
+        return ledger_take(session.account, session.account_line, place, size, device->budget);
+    if (session.account)
+        ledger_add(session.account, session.account_line, place, size);
+    return true;
 }
 
 bool budget_take(int ordinal, uint64_t size)

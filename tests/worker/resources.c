@@ -34,8 +34,7 @@ static void refused(struct peer *peer, const char *what, const CUdevResource *fo
 {
     CUdevResource group;
     is_int(split(peer, forged, &group), CUDA_ERROR_INVALID_RESOURCE_TYPE, "%s is not split", what);
-    is_int(check(peer, forged, sizeof(*forged)), CUDA_ERROR_INVALID_RESOURCE_TYPE,
-           "nor described");
+    is_int(check(peer, forged, sizeof(*forged)), CUDA_ERROR_INVALID_RESOURCE_TYPE, "nor described");
     green(peer, forged, sizeof(*forged));
 }
 

@@ -58,6 +58,8 @@ bool serve_require(struct serve *serve, const void *function)
 
 void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle)
 {
+    if (kind == HANDLE_STREAM)
+        atomic_store_explicit(&session.recent_stream, handle, memory_order_relaxed);
     if (kind == HANDLE_STREAM && handle <= 1)
         return (void *)(uintptr_t)handle;
     void *object = handle_find(session.handles, handle, kind);

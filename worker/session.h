@@ -32,6 +32,7 @@ struct client_session {
     _Atomic uint64_t calls;
     _Atomic uint64_t direct_moves, staged_moves; // copies to and from memory that is reached
     _Atomic int deferred;                        // CUresult of the first async failure not yet told
+    _Atomic uint64_t recent_stream;              // the last that a request named
     _Atomic uint32_t context_epoch;              // changes when a context goes away
     _Atomic uint32_t memory_epoch;               // changes when device or mapped memory goes away
     _Atomic bool prints;                         // a loaded image may print

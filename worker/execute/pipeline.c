@@ -80,6 +80,33 @@ static void enter_context(struct serve *serve, uint64_t handle)
 
 // ---- waiting ----
 
+// Whether the stream that a request named last has done its work. One that is captured must not be asked.
+static CUresult query_recent(struct serve *serve, const void *unused)
+{
+    uint64_t handle = atomic_load_explicit(&session.recent_stream, memory_order_relaxed);
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUstream stream = handle <= 1 ? (CUstream)(uintptr_t)handle
+                                  : handle_find(session.handles, handle, HANDLE_STREAM);
+
+    if ((handle && !stream) || !driver.cuStreamQuery || !driver.cuStreamIsCapturing ||
+        driver.cuStreamIsCapturing(stream, &capture) != CUDA_SUCCESS ||
+        capture != CU_STREAM_CAPTURE_STATUS_NONE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuStreamQuery(stream);
+}
+
+// A wait for everything is mostly one for what was begun last. When that is over the rest is likely to be as well: the
+// thread then keeps the link, unless the driver takes longer than a moment to say so.
+static void prepare_to_await_all(struct serve *serve)
+{
+    if (!serve->reading)
+        return;
+    if (serve_ask_a_while(serve, query_recent, NULL) == CUDA_SUCCESS &&
+        serve->reader->may_linger(serve))
+        return;
+    serve_let_others_read(serve);
+}
+
 // A wait that is over within microseconds is cheaper here than handing the link to another thread.
 // Where kernels print, only the real synchronize makes the driver bring out the text.
 static void prepare_to_block(struct serve *serve, const struct serve_entry *entry)
@@ -88,6 +115,10 @@ static void prepare_to_block(struct serve *serve, const struct serve_entry *entr
 
     if (entry->traits & TRAIT_SELF_WAITING)
         return;
+    if (entry->traits & TRAIT_ALL_STREAMS) {
+        prepare_to_await_all(serve);
+        return;
+    }
     if ((entry->traits & TRAIT_BRIEF) && serve->reading && serve->reader->may_linger(serve))
         return;
     if (entry->query)
@@ -124,7 +155,7 @@ const struct serve_entry *serve_check(struct serve *serve, uint32_t size)
 
 static void execute(struct serve *serve, const struct serve_entry *entry)
 {
-    uint64_t start = entry->query ? clock_ns() : 0;
+    uint64_t start = entry->query || entry->traits & TRAIT_ALL_STREAMS ? clock_ns() : 0;
     bool drains = entry->traits & TRAIT_DRAINS;
 
     if (!(entry->traits & TRAIT_ROW))

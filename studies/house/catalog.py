@@ -14,27 +14,33 @@ class CatalogError(Exception):
     """A name or a file that leads to nothing, with the way out."""
 
 
-def names():
-    return sorted(name[:-3] for name in os.listdir(DECLARED) if name.endswith(".py") and not name.startswith("_"))
+def names(directory=DECLARED):
+    try:
+        return sorted(name[:-3] for name in os.listdir(directory) if name.endswith(".py") and not name.startswith("_"))
+    except OSError as error:
+        raise CatalogError("%s: no directory of studies: %s" % (directory, error.strerror)) from None
 
 
-def load(name):
-    if name not in names():
-        raise CatalogError("there is no study %r; there are %s" % (name, ", ".join(names())))
-    spec = importlib.util.spec_from_file_location("declared_" + name, os.path.join(DECLARED, name + ".py"))
+def load(name, directory=DECLARED):
+    if name not in names(directory):
+        raise CatalogError("there is no study %r in %s; there are %s" % (name, directory, ", ".join(names(directory))))
+    path = os.path.join(directory, name + ".py")
+    spec = importlib.util.spec_from_file_location("declared_" + name, path)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except DeclarationError as error:
         raise CatalogError(str(error)) from None
+    except Exception as error:
+        raise CatalogError("%s: is no declaration: %s: %s" % (path, type(error).__name__, error)) from None
     study = getattr(module, "STUDY", None)
     if not isinstance(study, Study) or study.name != name:
-        raise CatalogError("studies/declared/%s.py does not declare STUDY, a Study of that name" % name)
+        raise CatalogError("%s does not declare STUDY, a Study of the name %s" % (path, name))
     return study
 
 
-def load_all(chosen):
-    return [load(name) for name in (chosen or names())]
+def load_all(chosen, directory=DECLARED):
+    return [load(name, directory) for name in (chosen or names(directory))]
 
 
 KEYS = {"name", "title", "library", "server", "ready", "note", "needs"}

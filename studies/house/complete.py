@@ -26,7 +26,7 @@ def gaps_of_plots(study, known, skipped):
         columns = {name for p in programs for name in expected_columns(study, p, skipped)
                    if plot.columns is None or name in plot.columns}
         if plot.show == "ratio":
-            columns -= {plot.base}
+            columns = {name for name in columns if plot.base_of(name)}
         for figure in plot.figures:
             seen = {key.column for key in known.figures.keys(study.name, figure, plot.program)}
             if columns and not seen & columns:

@@ -55,17 +55,28 @@ def of_process(pid):
 
 
 def count(clients, servers):
-    """What all of them have used until now."""
-    counted = {"time": time.monotonic()}
+    """What all of them have used until now, and the memory that they have."""
+    counted = {"begun": time.monotonic(), "memory": {}}
     for who, roots in (("client", clients), ("worker", servers)):
         all_ = {pid: of_process(pid) for pid in family(roots)}
         counted[who] = {pid: used for pid, used in all_.items() if used}
+        counted["memory"][who] = sum(memory_of(pid) for pid in counted[who])
+    counted["counted"] = time.monotonic()
     return counted
+
+
+def memory_of(pid):
+    """MiB of a process, what it shares with others in parts."""
+    try:
+        with open("/proc/%d/smaps_rollup" % pid) as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("Pss:")) / 1024
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def differences(before, after):
     """Figures of what was used between the two counts, by processes that were there at both."""
-    figures = [{"figure": "span", "value": after["time"] - before["time"], "unit": "s"}]
+    figures = [{"figure": "span", "value": after["begun"] - before["counted"], "unit": "s"}]
     for who in ("client", "worker"):
         both = before[who].keys() & after[who].keys()
         if not both:
@@ -73,4 +84,5 @@ def differences(before, after):
         for what, unit in (("switches", "switches"), ("preempted", "switches"), ("cpu", "s")):
             value = sum(after[who][pid][what] - before[who][pid][what] for pid in both)
             figures.append({"figure": "%s %s" % (what, who), "value": value, "unit": unit})
+        figures.append({"figure": "memory " + who, "value": after["memory"][who], "unit": "MiB"})
     return figures

@@ -126,20 +126,25 @@ class Plot:
     """One picture. FIGURES are names of figures, of PROGRAM where several have them. KIND: "lines" over x or "bars".
 
     SHOW: "value", "ratio" (time over the time of BASE, or the inverse of rates, so that less is better: 1 is BASE), or
-    "rate" (x bytes per value of time, GB/s).
+    "rate" (x bytes per value of time, GB/s). BASE is a column's name, or names by names where columns have bases of their own.
     """
     title: str
     figures: tuple
     program: str = None
     kind: str = "lines"
     show: str = "value"
-    base: str = "native"
+    base: object = "native"
     columns: tuple = None
     x: str = ""
     y: str = ""
     log: str = ""
     references: tuple = ()
     note: str = ""
+
+    def base_of(self, column):
+        """The column that this one is set against, or None where it is none that a ratio is shown of."""
+        base = self.base.get(column) if isinstance(self.base, dict) else self.base
+        return base if base != column else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,6 +170,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
+    """DERIVE makes (title, HTML) pairs of the Figures of all machines: what follows from them on paper."""
     name: str
     title: str
     question: str

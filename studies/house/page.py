@@ -215,8 +215,8 @@ def section(study, machines):
             continue
         text += gap_note(known, study) + spread_note(known, study) + "".join(picture(known.figures, study, plot) for plot in study.plots)
         text += "".join(figures_table(known.figures, study, program, study.columns[0].name) for program in study.programs)
-        for title, more in (study.derive(known.figures) if study.derive else ()):
-            text += tag("h3", e(title)) + more
+    for title, more in (study.derive([known.figures for known in machines]) if study.derive else ()):
+        text += tag("h3", e(title)) + more
     return tag("section", text, data_study=study.name)
 
 
@@ -246,15 +246,15 @@ def page(studies, machines, title):
 
 def studies_in(all_results):
     """The studies of all files, in the order of their declaration, with all columns that any file has."""
-    names, more, mini = [], [], False
+    found, more, mini = {}, [], False
     for results in all_results:
         settings = results.run["settings"]
-        names += [name for name in settings["studies"] if name not in names]
+        for name in settings["studies"]:
+            found.setdefault(name, catalog.load(name, settings.get("declared") or catalog.DECLARED))
         more += [catalog.column_from(row) for row in settings["more"]]
         mini = mini or settings["miniature"]
-    studies = [catalog.load(name) for name in names]
     return [dataclasses.replace(study, columns=with_columns(study, (), more)) for study in
-            (declare.miniature(study) if mini else study for study in studies)]
+            (declare.miniature(study) if mini else study for study in found.values())]
 
 
 def print_pdf(path, to):

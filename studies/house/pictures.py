@@ -24,7 +24,8 @@ class Empty(Exception):
 def value_of(figures, key, plot):
     """(middle, low, high) of what the plot shows of a figure, or None."""
     if plot.show == "ratio":
-        found = figures.ratio(key, plot.base)
+        base = plot.base_of(key.column)
+        found = figures.ratio(key, base) if base else None
     else:
         found = figures.point(key)
     if found is None:
@@ -39,7 +40,7 @@ def series(figures, study, plot):
     """(column's name, figure) -> [(x, middle, low, high)], in the order of their declaration."""
     found = {}
     for column in study.columns:
-        if plot.columns and column.name not in plot.columns or plot.show == "ratio" and column.name == plot.base:
+        if plot.columns and column.name not in plot.columns:
             continue
         for figure in plot.figures:
             points = {}
@@ -136,17 +137,18 @@ def draw(figures, study, plot):
         draw_lines(axes, study, plot, found)
     else:
         groups = draw_bars(axes, study, plot, found)
-    if "y" in plot.log:
+    logarithmic = "y" in plot.log and any(point[1] > 0 for points in found.values() for point in points)
+    if logarithmic:
         axes.set_yscale("log")
     if plot.show == "ratio":
-        base = next((c.title for c in study.columns if c.name == plot.base), plot.base)
+        base = next((c.title for c in study.columns if c.name == plot.base), "as without")
         axes.axhline(1, color="#222222", lw=1, label=base)
     draw_references(axes, plot, groups)
-    if "y" not in plot.log:
+    if not logarithmic:
         axes.set_ylim(bottom=0)
     axes.set_title(plot.title, loc="left", fontsize=10)
     axes.set_xlabel(plot.x)
-    axes.set_ylabel(plot.y or {"ratio": "times %s (less is better)" % plot.base, "rate": "GB/s"}.get(plot.show, ""))
+    axes.set_ylabel(plot.y or {"ratio": "ratio (less is better)", "rate": "GB/s"}.get(plot.show, ""))
     axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.14 if len(groups) < 6 else -0.26), ncol=2,
                 frameon=False)
     text = io.StringIO()

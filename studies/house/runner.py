@@ -37,6 +37,7 @@ def arguments(argv):
     p.add_argument("--miniature", action="store_true", help="small sizes on software GPUs: shows that all works, measures nothing")
     p.add_argument("--output", metavar="DIRECTORY", help="for results; default BUILD/studies/results/DATE")
     p.add_argument("--resume", metavar="DIRECTORY", help="go on with a run that was interrupted")
+    p.add_argument("--declared", metavar="DIRECTORY", default=catalog.DECLARED, help="studies of your own instead of rgpu's")
     p.add_argument("--build", default=os.path.join(TOP, "build"), help="where rgpu is built")
     a = p.parse_args(argv)
     if a.rounds is not None and a.rounds < 1:
@@ -56,21 +57,23 @@ def find_gpus(devices, known):
 
 def settings_of(options):
     """What a run is, for its first record: what --resume goes by."""
-    studies = catalog.load_all(options.names)
+    studies = catalog.load_all(options.names, options.declared)
     more = [catalog.read_column(path) for path in options.column]
     chosen = [name for name in (options.columns or "").split(",") if name]
     known_columns = {column.name for study in studies for column in study.columns} | {column.name for column in more}
     unknown = sorted(set(chosen) - known_columns)
     if unknown:
         raise catalog.CatalogError("there is no column %s; there are %s" % (", ".join(unknown), ", ".join(sorted(known_columns))))
+    own = None if options.declared == catalog.DECLARED else os.path.abspath(options.declared)
     return {"studies": [study.name for study in studies], "chosen": chosen, "more": [dataclasses.asdict(c) for c in more],
+            "declared": own,
             "rounds": options.rounds or (1 if options.miniature else 5), "miniature": options.miniature,
             "devices": "software" if options.miniature else options.devices}
 
 
 def studies_of(settings):
     """The studies as this run measures them, and the columns of each."""
-    studies = [catalog.load(name) for name in settings["studies"]]
+    studies = [catalog.load(name, settings["declared"] or catalog.DECLARED) for name in settings["studies"]]
     if settings["miniature"]:
         studies = [declare.miniature(study) for study in studies]
     more = [catalog.column_from(row) for row in settings["more"]]
@@ -102,7 +105,7 @@ def run_jobs(jobs, servers, known, writer, limit):
     progress, begun, study = Progress(jobs), time.monotonic(), None
     try:
         for at, job in enumerate(jobs):
-            if limit and time.monotonic() - begun >= limit:
+            if limit is not None and time.monotonic() - begun >= limit:
                 progress.say("the time is up: %d of %d runs are done, --resume goes on" % (at, len(jobs)))
                 return
             if job.study is not study:
@@ -152,7 +155,7 @@ def measure(options, known):
     jobs = [job for job in jobs
             if (job.study.name, job.program.name, job.column.name, job.size, job.round) not in before]
     writer = record.Writer(path)
-    if not before:
+    if not options.resume:
         writer.add([{"kind": "run", "version": record.VERSION, "machine": now, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                      "studies": settings["studies"], "settings": settings}] + left_out)
     say_before(jobs, left_out, now, writer)
@@ -171,13 +174,19 @@ def stop(number, _):
     raise Stop("studies: ended by %s; --resume goes on" % signal.Signals(number).name)
 
 
+def list_studies(options):
+    try:
+        for study in catalog.load_all(options.names, options.declared):
+            print("%-12s %s" % (study.name, study.question))
+    except catalog.CatalogError as error:
+        sys.exit("studies: %s" % error)
+
+
 def main(argv):
     options = arguments(argv)
-    known = places(options.build)
     if options.list:
-        for study in catalog.load_all(options.names):
-            print("%-12s %s" % (study.name, study.question))
-        return
+        return list_studies(options)
+    known = places(options.build)
     for program in (os.path.join(known["bin"], "rgpud"), os.path.join(known["bench"], "measure")):
         if not os.path.exists(program):
             sys.exit("studies: %s is not there: `make studies` builds all, or --build names where it is built" % program)

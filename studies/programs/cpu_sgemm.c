@@ -3,10 +3,13 @@
 // figure for each, in seconds. Without a number it goes on until it is ended.
 //
 //   cpu_sgemm N [PRODUCTS]
+//
+// STUDY_IDLE=1: it says so and does nothing until it is ended, for comparison.
 #include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static double now(void)
 {
@@ -20,6 +23,11 @@ int main(int argc, char **argv)
     int n = argc > 1 ? atoi(argv[1]) : 0, products = argc > 2 ? atoi(argv[2]) : -1;
     if (n < 1)
         return 2;
+    if (getenv("STUDY_IDLE")) {
+        puts("idle");
+        fflush(stdout);
+        return pause();
+    }
     size_t count = (size_t)n * (size_t)n;
     float *a = malloc(count * sizeof(*a)), *b = malloc(count * sizeof(*b)),
           *c = malloc(count * sizeof(*c));

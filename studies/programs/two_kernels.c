@@ -3,8 +3,9 @@
 //
 //   two_kernels saxpy|matmul N [TIMES]
 //
-// The figure is the median time of one; the runner counts context switches of all TIMES (20). STUDY_NAIVE=1 registers the
-// memory for each copy and waits after each call.
+// The figure is the median time of one; the runner counts context switches of all TIMES (20; 0: as many as STUDY_SECONDS
+// have room for). STUDY_NAIVE=1 registers the memory for each copy and waits after each call. STUDY_REST=1 uses no GPU and
+// lets the time pass.
 #include <math.h>
 
 #include "studies/programs/study.h"
@@ -77,33 +78,63 @@ static void check(const struct work *w)
         bail("wrong result: %g instead of %g", w->result[at], want);
 }
 
-int main(int argc, char **argv)
+static void fill(struct work *w)
+{
+    w->a = must_alloc(w->count * 4);
+    w->b = must_alloc(w->count * 4);
+    w->result = must_alloc(w->count * 4);
+    for (size_t i = 0; i < w->count; i++) {
+        w->a[i] = (float)(i % 7);
+        w->b[i] = (float)(i % 5);
+    }
+}
+
+// The median time in seconds.
+static double repeat(struct work *w, int times)
 {
     static double samples[STUDY_SAMPLES];
+    double (*once)(struct work *) = w->product ? product_once : saxpy_once;
+    unsigned count = 0;
+    once(w);
+    study_mark("begin");
+    double end = study_now() + study_seconds(1);
+    do
+        samples[count++] = once(w);
+    while (times ? count < (unsigned)times : count < STUDY_SAMPLES && study_now() < end);
+    study_mark("end");
+    study_figure("repetitions", count, "");
+    return study_median(samples, count);
+}
+
+static int rest(void)
+{
+    double seconds = study_seconds(1);
+    struct timespec time = {.tv_sec = (time_t)seconds,
+                            .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    study_mark("begin");
+    nanosleep(&time, NULL);
+    study_mark("end");
+    study_figure("repetitions", 0, "");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
     if (argc < 3)
         return 2;
     struct work w = {.product = !strcmp(argv[1], "matmul"), .n = atoi(argv[2])};
     int times = argc > 3 ? atoi(argv[3]) : 20;
-    if (w.n < 1 || times < 1 || times > STUDY_SAMPLES)
+    if (w.n < 1 || times < 0 || times > STUDY_SAMPLES)
         return 2;
-    w.count = w.product ? (size_t)w.n * w.n : (size_t)w.n;
+    if (getenv("STUDY_REST"))
+        return rest();
+    w.count = w.product ? (size_t)w.n * (size_t)w.n : (size_t)w.n;
     w.gpu = open_gpu(0);
     w.function = kernel(&w.gpu, w.product ? "matmul" : "saxpy");
-    w.a = must_alloc(w.count * 4);
-    w.b = must_alloc(w.count * 4);
-    w.result = must_alloc(w.count * 4);
-    for (size_t i = 0; i < w.count; i++) {
-        w.a[i] = (float)(i % 7);
-        w.b[i] = (float)(i % 5);
-    }
-    double (*once)(struct work *) = w.product ? product_once : saxpy_once;
-    once(&w);
-    study_mark("begin");
-    for (int i = 0; i < times; i++)
-        samples[i] = once(&w);
-    study_mark("end");
+    fill(&w);
+    double seconds = repeat(&w, times);
     check(&w);
-    study_figure("time", study_median(samples, (unsigned)times) * 1e3, "ms");
+    study_figure("time", seconds * 1e3, "ms");
     close_gpu(&w.gpu);
     return 0;
 }

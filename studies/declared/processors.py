@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A box whose processors compute for somebody else while its GPUs serve: what each costs the other."""
+from house.declare import Answer, Box, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS
+
+PAPER = "Reaño et al., rCUDA, figures 9 and 10 (K20, 2×6 cores, MKL)"
+
+
+def both(column, word):
+    """The column with its box on the first half of the processors and its clients on the other, with and without load there."""
+    boxes = tuple(Box(cores="first") for _ in column.boxes)
+    return (column.but(column.name + "-idle", word + ", processors idle", boxes=boxes, cores="second",
+                       environment={"STUDY_IDLE": "1"}),
+            column.but(column.name + "-busy", word + ", processors busy", boxes=boxes, cores="second"))
+
+
+ALONE = NATIVE.but("alone", "processors alone", environment={"STUDY_REST": "1"}, cores="second")
+COLUMNS = (ALONE,) + both(NATIVE, "native") + both(SHM, "shared memory") + both(TCP, "TCP") + both(VERBS, "verbs")
+IDLE_OF_BUSY = {"%s-busy" % name: "%s-idle" % name for name in ("native", "shm", "tcp", "verbs")}
+COMPUTING = ("alone", "native-busy", "shm-busy", "tcp-busy", "verbs-busy")
+
+
+def service(name, title, kernel, size, mini):
+    return Program(name, ("{programs}/two_kernels", kernel, size, "0"), title=title, marks=True, seconds=6, limit=90,
+                   environment={"STUDY_SECONDS": "2"}, beside=("{programs}/cpu_sgemm", "4096"), beside_cores="first",
+                   needs=(Need("file", "{programs}/cpu_sgemm"),),
+                   miniature=dict(command=("{programs}/two_kernels", kernel, mini, "0"), limit=40,
+                                  beside=("{programs}/cpu_sgemm", "16"), environment={"STUDY_SECONDS": "0.05"}))
+
+
+STUDY = Study(
+    name="processors",
+    title="Processors of a box that serves",
+    question="A box has processors as well. If somebody computes on them while its GPUs serve, how much slower are his programs, "
+             "and how much slower is the service?",
+    columns=COLUMNS,
+    programs=(
+        service("copying", "SAXPY of 64 Mi elements again and again: the service moves data", "saxpy", str(1 << 26), "4096"),
+        service("computing", "Matrix products of 4096 rows: the GPU computes", "matmul", "4096", "16"),
+    ),
+    plots=(
+        Plot("Matrix products on the box's processors, beside nothing", ("CPU product",), program="copying", kind="bars",
+             show="ratio", base="alone", columns=COMPUTING,
+             references=(Reference("rCUDA: mean", PAPER, value=1.52), Reference("rCUDA: worst", PAPER, value=2.06))),
+        Plot("The same while GPUs compute", ("CPU product",), program="computing", kind="bars", show="ratio", base="alone",
+             columns=COMPUTING, references=(Reference("rCUDA: most runs", PAPER, value=1.25),)),
+        Plot("Service that moves data, processors busy beside idle", ("time",), program="copying", kind="bars", show="ratio",
+             base=IDLE_OF_BUSY, references=(Reference("rCUDA: at most", PAPER, value=1.07),)),
+        Plot("Service that computes, processors busy beside idle", ("time",), program="computing", kind="bars", show="ratio",
+             base=IDLE_OF_BUSY, references=(Reference("rCUDA: at most", PAPER, value=1.07),)),
+        Plot("Processor time of the service while it moves data", ("cpu worker", "cpu client"), program="copying", kind="bars",
+             y="s in two seconds", columns=("shm-idle", "tcp-idle", "verbs-idle")),
+    ),
+    measured="The box runs on the first half of the processors that there are, programs that use it on the second half. OpenBLAS "
+             "multiplies matrices of 4096 rows in single precision on the first half, all the time; its figure is the median time "
+             "of one product. The service is SAXPY, which mostly copies, or matrix products by the GPU. Busy and idle take turns.",
+    unmeasured="Client and box share memory bandwidth and caches here, which they do not if a network is between them. MKL is not "
+               "free software; OpenBLAS stands for it. The paper's service is SGEMM of 13,848 rows and LAMMPS.",
+    answers=(
+        Answer("rCUDA", "figures 9 and 10: computation on the box's processors", "the same question; OpenBLAS for MKL, another service",
+               "+52 % in the mean, +106 % at worst, most within +25 %",
+               "Over shared memory the GPU copies by itself and the box's processors hardly work. Over TCP they copy every byte, "
+               "and half of the processors is all that box and computation have.",
+               (Ours("CPU product", "shm-busy", None, "copying", base="alone"),
+                Ours("CPU product", "tcp-busy", None, "copying", base="alone"),
+                Ours("CPU product", "tcp-busy", None, "computing", base="alone"))),
+        Answer("rCUDA", "figures 9 and 10: the service itself", "the same question", "loses under 7 %",
+               "What the service needs of processors it has to share with all threads of the computation.",
+               (Ours("time", "shm-busy", None, "copying", base="shm-idle"), Ours("time", "tcp-busy", None, "copying", base="tcp-idle"),
+                Ours("time", "tcp-busy", None, "computing", base="tcp-idle"))),
+    ),
+)

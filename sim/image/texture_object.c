@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/memory.h"
+#include "sim/texture/compressed.h"
 
 #define ANISOTROPY_MAX 16
 #define LINEAR_ALIGNMENT 512
@@ -153,16 +154,39 @@ static bool view_kind(CUresourceViewFormat format, struct texel_kind *out)
     return image_texel_kind(groups[index / 3].format, 1u << index % 3, false, out);
 }
 
-// Compressed blocks are seen in arrays of as many bytes of 32-bit integers; they are not decoded here.
-static CUresult view_of_blocks(CUresourceViewFormat format, const CUDA_ARRAY3D_DESCRIPTOR *d)
+// Compressed blocks are seen in arrays of as many bytes of 32-bit integers.
+static bool block_kind(CUresourceViewFormat format, struct texel_kind *out)
 {
-    bool small = format == CU_RES_VIEW_FORMAT_UNSIGNED_BC1 ||
-                 format == CU_RES_VIEW_FORMAT_UNSIGNED_BC4 ||
-                 format == CU_RES_VIEW_FORMAT_SIGNED_BC4;
+    static const struct texel_kind kinds[] = {
+        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC1},
+        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC2},
+        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC3},
+        {CHANNEL_UNORM, 1, 2, false, COMPRESSION_BC4},
+        {CHANNEL_SNORM, 1, 2, false, COMPRESSION_BC4_SIGNED},
+        {CHANNEL_UNORM, 2, 2, false, COMPRESSION_BC5},
+        {CHANNEL_SNORM, 2, 2, false, COMPRESSION_BC5_SIGNED},
+        {CHANNEL_FLOAT, 4, 2, false, COMPRESSION_BC6H},
+        {CHANNEL_FLOAT, 4, 2, false, COMPRESSION_BC6H_SIGNED},
+        {CHANNEL_UNORM, 4, 1, false, COMPRESSION_BC7},
+    };
+    unsigned index = (unsigned)format - CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
 
-    SIM_RETURN_IF(d->Format != CU_AD_FORMAT_UNSIGNED_INT32 || d->NumChannels != (small ? 2 : 4),
+    if (index >= sizeof(kinds) / sizeof(kinds[0]))
+        return false;
+    *out = kinds[index];
+    return true;
+}
+
+static CUresult view_of_blocks(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR *d,
+                               const CUDA_RESOURCE_VIEW_DESC *v)
+{
+    SIM_RETURN_IF(!block_kind(v->format, &o->texture.texel), CUDA_ERROR_INVALID_VALUE);
+    unsigned channels = compressed_bytes(o->texture.texel.compression) / 4;
+    SIM_RETURN_IF(d->Format != CU_AD_FORMAT_UNSIGNED_INT32 || d->NumChannels != channels,
                   CUDA_ERROR_INVALID_VALUE);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    SIM_RETURN_IF(v->width != 4 * d->Width || v->height != 4 * d->Height || v->depth != d->Depth,
+                  CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
 }
 
 static unsigned at_most(unsigned value, unsigned most)
@@ -193,13 +217,25 @@ static CUresult use_view(struct texture_object *o, const CUDA_ARRAY3D_DESCRIPTOR
     }
     SIM_RETURN_IF(v->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7, CUDA_ERROR_INVALID_VALUE);
     if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1)
-        return view_of_blocks(v->format, d);
+        return view_of_blocks(o, d, v);
     SIM_RETURN_IF(!view_kind(v->format, &kind), CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(v->width != d->Width || v->height != d->Height || v->depth != d->Depth,
                   CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(texel_bytes(&kind) != texel_bytes(&o->texture.texel), CUDA_ERROR_INVALID_VALUE);
     o->texture.texel = kind;
     return CUDA_SUCCESS;
+}
+
+// Levels are as large as the view says, each half of the one before.
+static void count_texels_of_blocks(struct texture *t, const CUDA_RESOURCE_VIEW_DESC *v,
+                                   unsigned first, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        unsigned width = (unsigned)(v->width >> (first + i)),
+                 height = (unsigned)(v->height >> (first + i));
+        t->levels[i].width = width ? width : 1;
+        t->levels[i].height = height ? height : 1;
+    }
 }
 
 static CUresult use_array(struct texture_object *o, struct array_storage *storage, unsigned part,
@@ -220,6 +256,8 @@ static CUresult use_array(struct texture_object *o, struct array_storage *storag
     use_shape(t, d, layers);
     for (unsigned i = 0; i < parts; i++)
         t->levels[i] = level_of_part(storage, &storage->parts[part + first_level + i], first_layer);
+    if (t->texel.compression)
+        count_texels_of_blocks(t, &o->view, first_level, parts);
     t->level_count = parts;
     return CUDA_SUCCESS;
 }

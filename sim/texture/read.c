@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/ptx/alu/small_float.h"
+#include "sim/texture/compressed.h"
 
 // One read of one level: the texels in each direction, and the slice or face.
 struct level_read {
@@ -29,10 +30,16 @@ static void load_texel(const struct level_read *r, int32_t x, int32_t y, int32_t
         texel_border_raw(&r->texture->texel, r->texture->border, raw);
         return;
     }
-    texel_load_raw(&r->texture->texel,
-                   l->base + (size_t)z * l->slice_bytes + (size_t)y * l->row_bytes +
-                       (size_t)x * texel_bytes(&r->texture->texel),
-                   raw);
+    const struct texel_kind *kind = &r->texture->texel;
+    const char *slice = l->base + (size_t)z * l->slice_bytes;
+    if (kind->compression) {
+        const char *block = slice + (size_t)(y / 4) * l->row_bytes +
+                            (size_t)(x / 4) * compressed_bytes(kind->compression);
+        compressed_load_raw(kind->compression, (const uint8_t *)block,
+                            (unsigned)(y % 4 * 4 + x % 4), raw);
+        return;
+    }
+    texel_load_raw(kind, slice + (size_t)y * l->row_bytes + (size_t)x * texel_bytes(kind), raw);
 }
 
 // A texel of the footprint: bit k of `which` takes the second one in direction k. Behind the corner of a cube there

@@ -37,7 +37,7 @@ bool fill_on_host(CUdeviceptr dst, size_t pitch, uint32_t value, size_t element,
     CUstream resolved;
     size_t row, size;
 
-    if (!memory_find(dst, &found) || !found.host || found.mapped || !width || !height)
+    if (!memory_is_on_host(dst, &found) || !width || !height)
         return false;
     *result = call_check_stream(stream, &session, &resolved);
     if (*result != CUDA_SUCCESS)

@@ -19,7 +19,8 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct ranges allocations; // value: struct allocation
 static struct ranges reserved;    // address space kept free of host memory; value: the session
 static uint64_t next_id = 1;
-static atomic_bool any_sync_copies; // most programs never mark memory, and are not to pay for it
+// What most programs never have, and are not to pay for.
+static atomic_bool any_sync_copies, any_on_host;
 
 // Keeps host memory of this process away from the device's addresses, page by page as they are
 // first seen. They stay reserved when the memory is freed: drivers use them again.
@@ -82,6 +83,8 @@ int memory_add(const struct allocation *allocation)
     pthread_rwlock_unlock(&lock);
     if (err)
         free(row);
+    else if (allocation->host && !allocation->mapped)
+        atomic_store(&any_on_host, true);
     return err;
 }
 
@@ -127,6 +130,12 @@ bool memory_is_page_locked(uint64_t address)
 {
     struct allocation found;
     return memory_find(address, &found) && found.host;
+}
+
+bool memory_is_on_host(uint64_t address, struct allocation *out)
+{
+    return atomic_load_explicit(&any_on_host, memory_order_relaxed) && memory_find(address, out) &&
+           out->host && !out->mapped;
 }
 
 bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out)

@@ -49,6 +49,8 @@ bool memory_remove(uint64_t base, struct allocation *out);
 bool memory_find(uint64_t address, struct allocation *out);
 // Whether host memory at ADDRESS is page-locked.
 bool memory_is_page_locked(uint64_t address);
+// Whether host memory at ADDRESS is page-locked and not mapped by the box: what holds it.
+bool memory_is_on_host(uint64_t address, struct allocation *out);
 // What holds the first of SIZE bytes at ADDRESS, where all of them are known: in one allocation, or in mappings
 // that follow each other.
 bool memory_find_span(uint64_t address, uint64_t size, struct allocation *out);

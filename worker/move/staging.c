@@ -67,10 +67,7 @@ static void forget_events(CUcontext context)
     for (int use = 0; use < STAGING_USES; use++)
         for (uint32_t i = 0; i < STAGING_POOL_MAX; i++) {
             struct block *block = &pools[use].blocks[i];
-            if (block->context != context)
-                continue;
-            block->context = NULL;
-            driver.cuEventDestroy_v2(block->event);
+            mark_forget(&block->mark, context);
         }
 }
 
@@ -173,30 +170,15 @@ void staging_give(struct block *block)
     pthread_cond_broadcast(&given);
 }
 
-static CUresult make_event(struct block *block, CUcontext context)
-{
-    if (block->context == context)
-        return CUDA_SUCCESS;
-    if (block->context)
-        driver.cuEventDestroy_v2(block->event);
-    CUresult result = driver.cuEventCreate(&block->event, CU_EVENT_DISABLE_TIMING);
-    block->context = result == CUDA_SUCCESS ? context : NULL;
-    return result;
-}
-
 CUresult staging_mark(struct block *block, CUcontext context, CUstream stream)
 {
     SCOPED_LOCK(&events_lock);
-    CUresult result = make_event(block, context);
-    if (result == CUDA_SUCCESS)
-        result = driver.cuEventRecord(block->event, stream);
-    return result;
+    return mark_set(&block->mark, context, stream);
 }
 
 bool staging_done(struct block *block, CUresult *result)
 {
     SCOPED_LOCK(&events_lock);
-    // The event went with its context.
-    *result = block->context ? driver.cuEventQuery(block->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    *result = mark_ask(&block->mark);
     return *result != CUDA_ERROR_NOT_READY;
 }

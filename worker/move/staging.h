@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "worker_driver.h"
+#include "worker/move/mark.h"
 
 // Writes are the small copies whose data came inside a record; with a link that reaches memory also
 // those that leave inside one.
@@ -17,8 +18,7 @@ enum staging_use { STAGING_PUSH, STAGING_PULL, STAGING_SMALL, STAGING_USES };
 struct block {
     enum staging_use use;
     uint8_t *data;
-    CUevent event;     // recorded behind the copy that uses the block
-    CUcontext context; // of the event; NULL: none yet
+    struct mark mark; // behind the copy that uses the block
     struct block *next;
 };
 

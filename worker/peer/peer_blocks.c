@@ -54,38 +54,20 @@ void peer_blocks_register(struct peer_blocks *blocks, CUcontext context)
         blocks->registered = context;
 }
 
-static CUresult make_event(struct peer_block *block, CUcontext context)
-{
-    if (block->context == context)
-        return CUDA_SUCCESS;
-    if (block->context)
-        driver.cuEventDestroy_v2(block->event);
-    CUresult result = driver.cuEventCreate(&block->event, CU_EVENT_DISABLE_TIMING);
-    block->context = result == CUDA_SUCCESS ? context : NULL;
-    return result;
-}
-
 CUresult peer_block_mark(struct peer_block *block, CUcontext context, CUstream stream)
 {
-    CUresult result = make_event(block, context);
-
-    return result == CUDA_SUCCESS ? driver.cuEventRecord(block->event, stream) : result;
+    return mark_set(&block->mark, context, stream);
 }
 
 CUresult peer_block_ask(const struct peer_block *block)
 {
-    return block->context ? driver.cuEventQuery(block->event) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return mark_ask(&block->mark);
 }
 
 void peer_blocks_forget(struct peer_blocks *blocks, CUcontext context)
 {
-    for (unsigned i = 0; i < PEER_BLOCKS; i++) {
-        struct peer_block *block = &blocks->all[i];
-        if (block->context != context)
-            continue;
-        block->context = NULL;
-        driver.cuEventDestroy_v2(block->event);
-    }
+    for (unsigned i = 0; i < PEER_BLOCKS; i++)
+        mark_forget(&blocks->all[i].mark, context);
     if (blocks->registered != context)
         return;
     driver.cuMemHostUnregister(blocks->memory);

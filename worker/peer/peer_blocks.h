@@ -9,6 +9,7 @@
 
 #include "proto/wire.h"
 #include "worker_driver.h"
+#include "worker/move/mark.h"
 
 enum { PEER_OUT_BLOCKS = 8, PEER_IN_BLOCKS = 16, PEER_BLOCKS = PEER_OUT_BLOCKS + PEER_IN_BLOCKS };
 
@@ -18,8 +19,7 @@ struct peer_block {
     bool incoming;
     uint64_t offset; // in the copy, packed
     uint32_t size;
-    CUevent event;     // behind the copy between the block and the GPU
-    CUcontext context; // of the event; NULL: none yet
+    struct mark mark; // behind the copy between the block and the GPU
     struct peer_block *next;
 };
 

@@ -101,8 +101,8 @@ static int32_t part_of_second(unsigned index, bool eight, bool with_sign)
 // One channel in 65535ths, or 32767ths with a sign.
 static int32_t load_channel(const uint8_t *at, unsigned place, bool with_sign)
 {
-    struct block_bits bits = {at, 16 + 3 * place};
-    unsigned index = block_take(&bits, 3);
+    struct compressed_bits bits = {at, 16 + 3 * place};
+    unsigned index = compressed_take(&bits, 3);
     int32_t first = with_sign ? (int8_t)at[0] : at[0], second = with_sign ? (int8_t)at[1] : at[1];
     int32_t least = with_sign ? -127 : 0, whole = with_sign ? 129 : 257;
 

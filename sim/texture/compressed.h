@@ -22,19 +22,19 @@ void bc7_load(const uint8_t at[16], unsigned place, int32_t raw[4]);
 void bc6h_load(const uint8_t at[16], unsigned place, bool with_sign, int32_t raw[4]);
 
 // A stream of bits, lowest first.
-struct block_bits {
+struct compressed_bits {
     const uint8_t *at;
     unsigned next;
 };
-unsigned block_take(struct block_bits *bits, unsigned count);
+unsigned compressed_take(struct compressed_bits *bits, unsigned count);
 // Which of `subsets` a place is in, in one of the partitions that BC6H and BC7 know.
-unsigned block_subset(unsigned subsets, unsigned partition, unsigned place);
+unsigned compressed_subset(unsigned subsets, unsigned partition, unsigned place);
 // The place of a subset whose index has one bit less.
-unsigned block_anchor(unsigned subsets, unsigned partition, unsigned subset);
+unsigned compressed_anchor(unsigned subsets, unsigned partition, unsigned subset);
 // How much of the second end an index of 2, 3 or 4 bits means, in 64ths.
-unsigned block_weight(unsigned index_bits, unsigned index);
+unsigned compressed_weight(unsigned index_bits, unsigned index);
 // The index of a place, `bits` of it, where indices begin at bit `first`.
-unsigned block_index_of(const uint8_t *at, unsigned first, unsigned bits, unsigned subsets,
-                        unsigned partition, unsigned place);
+unsigned compressed_index(const uint8_t *at, unsigned first, unsigned bits, unsigned subsets,
+                          unsigned partition, unsigned place);
 
 #endif

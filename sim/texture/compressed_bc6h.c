@@ -139,12 +139,12 @@ static const struct bc6h_mode modes[] = {
       TURNED(2, 10, 6)}},
 };
 
-static const struct bc6h_mode *read_mode(struct block_bits *bits)
+static const struct bc6h_mode *read_mode(struct compressed_bits *bits)
 {
-    unsigned code = block_take(bits, 2), code_bits = 2;
+    unsigned code = compressed_take(bits, 2), code_bits = 2;
 
     if (code > 1) {
-        code |= block_take(bits, 3) << 2;
+        code |= compressed_take(bits, 3) << 2;
         code_bits = 5;
     }
     for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
@@ -167,11 +167,12 @@ static int32_t with_sign_of(unsigned value, unsigned bits)
     return (int32_t)(value << (32 - bits)) >> (32 - bits);
 }
 
-static void read_fields(struct block_bits *bits, const struct bc6h_mode *mode, unsigned ends[4][3])
+static void read_fields(struct compressed_bits *bits, const struct bc6h_mode *mode,
+                        unsigned ends[4][3])
 {
     memset(ends, 0, 12 * sizeof(unsigned));
     for (const struct bc6h_field *f = mode->fields; f->count; f++) {
-        unsigned value = block_take(bits, f->count);
+        unsigned value = compressed_take(bits, f->count);
         ends[f->end][f->channel] |= (f->turned ? turned_bits(value, f->count) : value) << f->low;
     }
 }
@@ -212,7 +213,7 @@ static uint16_t half_of(int32_t value, bool with_sign)
 
 void bc6h_load(const uint8_t at[16], unsigned place, bool with_sign, int32_t raw[4])
 {
-    struct block_bits bits = {at, 0};
+    struct compressed_bits bits = {at, 0};
     const struct bc6h_mode *mode = read_mode(&bits);
     unsigned ends[4][3];
 
@@ -220,11 +221,11 @@ void bc6h_load(const uint8_t at[16], unsigned place, bool with_sign, int32_t raw
     if (!mode)
         return;
     read_fields(&bits, mode, ends);
-    unsigned partition = mode->subsets == 2 ? block_take(&bits, 5) : 0;
-    unsigned subset = block_subset(mode->subsets, partition, place);
+    unsigned partition = mode->subsets == 2 ? compressed_take(&bits, 5) : 0;
+    unsigned subset = compressed_subset(mode->subsets, partition, place);
     unsigned index_bits = mode->subsets == 2 ? 3 : 4;
-    int32_t weight = (int32_t)block_weight(
-        index_bits, block_index_of(at, bits.next, index_bits, mode->subsets, partition, place));
+    int32_t weight = (int32_t)compressed_weight(
+        index_bits, compressed_index(at, bits.next, index_bits, mode->subsets, partition, place));
 
     for (unsigned channel = 0; channel < 3; channel++) {
         int32_t first = end_value(mode, ends, 2 * subset, channel, with_sign);

@@ -21,20 +21,21 @@ struct bc7_ends {
     unsigned value[6][4]; // of two for each subset
 };
 
-static void read_ends(struct block_bits *bits, const struct bc7_mode *mode, struct bc7_ends *ends)
+static void read_ends(struct compressed_bits *bits, const struct bc7_mode *mode,
+                      struct bc7_ends *ends)
 {
     for (unsigned channel = 0; channel < 4; channel++)
         for (unsigned end = 0; end < 2u * mode->subsets; end++)
             ends->value[end][channel] =
-                block_take(bits, channel < 3 ? mode->colour_bits : mode->alpha_bits);
+                compressed_take(bits, channel < 3 ? mode->colour_bits : mode->alpha_bits);
 }
 
-static void read_low_bits(struct block_bits *bits, const struct bc7_mode *mode,
+static void read_low_bits(struct compressed_bits *bits, const struct bc7_mode *mode,
                           struct bc7_ends *ends)
 {
     for (unsigned end = 0, low = 0; end < 2u * mode->subsets; end++) {
         if (mode->own_low || end % 2 == 0)
-            low = block_take(bits, 1);
+            low = compressed_take(bits, 1);
         for (unsigned channel = 0; channel < 4; channel++)
             ends->value[end][channel] = ends->value[end][channel] << 1 | low;
     }
@@ -68,33 +69,34 @@ static int32_t between(const struct bc7_ends *ends, unsigned subset, unsigned ch
 
 void bc7_load(const uint8_t at[16], unsigned place, int32_t raw[4])
 {
-    struct block_bits bits = {at, 0};
+    struct compressed_bits bits = {at, 0};
     struct bc7_ends ends;
     unsigned number = 0;
 
-    while (number < 8 && !block_take(&bits, 1))
+    while (number < 8 && !compressed_take(&bits, 1))
         number++;
     memset(raw, 0, 4 * sizeof(*raw));
     if (number == 8)
         return;
     const struct bc7_mode *mode = &modes[number];
-    unsigned partition = block_take(&bits, mode->partition_bits);
-    unsigned rotation = block_take(&bits, mode->rotation_bits);
-    unsigned selection = block_take(&bits, mode->selection_bits);
-    unsigned subset = block_subset(mode->subsets, partition, place);
+    unsigned partition = compressed_take(&bits, mode->partition_bits);
+    unsigned rotation = compressed_take(&bits, mode->rotation_bits);
+    unsigned selection = compressed_take(&bits, mode->selection_bits);
+    unsigned subset = compressed_subset(mode->subsets, partition, place);
 
     read_ends(&bits, mode, &ends);
     if (mode->own_low || mode->shared_low)
         read_low_bits(&bits, mode, &ends);
     widen(mode, &ends);
     unsigned colour =
-        block_weight(mode->index_bits, block_index_of(at, bits.next, mode->index_bits,
-                                                      mode->subsets, partition, place));
+        compressed_weight(mode->index_bits, compressed_index(at, bits.next, mode->index_bits,
+                                                             mode->subsets, partition, place));
     unsigned alpha = colour;
     if (mode->second_bits) {
         unsigned second = bits.next + 16u * mode->index_bits - mode->subsets;
-        alpha = block_weight(mode->second_bits, block_index_of(at, second, mode->second_bits,
-                                                               mode->subsets, partition, place));
+        alpha =
+            compressed_weight(mode->second_bits, compressed_index(at, second, mode->second_bits,
+                                                                  mode->subsets, partition, place));
     }
     for (unsigned channel = 0; channel < 4; channel++)
         raw[channel] =

@@ -2,7 +2,7 @@
 // What BC6H and BC7 have in common: bits, partitions of a block, weights.
 #include "sim/texture/compressed.h"
 
-unsigned block_take(struct block_bits *bits, unsigned count)
+unsigned compressed_take(struct compressed_bits *bits, unsigned count)
 {
     unsigned value = 0;
 
@@ -49,14 +49,14 @@ static const uint8_t third_of_three[64] = {
     3,  6, 6, 8,  15, 3,  15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 3,  15, 15, 8,
 };
 
-unsigned block_subset(unsigned subsets, unsigned partition, unsigned place)
+unsigned compressed_subset(unsigned subsets, unsigned partition, unsigned place)
 {
     if (subsets == 1)
         return 0;
     return subsets == 2 ? in_second[partition] >> place & 1 : of_three[partition] >> 2 * place & 3;
 }
 
-unsigned block_anchor(unsigned subsets, unsigned partition, unsigned subset)
+unsigned compressed_anchor(unsigned subsets, unsigned partition, unsigned subset)
 {
     if (!subset)
         return 0;
@@ -65,7 +65,7 @@ unsigned block_anchor(unsigned subsets, unsigned partition, unsigned subset)
     return subset == 1 ? second_of_three[partition] : third_of_three[partition];
 }
 
-unsigned block_weight(unsigned index_bits, unsigned index)
+unsigned compressed_weight(unsigned index_bits, unsigned index)
 {
     static const uint8_t two[4] = {0, 21, 43, 64};
     static const uint8_t three[8] = {0, 9, 18, 27, 37, 46, 55, 64};
@@ -76,15 +76,16 @@ unsigned block_weight(unsigned index_bits, unsigned index)
 
 static bool is_anchor(unsigned subsets, unsigned partition, unsigned place)
 {
-    return block_anchor(subsets, partition, block_subset(subsets, partition, place)) == place;
+    return compressed_anchor(subsets, partition, compressed_subset(subsets, partition, place)) ==
+           place;
 }
 
-unsigned block_index_of(const uint8_t *at, unsigned first, unsigned bits, unsigned subsets,
-                        unsigned partition, unsigned place)
+unsigned compressed_index(const uint8_t *at, unsigned first, unsigned bits, unsigned subsets,
+                          unsigned partition, unsigned place)
 {
-    struct block_bits stream = {at, first};
+    struct compressed_bits stream = {at, first};
 
     for (unsigned i = 0; i < place; i++)
         stream.next += bits - is_anchor(subsets, partition, i);
-    return block_take(&stream, bits - is_anchor(subsets, partition, place));
+    return compressed_take(&stream, bits - is_anchor(subsets, partition, place));
 }

@@ -35,8 +35,8 @@ STUDY = Study(
              "worker have to be woken for it?",
     columns=COLUMNS,
     programs=(
-        program("saxpy", (1 << 20, 1 << 22, 1 << 24, SAXPY_LARGE), (1 << 10, 1 << 14), 4),
-        program("matmul", (320, 1024, 2048, PRODUCT_LARGE), (16, 48), 3),
+        program("saxpy", (1 << 20, 1 << 23, SAXPY_LARGE), (1 << 10, 1 << 14), 3),
+        program("matmul", (320, 1024, PRODUCT_LARGE), (16, 48), 2),
     ),
     plots=(
         Plot("SAXPY: time of one", ("time",), program="saxpy", x="elements", y="ms", log="xy"),

@@ -90,7 +90,7 @@ STUDY = Study(
     columns=(NATIVE, SHM, TCP, VERBS, BROKER),
     programs=(
         Program("sessions", ("{programs}/call_cost",), title="Calls of so many clients at once", sizes=(1, 4, 16, 64),
-                clients="size", marks=True, columns=SESSIONS, seconds=8, limit=150, rounds=3,
+                clients="size", marks=True, columns=SESSIONS, seconds=8, limit=150, rounds=2,
                 environment={"STUDY_SECONDS": "0.25"}, needs=(Need("file", "{programs}/call_cost"),),
                 miniature=dict(sizes=(1, 3), limit=60, environment={"STUDY_SECONDS": "0.002"})),
         Program("broker", ("{python}", "{top}/bench/broker_load.py", "{build}", "size"), title="Leases by the size of the pool",

@@ -53,10 +53,10 @@ STUDY = Study(
         speed("blocks", "Page-locked memory, by block size", "pinned", ("65536", "262144") + LARGE, BY_BLOCK, rounds=3),
         speed("pipeline", "Page-locked memory, pipelined and not", "pinned", ("262144",) + LARGE, PIPELINES, rounds=3),
         Program("tcp-link", ("{python}", "{here}/programs/tcp_link.py"), title="What one TCP stream carries (iperf3)",
-                columns=LINK, needs=(Need("command", "iperf3"),), seconds=1.5, limit=30,
+                columns=LINK, here=True, needs=(Need("command", "iperf3"),), seconds=1.5, limit=30,
                 miniature=dict(environment={"STUDY_SECONDS": "0.2"}, limit=30)),
         Program("verbs-link", ("{python}", "{here}/programs/verbs_link.py"), title="What verbs carry (ib_write_bw)",
-                columns=LINK, needs=(Need("rdma"), Need("command", "ib_write_bw")), seconds=3, limit=60,
+                columns=LINK, here=True, needs=(Need("rdma"), Need("command", "ib_write_bw")), seconds=3, limit=60,
                 miniature=dict(limit=60)),
     ),
     plots=(

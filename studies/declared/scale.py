@@ -5,7 +5,7 @@ import json
 
 from house.declare import Answer, Column, NATIVE, Need, Ours, Plot, Program, SHM, Study, TCP, VERBS
 
-BROKER = Column("broker", "the broker, simulated boxes")
+BROKER = Column("broker", "the broker, simulated boxes", here=True)
 SESSIONS = ("native", "shm", "tcp", "verbs")
 CALLS = ("launch and synchronize", "64 bytes from the GPU", "launch alone")
 

@@ -34,6 +34,7 @@ class Column:
 
     LIBRARY is a directory that programs load libcuda.so.1 from; None is the machine's own driver.
     SERVER is the command of somebody else's server, READY what it prints when it is ready (None: it takes connections).
+    Where the box is another machine, programs that use no server run there: HERE says that they do not.
     """
     name: str
     title: str
@@ -45,6 +46,7 @@ class Column:
     ready: str = None
     needs: tuple = ()
     cores: str = None
+    here: bool = False
     note: str = ""
 
     def but(self, name, title, **changes):
@@ -57,10 +59,9 @@ class Column:
 
 
 NATIVE = Column("native", "native")
-SHM = Column("shm", "rgpu, shared memory", library="{lib}", boxes=(Box(),),
-             environment={"RGPU_TRANSPORT": "shm"})
-TCP = SHM.but("tcp", "rgpu, TCP", environment={"RGPU_TRANSPORT": "tcp"})
-VERBS = SHM.but("verbs", "rgpu, verbs", environment={"RGPU_TRANSPORT": "rdma"}, needs=(Need("rdma"),))
+TCP = Column("tcp", "rgpu, TCP", library="{lib}", boxes=(Box(),), environment={"RGPU_TRANSPORT": "tcp"})
+SHM = TCP.but("shm", "rgpu, shared memory", environment={"RGPU_TRANSPORT": "shm"}, needs=(Need("same-host"),))
+VERBS = TCP.but("verbs", "rgpu, verbs", environment={"RGPU_TRANSPORT": "rdma"}, needs=(Need("rdma"),))
 # What GVirtuS measured as its naive way: memory is registered for each message, and each call is waited for.
 NAIVE_TCP = TCP.but("naive-tcp", "TCP, naive", environment={"STUDY_NAIVE": "1"})
 NAIVE_VERBS = VERBS.but("naive-verbs", "verbs, naive", environment={"STUDY_NAIVE": "1"})
@@ -91,6 +92,7 @@ class Program:
     SIZES: one run each; its x is the size, unless the program says another. CLIENTS of it run at once, a number or "size".
     MARKS: it says {"mark": "begin"} and {"mark": "end"} and waits for a line after each: all clients begin together, and
     context switches and processor time of clients and workers between the two are figures as well.
+    HERE: it runs on the node also where its column would have it on the box's machine.
     BESIDE runs as long as the program does, and its figures are kept as well. COLUMNS: names; None is all of the study's.
     """
     name: str
@@ -103,6 +105,7 @@ class Program:
     beside: tuple = ()
     beside_cores: str = None
     environment: dict = dataclasses.field(default_factory=dict)
+    here: bool = False
     needs: tuple = ()
     parse: object = json_figures
     limit: float = 60

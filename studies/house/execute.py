@@ -137,14 +137,23 @@ class Run:
             self.environment[name] = fill(value, self.known)
         self.crowd, self.beside, self.counted = Crowd(program.limit), None, []
 
+    def on_box(self, command, environment):
+        """The command as it runs on the box's machine, where that is another one, within the limit there too."""
+        host = self.known.get("host")
+        return host.command(["timeout", str(self.job.program.limit), *command], environment) if host else command
+
+    def is_elsewhere(self):
+        column = self.job.column
+        return not (column.boxes or column.server or column.library or column.here or self.job.program.here)
+
     def start_beside(self):
         """What runs beside is under way when it has said something."""
         if not self.job.program.beside:
             return
         crowd = Crowd(self.job.program.limit)
         environment = self.servers.client_environment(self.job.column, self.boxes, self.known)[0]
-        crowd.add(Client(fill_all(self.job.program.beside, self.known), environment, self.scratch, "beside",
-                         self.job.program.beside_cores))
+        command = self.on_box(fill_all(self.job.program.beside, self.known), environment)
+        crowd.add(Client(command, environment, self.scratch, "beside", self.job.program.beside_cores))
         self.beside = crowd
         while b"\n" not in crowd.clients[0].text:
             if crowd.clients[0].ended:
@@ -164,8 +173,8 @@ class Run:
         return list(beside_figures(text.rpartition("\n")[0], self.job.program.parse))
 
     def count(self):
-        self.counted.append(counters.count([client.process.pid for client in self.crowd.clients],
-                                           [box.process.pid for box in self.boxes]))
+        boxes = [] if self.known.get("host") else [box.process.pid for box in self.boxes]
+        self.counted.append(counters.count([client.process.pid for client in self.crowd.clients], boxes))
 
     def execute(self):
         """The figures of the run."""
@@ -175,7 +184,8 @@ class Run:
         self.start_beside()
         for number in range(self.clients):
             environment = dict(self.environment, STUDY_CLIENT=str(number))
-            self.crowd.add(Client(command, environment, self.scratch, "client%d" % number, self.job.column.cores))
+            words = self.on_box(command, environment) if self.is_elsewhere() else command
+            self.crowd.add(Client(words, environment, self.scratch, "client%d" % number, self.job.column.cores))
         if program.marks:
             for mark in ("begin", "end"):
                 self.crowd.await_mark(mark)

@@ -28,21 +28,29 @@ def first_of(path, pattern):
     return found[1].strip() if found else ""
 
 
+def where(known, command, environment=None):
+    """The command as it is run on the machine of the box."""
+    return known["host"].command(command, environment) if known.get("host") else command
+
+
 def gpus(known):
-    """Names and memory in MiB of the NVIDIA GPUs that programs can use here."""
+    """Names and memory in MiB of the NVIDIA GPUs that programs can use where the box is."""
     environment = without_ours(os.environ, known)
-    if not said_by([os.path.join(known["bench"], "measure"), "--probe"], environment, 90):
+    if not said_by(where(known, [os.path.join(known["bench"], "measure"), "--probe"]), environment, 90):
         return []
-    rows = said_by(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"], environment)
+    query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
+    rows = said_by(where(known, query), environment)
     found = [row.rsplit(", ", 1) for row in rows.splitlines()]
     return [{"name": row[0], "memory": int(row[1])} for row in found if len(row) == 2 and row[1].isdigit()]
 
 
 def describe(known, real):
     names = real or []
-    driver = said_by(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]) if real else ""
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    driver = said_by(where(known, query)) if real else ""
     return {
         "host": platform.node(),
+        "box": known["host"].name if known.get("host") else "",
         "cpu": first_of("/proc/cpuinfo", r"^model name\s*:\s*(.*)$") or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "memory": int(first_of("/proc/meminfo", r"^MemTotal:\s*(\d+)") or 0) >> 10,
@@ -62,4 +70,4 @@ def describe(known, real):
 
 def same_machine(a, b):
     """Whether results of both may stand in one file."""
-    return all(a.get(part) == b.get(part) for part in ("host", "cpu", "cores", "gpu", "driver", "kernel", "rgpu"))
+    return all(a.get(part) == b.get(part) for part in ("host", "box", "cpu", "cores", "gpu", "driver", "kernel", "rgpu"))

@@ -43,12 +43,16 @@ def too_little_memory(what, context):
     return "GPUs of %s GiB are needed" % what
 
 
+def not_one_host(_, context):
+    return "box and programs are on two machines" if context.known.get("host") else None
+
+
 def no_root(_, __):
     return None if os.getuid() == 0 else "it is for root"
 
 
 KINDS = {"file": no_file, "command": no_command, "python": no_module, "real-gpu": no_real_gpu, "gpus": too_few_gpus,
-         "rdma": no_rdma, "cores": too_few_cores, "memory": too_little_memory, "root": no_root}
+         "rdma": no_rdma, "cores": too_few_cores, "memory": too_little_memory, "same-host": not_one_host, "root": no_root}
 
 
 def obstacle(needs, context):

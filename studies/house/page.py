@@ -41,7 +41,8 @@ class Machine:
     def name(self):
         said = self.says()
         count = len(said["gpus"])
-        return "%s%s, %d cores" % ("%d × " % count if count > 1 else "", said["gpu"], said["cores"])
+        place = " of %s, reached over the network" % said["box"] if said.get("box") else ""
+        return "%s%s%s, %d cores" % ("%d × " % count if count > 1 else "", said["gpu"], place, said["cores"])
 
     def studies(self):
         return list(dict.fromkeys(sample["study"] for results in self.results for sample in results.samples))

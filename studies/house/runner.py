@@ -13,7 +13,8 @@ from house import catalog, declare, machine, plan, record
 from house.execute import execute
 from house.figures import Figures, wide_spreads
 from house.places import TOP, places
-from house.progress import Progress, short
+from house.progress import Progress
+from house.remote import Host
 from house.servers import Servers
 
 EPILOG = """Without names all studies run, as far as this machine can; what is left out is said, with the reason.
@@ -33,6 +34,9 @@ def arguments(argv):
     p.add_argument("--limit", type=float, metavar="SECONDS", help="begin nothing new after this time")
     p.add_argument("--columns", help="only these columns, with commas between: native,shm,tcp,...")
     p.add_argument("--column", action="append", default=[], metavar="FILE", help="a column of your own: another system")
+    p.add_argument("--box", metavar="HOST", help="boxes and native programs run there, by ssh, from the same paths as here")
+    p.add_argument("--box-address", metavar="ADDRESS", help="how programs reach HOST; default HOST")
+    p.add_argument("--box-shell", metavar="COMMAND", default="ssh -o BatchMode=yes", help=argparse.SUPPRESS)
     p.add_argument("--devices", choices=("auto", "real", "software"), default="auto", help="which GPUs")
     p.add_argument("--miniature", action="store_true", help="small sizes on software GPUs: shows that all works, measures nothing")
     p.add_argument("--output", metavar="DIRECTORY", help="for results; default BUILD/studies/results/DATE")
@@ -126,7 +130,8 @@ def run_jobs(jobs, servers, known, writer, limit):
 
 
 def say_before(jobs, left_out, now, writer):
-    print("studies: %s, %d cores, %s; results go to %s" % (now["gpu"], now["cores"], now["rgpu"], writer.path), file=sys.stderr)
+    print("studies: %s%s, %d cores, %s; results go to %s" % (now["gpu"], " of " + now["box"] if now["box"] else "", now["cores"],
+                                                             now["rgpu"], writer.path), file=sys.stderr)
     reasons = {}
     for row in left_out:
         reasons.setdefault(row["why"], []).append("%s of %s" % (row["program"] or row["column"], row["study"]))
@@ -174,6 +179,16 @@ def stop(number, _):
     raise Stop("studies: ended by %s; --resume goes on" % signal.Signals(number).name)
 
 
+def reach(known):
+    """The machine of the box answers, and has what is run there."""
+    host, program = known["host"], os.path.join(known["bin"], "rgpud")
+    why = host.missing()
+    if not why and not machine.said_by(host.command([program, "--version"])):
+        why = "%s does not run %s: it must let us in by ssh without a password and have the build at this path" % (host.name, program)
+    if why:
+        sys.exit("studies: " + why)
+
+
 def list_studies(options):
     try:
         for study in catalog.load_all(options.names, options.declared):
@@ -187,6 +202,9 @@ def main(argv):
     if options.list:
         return list_studies(options)
     known = places(options.build)
+    if options.box:
+        known["host"] = Host(options.box, options.box_address, options.box_shell)
+        reach(known)
     for program in (os.path.join(known["bin"], "rgpud"), os.path.join(known["bench"], "measure")):
         if not os.path.exists(program):
             sys.exit("studies: %s is not there: `make studies` builds all, or --build names where it is built" % program)

@@ -2,6 +2,7 @@
 """What columns need to run beside their programs: boxes, or another system's server. Started when first needed."""
 import os
 import re
+import shlex
 import selectors
 import signal
 import socket
@@ -42,7 +43,12 @@ def last_words(path, count=600):
 
 
 def end(process, patience=5):
-    """Ends a process and all that it started."""
+    """Ends a process and all that it started; what runs on another machine ends with its input."""
+    if process.stdin:
+        try:
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -129,16 +135,25 @@ class Servers:
         command = [os.path.join(self.known["bin"], "rgpud"), "--standalone", "--devices", self.devices(box), "--name", name,
                    "--admin-socket", ""]
         options = fill_all(box.options, self.known)
+        host, listen = self.known.get("host"), os.environ.get("STUDY_BOX_ADDRESS", "127.0.0.1")
         if not any(option.startswith("--listen") for option in options):
-            options += ["--listen", "127.0.0.1:0"]
-        process = self.start(command + options, self.environment(), log, box.cores)
-        return Server(process, await_line(process, r"ready listen=([^ \n]+)", log))
+            options += ["--listen", "0.0.0.0:0" if host else listen + ":0"]
+        if "STUDY_BOX_ADDRESS" in os.environ:
+            options += ["--rdma-addresses", listen]
+        command, environment = command + options, self.environment()
+        if host:
+            environment["RGPU_SIM_STATE"] = "/tmp/rgpu-study-gpus"
+            command = host.server(command, environment)
+        process = self.start(command, environment, log, None if host else box.cores)
+        address = await_line(process, r"ready listen=([^ \n]+)", log)
+        return Server(process, "%s:%s" % (host.address, address.rpartition(":")[2]) if host else address)
 
     @staticmethod
     def start(command, environment, log, cores=None):
+        """Its input stays open as long as we are there."""
         try:
             with open(log, "w") as errors:
-                return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=errors, start_new_session=True, preexec_fn=pinned_to(cores))
         except OSError as error:
             raise ServerError("%s: %s" % (command[0], error.strerror)) from None
@@ -182,10 +197,10 @@ class Servers:
             end(self.running.popitem()[1].process)
 
     def native_library(self):
-        """A directory in which libcuda.so.1 is the software GPU."""
-        directory = os.path.join(self.scratch, "native")
+        """A directory in which libcuda.so.1 is the software GPU; on another machine too where that sees our files."""
+        directory = os.path.join(self.known["programs"] if self.known.get("host") else self.scratch, "native")
         if not os.path.isdir(directory):
-            os.mkdir(directory)
+            os.makedirs(directory)
             os.symlink(os.path.join(self.known["lib"], "libcuda-sim.so"), os.path.join(directory, "libcuda.so.1"))
         return directory
 
@@ -199,6 +214,10 @@ class Servers:
         known = dict(known, address=address, port=address)
         if column.boxes:
             environment["RGPU_BOXES"] = address
+        if self.known.get("host"):
+            environment.update(STUDY_BOX_SHELL=shlex.join(self.known["host"].shell), STUDY_BOX_HOST=self.known["host"].address)
+        if "STUDY_CLIENT_ADDRESS" in os.environ:
+            environment["RGPU_RDMA_ADDRESS"] = os.environ["STUDY_CLIENT_ADDRESS"]
         if column.library:
             environment = with_library(environment, fill(column.library, known))
         elif not self.real and not column.server:

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What verbs carry on this machine, by perftest between its first and last RDMA device: figures in GB/s."""
+"""What verbs carry to the box, by perftest between the box's first RDMA device and our last: figures in GB/s.
+
+STUDY_BOX_SHELL runs commands on the box's machine, STUDY_GID_INDEX chooses the address of a device."""
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -12,10 +15,13 @@ DEVICES = "/sys/class/infiniband"
 
 def measure(program, devices, port):
     common = ["-F", "-s", "524288", "-n", "200", "-p", str(port), "-x", os.environ.get("STUDY_GID_INDEX", "1")]
-    server = subprocess.Popen([program, "-d", devices[0], *common], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    shell = shlex.split(os.environ.get("STUDY_BOX_SHELL", ""))
+    address = os.environ.get("STUDY_BOX_HOST", "127.0.0.1")
+    server = subprocess.Popen([*shell, program, *(() if shell else ("-d", devices[0])), *common],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while True:
-            done = subprocess.run([program, "-d", devices[-1], *common, "127.0.0.1"], capture_output=True, text=True)
+            done = subprocess.run([program, "-d", devices[-1], *common, address], capture_output=True, text=True)
             rows = [line.split() for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
             if rows:
                 return float(rows[-1][3]) * (1 << 20) / 1e9

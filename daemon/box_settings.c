@@ -12,6 +12,8 @@
 
 static const char *const auth_methods[] = {"none", "ticket", NULL};
 static const char *const exports_policies[] = {"lease", "user", NULL};
+const char *const mps_share_words[] = {"lease", "user", "all", NULL};
+static const char *const mps_fallbacks[] = {"refuse", "time", NULL};
 static const char *const protections[] = {"authenticate", "privacy", NULL};
 const char *const gpu_mode_words[] = {"exclusive", "shared", "auto", NULL};
 static const char *const log_levels[] = {"off", "error", "warn", "info", "debug", "trace", NULL};
@@ -71,6 +73,23 @@ const struct config_option settings_table[] = {
     CONFIG_STRING(
         "workers", "management_library", struct box_settings, management_library, "",
         "library that has these figures; empty: libnvidia-ml.so.1, or the software GPU's"),
+    CONFIG_LIST("workers", "sharing", struct box_settings, sharing, "time",
+                "how processes share a GPU: time, mps, or by its number, such as 0:mps, 1:time"),
+    CONFIG_ENUM(
+        "workers", "mps_share", struct box_settings, mps_share, "user", mps_share_words,
+        "whose sessions may be on one GPU with sharing=mps at once, as a fault of one ends all"),
+    CONFIG_ENUM("workers", "mps_fallback", struct box_settings, mps_fallback, "refuse",
+                mps_fallbacks,
+                "a GPU whose MPS daemon does not start: refuse its clients, or share it by time"),
+    CONFIG_STRING(
+        "workers", "mps_control", struct box_settings, mps_control, "",
+        "control program of MPS; empty: nvidia-cuda-mps-control in its usual places, or the software GPU's"),
+    CONFIG_STRING("workers", "mps_directory", struct box_settings, mps_directory, "/run/rgpu-mps",
+                  "directory for the pipes and logs of the GPUs' MPS daemons"),
+    CONFIG_DURATION("workers", "mps_check", struct box_settings, mps_check, "1s",
+                    "how often it is looked how each MPS daemon is"),
+    CONFIG_DURATION("workers", "mps_patience", struct box_settings, mps_patience, "10s",
+                    "an MPS daemon that does not answer for so long is ended and started again"),
     CONFIG_INT("workers", "warm_workers", struct box_settings, warm_workers, "1", 0, 64,
                "workers kept ready per GPU, each with a context that takes GPU memory",
                .reloadable = true),

@@ -13,6 +13,13 @@ enum auth_method { AUTH_NONE, AUTH_TICKET }; // every client that reaches the po
 
 enum exports_policy { EXPORTS_LEASE, EXPORTS_USER }; // who may open what a process shares
 
+enum mps_share {
+    MPS_SHARE_LEASE,
+    MPS_SHARE_USER,
+    MPS_SHARE_ALL
+};                                                            // who may share a GPU's MPS server
+enum mps_fallback { MPS_FALLBACK_REFUSE, MPS_FALLBACK_TIME }; // a GPU whose daemon does not start
+
 struct box_settings {
     char *name;
     char **listen;
@@ -35,6 +42,13 @@ struct box_settings {
     uint64_t memory_check; // 0: never
     uint64_t memory_tolerance;
     char *management_library;
+    char **sharing;
+    int mps_share;    // enum mps_share
+    int mps_fallback; // enum mps_fallback
+    char *mps_control;
+    char *mps_directory;
+    uint64_t mps_check;
+    uint64_t mps_patience;
     int64_t warm_workers;
     int64_t parallel_starts;
     uint64_t refill_patience;
@@ -65,7 +79,7 @@ struct box_settings {
     int log_level; // enum log_level
 };
 
-extern const char *const gpu_mode_words[];
+extern const char *const gpu_mode_words[], *const mps_share_words[];
 extern const struct config_option settings_table[];
 
 // Fills *settings from defaults, the file at PATH (NULL: none) and the command line; what is left

@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "daemon/accounts.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/worker_process.h"
 
 // Said at the second round, the fourth, the eighth ...
@@ -163,7 +164,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
         if (worker) {
             tally.ours = true;
             take_process(worker, device, process->used);
-        } else {
+        } else if (!mps_has_process(device, process->pid)) {
             tally.foreign += process->used;
             tally.stranger = process->pid;
         }

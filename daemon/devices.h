@@ -45,6 +45,7 @@ struct gauge_answers {
 };
 
 struct box;
+struct mps_daemon;
 struct box_device {
     struct box *box;
     struct control_device info; // from the driver; ordinal is the place in the driver's list
@@ -65,6 +66,7 @@ struct box_device {
     uint64_t idle_bytes;                       // the most that it says of a worker without a client
     unsigned foreign_rounds, differing_rounds; // in a row in which it differs (comparison.c)
     struct warm_pool pool;
+    struct mps_daemon *mps; // NULL: processes share it by time
 };
 
 // "sim:2", "cuda:all", "cuda:0,2"; -EINVAL after logging.

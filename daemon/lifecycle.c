@@ -8,6 +8,7 @@
 #include "daemon/broker_agent.h"
 #include "daemon/client.h"
 #include "daemon/listeners.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/refill.h"
 #include "daemon/waiting_clients.h"
@@ -69,6 +70,7 @@ void lifecycle_review(struct box *box)
         lifecycle_move(box, BOX_SERVING);
         announce_ready(box);
     }
+    mps_review(box);
     waiting_serve(box);
     refill_pools(box);
     broker_agent_review(box);

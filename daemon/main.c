@@ -29,6 +29,7 @@
 #include "daemon/figures.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/start_check.h"
 #include "daemon/warm_pool.h"
@@ -161,6 +162,7 @@ static void child_ended(evutil_socket_t signal, short events, void *argument)
     struct box *box = argument;
 
     gauge_reap(box->gauge);
+    mps_reap(box);
     worker_reap_all(box);
 }
 
@@ -307,6 +309,7 @@ static void tear_down(struct program *program)
     listeners_close(box);
     client_close_all(box);
     worker_kill_all(box);
+    mps_close(box);
     gauge_close(&box->gauge);
     for (uint32_t i = 0; i < box->device_count; i++)
         warm_pool_free(&box->devices[i].pool);

@@ -6,9 +6,11 @@ RGPUD_SOURCES := $(addprefix daemon/,main.c start_check.c box.c box_settings.c d
                    look.c broker_report.c revocations.c broker_history.c state_file.c state_saver.c \
                    accounts.c gauge.c figures.c comparison.c exclusion.c offered_transports.c \
                    warm_pool.c disturbance.c disturbance_look.c refill.c worker_process.c worker_messages.c worker_life.c allowance.c \
-                   worker_setup.c client_sockets.c exported.c box_calls.c \
+                   worker_setup.c mps_daemon.c mps_settings.c client_sockets.c exported.c box_calls.c \
                    worker_spawn.c worker_output.c confinement.c refusals.c)
 
 $(call program,rgpud,$(RGPUD_SOURCES),rgpucommon,$(COMMON_LIBS) $(TLS_LIBS) -levent_core -levent_extra -ljansson -ljwt -lsystemd -lseccomp)
+$(call program,rgpu-mps-keeper,daemon/mps_keeper.c,rgpucommon,$(COMMON_LIBS))
+INSTALL_FILES += $(B)/bin/rgpu-mps-keeper:$(LIBEXECDIR)/rgpu-mps-keeper:0755:box
 INSTALL_FILES += common/daemon.bash-completion:$(COMPLETIONDIR)/rgpud:0644:box
 INSTALL_FILES += $(B)/bin/rgpud:$(SBINDIR)/rgpud:0755:box

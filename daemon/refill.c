@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/disturbance.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
@@ -26,7 +27,7 @@ static bool is_free(const struct worker_process *worker, const struct box_device
                     device_set sees)
 {
     return has_place(worker) && !worker->promised && worker->device == device &&
-           worker->sees == sees;
+           worker->sees == sees && worker->mps == mps_serves(device, sees);
 }
 
 static unsigned count_free(const struct box *box, const struct box_device *device, device_set sees,
@@ -64,10 +65,12 @@ static bool promise(struct box *box, const struct box_device *device, device_set
 
 // How many contexts of a GPU are made at once is the same for all reasons to make them. The first one measures what a
 // context takes, and is made alone: others would disturb it.
-static bool may_start(struct box *box, struct box_device *device, unsigned most)
+static bool may_start(struct box *box, struct box_device *device, device_set sees, unsigned most)
 {
     const struct warm_pool *pool = warm_pool_of(box, device);
 
+    if (mps_holds_up(device, sees))
+        return false;
     if (device && !device->measured)
         most = 1;
     return !warm_pool_pauses(pool) && pool->starting + pool->dying < most;
@@ -81,7 +84,7 @@ static void start_for_waiting(struct box *box)
     for (client = waiting_next(box, NULL); client; client = waiting_next(box, client)) {
         struct box_device *device = (struct box_device *)waiting_first_device(client);
         device_set sees = waiting_device_set(client);
-        if (!device || promise(box, device, sees) || !may_start(box, device, most))
+        if (!device || promise(box, device, sees) || !may_start(box, device, sees, most))
             continue;
         if (!worker_start(box, device, sees))
             promise(box, device, sees);
@@ -111,7 +114,10 @@ static void end_surplus(struct box *box)
         if (worker->state != WORKER_WARM || worker->promised)
             continue;
         bool usual = worker->sees == box_device_set_usual(box, device);
-        if (count_free(box, device, worker->sees, true) > (usual ? warm_wanted(box, device) : 0))
+        // Its GPU is shared in another way by now.
+        bool obsolete = worker->mps != mps_serves(device, worker->sees);
+        if (obsolete ||
+            count_free(box, device, worker->sees, true) > (usual ? warm_wanted(box, device) : 0))
             worker_end(worker, CONTROL_END_REASON_SHUTDOWN,
                        "more warm workers with its devices than are wanted");
     }
@@ -181,7 +187,7 @@ static void keep_warm(struct box *box, struct box_device *device)
         return;
     }
     unsigned most = pace == PACE_ONE ? 1 : (unsigned)box->settings.parallel_starts;
-    for (; have < wanted && may_start(box, device, most); have++)
+    for (; have < wanted && may_start(box, device, sees, most); have++)
         if (worker_start(box, device, sees))
             return;
 }
@@ -194,7 +200,7 @@ void refill_pools(struct box *box)
         box->awaits_gauge)
         return;
     if (!box->devices_known) {
-        if (may_start(box, NULL, 1) && !worker_start(box, NULL, 0))
+        if (may_start(box, NULL, 0, 1) && !worker_start(box, NULL, 0))
             log_debug("the first worker shows the devices");
         return;
     }

@@ -32,7 +32,8 @@ struct refusals {
     int fd;     // of the filter
     pid_t pid;
     bool only_log;
-    bool serving; // before that drivers try this and that
+    bool may_connect; // until it serves
+    bool serving;     // before that drivers try this and that
     uint64_t count;
     uint64_t logged[LEARNT_LOGGED_MAX];
     size_t logged_count;
@@ -148,12 +149,23 @@ static int error_for(const struct seccomp_data *data)
     return error;
 }
 
+// A client of MPS connects to the daemon while it makes its context, when no client of ours has had a word to say there.
+static bool is_let_through(const struct refusals *refusals, const struct seccomp_data *data)
+{
+    SCOPED_FREE char *name = NULL;
+
+    if (!refusals->may_connect || refusals->serving)
+        return false;
+    name = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
+    return name && !strcmp(name, "connect");
+}
+
 static void answer(struct refusals *refusals, const struct seccomp_notif *request)
 {
     struct seccomp_notif_resp *reply = refusals->answer;
 
     *reply = (struct seccomp_notif_resp){.id = request->id};
-    if (refusals->only_log)
+    if (refusals->only_log || is_let_through(refusals, &request->data))
         reply->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else
         reply->error = -error_for(&request->data);
@@ -176,7 +188,8 @@ static int answer_one(struct refusals *refusals)
     if (seccomp_notify_receive(refusals->fd, refusals->request))
         return 0;
     refusals->count++;
-    tell(refusals, refusals->request);
+    if (!is_let_through(refusals, &refusals->request->data))
+        tell(refusals, refusals->request);
     answer(refusals, refusals->request);
     return 1;
 }
@@ -228,7 +241,7 @@ static void filter_came(evutil_socket_t fd, short events, void *argument)
 }
 
 struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
-                              refusals_too_many *too_many, void *argument)
+                              bool may_connect, refusals_too_many *too_many, void *argument)
 {
     struct refusals *refusals = calloc(1, sizeof(*refusals));
 
@@ -241,6 +254,7 @@ struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bo
                                   .fd = -1,
                                   .pid = pid,
                                   .only_log = only_log,
+                                  .may_connect = may_connect,
                                   .too_many = too_many,
                                   .argument = argument};
     if (seccomp_notify_alloc(&refusals->request, &refusals->answer) ||

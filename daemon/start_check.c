@@ -15,6 +15,7 @@
 #include "daemon/confinement.h"
 #include "daemon/exporter.h"
 #include "daemon/listeners.h"
+#include "daemon/mps_settings.h"
 #include "daemon/offered_transports.h"
 #include "daemon/worker_setup.h"
 
@@ -76,6 +77,7 @@ int start_check(struct box *box)
                    worker_setup_check(settings),
                    admission_load_keys(box, settings),
                    confinement_check(settings),
+                   mps_settings_check(box),
                    listeners_check(settings),
                    admin_check(settings),
                    exporter_check(settings),

@@ -15,6 +15,7 @@
 #include "daemon/admission.h"
 #include "daemon/broker_agent.h"
 #include "daemon/exclusion.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
@@ -243,7 +244,9 @@ static void serve_queued(struct client *client)
         struct worker_process *worker = worker_find_warm(box, device, waiting_device_set(client));
         if (worker && !is_full(box, &client->grant))
             hand_over(client, worker);
-        else if (!worker && warm_pool_is_broken(&device->pool) && !device->pool.starting)
+        else if (!worker && !device->pool.starting &&
+                 (warm_pool_is_broken(&device->pool) ||
+                  mps_is_broken(device, waiting_device_set(client))))
             client_refuse(client, CONTROL_REFUSAL_WORKER, "its workers do not start: %s",
                           device->pool.last_error);
     }

@@ -15,6 +15,8 @@
 #include "common/spawn.h"
 #include "daemon/accounts.h"
 #include "daemon/client_sockets.h"
+#include "daemon/mps_daemon.h"
+#include "daemon/mps_settings.h"
 #include "daemon/refusals.h"
 #include "daemon/exported.h"
 #include "daemon/warm_pool.h"
@@ -76,6 +78,9 @@ static bool is_used(const struct box *box, uid_t user)
 {
     const struct worker_process *worker;
 
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (box->devices[i].mps && user == mps_user(box, box->devices[i].ordinal))
+            return true;
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->user == user)
             return true;
@@ -101,12 +106,14 @@ static uid_t choose_user(struct box *box)
 
 int worker_start(struct box *box, struct box_device *device, device_set sees)
 {
+    bool mps = mps_serves(device, sees);
     const struct worker_part part = {
         .ordinal = device            ? device->ordinal
                    : box->choice.all ? 0
                                      : box->choice.ordinals[0],
         .sees = sees,
-        .user = choose_user(box),
+        .mps_pipe = mps ? mps_pipe(device) : "",
+        .user = mps ? mps_user(box, device->ordinal) : choose_user(box),
     };
     struct worker_ends ours = {-1, -1, -1}, theirs = {-1, -1, -1};
     pid_t pid;
@@ -128,11 +135,12 @@ int worker_start(struct box *box, struct box_device *device, device_set sees)
         return fail_start(box, device, -ENOMEM);
     }
     worker->sees = sees;
+    worker->mps = mps;
     worker->user = part.user;
     // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
     worker->refusals = refusals_new(box->base, ours.refusals, pid,
                                     box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
-                                    misbehaves, worker);
+                                    mps, misbehaves, worker);
     worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
     log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,
               (unsigned)part.user);

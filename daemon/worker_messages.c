@@ -13,6 +13,7 @@
 #include "common/scope.h"
 #include "daemon/box_calls.h"
 #include "daemon/exported.h"
+#include "daemon/mps_daemon.h"
 
 enum { MESSAGES_PER_TURN = 8 };
 
@@ -49,8 +50,17 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
     struct box_device *device = worker->device;
     uint64_t cost =
         device->ordinal < ready->devices_count ? ready->devices[device->ordinal].context_cost : 0;
+    if (!worker->mps && mps_serves(device, worker->sees)) {
+        evtimer_del(worker->deadline);
+        worker_process_move(worker, WORKER_WARM);
+        worker_end(worker, CONTROL_END_REASON_SHUTDOWN,
+                   "it has shown the GPUs, which others serve by MPS");
+        return 0;
+    }
     // Workers that start at the same time can only make the figure larger, so the smallest one is kept.
-    if (!device->measured || cost < device->info.context_cost) {
+    // What a context takes under MPS only a client of its daemon knows.
+    bool measures = worker->mps || !mps_is_wanted(device);
+    if (measures && (!device->measured || cost < device->info.context_cost)) {
         device->info.context_cost = cost;
         device->measured = true;
         box->description++;
@@ -108,6 +118,11 @@ static int take_message(struct worker_process *worker, const struct control_fram
             worker->session.ended = true;
             worker->session.end = message->ended;
         }
+        break;
+    case CONTROL_FAULTED:
+        err = control_decode(frame, CONTROL_FAULTED, message);
+        if (!err)
+            mps_faulted(worker, message->faulted.result);
         break;
     case CONTROL_EXPORT:
         err = control_decode(frame, CONTROL_EXPORT, message);

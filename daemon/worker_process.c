@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/log.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/warm_pool.h"
 
 static const char *const state_names[] = {
@@ -94,7 +95,8 @@ struct worker_process *worker_find_warm(struct box *box, const struct box_device
     struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->state == WORKER_WARM && worker->device == device && worker->sees == sees)
+        if (worker->state == WORKER_WARM && worker->device == device && worker->sees == sees &&
+            worker->mps == mps_serves(device, sees))
             return worker;
     return NULL;
 }

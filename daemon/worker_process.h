@@ -44,6 +44,7 @@ struct worker_process {
     struct box *box;
     struct box_device *device; // NULL: the first worker, which shows the devices
     device_set sees;
+    bool mps; // a client of its device's MPS daemon
     enum worker_state state;
     pid_t pid;
     uid_t user; // 0: ours

@@ -138,6 +138,7 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     };
     out->peer_gpus = box->settings.peer_gpus;
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
+    snprintf(out->mps_pipe, sizeof(out->mps_pipe), "%s", part->mps_pipe);
     if (box->settings.cupti)
         snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);
     // The memory of a software GPU is memory of its worker.

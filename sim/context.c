@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "sim/memory.h"
+#include "sim/mps_client.h"
 #include "sim/stream.h"
 
 static atomic_ullong next_context_id = 1;
@@ -93,14 +94,17 @@ CUresult context_status(const struct context *context)
 {
     if (atomic_load(&context->destroyed))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    return (CUresult)atomic_load(&context->fault);
+    CUresult fault = (CUresult)atomic_load(&context->fault);
+    return fault ? fault : mps_status();
 }
 
 void context_fail(struct context *context, CUresult fault)
 {
     int none = CUDA_SUCCESS;
-    if (atomic_compare_exchange_strong(&context->fault, &none, (int)fault))
-        log_info("context lost, device=%d error=%d", context->device->index, (int)fault);
+    if (!atomic_compare_exchange_strong(&context->fault, &none, (int)fault))
+        return;
+    mps_fault();
+    log_info("context lost, device=%d error=%d", context->device->index, (int)fault);
 }
 
 void context_adopt(struct context *context, struct sim_object *object)

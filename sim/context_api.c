@@ -4,6 +4,7 @@
 #include "sim/capture.h"
 #include "sim/context.h"
 #include "sim/event.h"
+#include "sim/mps_client.h"
 #include "sim/stream.h"
 
 enum { L2_FETCH_MAX = 128 }; // bytes
@@ -336,7 +337,7 @@ SIM_API(cuCtxGetExecAffinity, CUexecAffinityParam *affinity, CUexecAffinityType 
     SIM_RETURN_IF(!affinity, CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(type != CU_EXEC_AFFINITY_TYPE_SM_COUNT, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     affinity->type = type;
-    affinity->param.smCount.val = DEVICE_MULTIPROCESSORS;
+    affinity->param.smCount.val = mps_share_of(DEVICE_MULTIPROCESSORS);
     return CUDA_SUCCESS;
 }
 

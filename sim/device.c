@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/device_attributes.h"
+#include "sim/mps_client.h"
 #include "sim/shared_state.h"
 #include "sim/uuid.h"
 
@@ -50,18 +51,26 @@ CUresult device_get(CUdevice index, struct device **out)
 size_t device_free_memory(const struct device *device)
 {
     uint64_t used = shared_state_used(device->ordinal);
-    return used < device->total_memory ? device->total_memory - used : 0;
+    size_t left = used < device->total_memory ? device->total_memory - used : 0;
+    size_t limit = mps_memory_limit(device->index), taken = atomic_load(&device->taken);
+    size_t own = taken < limit ? limit - taken : 0;
+    return own < left ? own : left;
 }
 
 CUresult device_charge(struct device *device, size_t bytes)
 {
-    if (shared_state_charge(device->ordinal, bytes, device->total_memory))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    return CUDA_SUCCESS;
+    size_t limit = mps_memory_limit(device->index);
+    size_t before = atomic_fetch_add(&device->taken, bytes);
+    if (before <= limit && bytes <= limit - before &&
+        !shared_state_charge(device->ordinal, bytes, device->total_memory))
+        return CUDA_SUCCESS;
+    atomic_fetch_sub(&device->taken, bytes);
+    return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 void device_uncharge(struct device *device, size_t bytes)
 {
+    atomic_fetch_sub(&device->taken, bytes);
     shared_state_release(device->ordinal, bytes);
 }
 

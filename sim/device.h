@@ -16,6 +16,7 @@ struct device {
     int index;   // CUdevice
     int ordinal; // of the simulated devices of this machine
     size_t total_memory;
+    _Atomic size_t taken;        // by this process
     struct address_arena *arena; // created with the first context
 
     pthread_mutex_t lock;    // guards what follows

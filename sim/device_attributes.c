@@ -3,6 +3,8 @@
 // simulator does not do (arrays, textures) is reported as absent.
 #include "sim/device_attributes.h"
 
+#include "sim/mps_client.h"
+
 #define A(name) CU_DEVICE_ATTRIBUTE_##name
 
 #define TEXTURE_1D 131072
@@ -123,6 +125,10 @@ CUresult device_attribute(const struct device *device, CUdevice_attribute attrib
         return CUDA_ERROR_INVALID_VALUE;
     if (attribute == A(PCI_BUS_ID))
         *value = 0x40 + device->ordinal;
+    else if (attribute == A(MULTIPROCESSOR_COUNT))
+        *value = (int)mps_share_of(DEVICE_MULTIPROCESSORS);
+    else if (attribute == A(MPS_ENABLED))
+        *value = mps_is_client();
     else if (attribute == A(COMPUTE_CAPABILITY_MAJOR))
         *value = (int)device_config()->capability / 10;
     else if (attribute == A(COMPUTE_CAPABILITY_MINOR))

@@ -12,6 +12,7 @@
 #include "sim/sim_config.h"
 #include "sim/context.h"
 #include "sim/device.h"
+#include "sim/mps_client.h"
 #include "sim/primary_context.h"
 #include "sim/shared_state.h"
 #include "sim/sim.h"
@@ -60,6 +61,7 @@ static CUresult start(void)
         return CUDA_ERROR_INVALID_VALUE;
     if (!config.device_count)
         return CUDA_ERROR_NO_DEVICE;
+    SIM_TRY(mps_join());
     if (shared_state_open(config.state_path))
         return CUDA_ERROR_OPERATING_SYSTEM;
     device_setup(&config);

@@ -8,6 +8,10 @@ $(call shared_library,libcuda-sim.so,$(SIM_SOURCES),rgpuptx rgpudriver rgpucommo
     -Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic \
     -Wl$(comma)--version-script=$(B)/gen/libcuda.map,$(B)/gen/libcuda.map)
 
+# The control program of its MPS, in whose place a box with real GPUs has NVIDIA's.
+$(call program,rgpu-sim-mps-control,$(wildcard sim/mps/*.c) sim/mps_address.c,rgpucommon,$(COMMON_LIBS))
+INSTALL_FILES += $(B)/bin/rgpu-sim-mps-control:$(LIBEXECDIR)/rgpu-sim-mps-control:0755:box
+
 $(B)/lib/sim/libcuda.so.1: $(B)/lib/libcuda-sim.so
 	@mkdir -p $(@D)
 	@ln -sf ../libcuda-sim.so $@

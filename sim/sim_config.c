@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "sim/uuid.h"
 
-static int parse_size(const char *text, size_t *out)
+int sim_config_size(const char *text, size_t *out)
 {
     char *end;
     errno = 0;
@@ -56,7 +56,7 @@ static int read_size(const char *name, size_t preset, size_t least, size_t most,
     *out = preset;
     if (!text || !*text)
         return 0;
-    if (parse_size(text, out) || *out < least || *out > most) {
+    if (sim_config_size(text, out) || *out < least || *out > most) {
         log_error("setting not understood, name=%s value=\"%s\"", name, text);
         return -EINVAL;
     }

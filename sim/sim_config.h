@@ -22,5 +22,7 @@ struct sim_config {
 
 // 0, or -EINVAL for a setting that cannot be understood (which is named on standard error).
 int sim_config_load(struct sim_config *config);
+// A number of bytes with K, M, G or T behind it; -EINVAL.
+int sim_config_size(const char *text, size_t *out);
 
 #endif

@@ -22,6 +22,7 @@
 #include "worker/execute/serve_memory.h"
 #include "worker/execute/shared_events.h"
 #include "worker/gpus.h"
+#include "worker/mps_client_setup.h"
 #include "worker/move/mapped/client_memory.h"
 #include "worker/move/pinned.h"
 #include "worker/move/print.h"
@@ -85,6 +86,9 @@ static int make_context(struct control_failed *failed)
         result = driver.cuCtxSetCurrent(context);
     if (result != CUDA_SUCCESS)
         return cuda_failure("cannot make a context", result, failed);
+    if (!mps_client_as_meant(gpus.list[setup.device].handle))
+        return cuda_failure("the GPU's MPS daemon has not taken the worker as its client",
+                            CUDA_ERROR_MPS_CONNECTION_FAILED, failed);
     measure_context(&gpus.list[setup.device]);
     driver.cuCtxSetCurrent(context);
     result = pinned_register();
@@ -104,6 +108,8 @@ static int prepare(struct control_failed *failed)
     int err = print_capture();
     if (!err)
         err = tls_prepare_server();
+    if (!err)
+        err = mps_client_set_up();
     if (!err)
         err = driver_load(setup.driver, failed->text, sizeof(failed->text));
     if (err)

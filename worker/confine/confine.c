@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/capabilities.h"
 #include "worker/confine/calls.h"
 #include "worker/confine/files.h"
 #include "worker/setup.h"
@@ -31,8 +31,9 @@ static int set_limits(void)
 
     // Memory that devices reach is locked. The supervisor has told where that is limited.
     setrlimit(RLIMIT_MEMLOCK, &unlimited);
-    // The kernel counts threads by user, and others' would count where we have none of our own.
-    if (setup.user && setrlimit(RLIMIT_NPROC, &threads))
+    // The kernel counts threads by user, and others' would count where we have none of our own. Clients of one MPS
+    // daemon are one user.
+    if (setup.user && !*setup.mps_pipe && setrlimit(RLIMIT_NPROC, &threads))
         return -errno;
     if (setup.worker.worker_memory &&
         (setrlimit(RLIMIT_DATA, &bytes) || setrlimit(RLIMIT_FSIZE, &bytes)))
@@ -52,15 +53,6 @@ static int become(void)
     if (setgroups(count, groups) || setresgid(group, group, group) || setresuid(user, user, user))
         return -errno;
     return 0;
-}
-
-static int drop_capabilities(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[2] = {{0}};
-
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    return syscall(SYS_capset, &header, none) ? -errno : 0;
 }
 
 // A change of user forgets the death signal.
@@ -108,7 +100,7 @@ int confine(char *text, size_t room)
     }
     if (!err) {
         step = "drop capabilities";
-        err = drop_capabilities();
+        err = capabilities_drop();
     }
     if (!err) {
         step = "follow the supervisor";

@@ -17,6 +17,7 @@
 #include "worker/move/deliver.h"
 #include "worker/move/one_sided/reach_requests.h"
 #include "worker/move/wait_for_gpu.h"
+#include "worker/mps_client_setup.h"
 #include "worker/session.h"
 #include "cuda_ops.h"
 #include "worker_driver.h"
@@ -195,6 +196,8 @@ bool serve_record(struct serve *serve, uint32_t size)
         send_reply(serve);
     else if (serve_failed(serve))
         keep_failure(serve);
+    if (serve_failed(serve))
+        mps_client_note(serve->result);
     free(serve->payload);
     serve->payload = NULL;
     return true;

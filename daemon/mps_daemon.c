@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mps_daemon.h.
+#include "daemon/mps_daemon.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/program_path.h"
+#include "common/spawn.h"
+#include "daemon/confinement.h"
+#include "daemon/mps_settings.h"
+
+enum {
+    PAUSE_FIRST_MS = 250,
+    BROKEN_AFTER = 3,   // starts in a row that failed
+    FAREWELL_MS = 5000, // for all daemons, when the box ends
+    ARGUMENTS_MAX = 8 + CONFINEMENT_NODES_MAX,
+};
+
+enum mps_state { MPS_DOWN, MPS_STARTING, MPS_READY, MPS_ENDING };
+static const char *const state_words[] = {[MPS_DOWN] = "down",
+                                          [MPS_STARTING] = "starting",
+                                          [MPS_READY] = "ready",
+                                          [MPS_ENDING] = "ending"};
+
+struct mps_daemon {
+    struct box_device *device;
+    enum mps_state state;
+    pid_t keeper, daemon, server; // 0: none
+    int input;                    // its end is the keeper's
+    struct bufferevent *output;
+    struct event *pause; // pending: no start before its end
+    unsigned failures;   // in a row
+    char pipe[128];
+    char reason[256]; // of the last end
+};
+
+// ---- what becomes of it ----
+
+static void arm_pause(struct mps_daemon *mps)
+{
+    uint64_t most = mps->device->box->settings.worker_backoff_max / 1000, wait = PAUSE_FIRST_MS;
+
+    for (unsigned i = 1; i < mps->failures && wait < most; i++)
+        wait *= 2;
+    wait = wait < most ? wait : most;
+    struct timeval delay = {.tv_sec = (time_t)(wait / 1000),
+                            .tv_usec = (suseconds_t)(wait % 1000) * 1000};
+    evtimer_add(mps->pause, &delay);
+}
+
+static bool is_broken(const struct mps_daemon *mps)
+{
+    return mps->failures >= BROKEN_AFTER;
+}
+
+static bool given_up(const struct mps_daemon *mps)
+{
+    return is_broken(mps) && mps->device->box->settings.mps_fallback == MPS_FALLBACK_TIME;
+}
+
+static void end_clients(struct mps_daemon *mps, const char *text)
+{
+    struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &mps->device->box->workers, link)
+        if (worker->mps && worker->device == mps->device)
+            worker_end(worker, CONTROL_END_REASON_DEVICE_LOST, text);
+}
+
+static void let_go(struct mps_daemon *mps)
+{
+    if (mps->output)
+        bufferevent_free(mps->output);
+    mps->output = NULL;
+    if (mps->input >= 0)
+        close(mps->input);
+    mps->input = -1;
+}
+
+// The keeper has ended, or could not be started.
+static void is_down(struct mps_daemon *mps)
+{
+    struct box_device *device = mps->device;
+    bool wanted = mps->state == MPS_ENDING;
+
+    // A keeper that was killed has left the daemon behind.
+    if (mps->daemon > 0)
+        kill(-mps->daemon, SIGKILL);
+    let_go(mps);
+    mps->keeper = mps->daemon = mps->server = 0;
+    mps->state = MPS_DOWN;
+    if (wanted)
+        return;
+    mps->failures++;
+    log_error("gpu=%u the MPS daemon is gone failures=%u reason=\"%s\"%s", device->ordinal,
+              mps->failures, mps->reason,
+              given_up(mps) ? "; its processes share the GPU by time until it starts" : "");
+    snprintf(device->pool.last_error, sizeof(device->pool.last_error), "the GPU's MPS daemon: %s",
+             mps->reason);
+    end_clients(mps, "the MPS daemon of the GPU is gone");
+    arm_pause(mps);
+}
+
+static void stop(struct mps_daemon *mps)
+{
+    mps->state = MPS_ENDING;
+    close(mps->input);
+    mps->input = -1;
+}
+
+// All of the server's clients have lost their contexts. The server itself would take no others before all have gone; a
+// new one is as quick and has nothing of the old one.
+static void fault_of(struct mps_daemon *mps, const char *lease, int result)
+{
+    char text[256];
+
+    if (mps->state != MPS_READY)
+        return;
+    snprintf(
+        text, sizeof(text),
+        "a fatal fault of one of its clients ended the GPU's MPS server, and with it all of them (mps_share=%s)",
+        mps_share_words[mps->device->box->settings.mps_share]);
+    log_warn("gpu=%u the MPS server is lost to a fault result=%d seen_by_lease=%s",
+             mps->device->ordinal, result, *lease ? lease : "none");
+    end_clients(mps, text);
+    stop(mps);
+}
+
+void mps_faulted(struct worker_process *worker, int result)
+{
+    if (worker->mps && worker->device->mps)
+        fault_of(worker->device->mps, worker->session.grant.lease, result);
+}
+
+// ---- what the keeper says ----
+
+static void take_line(struct mps_daemon *mps, const char *line)
+{
+    char status[64];
+    int pid;
+
+    if (sscanf(line, "daemon %d", &pid) == 1) {
+        mps->daemon = pid;
+    } else if (!strcmp(line, "ready") && mps->state == MPS_STARTING) {
+        mps->state = MPS_READY;
+        log_info("gpu=%u the MPS daemon is ready pid=%d user=%u pipe=%s", mps->device->ordinal,
+                 (int)mps->daemon, (unsigned)mps_user(mps->device->box, mps->device->ordinal),
+                 mps->pipe);
+    } else if (sscanf(line, "server %d %63s", &pid, status) == 2) {
+        log_info("gpu=%u MPS server pid=%d status=%s", mps->device->ordinal, pid, status);
+        mps->server = pid;
+        // It has served somebody: what fails from now on fails anew.
+        mps->failures = pid ? 0 : mps->failures;
+        if (!strcmp(status, "FAULT"))
+            fault_of(mps, "none", 0);
+    } else if (!strncmp(line, "ends ", 5)) {
+        snprintf(mps->reason, sizeof(mps->reason), "%s", line + 5);
+    }
+}
+
+static void readable(struct bufferevent *output, void *argument)
+{
+    struct mps_daemon *mps = argument;
+    struct evbuffer *in = bufferevent_get_input(output);
+    char *line;
+
+    while ((line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF))) {
+        take_line(mps, line);
+        free(line);
+    }
+    box_changed(mps->device->box);
+}
+
+// Its death tells.
+static void closed(struct bufferevent *output, short events, void *argument)
+{
+    bufferevent_disable(output, EV_READ);
+}
+
+// ---- starting ----
+
+static int spawn_keeper(struct mps_daemon *mps)
+{
+    const struct box *box = mps->device->box;
+    static const char *const keepers[] = {"rgpu-mps-keeper", "../libexec/rgpu/rgpu-mps-keeper",
+                                          NULL};
+    static char program[4096], control[4096], directory[128], user[16], check[24], patience[24];
+    static struct control_device_node nodes[CONFINEMENT_NODES_MAX];
+    char name[] = "rgpu-mps-keeper",
+         *arguments[ARGUMENTS_MAX] = {name, control, directory, mps->device->uuid,
+                                      user, check,   patience};
+    size_t count = confinement_nodes(box, UINT64_C(1) << mps->device->ordinal, nodes);
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+
+    program_path_find(keepers, program, sizeof(program));
+    mps_choose_control(box, control, sizeof(control));
+    snprintf(directory, sizeof(directory), "%s/%u", box->settings.mps_directory,
+             mps->device->ordinal);
+    snprintf(user, sizeof(user), "%u", (unsigned)mps_user(box, mps->device->ordinal));
+    snprintf(check, sizeof(check), "%llu", (unsigned long long)box->settings.mps_check / 1000);
+    snprintf(patience, sizeof(patience), "%llu",
+             (unsigned long long)box->settings.mps_patience / 1000);
+    for (size_t i = 0; i < count; i++)
+        arguments[7 + i] = nodes[i].path;
+    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+        return -errno;
+    const struct spawn_request request = {.program = program,
+                                          .arguments = arguments,
+                                          .environment = box->worker_environment,
+                                          .fds = (int[]){in[0], out[1], STDERR_FILENO},
+                                          .fd_count = 3,
+                                          .own_process_group = true};
+    int err = spawn_program(&request, &mps->keeper);
+    close(in[0]);
+    close(out[1]);
+    mps->input = in[1];
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    mps->output = bufferevent_socket_new(box->base, out[0], BEV_OPT_CLOSE_ON_FREE);
+    if (!mps->output)
+        close(out[0]);
+    return err ? err : mps->output ? 0 : -ENOMEM;
+}
+
+// Of all daemons; who has one looks into his own alone.
+static int make_directory(const char *path)
+{
+    struct stat status;
+
+    if (!mkdir(path, 0711) && chmod(path, 0711))
+        return -errno;
+    if (stat(path, &status))
+        return -errno;
+    if (!S_ISDIR(status.st_mode))
+        return -ENOTDIR;
+    return status.st_mode & S_IWOTH || (status.st_uid && status.st_uid != geteuid()) ? -EPERM : 0;
+}
+
+static void start(struct mps_daemon *mps)
+{
+    int err = make_directory(mps->device->box->settings.mps_directory);
+
+    mps->state = MPS_STARTING;
+    snprintf(mps->reason, sizeof(mps->reason), "rgpu-mps-keeper ended");
+    if (!err)
+        err = spawn_keeper(mps);
+    if (err) {
+        snprintf(mps->reason, sizeof(mps->reason), "cannot be started in mps_directory=%s: %s",
+                 mps->device->box->settings.mps_directory, strerror(-err));
+        is_down(mps);
+        return;
+    }
+    bufferevent_setcb(mps->output, readable, NULL, closed, mps);
+    bufferevent_enable(mps->output, EV_READ);
+}
+
+static void pause_is_over(evutil_socket_t fd, short events, void *argument)
+{
+    box_changed(argument);
+}
+
+static struct mps_daemon *add(struct box_device *device)
+{
+    struct mps_daemon *mps = calloc(1, sizeof(*mps));
+
+    if (!mps)
+        return NULL;
+    *mps = (struct mps_daemon){.device = device, .input = -1};
+    mps->pause = evtimer_new(device->box->base, pause_is_over, device->box);
+    snprintf(mps->pipe, sizeof(mps->pipe), "%s/%u/pipe", device->box->settings.mps_directory,
+             device->ordinal);
+    return mps;
+}
+
+static bool ends(const struct box *box)
+{
+    return box->state == BOX_LEAVING || box->state == BOX_STOPPING;
+}
+
+void mps_review(struct box *box)
+{
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct box_device *device = &box->devices[i];
+        if (!device->mps && mps_is_set(&box->settings, device->ordinal))
+            device->mps = add(device);
+        struct mps_daemon *mps = device->mps;
+        if (mps && mps->state == MPS_DOWN && !ends(box) && !evtimer_pending(mps->pause, NULL))
+            start(mps);
+    }
+}
+
+// ---- the end ----
+
+void mps_reap(struct box *box)
+{
+    int status;
+
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct mps_daemon *mps = box->devices[i].mps;
+        if (!mps || !mps->keeper || waitpid(mps->keeper, &status, WNOHANG) != mps->keeper)
+            continue;
+        if (mps->output)
+            readable(mps->output, mps); // its last words
+        is_down(mps);
+    }
+}
+
+static bool await_end(struct mps_daemon *mps, int64_t deadline_ms)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+    int status;
+
+    while (waitpid(mps->keeper, &status, WNOHANG) == 0) {
+        if (clock_ms() > deadline_ms)
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
+void mps_close(struct box *box)
+{
+    int64_t deadline = clock_ms() + FAREWELL_MS;
+
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (box->devices[i].mps)
+            let_go(box->devices[i].mps);
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        struct mps_daemon *mps = box->devices[i].mps;
+        if (!mps)
+            continue;
+        if (mps->keeper && !await_end(mps, deadline)) {
+            kill(mps->keeper, SIGKILL);
+            kill(-mps->daemon, SIGKILL);
+        }
+        event_free(mps->pause);
+        free(mps);
+        box->devices[i].mps = NULL;
+    }
+}
+
+// ---- what others ask ----
+
+bool mps_is_wanted(const struct box_device *device)
+{
+    return device && mps_is_set(&device->box->settings, device->ordinal) &&
+           !(device->mps && given_up(device->mps));
+}
+
+bool mps_serves(const struct box_device *device, device_set sees)
+{
+    return mps_is_wanted(device) && sees == UINT64_C(1) << device->ordinal;
+}
+
+bool mps_holds_up(const struct box_device *device, device_set sees)
+{
+    return mps_serves(device, sees) && (!device->mps || device->mps->state != MPS_READY);
+}
+
+bool mps_is_broken(const struct box_device *device, device_set sees)
+{
+    return mps_serves(device, sees) && device->mps && is_broken(device->mps);
+}
+
+const char *mps_pipe(const struct box_device *device)
+{
+    return device->mps->pipe;
+}
+
+bool mps_has_process(const struct box_device *device, pid_t pid)
+{
+    return device->mps && pid && (pid == device->mps->server || pid == device->mps->daemon);
+}
+
+const char *mps_state_word(const struct box_device *device)
+{
+    return !device->mps            ? "time"
+           : given_up(device->mps) ? "time, as its MPS daemon does not start"
+                                   : state_words[device->mps->state];
+}

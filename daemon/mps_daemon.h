@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPS daemons of those GPUs whose processes share them by MPS (sharing of rgpud.conf): one for each GPU, by way of
+// rgpu-mps-keeper. A worker that reaches such a GPU and no other is a client of its daemon.
+#ifndef RGPU_DAEMON_MPS_DAEMON_H
+#define RGPU_DAEMON_MPS_DAEMON_H
+
+#include "daemon/box.h"
+#include "daemon/worker_process.h"
+
+// Starts daemons that are not there and may be.
+void mps_review(struct box *box);
+// A child has ended, perhaps a keeper.
+void mps_reap(struct box *box);
+// Ends all of them, and waits for that.
+void mps_close(struct box *box);
+
+// Processes of the GPU are to share it by MPS, as far as they use it alone.
+bool mps_is_wanted(const struct box_device *device);
+// A worker that reaches these devices is to be a client of its device's daemon.
+bool mps_serves(const struct box_device *device, device_set sees);
+// Nothing can be started on the device now: its daemon is not ready.
+bool mps_holds_up(const struct box_device *device, device_set sees);
+// It has failed to start so often that a client should not wait for it.
+bool mps_is_broken(const struct box_device *device, device_set sees);
+const char *mps_pipe(const struct box_device *device); // the directory by which clients find it
+// One of the daemon's processes.
+bool mps_has_process(const struct box_device *device, pid_t pid);
+const char *mps_state_word(const struct box_device *device); // for people
+
+// A client's context was lost to a fault, and with it those of all clients: their sessions end, and the daemon is
+// started anew.
+void mps_faulted(struct worker_process *worker, int result);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mps_settings.h.
+#include "daemon/mps_settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/program_path.h"
+
+// One entry: "mps", or "0:mps" for a GPU of that number. False: not understood.
+static bool read_entry(const char *entry, long *ordinal, bool *mps)
+{
+    const char *colon = strchr(entry, ':'), *word = colon ? colon + 1 : entry;
+    char *end = NULL;
+
+    *ordinal = colon ? strtol(entry, &end, 10) : -1;
+    if (colon && (end != colon || end == entry || *ordinal < 0 || *ordinal >= BOX_DEVICES_MAX))
+        return false;
+    *mps = !strcmp(word, "mps");
+    return *mps || !strcmp(word, "time");
+}
+
+// What is said of a GPU counts more than what is said of all.
+bool mps_is_set(const struct box_settings *settings, uint32_t ordinal)
+{
+    bool result = false, own = false, mps;
+    long number;
+
+    for (char *const *entry = settings->sharing; *entry; entry++) {
+        if (!read_entry(*entry, &number, &mps) || (number >= 0 && number != (long)ordinal) ||
+            (own && number < 0))
+            continue;
+        own |= number >= 0;
+        result = mps;
+    }
+    return result;
+}
+
+static bool any_is_set(const struct box_settings *settings)
+{
+    for (uint32_t i = 0; i < BOX_DEVICES_MAX; i++)
+        if (mps_is_set(settings, i))
+            return true;
+    return false;
+}
+
+int mps_settings_check(const struct box *box)
+{
+    const struct box_settings *settings = &box->settings;
+    bool mps;
+    long number;
+    int err = 0;
+
+    for (char *const *entry = settings->sharing; *entry; entry++)
+        if (!read_entry(*entry, &number, &mps)) {
+            config_complain(settings_table, "workers", "sharing",
+                            "sharing=%s is not understood; use time, mps or 0:mps", *entry);
+            err = -EINVAL;
+        }
+    if (!err && any_is_set(settings) &&
+        (!settings->mps_directory || *settings->mps_directory != '/' ||
+         strlen(settings->mps_directory) > 80)) {
+        config_complain(settings_table, "workers", "mps_directory",
+                        "mps_directory=%s is not an absolute path of at most 80 bytes",
+                        settings->mps_directory ? settings->mps_directory : "");
+        err = -EINVAL;
+    }
+    return err;
+}
+
+void mps_choose_control(const struct box *box, char *path, size_t size)
+{
+    static const char *const simulated[] = {"rgpu-sim-mps-control",
+                                            "../libexec/rgpu/rgpu-sim-mps-control", NULL};
+    static const char *const usual[] = {"/usr/bin/nvidia-cuda-mps-control",
+                                        "/usr/local/nvidia/bin/nvidia-cuda-mps-control",
+                                        "/usr/local/bin/nvidia-cuda-mps-control", NULL};
+
+    if (box->settings.mps_control) {
+        snprintf(path, size, "%s", box->settings.mps_control);
+    } else if (box->choice.software) {
+        program_path_find(simulated, path, size);
+    } else {
+        const char *const *candidate = usual;
+        while (candidate[1] && access(*candidate, X_OK))
+            candidate++;
+        snprintf(path, size, "%s", access(*candidate, X_OK) ? usual[0] : *candidate);
+    }
+}
+
+// Counted from the end of the range; workers of other GPUs take what is left of it.
+uid_t mps_user(const struct box *box, uint32_t ordinal)
+{
+    return box->first_user && box->last_user - box->first_user > 2 * BOX_DEVICES_MAX
+               ? box->last_user - ordinal
+               : 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands that the daemon of the software MPS knows, of those that NVIDIA's has.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "sim/mps/mps_control.h"
+
+static bool is_server(const struct mps_server *server, const char *word)
+{
+    return server->pid && word && atoi(word) == (int)server->pid;
+}
+
+static void list_clients(const struct mps_server *server, char *reply, size_t room)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < MPS_CLIENTS_MAX && used < room; i++) {
+        int pid = atomic_load(&server->board->clients[i]);
+        if (pid)
+            used += (size_t)snprintf(reply + used, room - used, "%d\n", pid);
+    }
+}
+
+static void about_server(struct mps_server *server, const char *command, const char *word,
+                         char *reply, size_t room)
+{
+    if (!is_server(server, word))
+        snprintf(reply, room, "Failed to find server %s\n", word ? word : "");
+    else if (!strcmp(command, "get_server_status"))
+        snprintf(reply, room, "%s\n", mps_server_state(server));
+    else if (!strcmp(command, "get_client_list"))
+        list_clients(server, reply, room);
+    else
+        kill(server->pid, SIGKILL); // shutdown_server
+}
+
+bool mps_command(struct mps_server *server, const char *text, char *reply, size_t room)
+{
+    static const char *const servers[] = {"get_server_status", "get_client_list",
+                                          "shutdown_server"};
+    char copy[256], *rest = NULL;
+
+    *reply = '\0';
+    snprintf(copy, sizeof(copy), "%s", text);
+    char *command = strtok_r(copy, " \t\n", &rest);
+    if (!command)
+        return false;
+    if (!strcmp(command, "quit"))
+        return true;
+    if (!strcmp(command, "get_server_list")) {
+        if (server->pid)
+            snprintf(reply, room, "%d\n", (int)server->pid);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)
+        if (!strcmp(command, servers[i])) {
+            about_server(server, command, strtok_r(NULL, " \t\n", &rest), reply, room);
+            return false;
+        }
+    snprintf(reply, room, "Unknown command: %s\n", command);
+    return false;
+}

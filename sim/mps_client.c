@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mps_client.h. Limits are read once, with the connection, as those of a context are when it is made.
+#include "sim/mps_client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/fdpass.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "sim/mps_board.h"
+#include "sim/sim_config.h"
+
+static struct {
+    int connection;
+    struct mps_board *board; // NULL: no client
+    unsigned percentage;
+    size_t limits[SIM_MAX_DEVICES]; // 0: none
+} mps = {.connection = -1, .percentage = 100};
+
+// ---- limits ----
+
+static CUresult read_percentage(void)
+{
+    const char *text = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+    char *end;
+
+    if (!text || !*text)
+        return CUDA_SUCCESS;
+    double value = strtod(text, &end);
+    if (end == text || *end || value <= 0 || value > 100) {
+        log_error("setting not understood, name=CUDA_MPS_ACTIVE_THREAD_PERCENTAGE value=\"%s\"",
+                  text);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    mps.percentage = value < 1 ? 1 : (unsigned)value;
+    return CUDA_SUCCESS;
+}
+
+// "0=2G,1=512M"
+static CUresult read_limits(void)
+{
+    const char *text = getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), *at = text;
+    char entry[64];
+
+    while (at && *at) {
+        size_t length = strcspn(at, ",");
+        char *end;
+        snprintf(entry, sizeof(entry), "%.*s", (int)length, at);
+        unsigned long device = strtoul(entry, &end, 10);
+        size_t bytes;
+        if (end == entry || *end != '=' || device >= SIM_MAX_DEVICES ||
+            sim_config_size(end + 1, &bytes)) {
+            log_error("setting not understood, name=CUDA_MPS_PINNED_DEVICE_MEM_LIMIT value=\"%s\"",
+                      text);
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        mps.limits[device] = bytes;
+        at += length + (at[length] == ',');
+    }
+    return CUDA_SUCCESS;
+}
+
+unsigned mps_share_of(unsigned multiprocessors)
+{
+    unsigned share = (multiprocessors * mps.percentage + 99) / 100;
+
+    return mps.board ? share : multiprocessors;
+}
+
+size_t mps_memory_limit(int index)
+{
+    return mps.board && mps.limits[index] ? mps.limits[index] : SIZE_MAX;
+}
+
+// ---- joining ----
+
+static CUresult take_board(void)
+{
+    uint32_t answer = 0;
+    size_t count = 1;
+    int board = -1;
+    ssize_t n = fdpass_receive(mps.connection, &answer, sizeof(answer), &board, &count);
+
+    if (n == sizeof(answer) && answer == MPS_FULL)
+        return CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
+    if (n != sizeof(answer) || answer != MPS_TAKEN || count != 1)
+        return n < 0 ? CUDA_ERROR_MPS_CONNECTION_FAILED : CUDA_ERROR_MPS_SERVER_NOT_READY;
+    void *memory = mmap(NULL, sizeof(*mps.board), PROT_READ | PROT_WRITE, MAP_SHARED, board, 0);
+    close(board);
+    if (memory == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    mps.board = memory;
+    return CUDA_SUCCESS;
+}
+
+static CUresult ask(void)
+{
+    const struct mps_request request = {.kind = MPS_REQUEST_CLIENT};
+
+    if (fdpass_send(mps.connection, &request, sizeof(request), NULL, 0))
+        return CUDA_ERROR_MPS_CONNECTION_FAILED;
+    return take_board();
+}
+
+CUresult mps_join(void)
+{
+    struct sockaddr_un address;
+    SCOPED_FD int connection = -1;
+
+    if (mps_address("control", &address))
+        return CUDA_SUCCESS;
+    connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    // Nobody is there: a process goes on without MPS, as one does with the real driver.
+    if (connection < 0 || connect(connection, (struct sockaddr *)&address, sizeof(address)))
+        return CUDA_SUCCESS;
+    SIM_TRY(read_percentage());
+    SIM_TRY(read_limits());
+    mps.connection = connection;
+    CUresult result = ask();
+    if (result) {
+        log_error("the MPS server does not take this process, error=%d", (int)result);
+        mps.connection = -1;
+        return result;
+    }
+    connection = -1;
+    return CUDA_SUCCESS;
+}
+
+// ---- afterwards ----
+
+bool mps_is_client(void)
+{
+    return mps.board != NULL;
+}
+
+CUresult mps_status(void)
+{
+    struct pollfd end = {.fd = mps.connection, .events = POLLRDHUP};
+
+    if (!mps.board)
+        return CUDA_SUCCESS;
+    if (atomic_load(&mps.board->faulted))
+        return CUDA_ERROR_MPS_CLIENT_TERMINATED;
+    return poll(&end, 1, 0) > 0 ? CUDA_ERROR_MPS_RPC_FAILURE : CUDA_SUCCESS;
+}
+
+void mps_fault(void)
+{
+    if (mps.board)
+        atomic_store(&mps.board->faulted, 1);
+}

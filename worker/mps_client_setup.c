@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mps_client_setup.h. The driver reads these variables when it starts and when it makes a context.
+#include "worker/mps_client_setup.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/control.h"
+#include "common/log.h"
+#include "worker/gpus.h"
+#include "worker/session.h"
+#include "worker/setup.h"
+#include "worker_driver.h"
+
+static int set_number(const char *name, const char *format, unsigned long long number)
+{
+    char text[48];
+
+    if (!number)
+        return unsetenv(name);
+    snprintf(text, sizeof(text), format, number);
+    return setenv(name, text, 1);
+}
+
+int mps_client_set_up(void)
+{
+    // Without a daemon of ours the driver finds none, whatever the supervisor's environment names.
+    const char *pipe = *setup.mps_pipe ? setup.mps_pipe : "/nonexistent";
+
+    if (setenv("CUDA_MPS_PIPE_DIRECTORY", pipe, 1) ||
+        set_number("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "%llu", setup.compute) ||
+        set_number("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=%lluM",
+                   (setup.memory_limit + (1 << 20) - 1) >> 20))
+        return -ENOMEM;
+    return 0;
+}
+
+bool mps_client_as_meant(CUdevice device)
+{
+    int is = 0;
+
+    // Drivers that do not know the question are believed.
+    if (!*setup.mps_pipe ||
+        driver.cuDeviceGetAttribute(&is, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device))
+        return true;
+    return is;
+}
+
+// ---- faults ----
+
+// The context is lost by these, and under MPS those of all clients of the server.
+static bool is_fatal(CUresult result)
+{
+    switch ((int)result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_MPS_CONNECTION_FAILED:
+    case CUDA_ERROR_MPS_RPC_FAILURE:
+    case CUDA_ERROR_MPS_SERVER_NOT_READY:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED: return true;
+    default: return false;
+    }
+}
+
+void mps_client_note(CUresult result)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    struct control_faulted faulted = {.result = (int32_t)result};
+
+    if (!*setup.mps_pipe || !is_fatal(result) || atomic_flag_test_and_set(&told))
+        return;
+    log_warn("the context is lost result=%d", (int)result);
+    if (control_send_packet(session.control, CONTROL_FAULTED, &faulted, -1))
+        log_debug("the supervisor does not hear of it");
+}

@@ -43,3 +43,8 @@ $(eval $(call link_rule,$(B)/tests/managed-touch,tests/session/managed_touch.c,,
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/managed_touch.o: tests/programs/kernels.ptx
 $(call test_program,session-stopwatch,tests/session/stopwatch.c client-lib/report/stopwatch.c)
+
+TEST_EXTRAS += $(B)/tests/entry-points
+$(eval $(call link_rule,$(B)/tests/entry-points,tests/session/entry_points.c,,\
+    -L$(B)/lib -l:libcuda.so.1 -ldl,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/entry_points.o: tests/programs/kernels.ptx

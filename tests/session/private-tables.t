@@ -17,4 +17,8 @@ for transport in shm tcp; do
     is "$(grep -c 'private table .*id=6e6f626f-6479-206b-6e6f-7773206d6500' "$TMP/err")" 1 \
         "$transport: the unknown table is named once, with its id"
 done
+# What is missing, libraries jump to without a look.
+python3 -B "$TOP/proto/generate" "$TOP/proto/cuda.spec" symbols.txt >"$TMP/symbols"
+ok "the library has a function for each name and each place of a table" on_box sh -c "'$BUILD/tests/entry-points' <'$TMP/symbols'"
+grep '^# missing' "$TMP/ok.out" || true
 done_testing

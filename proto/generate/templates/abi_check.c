@@ -5,6 +5,6 @@
 #include <cudaProfiler.h>
 
 #define SAME(symbol, ...) _Static_assert(__builtin_types_compatible_p(__typeof__(symbol), CUresult(__VA_ARGS__)), #symbol)
-% for c in cuda:
+% for c in (call for call in cuda if 'interop' not in call.flags):
 SAME(${c.symbol}, ${c.prototype});
 % end

@@ -131,14 +131,19 @@ CUresult device_memory_allocate(CUdeviceptr *dptr, size_t size)
     return allocate(&request, dptr);
 }
 
-// In pages of its own, which the box need not give: what lies around them stays unused.
+// In pages of its own. Large memory begins at one; where it does not, a page more has room for them, and what lies
+// around them stays unused.
 static CUresult allocate_pages(struct allocation_request *request, CUdeviceptr *dptr)
 {
     size_t size;
     if (__builtin_add_overflow(request->size, 2 * PAGE, &size))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    size &= ~(size_t)(PAGE - 1);
+    size = (request->size + PAGE - 1) & ~(size_t)(PAGE - 1);
     CUresult result = remote_cuMemAlloc_v2(&request->whole, size);
+    if (result == CUDA_SUCCESS && request->whole % PAGE) {
+        (void)remote_cuMemFree_v2(request->whole);
+        result = remote_cuMemAlloc_v2(&request->whole, size + PAGE);
+    }
     *dptr = (request->whole + PAGE - 1) & ~(CUdeviceptr)(PAGE - 1);
     return result;
 }

@@ -41,6 +41,8 @@ is "$(tell one info)" "free $((400 * MIB)) total $((1000 * MIB))" "with its memo
 is "$(tell one array 401)" $OOM "an array gets no more either"
 is "$(tell one array 400)" CUDA_SUCCESS "but that, to the last byte"
 is "$(tell one info)" "free 0 total $((1000 * MIB))" "and has it"
+is "$(tell one look)" CUDA_SUCCESS "an object to read it by takes nothing"
+is "$(tell one managed 1)" $OOM "managed memory, of which the GPU's part counts, gets none"
 is "$(tell one levels 1)" $OOM "so that there is none for another"
 is "$(tell one drop)" CUDA_SUCCESS "until it has gone"
 is "$(tell one levels 301)" $OOM "levels count"
@@ -48,6 +50,10 @@ is "$(tell one levels 200)" CUDA_SUCCESS "where they fit"
 like "$(tell one info)" "free 1[34][0-9]{7} " "with all that they take"
 is "$(tell one drop)" CUDA_SUCCESS "and give it back"
 is "$(tell one info)" "free $((400 * MIB)) total $((1000 * MIB))" "all of it"
+is "$(tell one managed $((400 * MIB + 1)))" $OOM "managed memory gets no more either"
+is "$(tell one managed $((400 * MIB)))" CUDA_SUCCESS "but that, to the last byte"
+is "$(tell one array 1)" $OOM "and what it has is not there for arrays"
+is "$(tell one free)" CUDA_SUCCESS "until it is freed"
 program two
 is "$(tell two info)" "free $((400 * MIB - context)) total $((1000 * MIB))" "a second process sees what is left, less its own context"
 is "$(tell two take $((400 * MIB)))" $OOM "and gets no more than that"
@@ -65,10 +71,17 @@ is "$(at lease.gpus.0.gpu <<<"$other")" "$(at lease.gpus.0.gpu <<<"$lease")" "an
 RGPU_TICKET=$(at ticket <<<"$other")
 program three
 is "$(tell three info)" "free $((500 * MIB)) total $((500 * MIB))" "has a budget of its own"
-is "$(tell three take $((500 * MIB)))" CUDA_SUCCESS "all of it"
+start images env LD_LIBRARY_PATH="$BUILD/lib" "$BUILD/tests/images-running"
+images=$PID
+await_line images '^running' || bail "no work with arrays under the lease"
+left=$(tell three info | cut -d' ' -f2)
+is "$(tell three take $((left + 1)))" $OOM "beside arrays and managed memory of another process there is less"
+is "$(tell three take "$left")" CUDA_SUCCESS "and all that there is can be had"
 is "$(tell two take $((1000 * MIB - context)))" CUDA_SUCCESS "beside all of the first"
 api DELETE "/v1/leases/$(at lease.id <<<"$other")" >/dev/null
 ok "a lease that is released takes its sessions with it" await "the end" lease_is "$(at lease.id <<<"$other")" ended
+images_ended() { ! kill -0 "$images" 2>/dev/null; }
+ok "also one that is at work with arrays and textures" await "its end" images_ended
 tell three info >/dev/null
 like "$(cat "$TMP/three.log")" 'rgpu: the session with box box1.* is lost: .*lease' "their users are told why"
 is "$(tell two info)" "free 0 total $((1000 * MIB))" "and leaves the others alone"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An ordinary CUDA program that does with device memory what its standard input says, for the tests
-// of budgets: "take BYTES", "free" (the last one), "graph BYTES" (takes them by launching a graph), "end" (of that
+// of budgets: "take BYTES", "managed BYTES", "free" (the last one), "graph BYTES" (takes them by launching a graph), "end" (of that
 // graph), "info", "total". Answers one line each.
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "tests/programs/array_calls.h"
 #include "tests/programs/graph_calls.h"
+#include "tests/programs/texture_calls.h"
 
 static CUgraphExec launched;
 static CUdeviceptr taken_by_graph;
@@ -61,6 +62,17 @@ static CUresult drop(void)
     return result;
 }
 
+// An object to read the array by.
+static CUresult look_at_array(void)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CUDA_TEXTURE_DESC sampler = {.filterMode = CU_TR_FILTER_MODE_POINT};
+    CUtexObject texture;
+    resource.res.array.hArray = array;
+    CUresult result = cuTexObjectCreate(&texture, &resource, &sampler, NULL);
+    return result == CUDA_SUCCESS ? cuTexObjectDestroy(texture) : result;
+}
+
 int main(void)
 {
     static CUdeviceptr held[1000];
@@ -80,6 +92,13 @@ int main(void)
             CUresult result = cuMemAlloc(&held[count], strtoull(line + 5, NULL, 10));
             count += result == CUDA_SUCCESS;
             puts(result_name(result));
+        } else if (!strncmp(line, "managed ", 8)) {
+            CUresult result =
+                cuMemAllocManaged(&held[count], strtoull(line + 8, NULL, 10), CU_MEM_ATTACH_GLOBAL);
+            count += result == CUDA_SUCCESS;
+            puts(result_name(result));
+        } else if (!strncmp(line, "look", 4)) {
+            puts(result_name(look_at_array()));
         } else if (!strncmp(line, "free", 4) && count) {
             puts(result_name(cuMemFree(held[--count])));
         } else if (!strncmp(line, "graph ", 6)) {

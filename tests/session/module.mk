@@ -18,6 +18,11 @@ $(eval $(call link_rule,$(B)/tests/graph-running,tests/session/graph_running.c,,
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/graph_running.o: tests/programs/kernels.ptx
 
+TEST_EXTRAS += $(B)/tests/images-running
+$(eval $(call link_rule,$(B)/tests/images-running,tests/session/images_running.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/images_running.o: tests/programs/images.ptx tests/programs/kernels.ptx
+
 TEST_EXTRAS += $(B)/tests/graph-handles
 $(eval $(call link_rule,$(B)/tests/graph-handles,tests/session/graph_handles.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))

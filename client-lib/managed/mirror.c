@@ -21,11 +21,11 @@
 #include "common/scope.h"
 
 enum {
-    RUN_MAX = 16 * 1024 * 1024 / MIRROR_CHUNK, // chunks that one fault brings at most
+    RUN_MAX = 32 * 1024 * 1024 / MIRROR_CHUNK, // chunks that are brought at once at most
+    RUN_FROM = 2 * 1024 * 1024 / MIRROR_CHUNK, // and where how quick they come is not known
     AHEAD_FROM = 512 * 1024 /
                  MIRROR_CHUNK, // of a row of faults: more is brought before it is touched
-    AHEAD_PIECE = 2 * 1024 * 1024 / MIRROR_CHUNK, // at first
-    AHEAD_PIECE_US = 1000,                        // what a piece should take: others wait for it
+    PIECE_US = 2000,           // what a piece should take: others wait for it
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -120,9 +120,8 @@ static void before_read(const void *memory, size_t size)
 static size_t run_length(struct mirror *mirror, size_t first, bool write)
 {
     struct run_ahead *run = write ? &mirror->writes : &mirror->reads;
-    run->length = first == run->next && run->length < RUN_MAX ? 2 * run->length : run->length;
-    if (first != run->next || !run->length)
-        run->length = 1;
+    size_t more = 4 * run->length < mirror->piece ? 4 * run->length : mirror->piece;
+    run->length = first == run->next && more ? more : 1;
     size_t wanted = run->length, count = 0;
     if (first >= mirror->expect_first && first < mirror->expect_end)
         wanted = mirror->expect_end - first;
@@ -214,7 +213,7 @@ static bool bring(struct mirror *mirror, uint64_t address, bool write)
     if (result != CUDA_SUCCESS)
         return open_anyway(mirror, first, count, result);
     if (!write && mirror->reads.length >= AHEAD_FROM) {
-        size_t end = first + count + 2 * mirror->reads.length;
+        size_t end = first + count + 4 * mirror->reads.length;
         mirror->ahead = first + count;
         mirror->ahead_end = end < mirror->count ? end : mirror->count;
     }
@@ -242,10 +241,10 @@ bool mirror_touch(uint64_t address, bool write)
 // Larger pieces are quicker, and others wait for them longer.
 static void choose_piece(struct mirror *mirror, uint64_t took_us)
 {
-    size_t *piece = &mirror->ahead_piece;
-    if (took_us < AHEAD_PIECE_US && *piece < RUN_MAX)
+    size_t *piece = &mirror->piece;
+    if (took_us < PIECE_US && *piece < RUN_MAX)
         *piece *= 2;
-    else if (took_us > 4 * AHEAD_PIECE_US && *piece > AHEAD_PIECE)
+    else if (took_us > 4 * PIECE_US && *piece > RUN_FROM)
         *piece /= 2;
 }
 
@@ -256,7 +255,7 @@ static bool bring_ahead(void)
     for (size_t i = 0; i < mirrors.count; i++) {
         struct mirror *mirror = mirrors.rows[i].value;
         size_t count = 0;
-        while (mirror->ahead + count < mirror->ahead_end && count < mirror->ahead_piece &&
+        while (mirror->ahead + count < mirror->ahead_end && count < mirror->piece &&
                mirror->chunks[mirror->ahead + count] == CHUNK_AWAY)
             count++;
         uint64_t began = clock_us();
@@ -264,7 +263,7 @@ static bool bring_ahead(void)
             mirror->ahead_end = 0;
             continue;
         }
-        if (count == mirror->ahead_piece)
+        if (count == mirror->piece)
             choose_piece(mirror, clock_us() - began);
         mirror->ahead += count;
         mirror->reads.next = mirror->ahead;
@@ -311,7 +310,7 @@ static struct mirror *make_mirror(const struct mirror_place *place)
     }
     mirror->place = *place;
     mirror->count = count;
-    mirror->ahead_piece = AHEAD_PIECE;
+    mirror->piece = RUN_FROM;
     mirror->away = true;
     mirror->back = map_file(file, place->size, 0);
     if (mirror->back && map_file(file, place->size, place->base)) {

@@ -37,7 +37,7 @@ struct mirror {
     bool away;       // all chunks are
     struct run_ahead reads, writes;
     size_t ahead, ahead_end;         // chunks that are brought before they are touched
-    size_t ahead_piece;              // of them, as many at a time
+    size_t piece;                    // as many are brought at once at most, by how quick they come
     size_t expect_first, expect_end; // chunks that the first fault there brings as a whole
     size_t count;
     uint8_t chunks[]; // enum chunk_state

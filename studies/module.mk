@@ -15,6 +15,9 @@ study_program = $(eval $(call study_program_rule,$(1)))
 $(call study_program,copy_speed)
 $(call study_program,two_kernels)
 $(call study_program,call_cost)
+$(call study_program,own_kernels)
+$(call study_program,jacobi)
+$(B)/obj/studies/programs/jacobi.o: studies/programs/stencil.ptx
 
 # What keeps processors busy; left out where OpenBLAS is not, and what needs it says so.
 ifneq ($(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),)
@@ -22,11 +25,17 @@ STUDY_PROGRAMS += $(B)/studies/cpu_sgemm
 $(eval $(call link_rule,$(B)/studies/cpu_sgemm,studies/programs/cpu_sgemm.c,,-lopenblas))
 endif
 
+# Products by cuBLAS; LAMMPS has a recipe of its own (studies/build-lammps).
+$(B)/studies/blas: studies/programs/blas.cu
+	@mkdir -p $(@D)
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) -std=c++17 -O2 -arch=sm_90 -Xlinker -rpath,$(CUDA_LIBRARY_PATH) -o $@ $< -lcublas
+
 .PHONY: studies studies-built study-programs
-study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure
+study-programs: $(STUDY_PROGRAMS) $(B)/bench/measure $(B)/bench/between $$(if $$(NVCC),$$(B)/studies/blas)
 studies:
 	@scripts/install-deps build bench studies
 	@+$(MAKE) $(jobs) --no-print-directory studies-built
 studies-built: all bench-programs study-programs
 	@results=$$(studies/run --build $(B) $(STUDY_ARGS) $(STUDIES)) && studies/report "$$results"
-TEST_EXTRAS += $(STUDY_PROGRAMS) $(B)/bench/measure
+TEST_EXTRAS += $(STUDY_PROGRAMS) $(B)/bench/measure $(B)/bench/between

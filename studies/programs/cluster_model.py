@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A cluster's queue in fast motion: the same generated jobs with GPUs in the nodes, with remote GPUs of their own, and with
+shares of remote GPUs. Prints a JSON line per figure; tests/slurm checks against a real Slurm which jobs it lets run when.
+
+    cluster_model.py node|remote|pack|spread|- JOBS SEED [--gpus N] [--nodes N] [--cores N] [--cost R] [--json]
+
+The way is that of STUDY_WAY where it is "-". A GPU of a node is used by jobs on that node only, a remote one by any. Jobs start in the order of their submission. With
+pack and spread jobs have shares of remote GPUs, with the memory that they ask for: on the fullest GPU that has it, or on
+the emptiest. Jobs that share a GPU run at full speed until they want more of it than there is, and then all of them slow
+down alike. --cost is how much longer a job computes on a remote GPU than on one of its node (from the other studies).
+--json prints which jobs begin and end together instead."""
+import argparse
+import json
+import os
+import random
+import sys
+
+WAYS = ("node", "remote", "pack", "spread")
+WHOLE = 16  # parts of a GPU's memory
+# Kinds of jobs: their weight, the part of their time in which they compute on the GPU, cores, parts of a GPU's memory (of
+# WHOLE), minutes. Parts of time are those of applications that the papers ran: much of what asks for a GPU waits for
+# the processor, for files and for other nodes.
+KINDS = (("dynamics", 4, 0.55, 4, 4, (20, 60)), ("sequences", 3, 0.25, 2, 2, (10, 40)), ("training", 2, 0.85, 4, 8, (30, 120)),
+         ("inference", 3, 0.15, 2, 3, (5, 30)), ("interactive", 2, 0.05, 1, 2, (15, 45)))
+# Watts, of a datasheet's order: a node without a GPU that idles, and each core at work; a GPU that idles, and at work; what
+# a box takes for each of its GPUs.
+NODE_IDLE, CORE_BUSY, GPU_IDLE, GPU_BUSY, BOX_OVERHEAD = 120, 8, 70, 500, 40
+EPSILON = 1e-9
+
+
+class Job:
+    def __init__(self, number, submitted, kind, duty, cores, memory, seconds):
+        self.number, self.submitted, self.kind, self.duty = number, submitted, kind, duty
+        self.cores, self.memory, self.left = cores, memory, seconds
+        self.work = seconds
+        self.start = self.end = self.node = self.gpu = None
+
+
+def trace(count, seed, per_hour):
+    """COUNT jobs that come in the mean PER_HOUR; the same for each way of having GPUs."""
+    drawn, jobs, at = random.Random(seed), [], 0.0
+    for number in range(count):
+        name, _, duty, cores, memory, minutes = drawn.choices(KINDS, [kind[1] for kind in KINDS])[0]
+        jobs.append(Job(number, at, name, duty, cores, memory, 60 * drawn.uniform(*minutes)))
+        at += drawn.expovariate(per_hour / 3600)
+    return jobs
+
+
+class Cluster:
+    """Who runs where. WAY is node, remote, pack or spread; COST what a remote GPU costs, as a factor of the GPU's part."""
+
+    def __init__(self, way, nodes, gpus, cores, cost):
+        self.way, self.cost = way, cost
+        self.free_cores = [cores] * nodes
+        self.on = [[] for _ in range(gpus)]  # the jobs of each GPU
+
+    def used(self, gpu):
+        return sum(job.memory for job in self.on[gpu])
+
+    def gpus_for(self, job):
+        """Those that can take it, the one that it gets first."""
+        if self.way in ("node", "remote"):
+            return [gpu for gpu, sharers in enumerate(self.on) if not sharers]
+        fitting = [gpu for gpu in range(len(self.on)) if self.used(gpu) + job.memory <= WHOLE]
+        return sorted(fitting, key=self.used, reverse=self.way == "pack")
+
+    def place_of(self, job):
+        """(node, GPU) where it can run now, or None."""
+        for gpu in self.gpus_for(job):
+            for node in ([gpu] if self.way == "node" else range(len(self.free_cores))):
+                if self.free_cores[node] >= job.cores:
+                    return node, gpu
+        return None
+
+    def begin(self, job, now):
+        job.node, job.gpu = self.place_of(job)
+        job.start = now
+        if self.way != "node":
+            job.left *= 1 + job.duty * (self.cost - 1)
+        self.free_cores[job.node] -= job.cores
+        self.on[job.gpu].append(job)
+
+    def finish(self, job, now):
+        job.end = now
+        self.free_cores[job.node] += job.cores
+        self.on[job.gpu].remove(job)
+
+    def speed(self, job):
+        return 1 / max(1.0, sum(other.duty for other in self.on[job.gpu]))
+
+    def running(self):
+        return [job for sharers in self.on for job in sharers]
+
+
+def play(jobs, cluster):
+    """Runs all jobs; yields (time, jobs that begin, jobs that end) at each change."""
+    now, waiting, coming = 0.0, [], sorted(jobs, key=lambda job: job.submitted)
+    while coming or waiting or cluster.running():
+        ends = [(now + job.left / cluster.speed(job), job.number) for job in cluster.running()]
+        then = min(ends + ([(coming[0].submitted, -1)] if coming else []))[0]
+        for job in cluster.running():
+            job.left -= (then - now) * cluster.speed(job)
+        now = then
+        ended = [job for job in cluster.running() if job.left <= EPSILON * max(1.0, job.work)]
+        for job in ended:
+            cluster.finish(job, now)
+        while coming and coming[0].submitted <= now:
+            waiting.append(coming.pop(0))
+        begun = []
+        while waiting and cluster.place_of(waiting[0]):
+            begun.append(waiting.pop(0))
+            cluster.begin(begun[-1], now)
+        if waiting and not cluster.running():
+            sys.exit("cluster_model: job %d can never run" % waiting[0].number)
+        yield now, begun, ended
+
+
+def energy(jobs, cluster, makespan):
+    """Joules of all nodes, boxes and GPUs from the first submission to the last end."""
+    computed = sum(job.work * job.duty for job in jobs)
+    cores = sum((job.end - job.start) * job.cores for job in jobs)
+    boxes = 0 if cluster.way == "node" else BOX_OVERHEAD * len(cluster.on)
+    return (makespan * (NODE_IDLE * len(cluster.free_cores) + GPU_IDLE * len(cluster.on) + boxes) +
+            cores * CORE_BUSY + computed * (GPU_BUSY - GPU_IDLE))
+
+
+def figures(jobs, cluster):
+    makespan = max(job.end for job in jobs)
+    hours = makespan / 3600
+    yield "makespan", hours * 60, "min"
+    yield "turn-around", sum(job.end - job.submitted for job in jobs) / len(jobs) / 60, "min"
+    yield "waiting", sum(job.start - job.submitted for job in jobs) / len(jobs) / 60, "min"
+    yield "running", sum(job.end - job.start for job in jobs) / len(jobs) / 60, "min"
+    yield "throughput", len(jobs) / hours, "jobs/h"
+    yield "GPUs busy", 100 * sum(job.work * job.duty for job in jobs) / (makespan * len(cluster.on)), "%busy"
+    yield "energy", energy(jobs, cluster, makespan), "J"
+
+
+def arguments():
+    p = argparse.ArgumentParser()
+    p.add_argument("way", choices=WAYS + ("-",))
+    p.add_argument("jobs", type=int)
+    p.add_argument("seed", type=int)
+    p.add_argument("--gpus", type=int, default=16)
+    p.add_argument("--nodes", type=int, default=16)
+    p.add_argument("--cores", type=int, default=16)
+    p.add_argument("--per-hour", type=float, default=120)
+    p.add_argument("--cost", type=float, default=1.05)
+    p.add_argument("--json", action="store_true")
+    options = p.parse_args()
+    if options.way == "-":
+        options.way = os.environ.get("STUDY_WAY", "")
+    if options.way not in WAYS:
+        p.error("STUDY_WAY is none of " + ", ".join(WAYS))
+    if options.way == "node" and options.gpus > options.nodes:
+        p.error("a node has one GPU at most")
+    return options
+
+
+def main():
+    options = arguments()
+    jobs = trace(options.jobs, options.seed, options.per_hour)
+    cluster = Cluster(options.way, options.nodes, options.gpus, options.cores, options.cost)
+    events = list(play(jobs, cluster))
+    if options.json:
+        print(json.dumps({"jobs": [{"number": job.number, "cores": job.cores, "memory": job.memory} for job in jobs],
+                          "events": [[[job.number for job in begun], [job.number for job in ended]]
+                                     for _, begun, ended in events]}))
+        return
+    for name, value, unit in figures(jobs, cluster):
+        print(json.dumps({"figure": name, "value": round(value, 3), "unit": unit}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plays the events of studies/programs/cluster_model.py (standard input) on the cluster that SLURM_CONF names: ends the jobs
+in its order, and after each end waits until the jobs run that it says. Prints how Slurm differs, or nothing.
+
+    lockstep.py node|remote|pack|spread USER MEBIBYTES
+
+MEBIBYTES is the unit of a job's memory. All jobs are submitted first, held, and let go in their order."""
+import json
+import pwd
+import subprocess
+import sys
+import time
+
+way, user, unit = sys.argv[1], pwd.getpwnam(sys.argv[2]), int(sys.argv[3])
+PATIENCE = 120
+
+
+def call(*command):
+    """Slurm is asked again where it is too busy to answer."""
+    for _ in range(20):
+        done = subprocess.run(command, capture_output=True, text=True, user=user.pw_uid, group=user.pw_gid,
+                              extra_groups=[])
+        if done.returncode == 0:
+            return done.stdout.strip()
+    sys.exit("lockstep: %s: %s" % (" ".join(command), done.stderr))
+
+
+def submit(job):
+    options = {"node": ["--gres=gpu:1"], "remote": ["--gres=rgpu:1"]}.get(
+        way, ["--gres=rgpu:1", "--rgpu-mem=%dM" % (job["memory"] * unit)])
+    if way == "spread":
+        options.append("--rgpu-constraint=policy=spread")
+    return call("sbatch", "--parsable", "-H", "-o", "/dev/null", "-t", "60", "-n1", "-c%d" % job["cores"], *options,
+                "--wrap", "exec sleep 3600").split(";")[0]
+
+
+def running(numbers):
+    text = call("squeue", "-h", "-t", "R,CG", "-o", "%A")
+    return {numbers[name] for name in text.split() if name in numbers}
+
+
+def await_running(want, numbers):
+    end = time.monotonic() + PATIENCE
+    while True:
+        seen = running(numbers)
+        if seen == want or time.monotonic() > end:
+            return seen
+        time.sleep(0.1)
+
+
+def main():
+    plan = json.load(sys.stdin)
+    names = {job["number"]: submit(job) for job in plan["jobs"]}
+    numbers = {name: number for number, name in names.items()}
+    want = set()
+    for number in sorted(names):
+        call("scontrol", "release", names[number])
+    for place, (begun, ended) in enumerate(plan["events"]):
+        if not ended and place + 1 < len(plan["events"]) and not plan["events"][place + 1][1]:
+            want |= set(begun)  # all have been submitted: what begins until the first end begins at once
+            continue
+        for number in ended:
+            call("scancel", names[number])
+        want = (want | set(begun)) - set(ended)
+        seen = await_running(want, numbers)
+        if seen != want:
+            print("after the end of %s run %s instead of %s" % (ended, sorted(seen), sorted(want)))
+            break
+    call("scancel", *names.values())
+    await_running(set(), numbers)
+
+
+main()

@@ -44,7 +44,7 @@ STUDY = Study(
         Program("pair", ("{bench}/between", "--max", str(64 << 20)), title="Copies and event waits between two GPUs", columns=PAIRS,
                 needs=PAIR + (Need("file", "{bench}/between"),), parse=between_figures, seconds=12, limit=120, rounds=3,
                 miniature=dict(command=("{bench}/between", "--max", "4096"), limit=60)),
-        jacobi("jacobi-2", 2, PAIRS, dict(command=("{programs}/jacobi", "2", "{size}", "4", "10"), sizes=(16, 1024), limit=60)),
+        jacobi("jacobi-2", 2, PAIRS, dict(command=("{programs}/jacobi", "2", "{size}", "4", "10"), sizes=(1024,), limit=60)),
         jacobi("jacobi-4", 4, ("native", "shm", "tcp"), dict(needs=(Need("real-gpu"), Need("gpus", "4")))),
         Program("nccl", ("{python}", "{here}/programs/ranks_together.py"), title="Collectives of NCCL, a process for each GPU",
                 columns=("native", "shm", "tcp"), needs=PAIR + (Need("real-gpu"), Need("python", "torch")), seconds=20, limit=150,

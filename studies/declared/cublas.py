@@ -15,7 +15,7 @@ def whole(name, kind, seconds):
     return Program(name, ("{python}", "{here}/programs/products.py", "{programs}/blas", "whole", kind, "{size}"),
                    title="%sGEMM: memory, copies from and to ordinary memory, one product" % kind.upper(), sizes=SIZES,
                    needs=CUBLAS, seconds=seconds, limit=180,
-                   miniature=dict(OWN, sizes=(16, 48), needs=() if kind == "s" else CUBLAS,
+                   miniature=dict(OWN, sizes=(48,), needs=() if kind == "s" else CUBLAS,
                                   command=("{python}", "{here}/programs/products.py", "{programs}/own_kernels", "whole", kind,
                                            "{size}")))
 

@@ -42,14 +42,14 @@ def together(gpus):
     return run("ranks-%d" % gpus, "lj", 1024, "--ranks", "{size}", "--gpus", str(gpus), sizes=(1, 2, 4, 8), seconds=20,
                title="lj, 1M atoms, by ranks that work together on %d GPU%s" % (gpus, "s" * (gpus > 1)), rounds=2,
                columns=GPU if gpus == 1 else GPU + ("two-boxes",), needs=(Need("gpus", str(gpus)),),
-               mini={"sizes": (1, 2)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
+               mini={"sizes": (2,)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
 
 
 def apart(gpus):
     return run("tasks-%d" % gpus, "lj", 1152, "--own", "--gpus", str(gpus), sizes=(1, 2, 4), clients="size", seconds=25,
                title="lj, 1.16M atoms each, by independent tasks that share %d GPU%s" % (gpus, "s" * (gpus > 1)), rounds=2,
                columns=("native", "shm", "tcp") + (("two-boxes",) if gpus == 2 else ()), needs=(Need("gpus", str(gpus)),),
-               mini={"sizes": (1, 2)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
+               mini={"sizes": (2,)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
 
 
 STUDY = Study(
@@ -66,7 +66,7 @@ STUDY = Study(
         together(1), together(2), together(4),
         apart(1), apart(2), apart(4),
         run("clients", "lj", 384, "--own", "--gpus", "1", sizes=(1, 2, 4, 8), clients="size", seconds=15, rounds=2,
-            columns=("native", "shm", "tcp"), title="lj, 400k atoms each, by clients of one GPU", mini={"sizes": (1, 2)}),
+            columns=("native", "shm", "tcp"), title="lj, 400k atoms each, by clients of one GPU", mini={"sizes": (2,)}),
     ),
     plots=tuple(
         Plot("%s beside the native driver" % kind, (kind,), program=kind, show="ratio", x="thousands of atoms", log="x",

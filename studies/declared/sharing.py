@@ -15,7 +15,7 @@ def part(name, title, n, think, steps, mini):
                           str(steps), "{clients}"),
                    title=title, sizes=CLIENTS, clients="size", marks=True, seconds=6, limit=120, rounds=3,
                    needs=(Need("file", "{programs}/own_kernels"),),
-                   miniature=dict(sizes=(1, 3), limit=60, command=(
+                   miniature=dict(sizes=(3,), limit=60, command=(
                        "{python}", "{here}/programs/with_budget.py", "{programs}/own_kernels", "part", "32", str(mini), "5",
                        "{clients}")))
 

@@ -22,10 +22,10 @@ STUDY = Study(
     columns=COLUMNS,
     programs=(
         Program("gpus", MODEL + ("--gpus", "{size}"), title="400 jobs on 16 nodes, by number of GPUs", sizes=(4, 6, 8, 12, 16), seconds=2,
-                limit=120, miniature=dict(command=MODEL[:3] + ("40", "{round}", "--gpus", "{size}"), sizes=(4, 8))),
+                limit=120, miniature=dict(command=MODEL[:3] + ("40", "{round}", "--gpus", "{size}"), sizes=(8,))),
         Program("cost", MODEL + ("--gpus", "16", "--cost", "1.{size}"), title="The same by what a remote GPU costs, in percent",
                 sizes=(10, 25, 50), columns=REMOTE, seconds=2, limit=120,
-                miniature=dict(command=MODEL[:3] + ("40", "{round}", "--gpus", "4", "--cost", "1.{size}"), sizes=(10, 25))),
+                miniature=dict(command=MODEL[:3] + ("40", "{round}", "--gpus", "4", "--cost", "1.{size}"), sizes=(25,))),
     ),
     plots=(
         Plot("Jobs an hour", ("throughput",), program="gpus", x="GPUs", y="jobs an hour"),

@@ -39,8 +39,29 @@ def load(name, directory=DECLARED):
     return study
 
 
-def load_all(chosen, directory=DECLARED):
-    return [load(name, directory) for name in (chosen or names(directory))]
+def chosen_programs(words):
+    """{study: programs} of words such as `copies` and `lammps:lj`; None instead of programs is all of them."""
+    chosen = {}
+    for word in words:
+        name, _, program = word.partition(":")
+        programs = chosen.setdefault(name, [] if program else None)
+        if not program:
+            chosen[name] = None
+        elif programs is not None and program not in programs:
+            programs.append(program)
+    return chosen
+
+
+def load_all(words, directory=DECLARED):
+    """The studies that the words name, all of them without any."""
+    chosen = chosen_programs(words)
+    studies = [load(name, directory) for name in (chosen or names(directory))]
+    for study in studies:
+        known = [program.name for program in study.programs]
+        for program in chosen.get(study.name) or ():
+            if program not in known:
+                raise CatalogError("study %s has no program %r; it has %s" % (study.name, program, ", ".join(known)))
+    return studies
 
 
 KEYS = {"name", "title", "library", "server", "ready", "note", "needs"}

@@ -37,8 +37,8 @@ def program_columns(program, columns, study):
     return [column for column in columns if program.columns is None or column.name in program.columns]
 
 
-def of_study(study, columns, context):
-    """(program, column) pairs that can run, and records of those that cannot."""
+def of_study(study, columns, context, only=None):
+    """(program, column) pairs that can run, and records of those that cannot. ONLY: names of programs, None is all."""
     pairs, left_out = [], []
     usable = []
     for column in columns:
@@ -48,7 +48,7 @@ def of_study(study, columns, context):
         else:
             usable.append(column)
     for program in study.programs:
-        why = obstacle(program.needs, context)
+        why = "it was not asked for" if only and program.name not in only else obstacle(program.needs, context)
         if why:
             left_out.append(skipped(study, program, None, why))
         else:
@@ -76,11 +76,11 @@ def jobs_of_round(study, pairs, number):
                 yield Job(study, program, column, size, number)
 
 
-def make(studies, columns_of, context, rounds):
-    """All jobs, round after round over all studies, and the records of what is left out."""
+def make(studies, columns_of, context, rounds, only):
+    """All jobs, round after round over all studies, and the records of what is left out. ONLY: programs of some studies."""
     pairs, left_out, jobs = {}, [], []
     for study in studies:
-        pairs[study.name], more = of_study(study, columns_of[study.name], context)
+        pairs[study.name], more = of_study(study, columns_of[study.name], context, only.get(study.name))
         left_out += more
     for number in range(rounds):
         for study in studies:

@@ -28,7 +28,7 @@ class Stop(Exception):
 def arguments(argv):
     p = argparse.ArgumentParser(prog="studies/run", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
                                 description="Measures what remote GPUs cost, natively and through boxes, in turns.")
-    p.add_argument("names", metavar="NAME", nargs="*", help="studies; --list shows them")
+    p.add_argument("names", metavar="NAME", nargs="*", help="studies, or NAME:PROGRAM for one program of a study; --list shows them")
     p.add_argument("--list", action="store_true", help="the studies, and what each asks")
     p.add_argument("--rounds", type=int, help="how often everything is repeated; default 5, in miniature 1")
     p.add_argument("--limit", type=float, metavar="SECONDS", help="begin nothing new after this time")
@@ -69,7 +69,7 @@ def settings_of(options):
     if unknown:
         raise catalog.CatalogError("there is no column %s; there are %s" % (", ".join(unknown), ", ".join(sorted(known_columns))))
     own = None if options.declared == catalog.DECLARED else os.path.abspath(options.declared)
-    return {"studies": [study.name for study in studies], "chosen": chosen, "more": [dataclasses.asdict(c) for c in more],
+    return {"studies": [study.name for study in studies], "programs": catalog.chosen_programs(options.names), "chosen": chosen, "more": [dataclasses.asdict(c) for c in more],
             "declared": own,
             "rounds": options.rounds or (1 if options.miniature else 5), "miniature": options.miniature,
             "devices": "software" if options.miniature else options.devices}
@@ -156,7 +156,7 @@ def say_after(path, jobs):
 def measure(options, known):
     settings, real, now, path, before = start(options, known)
     studies, columns = studies_of(settings)
-    jobs, left_out = plan.make(studies, columns, plan.Context(now, real, known), settings["rounds"])
+    jobs, left_out = plan.make(studies, columns, plan.Context(now, real, known), settings["rounds"], settings["programs"])
     jobs = [job for job in jobs
             if (job.study.name, job.program.name, job.column.name, job.size, job.round) not in before]
     writer = record.Writer(path)

@@ -16,9 +16,8 @@ import random
 import sys
 
 WAYS = ("node", "remote", "pack", "spread")
-WHOLE = 16  # parts of a GPU's memory
-# Kinds of jobs: their weight, the part of their time in which they compute on the GPU, cores, parts of a GPU's memory (of
-# WHOLE), minutes. Parts of time are those of applications that the papers ran: much of what asks for a GPU waits for
+# Kinds of jobs: their weight, the part of their time in which they compute on the GPU, cores, memory (in
+# sixteenths of a GPU, unless --parts says otherwise), minutes. Parts of time are those of applications that the papers ran: much of what asks for a GPU waits for
 # the processor, for files and for other nodes.
 KINDS = (("dynamics", 4, 0.55, 4, 4, (20, 60)), ("sequences", 3, 0.25, 2, 2, (10, 40)), ("training", 2, 0.85, 4, 8, (30, 120)),
          ("inference", 3, 0.15, 2, 3, (5, 30)), ("interactive", 2, 0.05, 1, 2, (15, 45)))
@@ -49,8 +48,8 @@ def trace(count, seed, per_hour):
 class Cluster:
     """Who runs where. WAY is node, remote, pack or spread; COST what a remote GPU costs, as a factor of the GPU's part."""
 
-    def __init__(self, way, nodes, gpus, cores, cost):
-        self.way, self.cost = way, cost
+    def __init__(self, way, nodes, gpus, cores, parts, cost):
+        self.way, self.parts, self.cost = way, parts, cost
         self.free_cores = [cores] * nodes
         self.on = [[] for _ in range(gpus)]  # the jobs of each GPU
 
@@ -61,7 +60,7 @@ class Cluster:
         """Those that can take it, the one that it gets first."""
         if self.way in ("node", "remote"):
             return [gpu for gpu, sharers in enumerate(self.on) if not sharers]
-        fitting = [gpu for gpu in range(len(self.on)) if self.used(gpu) + job.memory <= WHOLE]
+        fitting = [gpu for gpu in range(len(self.on)) if self.used(gpu) + job.memory <= self.parts]
         return sorted(fitting, key=self.used, reverse=self.way == "pack")
 
     def place_of(self, job):
@@ -144,6 +143,7 @@ def arguments():
     p.add_argument("--gpus", type=int, default=16)
     p.add_argument("--nodes", type=int, default=16)
     p.add_argument("--cores", type=int, default=16)
+    p.add_argument("--parts", type=int, default=16, help="into which a GPU's memory is divided")
     p.add_argument("--per-hour", type=float, default=120)
     p.add_argument("--cost", type=float, default=1.05)
     p.add_argument("--json", action="store_true")
@@ -160,7 +160,7 @@ def arguments():
 def main():
     options = arguments()
     jobs = trace(options.jobs, options.seed, options.per_hour)
-    cluster = Cluster(options.way, options.nodes, options.gpus, options.cores, options.cost)
+    cluster = Cluster(options.way, options.nodes, options.gpus, options.cores, options.parts, options.cost)
     events = list(play(jobs, cluster))
     if options.json:
         print(json.dumps({"jobs": [{"number": job.number, "cores": job.cores, "memory": job.memory} for job in jobs],

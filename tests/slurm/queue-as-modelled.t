@@ -14,12 +14,12 @@ start_sync
 await "the count" free_licenses_are rgpu 4
 seed=${QUEUE_SEED:-$RANDOM}
 echo "# QUEUE_SEED=$seed"
-# What a sixteenth of a GPU is, when the contexts of eight jobs are there as well.
+# What an eighth of a GPU is, when the contexts of eight jobs are there as well: memory is scarcer than cores.
 unit=$(api GET /v1/gpus | python3 -c 'import json, sys
-print(min((g["free"] - 8 * g["context"]) // 16 >> 20 for g in json.load(sys.stdin)["gpus"]))')
+print(min((g["free"] - 8 * g["context"]) // 8 >> 20 for g in json.load(sys.stdin)["gpus"]))')
 # play WAY: the model's events one after the other; prints where Slurm differs.
 play() {
-    python3 "$TOP/studies/programs/cluster_model.py" "$1" 14 "$seed" --gpus 4 --nodes 4 --cores 8 --per-hour 1e9 --json |
+    python3 "$TOP/studies/programs/cluster_model.py" "$1" 14 "$seed" --gpus 4 --nodes 4 --cores 8 --parts 8 --per-hour 1e9 --json |
         python3 "$TOP/tests/slurm/lockstep.py" "$1" $ALICE "$unit"
 }
 for way in node remote; do

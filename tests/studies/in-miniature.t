@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every declared study runs in miniature on software GPUs, none of its runs fails, and its report is complete: each column
-# that could run has figures, no picture is empty, and a browser shows the page without asking anybody for anything.
-# seconds: 600
+# that could run has figures, no picture is empty, and a browser shows the page without asking anybody. seconds: 900
 . "$(dirname "$0")/../lib.sh"
 requires python3
 run=$TMP/run

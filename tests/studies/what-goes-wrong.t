@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A study that goes wrong is a result or an error that says the way out: unknown names, damaged files, programs that fail,
-# runs that are interrupted. And figures come out as they went in.
+# runs that are interrupted. And figures come out as they went in. seconds: 600
 . "$(dirname "$0")/../lib.sh"
 requires python3
 run() { "$TOP/studies/run" --build "$BUILD" "$@" 2>"$TMP/err"; }
@@ -15,7 +15,8 @@ refused() {
     unlike "$(cat "$TMP/err")" Traceback "in words"
 }
 
-refused "an unknown study" "no study 'nonsense'.*there are copies," nonsense
+refused "an unknown study" "no study 'nonsense'.*there are .*copies," nonsense
+refused "an unknown program" "study kernels has no program 'nonsense'; it has .*," kernels:nonsense
 refused "an unknown column" "no column sideways; there are .*native" kernels --columns sideways --output "$TMP/none"
 refused "a build that is not there" "make studies" --build "$TMP" kernels
 [ -e /dev/nvidiactl ] || refused "a real GPU where there is none" "no NVIDIA GPU.*--devices software" --devices real kernels
@@ -84,6 +85,10 @@ if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
 else
     skip "python3-matplotlib is not there"
 fi
+
+ok "one program of a study is chosen" run kernels:saxpy --miniature --columns native --output "$TMP/one"
+is "$(grep -o '"program": "[^"]*"' <(grep '"kind": "sample"' "$TMP/one/results.jsonl") | sort -u)" '"program": "saxpy"' "and no other runs"
+like "$(grep skipped "$TMP/one/results.jsonl")" '"program": "matmul".*not asked for' "which is said"
 
 # Interrupted, and gone on with.
 ok "a run whose time is up ends in order" run kernels --miniature --limit 0 --output "$TMP/cut"

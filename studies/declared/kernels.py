@@ -14,14 +14,14 @@ def program(name, sizes, mini, seconds):
                    miniature=dict(sizes=mini, command=("{programs}/two_kernels", name, "{size}", "3"), limit=40))
 
 
-def ratios(what, native, ethernet, ipoib, naive, tuned):
-    return tuple(Reference("%s over %s" % (what, label), PAPER, value=value / native)
+def ratios(native, ethernet, ipoib, naive, tuned):
+    return tuple(Reference("GVirtuS, %s" % label, PAPER, value=value / native)
                  for label, value in (("TCP, Ethernet", ethernet), ("TCP, IPoIB", ipoib), ("RDMA, naive", naive),
                                       ("RDMA, tuned", tuned)))
 
 
-def switches(what, ethernet, ipoib, naive, tuned):
-    return tuple(Reference("%s over %s" % (what, label), PAPER, value=value)
+def switches(ethernet, ipoib, naive, tuned):
+    return tuple(Reference("GVirtuS, %s" % label, PAPER, value=value)
                  for label, value in (("TCP, Ethernet", ethernet), ("TCP, IPoIB", ipoib), ("RDMA, naive", naive),
                                       ("RDMA, tuned", tuned)))
 
@@ -41,16 +41,16 @@ STUDY = Study(
     plots=(
         Plot("SAXPY: time of one", ("time",), program="saxpy", x="elements", y="ms", log="xy"),
         Plot("SAXPY beside the native driver", ("time",), program="saxpy", show="ratio", x="elements", log="xy",
-             references=ratios("SAXPY", 355, 2556, 710, 499, 455)),
+             references=ratios(355, 2556, 710, 499, 455)),
         Plot("Matrix product: time of one", ("time",), program="matmul", x="rows", y="ms", log="xy"),
         Plot("Matrix product beside the native driver", ("time",), program="matmul", show="ratio", x="rows", log="xy",
-             references=ratios("MatrixMul", 52, 647, 439, 2450, 287)),
+             references=ratios(52, 647, 439, 2450, 287)),
         Plot("SAXPY: voluntary context switches of client and worker", ("switches client", "switches worker"), program="saxpy",
              x="elements", log="x", y="switches of %s runs" % TIMES,
-             references=switches("SAXPY", 5884, 369, 325, 98)),
+             references=switches(5884, 369, 325, 98)),
         Plot("Matrix product: voluntary context switches of client and worker", ("switches client", "switches worker"),
              program="matmul", x="rows", log="x", y="switches of %s runs" % TIMES,
-             references=switches("MatrixMul", 1016, 956, 11788, 105)),
+             references=switches(1016, 956, 11788, 105)),
         Plot("Processor time of client and worker", ("cpu client", "cpu worker"), program="saxpy", x="elements", log="xy",
              y="s in %s runs" % TIMES),
     ),

@@ -58,9 +58,9 @@ def site_row(name, boxes, gpus, box_cpu, client_cpu, lease_ms):
     total = boxes * gpus
     leases = total * LEASES_PER_GPU_HOUR / 3600
     return (name, "%d" % boxes, "%d" % total, "%.2f" % leases,
-            "%.1f %%" % (leases * lease_ms / 10) if lease_ms else "–",
-            "%.1f" % (gpus * GB_PER_SECOND * box_cpu) if box_cpu else "–",
-            "%.2f" % (GB_PER_SECOND * client_cpu) if client_cpu else "–",
+            "%.1f %%" % (leases * lease_ms / 10) if lease_ms is not None else "–",
+            "%.1f" % (gpus * GB_PER_SECOND * box_cpu) if box_cpu is not None else "–",
+            "%.2f" % (GB_PER_SECOND * client_cpu) if client_cpu is not None else "–",
             "%.0f Gbit/s" % (gpus * GB_PER_SECOND * 8), "%.1f Tbit/s" % (total * GB_PER_SECOND * 8 / 1e3))
 
 
@@ -77,9 +77,9 @@ def on_paper(all_figures):
                "GPU each. Over verbs or shared memory the processors hardly move data. By these figures: a gigabyte over TCP takes %s of "
                "processor time on the box and %s on the client; a lease takes the broker %s at %s boxes, and a single broker serves the "
                "pool as long as its share of one processor is well below 100 %%." %
-               (GB_PER_SECOND, 60 // LEASES_PER_GPU_HOUR, "%.2f s" % box_cpu if box_cpu else "(not measured)",
-                "%.2f s" % client_cpu if client_cpu else "(not measured)",
-                "%.2f ms" % lease_ms if lease_ms else "(not measured)", measured or "no"))
+               (GB_PER_SECOND, 60 // LEASES_PER_GPU_HOUR, "%.2f s" % box_cpu if box_cpu is not None else "(not measured)",
+                "%.2f s" % client_cpu if client_cpu is not None else "(not measured)",
+                "%.2f ms" % lease_ms if lease_ms is not None else "(not measured)", measured or "none"))
     return [("What a rack, a cluster and a region need, on paper", table + "<p>%s</p>" % html.escape(assumed))]
 
 

@@ -137,7 +137,8 @@ def picture(figures, study, plot):
         return tag("figure", tag("figcaption", e("Not drawn: %s" % error), class_="missing"), class_="plot empty",
                    data_study=study.name, data_plot=plot.title)
     drawn = " ".join(sorted({name for name, _ in pictures.series(figures, study, plot)}))
-    sources = "; ".join("%s: %s" % (reference.label, reference.source) for reference in plot.references)
+    sources = "; ".join("%s: %s" % (", ".join(r.label for r in plot.references if r.source == source), source)
+                        for source in dict.fromkeys(r.source for r in plot.references))
     caption = plot.title + (". " + plot.note if plot.note else ".") + (" Others' figures: %s." % sources if sources else "")
     return tag("figure", svg + tag("figcaption", e(caption)), class_="plot", data_study=study.name, data_plot=plot.title,
                data_columns=drawn)
@@ -258,6 +259,22 @@ def studies_in(all_results):
             (declare.miniature(study) if mini else study for study in found.values())]
 
 
+def write_pictures(studies, machines, directory):
+    """STUDY-NUMBER.svg of the first machine that has it, for other pages."""
+    from house import pictures
+    os.makedirs(directory, exist_ok=True)
+    for study in studies:
+        for number, plot in enumerate(study.plots, 1):
+            for known in machines:
+                try:
+                    svg = pictures.draw(known.figures, study, plot)
+                except pictures.Empty:
+                    continue
+                with open(os.path.join(directory, "%s-%d.svg" % (study.name, number)), "w") as file:
+                    file.write('<?xml version="1.0" encoding="UTF-8"?>\n' + svg)
+                break
+
+
 def print_pdf(path, to):
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not browser:
@@ -279,6 +296,7 @@ def arguments(argv):
     p.add_argument("results", nargs="+", metavar="RESULTS", help="directories or files that studies/run wrote")
     p.add_argument("--output", metavar="DIRECTORY", help="for report.html and report.pdf; default: the first one's directory")
     p.add_argument("--title", default="What remote GPUs cost")
+    p.add_argument("--pictures", action="store_true", help="each picture as a file of its own too")
     p.add_argument("--no-pdf", action="store_true", help="the page only")
     return p.parse_args(argv)
 
@@ -301,6 +319,8 @@ def main(argv):
     with open(path, "w") as file:
         file.write(text)
     print(path)
+    if options.pictures:
+        write_pictures(studies, machines_of(all_results), os.path.join(directory, "pictures"))
     if not options.no_pdf:
         why = print_pdf(path, os.path.join(directory, "report.pdf"))
         print(why or os.path.join(directory, "report.pdf"), file=sys.stderr if why else sys.stdout)

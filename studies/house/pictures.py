@@ -6,6 +6,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import LogLocator  # noqa: E402
 
 from house.figures import shown_size  # noqa: E402
 
@@ -59,19 +60,19 @@ def colours_of(found):
     """Columns that every study has keep their colour; the others take what is left, in their order."""
     names = list(dict.fromkeys(name for name, _ in found))
     colours = {name: colour for name, colour in USUAL_COLOURS.items() if name in names}
-    rest = [colour for colour in COLOURS if colour not in colours.values()]
+    rest = [colour for colour in COLOURS if colour not in USUAL_COLOURS.values()]
     for number, name in enumerate(name for name in names if name not in colours):
         colours[name] = rest[number % len(rest)]
     return colours
 
 
 def draw_lines(axes, study, plot, found):
-    colours = colours_of(found)
+    colours, single = colours_of(found), len({name for name, _ in found}) == 1
     for (name, figure), points in found.items():
         column = study.column(name)
         points = sorted(point for point in points if isinstance(point[0], (int, float)))
         xs = [point[0] for point in points]
-        label = column.title + (": " + figure if len(plot.figures) > 1 else "")
+        label = figure if single and len(plot.figures) > 1 else column.title + (": " + figure if len(plot.figures) > 1 else "")
         number = plot.figures.index(figure)
         colour = colours[name]
         axes.plot(xs, [p[1] for p in points], STYLES[number % 4], marker=MARKS[number % 10], ms=3.5, lw=1.4, color=colour,
@@ -117,7 +118,7 @@ def draw_bars(axes, study, plot, found):
 def draw_references(axes, plot, groups):
     for number, reference in enumerate(plot.references):
         style = {"color": "#888888", "lw": 1.2, "ls": STYLES[(number + 1) % 4]}
-        label = "%s [%s]" % (reference.label, reference.source)
+        label = reference.label
         if reference.value is not None:
             axes.axhline(reference.value, label=label, **style)
         if reference.points:
@@ -140,6 +141,10 @@ def draw(figures, study, plot):
     logarithmic = "y" in plot.log and any(point[1] > 0 for points in found.values() for point in points)
     if logarithmic:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.tick_params(axis="y", which="minor", labelsize=7)
     if plot.show == "ratio":
         base = next((c.title for c in study.columns if c.name == plot.base), "as without")
         axes.axhline(1, color="#222222", lw=1, label=base)

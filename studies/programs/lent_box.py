@@ -9,6 +9,7 @@ import hmac
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ def encoded(value):
 
 def ticket(key, name, address, gpu, number, budget):
     now = int(time.time())
-    payload = {"iss": "rgpu", "jti": "share-%d" % number, "sub": "study", "aud": name, "iat": now - 10, "exp": now + 86400,
+    payload = {"iss": "rgpu", "jti": "study-%d" % number, "sub": "study-%d" % number, "aud": name, "iat": now - 10, "exp": now + 86400,
                "uid": os.getuid(), "job": "", "addresses": address, "protection": "authenticate",
                "gpus": [{"uuid": gpu["uuid"], "index": gpu["ordinal"], "ordinal": 0, "mode": "shared", "memory": budget}]}
     parts = [encoded(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT", "kid": "study"}, payload)]
@@ -44,6 +45,7 @@ def private(path, text):
 def main():
     build, port, clients, part = sys.argv[1], *map(int, sys.argv[2:5])
     directory, key = directory_of(port), os.urandom(32)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory, 0o700)
     private(os.path.join(directory, "key"), "study %s\n" % key.hex())

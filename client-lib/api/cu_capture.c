@@ -49,7 +49,7 @@ static CUresult begin(CUstream named, CUstreamCaptureMode mode)
     if (result == CUDA_SUCCESS)
         result = hear_failures(stream);
     if (result == CUDA_SUCCESS)
-        result = capture_enter(session, stream, mode);
+        result = capture_enter(session, stream, mode, false);
     if (result != CUDA_SUCCESS)
         return result;
     result = remote_cuStreamBeginCapture_v2(stream, mode);
@@ -84,7 +84,7 @@ static CUresult begin_in_graph(CUstream named, CUgraph graph, const CUgraphNode 
         return CUDA_ERROR_INVALID_VALUE;
     result = hear_failures(stream);
     if (result == CUDA_SUCCESS)
-        result = capture_enter(session, stream, mode);
+        result = capture_enter(session, stream, mode, true);
     if (result != CUDA_SUCCESS)
         return result;
     result = remote_capture_to_graph(stream, graph, mode, (uint32_t)count, edges != NULL, wire,
@@ -144,24 +144,25 @@ static CUresult refuse(struct box_session *session, CUstream stream)
                                                    : CUDA_ERROR_INVALID_VALUE;
 }
 
+// Who captures into a graph of its own has it already, and need not take it.
 static CUresult end(CUstream named, CUgraph *out)
 {
     struct box_session *session;
     CUstream stream;
     CUgraph graph = NULL;
     CUresult result = copy_begin(named, &session, &stream);
-    if (result == CUDA_SUCCESS && !out)
+    const bool own = result == CUDA_SUCCESS && capture_is_into_own(stream);
+    if (result == CUDA_SUCCESS && !out && !own)
         result = refuse(session, stream);
     if (result != CUDA_SUCCESS)
         return result;
     // Another thread ends a capture as well, but gets nothing of it.
     CUresult allowed = capture_may_end(stream);
-    *out = NULL;
     result = end_here(session, stream, &graph);
-    if (result == CUDA_SUCCESS && allowed == CUDA_SUCCESS)
-        *out = graph;
-    else if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && allowed != CUDA_SUCCESS && !own)
         cuGraphDestroy(graph);
+    if (out)
+        *out = result == CUDA_SUCCESS && allowed == CUDA_SUCCESS ? graph : NULL;
     return allowed != CUDA_SUCCESS ? allowed : result;
 }
 

@@ -14,6 +14,7 @@ struct stream_capture {
     CUstream stream; // in which it began
     CUstreamCaptureMode mode;
     pthread_t thread;
+    bool into_own;  // a graph that the program has made
     bool broken;    // by a call that it forbids
     uint64_t found; // handle of its graph, where the program has asked for it
     struct stream_capture *next;
@@ -23,7 +24,8 @@ _Atomic unsigned int captures_under_way;
 static struct stream_capture *captures; // under lock
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode)
+CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode,
+                       bool into_own)
 {
     struct stream_capture *capture = malloc(sizeof(*capture));
     if (!capture)
@@ -32,6 +34,7 @@ CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCap
     *capture = (struct stream_capture){.session = session,
                                        .stream = stream,
                                        .mode = mode,
+                                       .into_own = into_own,
                                        .thread = pthread_self(),
                                        .next = captures};
     captures = capture;
@@ -83,6 +86,13 @@ uint64_t capture_found(CUstream stream)
     const struct stream_capture *capture = *find(stream);
     uint64_t found = capture ? capture->found : 0;
     return found;
+}
+
+bool capture_is_into_own(CUstream stream)
+{
+    SCOPED_LOCK(&lock);
+    const struct stream_capture *capture = *find(stream);
+    return capture && capture->into_own;
 }
 
 bool captures_into(uint64_t graph)

@@ -16,8 +16,11 @@ static inline bool captures_any(void)
                             0);
 }
 
-// Enters a capture, before the request that begins it; capture_abandon: which has failed.
-CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode);
+// Enters a capture, before the request that begins it; capture_abandon: which has failed. INTO_OWN: what is captured
+// becomes part of a graph that the program has made.
+CUresult capture_enter(struct box_session *session, CUstream stream, CUstreamCaptureMode mode,
+                       bool into_own);
+bool capture_is_into_own(CUstream stream);
 void capture_abandon(CUstream stream);
 // It is over. The graph that was found by it, which ends with a capture that fails; 0: none.
 uint64_t captures_end(CUstream stream);

@@ -273,6 +273,12 @@ static void what_a_capture_tells(void)
     CHECK(cuStreamEndCapture(stream, &ended));
     ok(ended == graph && node_count(graph) == 2 && edge_count(graph) == 1,
        "a capture can go on with a graph that is there");
+    CHECK(
+        cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    launch(add, 1, 1, stream, &data, &one, &one);
+    gives(cuStreamEndCapture(stream, NULL), CUDA_SUCCESS,
+          "whose owner need not take it at the end");
+    is_int(node_count(graph), 3, "and finds it as it became");
     CHECK(cuGraphDestroy(graph));
 }
 

@@ -102,8 +102,10 @@ def main():
     begun = re.findall(r"(\d+) atoms", done.stdout[:loop.start()])
     if begun and int(begun[-1]) > int(loop[4]) or int(loop[2]) != options.ranks:
         sys.exit("molecules: %s atoms are left, on %s of %d ranks" % (loop[4], loop[2], options.ranks))
-    if not math.isfinite(last_energy(done.stdout)):
+    energy = last_energy(done.stdout)
+    if not math.isfinite(energy):
         sys.exit("molecules: the energy is no number")
+    print(json.dumps({"energy": energy}))
     print(json.dumps({"figure": options.input, "value": float(loop[1]), "unit": "s"}))
     print(json.dumps({"figure": options.input + ", atom steps", "unit": "M/s",
                       "value": float(loop[3]) * float(loop[4]) / float(loop[1]) / 1e6}))

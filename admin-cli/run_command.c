@@ -107,6 +107,8 @@ static int run(const struct command *command, int argc, char **argv)
             set_variable("RGPU_BOXES", boxes) ||
                     set_variable("RGPU_TRANSPORT", command_value(command, &line, "transport")) ||
                     set_variable("RGPU_PROTECTION", command_value(command, &line, "protection")) ||
+                    set_variable("RGPU_MAPPED_HOST",
+                                 command_value(command, &line, "mapped-host")) ||
                     set_variable("RGPU_LOG", command_value(command, &line, "log"))
                 ? EXIT_USAGE
                 : 0;
@@ -128,6 +130,8 @@ static const struct command_option run_options[] = {
     {"transport", "NAME", CONTROL_TRANSPORT_WORDS " instead of the automatic choice", 0},
     {"protection", "WORD", "authenticate or privacy: the least that sessions have on their way", 0,
      "authenticate|privacy"},
+    {"mapped-host", "WORD", "mirror: kernels can use page-locked memory where it is not shared", 0,
+     "no|mirror"},
     {"log", "LEVEL", "what the client library says: error, warn, info, debug or trace", 0,
      "error|warn|info|debug|trace"},
     {0},

@@ -24,6 +24,7 @@
 #include "worker/gpus.h"
 #include "worker/mps_client_setup.h"
 #include "worker/move/mapped/client_memory.h"
+#include "worker/move/mirrored/host_mirrors.h"
 #include "worker/move/pinned.h"
 #include "worker/move/print.h"
 #include "worker/peer/peer_jobs.h"
@@ -121,6 +122,7 @@ static int prepare(struct control_failed *failed)
     crossing_prepare();
     peer_jobs_prepare();
     host_memory_prepare();
+    host_mirrors_prepare();
     CUresult result = gpus_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);

@@ -151,8 +151,8 @@ static bool attribute_denied(CUdevice_attribute attribute, const struct box_sess
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: return true;
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // of a GPU in the same host only
-        return !session->memory->maps_page_locked;
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: // of a GPU in the same host, or by mirrors
+        return !session->memory->maps_page_locked && !session->mirrors_host;
     default: return false;
     }
 }

@@ -2,6 +2,7 @@
 // Memory management: allocations on devices and of page-locked host memory.
 #include "client-lib/api/exports.h"
 #include "client-lib/managed/managed_memory.h"
+#include "client-lib/managed/mapped_host.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/device_memory.h"
 #include "client-lib/objects/page_locked.h"
@@ -68,7 +69,8 @@ static CUresult allocate_host(void **pp, size_t bytesize, unsigned int flags)
         *pp = NULL;
         return CUDA_SUCCESS;
     }
-    return page_locked_allocate(context, bytesize, flags, pp);
+    return context->session->mirrors_host ? mapped_host_allocate(context, bytesize, flags, pp)
+                                          : page_locked_allocate(context, bytesize, flags, pp);
 }
 
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
@@ -85,7 +87,9 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
 CUresult cuMemFreeHost(void *p)
 {
     CUresult ready = process_ready();
-    return p && ready == CUDA_SUCCESS ? page_locked_release(p, false) : ready;
+    if (!p || ready != CUDA_SUCCESS)
+        return ready;
+    return mapped_host_release(p, false, &ready) ? ready : page_locked_release(p, false);
 }
 
 CUresult cuMemHostUnregister(void *p)
@@ -96,7 +100,7 @@ CUresult cuMemHostUnregister(void *p)
         return ready;
     if (!p || (memory_find((uintptr_t)p, &found) && found.host && !found.registered))
         return CUDA_ERROR_INVALID_VALUE;
-    return page_locked_release(p, true);
+    return mapped_host_release(p, true, &ready) ? ready : page_locked_release(p, true);
 }
 
 static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
@@ -112,7 +116,12 @@ static CUresult register_host(void *p, size_t bytesize, unsigned int flags)
     if (flags & ~known)
         return (flags & CU_MEMHOSTREGISTER_IOMEMORY) ? CUDA_ERROR_NOT_SUPPORTED
                                                      : CUDA_ERROR_INVALID_VALUE;
-    return page_locked_register(context, p, bytesize, flags);
+    result = page_locked_register(context, p, bytesize, flags);
+    // Who asks for the device's pointers at once is told at once where there are none.
+    if (result == CUDA_SUCCESS && (flags & CU_MEMHOSTREGISTER_DEVICEMAP) &&
+        context->session->mirrors_host && (result = mapped_host_open(p)) != CUDA_SUCCESS)
+        (void)page_locked_release(p, true);
+    return result;
 }
 
 CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
@@ -134,8 +143,14 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
         return result;
     if (!pdptr || Flags || !memory_find((uintptr_t)p, &found) || !found.host)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!found.mapped || found.session != context->session)
+    if (found.session != context->session)
         return CUDA_ERROR_NOT_SUPPORTED;
+    if (!found.mapped) {
+        result = mapped_host_open(p);
+        if (result != CUDA_SUCCESS)
+            return result;
+        (void)memory_find((uintptr_t)p, &found);
+    }
     *pdptr = found.device_address + ((uintptr_t)p - found.base);
     return CUDA_SUCCESS;
 }

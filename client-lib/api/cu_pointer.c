@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client-lib/api/exports.h"
+#include "client-lib/managed/mapped_host.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/object.h"
 #include "client-lib/objects/physical_memory.h"
@@ -47,7 +48,7 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = a->base; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = a->size; return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        *(unsigned int *)data = !a->host || a->mapped;
+        *(unsigned int *)data = !a->host || a->mapped || a->session->mirrors_host;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         *(unsigned long long *)data = a->memory ? physical_handle_types(a->memory) : 0;
@@ -69,6 +70,14 @@ static CUresult attribute_of(const struct allocation *a, CUpointer_attribute att
     }
 }
 
+// Registered memory that the box can have a mirror of gets one once its address on the GPU is wanted.
+static void map_if_asked(struct allocation *memory, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && memory->host && !memory->mapped &&
+        mapped_host_open((void *)(uintptr_t)ptr) == CUDA_SUCCESS)
+        (void)memory_find(ptr, memory);
+}
+
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
     struct allocation found;
@@ -77,6 +86,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
         return ready;
     if (!data || !memory_find(ptr, &found))
         return CUDA_ERROR_INVALID_VALUE;
+    map_if_asked(&found, attribute, ptr);
     return attribute_of(&found, attribute, ptr, data);
 }
 
@@ -114,6 +124,8 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
         memset(data[i], 0, answer_size(attributes[i]));
         if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
             *(int *)data[i] = -2; // what the driver gives for such addresses
+        if (known)
+            map_if_asked(&found, attributes[i], ptr);
         if (known)
             (void)attribute_of(&found, attributes[i], ptr, data[i]);
     }

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client-lib/managed/coherence.h"
 #include "client-lib/managed/guard_choice.h"
 #include "client-lib/managed/mirror_chunks.h"
 #include "client-lib/managed/quiet.h"
-#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/ranges.h"
 #include "client-lib/report/tell.h"
 #include "common/clock.h"
@@ -31,8 +31,9 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ranges mirrors; // value: struct mirror
 static const struct guard *guard;
-static _Atomic unsigned int not_away; // mirrors of which this process has anything
-static _Atomic int owed_error;        // what a fault has learned and a call has to tell
+static _Atomic unsigned int not_away;      // mirrors of which this process has anything
+static _Atomic unsigned int host_not_away; // of page-locked memory
+static _Atomic int owed_error;             // what a fault has learned and a call has to tell
 
 // ---- state of chunks ----
 
@@ -52,7 +53,7 @@ static void set_away(struct mirror *mirror, bool away)
     if (mirror->away == away)
         return;
     mirror->away = away;
-    atomic_fetch_add(&not_away, away ? -1U : 1U);
+    atomic_fetch_add(mirror->place.region ? &host_not_away : &not_away, away ? -1U : 1U);
 }
 
 static void set_chunks(struct mirror *mirror, size_t first, size_t count, enum chunk_state state)
@@ -75,43 +76,52 @@ static CUresult hand_over(struct mirror *mirror)
     return result;
 }
 
-static CUresult hand_over_all(struct box_session *session, uint64_t stream)
+// Which mirrors: all of a session that work of a stream may touch, or those of page-locked memory.
+struct choice {
+    const struct box_session *session;
+    uint64_t stream;
+    bool host_only;
+};
+
+static bool is_chosen(const struct mirror *mirror, const struct choice *choice)
+{
+    if (mirror->place.session != choice->session || mirror->away)
+        return false;
+    return mirror->place.region || (!choice->host_only && (!mirror->stream || !choice->stream ||
+                                                           mirror->stream == choice->stream));
+}
+
+static CUresult hand_over_chosen(const struct choice *choice)
 {
     CUresult result = CUDA_SUCCESS;
     SCOPED_LOCK(&lock);
     for (size_t i = 0; i < mirrors.count; i++) {
         struct mirror *mirror = mirrors.rows[i].value;
-        bool touched = !mirror->stream || !stream || mirror->stream == stream;
-        if (mirror->place.session != session || mirror->away || !touched)
+        if (!is_chosen(mirror, choice))
             continue;
         CUresult sent = hand_over(mirror);
         result = result == CUDA_SUCCESS ? sent : result;
     }
-    CUresult ended = mirror_moves_end();
+    CUresult ended = choice->host_only ? CUDA_SUCCESS : mirror_moves_end();
     return result == CUDA_SUCCESS ? ended : result;
 }
 
-static CUresult before_work_goes(struct box_session *session, uint64_t context, uint64_t stream)
+CUresult mirrors_hand_over(const struct box_session *session, uint64_t stream)
 {
-    if (mirror_moves_mine())
+    if (guard)
+        guard->renew();
+    if (!atomic_load(&not_away) && !atomic_load(&host_not_away))
         return CUDA_SUCCESS;
-    quiet_no_more(session, context);
-    guard->renew();
-    if (!atomic_load(&not_away))
-        return CUDA_SUCCESS;
-    CUresult result = hand_over_all(session, stream);
+    CUresult result = hand_over_chosen(&(struct choice){.session = session, .stream = stream});
     int owed = result == CUDA_SUCCESS ? atomic_exchange(&owed_error, 0) : 0;
     return owed ? (CUresult)owed : result;
 }
 
-// Touches what is about to be read by this library while it can send nothing.
-static void before_read(const void *memory, size_t size)
+CUresult mirrors_hand_over_host(const struct box_session *session)
 {
-    const volatile uint8_t *at = memory;
-    for (size_t i = 0; i < size; i += MIRROR_PAGE)
-        (void)at[i];
-    if (size)
-        (void)at[size - 1];
+    return atomic_load(&host_not_away)
+               ? hand_over_chosen(&(struct choice){.session = session, .host_only = true})
+               : CUDA_SUCCESS;
 }
 
 // ---- faults ----
@@ -186,16 +196,18 @@ static CUresult bring_and_open(struct mirror *mirror, size_t first, size_t count
 static bool open_anyway(struct mirror *mirror, size_t first, size_t count, CUresult result)
 {
     int none = 0;
+    bool host = mirror->place.region != 0; // it is memory of this host, whatever becomes of the box
     atomic_compare_exchange_strong(&owed_error, &none, (int)result);
-    if (session_lost(mirror->place.session)) {
+    if (!host && session_lost(mirror->place.session)) {
         tell_once(
             "managed memory at 0x%llx is touched, whose contents were on box %s, which is lost",
             (unsigned long long)mirror->place.base, mirror->place.session->box);
         return false;
     }
-    tell_once(
-        "managed memory at 0x%llx cannot be fetched (error %d): the program sees what it wrote last",
-        (unsigned long long)mirror->place.base, (int)result);
+    if (!host)
+        tell_once("managed memory at 0x%llx cannot be fetched (error %d): the program sees what it "
+                  "wrote last",
+                  (unsigned long long)mirror->place.base, (int)result);
     (void)guard->open(mirror_address(mirror, first), mirror_bytes(mirror, first, count), true);
     set_chunks(mirror, first, count, CHUNK_WRITTEN);
     return true;
@@ -232,7 +244,8 @@ bool mirror_touch(uint64_t address, bool write)
         place = mirror->place;
         stream = mirror->stream;
     }
-    quiet_await(place.session, place.context, stream);
+    if (!place.region) // page-locked memory may be used by both sides at any time
+        quiet_await(place.session, place.context, stream);
     SCOPED_LOCK(&lock);
     struct mirror *mirror = find(address);
     return mirror && bring(mirror, address, write);
@@ -278,6 +291,8 @@ static void free_mirror(struct mirror *mirror)
 {
     if (mirror->back)
         munmap(mirror->back, mirror->place.size);
+    if (mirror->known)
+        munmap(mirror->known, mirror->place.size);
     free(mirror->parts.rows);
     free(mirror);
 }
@@ -290,6 +305,13 @@ static void *map_file(int file, size_t size, uint64_t at)
         return NULL;
     madvise(mapped, size, MADV_DONTFORK); // a child has no managed memory
     return mapped;
+}
+
+static void *map_own(size_t size)
+{
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
 }
 
 // The front of a range that has no mirror: addresses that nothing else may take.
@@ -313,7 +335,9 @@ static struct mirror *make_mirror(const struct mirror_place *place)
     mirror->piece = RUN_FROM;
     mirror->away = true;
     mirror->back = map_file(file, place->size, 0);
-    if (mirror->back && map_file(file, place->size, place->base)) {
+    mirror->known = place->region ? map_own(place->size) : NULL;
+    if (mirror->back && (mirror->known || !place->region) &&
+        map_file(file, place->size, place->base)) {
         set_chunks(mirror, 0, count, place->fresh ? CHUNK_FRESH : CHUNK_AWAY);
         return mirror;
     }
@@ -332,7 +356,7 @@ static void drop(struct mirror *mirror)
     free_mirror(mirror);
 }
 
-static void context_ends(uint64_t context)
+void mirrors_context_ends(uint64_t context)
 {
     SCOPED_LOCK(&lock);
     for (size_t i = 0; i < mirrors.count; i++) {
@@ -342,7 +366,7 @@ static void context_ends(uint64_t context)
     }
 }
 
-static void context_gone(uint64_t context)
+void mirrors_context_gone(uint64_t context)
 {
     for (bool found = true; found;) {
         uint64_t base = 0;
@@ -360,17 +384,13 @@ static void context_gone(uint64_t context)
 }
 
 static const struct guard_client asked_by_guard = {.touch = mirror_touch, .ahead = bring_ahead};
-static const struct before_work duties = {.sent = before_work_goes,
-                                          .read = before_read,
-                                          .context_ends = context_ends,
-                                          .context_gone = context_gone};
 
 CUresult mirror_add(const struct mirror_place *place)
 {
     SCOPED_LOCK(&lock);
     if (!guard && !(guard = guard_choose(&asked_by_guard)))
         return CUDA_ERROR_NOT_SUPPORTED;
-    atomic_store_explicit(&before_work, &duties, memory_order_release);
+    coherence_begin();
     struct mirror *mirror = make_mirror(place);
     if (!mirror)
         return CUDA_ERROR_OUT_OF_MEMORY;

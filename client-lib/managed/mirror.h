@@ -14,7 +14,11 @@
 //     SHARED      newest                    newest         may be read
 //     WRITTEN     newest                    old            open
 //
-// A program that obeys the rules of such memory (nothing touches it while a GPU works that may) sees what it would on
+// Page-locked memory, where the box cannot map this host's, is mirrored in the same way. Its other part is memory of the
+// box's host, which nobody has to wait for, and what moves is what has been changed (host_changes.h): both sides may write
+// to it at any time. It is closed when work is sent, when a call waits for the GPU, and when it has waited.
+//
+// A program that obeys the rules of managed memory (nothing touches it while a GPU works that may) sees what it would on
 // a machine of its own. One that does not waits for the GPU at its fault; nothing is lost then either.
 #ifndef RGPU_CLIENT_MIRROR_H
 #define RGPU_CLIENT_MIRROR_H
@@ -42,6 +46,14 @@ bool mirror_attach(uint64_t base, uint64_t stream);
 CUresult mirror_send(uint64_t address, size_t size);
 // The next fault in the range brings all of it.
 void mirror_expect(uint64_t address, size_t size);
+
+// Before work of STREAM (0: of any) goes to a GPU of the session: sends what the program has written, and closes what
+// such work may touch. Of page-locked memory only, when a call waits for the GPU, and when it has.
+CUresult mirrors_hand_over(const struct box_session *session, uint64_t stream);
+CUresult mirrors_hand_over_host(const struct box_session *session);
+// A context is about to go, and has gone.
+void mirrors_context_ends(uint64_t context);
+void mirrors_context_gone(uint64_t context);
 
 // Of a fault: lets the program go on at ADDRESS. False: there is nothing of ours, or it cannot be brought.
 bool mirror_touch(uint64_t address, bool write);

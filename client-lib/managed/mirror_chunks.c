@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/managed/mirror_chunks.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
+#include "client-lib/managed/host_changes.h"
 #include "client-lib/managed/private_stream.h"
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
@@ -139,6 +141,61 @@ static CUresult send(struct mirror *mirror, size_t first, size_t count, CUstream
     return result;
 }
 
+// The file gets all of its pages there; new ones are zeros.
+static void make_pages(struct mirror *mirror, size_t first, size_t count)
+{
+    volatile uint8_t *at = mirror->back + first * MIRROR_CHUNK;
+    size_t size = mirror_bytes(mirror, first, count);
+    if (madvise((void *)at, size, MADV_POPULATE_WRITE) == 0)
+        return;
+    for (size_t i = 0; i < size; i += MIRROR_PAGE)
+        at[i] = at[i];
+}
+
+// ---- page-locked memory ----
+
+static struct host_part part_of(const struct mirror *mirror, size_t chunk)
+{
+    return (struct host_part){mirror->place.session, mirror->place.region, chunk * MIRROR_CHUNK};
+}
+
+static CUresult send_changes(struct mirror *mirror)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t at = 0, length; at < mirror->count && result == CUDA_SUCCESS; at += length) {
+        length = alike(mirror, at, mirror->count - at);
+        struct host_part part = part_of(mirror, at);
+        if (mirror->chunks[at] == CHUNK_WRITTEN)
+            result = host_changes_send(&part, mirror->back + part.at, mirror->known + part.at,
+                                       mirror_bytes(mirror, at, length));
+    }
+    return result;
+}
+
+// What this process has of a chunk that is AWAY is what the box knows that it has.
+static CUresult bring_changes(struct mirror *mirror, size_t first, size_t count,
+                              const struct mirror_opener *opener)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t at = first, length; at < first + count && result == CUDA_SUCCESS; at += length) {
+        length = alike(mirror, at, first + count - at);
+        struct host_part part = part_of(mirror, at);
+        size_t size = mirror_bytes(mirror, at, length);
+        enum chunk_state state = mirror->chunks[at];
+        if (state == CHUNK_AWAY || state == CHUNK_FRESH)
+            make_pages(mirror, at, length);
+        if (state == CHUNK_AWAY) {
+            result = host_changes_fetch(&part, mirror->back + part.at, NULL, size);
+            memcpy(mirror->known + part.at, mirror->back + part.at, size);
+        }
+        if (result == CUDA_SUCCESS && opener)
+            opener->open(opener->argument, mirror_address(mirror, at), size, state);
+    }
+    return result;
+}
+
+// ---- memory of a GPU ----
+
 static CUresult send_alike(struct mirror *mirror, size_t first, size_t count, CUstream stream)
 {
     if (mirror->chunks[first] == CHUNK_WRITTEN)
@@ -156,6 +213,8 @@ CUresult mirror_send_all(struct mirror *mirror)
 {
     CUstream stream;
     CUresult result = CUDA_SUCCESS;
+    if (mirror->place.region)
+        return send_changes(mirror);
     // What was sent in another context's stream is waited for there.
     if (sent_last && sent_last->place.context != mirror->place.context)
         result = mirror_moves_end();
@@ -172,17 +231,6 @@ CUresult mirror_send_all(struct mirror *mirror)
     }
     leave();
     return result;
-}
-
-// The file gets all of its pages there; new ones are zeros.
-static void make_pages(struct mirror *mirror, size_t first, size_t count)
-{
-    volatile uint8_t *at = mirror->back + first * MIRROR_CHUNK;
-    size_t size = mirror_bytes(mirror, first, count);
-    if (madvise((void *)at, size, MADV_POPULATE_WRITE) == 0)
-        return;
-    for (size_t i = 0; i < size; i += MIRROR_PAGE)
-        at[i] = at[i];
 }
 
 // Chunks that are in one state.
@@ -212,6 +260,8 @@ CUresult mirror_bring(struct mirror *mirror, size_t first, size_t count,
 {
     CUstream stream = NULL;
     CUresult result = CUDA_SUCCESS;
+    if (mirror->place.region)
+        return bring_changes(mirror, first, count, opener);
     for (size_t at = first, length; at < first + count && result == CUDA_SUCCESS; at += length) {
         length = alike(mirror, at, first + count - at);
         result = bring_alike(mirror, at, length, &stream, opener);

@@ -19,6 +19,9 @@ struct mirror_place {
     uint64_t context; // handle
     bool fresh;       // to be zeros, which the GPU's part is not yet; else it may be anything
     bool in_parts;    // only parts of it, which are told later, can be moved; the rest is nobody's
+    // Of page-locked memory: its number at the box, whose part is memory of its host. 0: it is memory of a GPU. What
+    // both sides write there while the other one does is kept, byte by byte.
+    uint32_t region;
 };
 
 enum chunk_state { CHUNK_FRESH, CHUNK_AWAY, CHUNK_SHARED, CHUNK_WRITTEN };
@@ -33,6 +36,7 @@ struct mirror {
     struct mirror_place place;
     struct ranges parts; // of one that is in parts
     uint8_t *back;
+    uint8_t *known;  // of page-locked memory: what the box knows of chunks that are not AWAY
     uint64_t stream; // the only one whose work touches it; 0: any
     bool away;       // all chunks are
     struct run_ahead reads, writes;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "client-lib/objects/before_work.h"
 #include "client-lib/report/watch.h"
 #include "client-lib/session/staging_blocks.h"
 #include "client_calls.h"
@@ -94,12 +95,15 @@ CUresult copy_fence(struct box_session *session, CUstream stream)
         mine = atomic_fetch_add(&next_fence, 1) % FENCE_FLAGS + 1;
     uint32_t index = LINK_FLAGS - mine;
     uint32_t value = atomic_fetch_add(&session->blocks->fences[mine - 1], 1) + 1;
+    before_work_wait_begins(session);
     CUresult result = remote_signal(index, value, stream);
     if (result == CUDA_SUCCESS) {
         link_flush(session->link);
         result = wait_flag(session, index, value, 0, stream);
     }
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
         staging_deliver(session);
+        before_work_wait_ended(session);
+    }
     return result;
 }

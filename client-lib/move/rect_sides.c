@@ -11,14 +11,20 @@ static bool multiply(size_t a, size_t b, size_t *product)
     return !__builtin_mul_overflow(a, b, product);
 }
 
-static bool on_device(CUmemorytype type, uint64_t address)
+// Whether the copy finds it on the GPU's side, by an address that may be another one there.
+static bool on_device(CUmemorytype type, uint64_t *address, bool *seen)
 {
     struct allocation found;
+    uint64_t there = *address;
+    bool on_gpu = memory_on_gpu(&there, &found);
+    *seen = on_gpu && (found.managed || found.mirrored);
     if (type == CU_MEMORYTYPE_DEVICE)
         return true;
-    // The program may name managed memory as its own.
-    return memory_find(address, &found) && !found.host &&
-           (type == CU_MEMORYTYPE_UNIFIED || found.managed);
+    // The program may name managed or mirrored memory as its own.
+    if (!on_gpu || (type != CU_MEMORYTYPE_UNIFIED && !*seen))
+        return false;
+    *address = there;
+    return true;
 }
 
 static CUresult array_side(const struct corner *corner, const struct rect_copy *copy,
@@ -42,6 +48,7 @@ CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, st
     if (corner->type == CU_MEMORYTYPE_ARRAY)
         return array_side(corner, copy, side);
     side->array = NULL;
+    side->seen = false;
     if (corner->type != CU_MEMORYTYPE_HOST && corner->type != CU_MEMORYTYPE_DEVICE &&
         corner->type != CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -53,7 +60,7 @@ CUresult rect_side(const struct corner *corner, const struct rect_copy *copy, st
         !multiply(side->pitch, rows, &side->slice) || !multiply(side->slice, corner->z, &planes) ||
         !multiply(side->pitch, corner->y, &offset))
         return CUDA_ERROR_INVALID_VALUE;
-    side->device = on_device(corner->type, base);
+    side->device = on_device(corner->type, &base, &side->seen);
     side->address = base + planes + offset + corner->x;
     return CUDA_SUCCESS;
 }

@@ -21,6 +21,7 @@ struct corner {
 // The same, once it is clear what it means.
 struct side {
     bool device;
+    bool seen;        // of a device, and the program can look at it without a call
     uint64_t address; // of the first byte; nothing of an array's
     size_t pitch;     // bytes from row to row
     size_t slice;     // bytes from plane to plane

@@ -89,7 +89,8 @@ static CUresult copy_rect(struct rect_copy *copy, const struct corner *from,
                                                   : rect_copy_rows(session, copy, stream, wait);
     CUDA_MEMCPY3D request = rect_request(copy);
     result = remote_copy_3d(&request, stream);
-    return result == CUDA_SUCCESS && host && wait ? copy_fence(session, stream) : result;
+    bool seen = host || copy->to.seen || copy->from.seen;
+    return result == CUDA_SUCCESS && seen && wait ? copy_fence(session, stream) : result;
 }
 
 CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool wait)

@@ -15,6 +15,12 @@ static CUresult on_gpu(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream s
     return result == CUDA_SUCCESS && session ? copy_fence(session, stream) : result;
 }
 
+// Whether the program can look at it without a call.
+static bool is_seen(const struct allocation *memory)
+{
+    return memory->managed || memory->mirrored;
+}
+
 CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
     struct allocation to, from;
@@ -23,8 +29,10 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
     CUresult result = copy_begin(stream, &session, &resolved);
     if (result != CUDA_SUCCESS || !size)
         return result;
-    bool to_gpu = memory_find(dst, &to) && !to.host;
-    bool from_gpu = memory_find(src, &from) && !from.host;
+    uint64_t to_address = dst, from_address = src;
+    bool to_gpu = memory_on_gpu(&to_address, &to), from_gpu = memory_on_gpu(&from_address, &from);
+    dst = to_gpu ? to_address : dst;
+    src = from_gpu ? from_address : src;
     if (to_gpu && from_gpu && to.session != from.session)
         return copy_peer(dst, (CUcontext)(uintptr_t)to.context, src,
                          (CUcontext)(uintptr_t)from.context, size, stream, wait);
@@ -33,7 +41,7 @@ CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream st
         return CUDA_ERROR_INVALID_VALUE;
     if (to_gpu && from_gpu)
         return on_gpu(dst, src, size, stream,
-                      wait && (to.managed || from.managed) ? session : NULL);
+                      wait && (is_seen(&to) || is_seen(&from)) ? session : NULL);
     if (to_gpu)
         return copy_to_device(dst, (const void *)(uintptr_t)src, size, stream, wait);
     if (from_gpu)
@@ -49,22 +57,23 @@ CUresult copy_on_devices(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream
                : remote_cuMemcpyDtoDAsync_v2(dst, src, size, stream);
 }
 
-// Whether HOST is memory of a GPU although the program can read it; and DEVICE is memory of one at all.
-static bool is_managed(const void *host, CUdeviceptr device, size_t size)
+// Whether HOST is memory of a GPU, or mirrored by its box, although the program can read it; and DEVICE is memory of one
+// at all.
+static bool is_seen_here(const void *host, CUdeviceptr device, size_t size)
 {
     struct allocation found;
-    return before_work_duties() && memory_find((uintptr_t)host, &found) && found.managed &&
+    return before_work_duties() && memory_find((uintptr_t)host, &found) && is_seen(&found) &&
            memory_find_span(device, size, &found);
 }
 
 CUresult copy_in(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait)
 {
-    return is_managed(src, dst, size) ? copy_unified(dst, (uintptr_t)src, size, stream, wait)
+    return is_seen_here(src, dst, size) ? copy_unified(dst, (uintptr_t)src, size, stream, wait)
                                       : copy_to_device(dst, src, size, stream, wait);
 }
 
 CUresult copy_out(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
-    return is_managed(dst, src, size) ? copy_unified((uintptr_t)dst, src, size, stream, wait)
+    return is_seen_here(dst, src, size) ? copy_unified((uintptr_t)dst, src, size, stream, wait)
                                       : copy_from_device(dst, src, size, stream, wait);
 }

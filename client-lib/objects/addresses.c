@@ -76,6 +76,8 @@ int memory_add(const struct allocation *allocation)
     *row = *allocation;
     pthread_rwlock_wrlock(&lock);
     row->id = next_id++;
+    if (row->mirrored)
+        atomic_store(&any_sync_copies, true);
     give_way(row->base, row->size);
     int err = row->host ? 0 : reserve_addresses(row->base, row->size, row->session);
     if (!err || (err == -EEXIST && row->of_module))
@@ -184,7 +186,42 @@ bool memory_has_sync_copies(uint64_t address)
 {
     struct allocation found;
     return atomic_load_explicit(&any_sync_copies, memory_order_relaxed) &&
-           memory_find(address, &found) && found.sync_copies;
+           memory_find(address, &found) && (found.sync_copies || found.mirrored);
+}
+
+bool memory_set_mirror(uint64_t base, const struct allocation *row)
+{
+    pthread_rwlock_wrlock(&lock);
+    const struct range *range = ranges_find(&allocations, base);
+    struct allocation *found = range && range->base == base ? range->value : NULL;
+    if (found) {
+        found->mapped = found->mirrored = true;
+        atomic_store(&any_sync_copies, true);
+        found->region = row->region;
+        found->elsewhere = row->elsewhere;
+        found->device_address = row->device_address;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found != NULL;
+}
+
+// For others it is memory of this host.
+static bool is_of_current(const struct allocation *memory)
+{
+    struct object *context;
+    return thread_context_object(&context) == CUDA_SUCCESS && context->session == memory->session;
+}
+
+bool memory_on_gpu(uint64_t *address, struct allocation *found)
+{
+    if (!memory_find(*address, found))
+        return false;
+    if (!found->host)
+        return true;
+    if (!found->mirrored || !is_of_current(found))
+        return false;
+    *address = found->device_address + (*address - found->base);
+    return !found->elsewhere || memory_find(*address, found);
 }
 
 void memory_forget_context(uint64_t context)

@@ -20,12 +20,13 @@ struct allocation {
                    // memory of its own there, which then is not known by that address
     bool of_graph; // graphs have it here whenever they run; it gives way to what comes in its place
     bool registered;        // host memory that the program allocated itself
-    bool mapped;            // host memory that the box maps as well
+    bool mapped;            // host memory that the GPU has in its address space, or a mirror of it
+    bool mirrored;          // of which the box has a copy, that the GPU has in its address space
     bool reached;           // host memory that the box reads and writes one-sidedly
     bool sync_copies;       // of a device: calls without Async wait for what they do there
     uint32_t region;        // of the link, where mapped or reached
     uint32_t region_offset; // of its first byte in the region
-    uint64_t elsewhere;     // where the box has mapped it, if not here; 0
+    uint64_t elsewhere;     // where the box has mapped or mirrored it, if not here; 0
     unsigned int host_flags;
     uint64_t device_address; // of host memory; 0: none
     struct box_session *session;
@@ -60,8 +61,13 @@ bool memory_overlaps(uint64_t address, uint64_t size);
 int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session);
 // Marks the allocation that holds ADDRESS, of a device. True: there was one.
 bool memory_mark_sync_copies(uint64_t address, bool on);
-// Whether the allocation that holds ADDRESS is marked so.
+// Whether the allocation that holds ADDRESS is marked so, or is one whose changes the program gets when it has waited.
 bool memory_has_sync_copies(uint64_t address);
+// The box has a mirror of the allocation at BASE now, host memory, with what ROW says of it. False: it is not there.
+bool memory_set_mirror(uint64_t base, const struct allocation *row);
+// Whether copies find ADDRESS on the GPU's side: memory of a device, or what the box of the current context has a
+// mirror of; then *ADDRESS becomes the GPU's address of it. *FOUND is what holds it.
+bool memory_on_gpu(uint64_t *address, struct allocation *found);
 // Forgets all device memory of a context that has gone.
 void memory_forget_context(uint64_t context);
 

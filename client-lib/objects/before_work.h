@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has to act before work goes to a GPU that may touch memory of which this host has a copy. Programs that have
+// Who has to act when work goes to a GPU that may touch memory of which this host has a copy, and when a call
+// waits for it. Programs that have
 // no such memory pay for one look at a pointer.
 #ifndef RGPU_CLIENT_BEFORE_WORK_H
 #define RGPU_CLIENT_BEFORE_WORK_H
@@ -14,6 +15,9 @@
 struct before_work {
     // Work is about to be sent from CONTEXT (a handle; 0: none) to STREAM (as the program has it, 0: not known).
     CUresult (*sent)(struct box_session *session, uint64_t context, uint64_t stream);
+    // A call is about to wait until work of the GPU is done, and has found that some is.
+    void (*wait_begins)(struct box_session *session);
+    void (*wait_ended)(struct box_session *session);
     // The library is about to read the program's memory with the link reserved.
     void (*read)(const void *memory, size_t size);
     // A context is about to go: what is being fetched for it ahead of use ends. And it has gone.
@@ -38,6 +42,20 @@ static inline CUresult before_work_sent(struct box_session *session, uint64_t co
 {
     const struct before_work *duties = before_work_duties();
     return duties ? duties->sent(session, context, stream) : CUDA_SUCCESS;
+}
+
+static inline void before_work_wait_begins(struct box_session *session)
+{
+    const struct before_work *duties = before_work_duties();
+    if (duties)
+        duties->wait_begins(session);
+}
+
+static inline void before_work_wait_ended(struct box_session *session)
+{
+    const struct before_work *duties = before_work_duties();
+    if (duties)
+        duties->wait_ended(session);
 }
 
 static inline void before_work_read(const void *memory, size_t size)

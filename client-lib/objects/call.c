@@ -199,6 +199,8 @@ void *call_reserve(struct call *call, size_t size)
         if (call->result != CUDA_SUCCESS)
             return NULL;
     }
+    if (cuda_op_completes(call->op))
+        before_work_wait_begins(call->session);
     call->record = session_reserve(call->session, call->op,
                                    call->context ? call->context->ctx.wire : 0, size,
                                    &call->result);
@@ -283,6 +285,8 @@ CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *byte
         *used = waiter.bytes_used;
     if (waiter.result == CUDA_SUCCESS)
         staging_deliver(session);
+    if (waiter.result == CUDA_SUCCESS && cuda_op_completes(call->op))
+        before_work_wait_ended(session);
     return note_sticky(call, waiter.result != CUDA_SUCCESS ? waiter.result : waiter.deferred);
 }
 

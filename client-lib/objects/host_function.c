@@ -64,6 +64,7 @@ static void *run_due(void *unused)
     for (;;) {
         struct host_function *called = next_due();
         staging_deliver(called->session);
+        before_work_wait_ended(called->session);
         atomic_fetch_add(&host_functions_running, 1);
         if (called->callback)
             called->callback(called->stream, (CUresult)called->status, called->data);

@@ -66,6 +66,18 @@ static void *map_apart(int fd, size_t size)
     return mmap(NULL, size, access, kind, fd, 0);
 }
 
+void *page_locked_hold_place(size_t size)
+{
+    void *at = map_apart(-1, size);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+uint32_t page_locked_new_region(void)
+{
+    uint32_t region = atomic_fetch_add(&next_region, 1);
+    return region < WIRE_REGION_LIMIT ? region : 0;
+}
+
 // Maps the file where the worker can map it too. The worker says when it cannot; then another
 // place is tried while the refused ones are held.
 static CUresult map_shared(struct box_session *session, int fd, size_t size, unsigned int flags,
@@ -99,8 +111,8 @@ static CUresult map_shared(struct box_session *session, int fd, size_t size, uns
 static CUresult allocate_shared(struct allocation *allocation)
 {
     size_t size = allocation->size;
-    uint32_t region = atomic_fetch_add(&next_region, 1);
-    if (region >= WIRE_REGION_LIMIT)
+    uint32_t region = page_locked_new_region();
+    if (!region)
         return CUDA_ERROR_OUT_OF_MEMORY;
     int fd = sealed_memory(size);
     if (fd < 0) {
@@ -124,8 +136,8 @@ static void let_reach(struct allocation *allocation)
 {
     struct link *link = allocation->session->link;
     void *base = (void *)(uintptr_t)allocation->base;
-    uint32_t key, region = atomic_fetch_add(&next_region, 1);
-    if (region >= WIRE_REGION_LIMIT || link_expose(link, base, allocation->size, &key) != 0)
+    uint32_t key, region = page_locked_new_region();
+    if (!region || link_expose(link, base, allocation->size, &key) != 0)
         return;
     allocation->region = region;
     allocation->reached = remote_host_reach(allocation->base, allocation->size, region, key) ==
@@ -139,10 +151,9 @@ static void let_reach(struct allocation *allocation)
 // A place that neither this process nor, as far as can be told, the worker uses; 0: none.
 static uint64_t unused_place(size_t size)
 {
-    void *at = map_apart(-1, size);
-    if (at == MAP_FAILED)
-        return 0;
-    munmap(at, size);
+    void *at = page_locked_hold_place(size);
+    if (at)
+        munmap(at, size);
     return (uintptr_t)at;
 }
 
@@ -199,11 +210,11 @@ static CUresult map_file(struct allocation *allocation, int fd, uint64_t offset,
 static void let_map(struct allocation *allocation)
 {
     uint64_t offset = 0;
-    uint32_t region = atomic_fetch_add(&next_region, 1);
+    uint32_t region = page_locked_new_region();
     allocation->region_offset = (uint32_t)(allocation->base % PAGE);
     uint64_t page = allocation->base - allocation->region_offset;
     size_t size = page_round(allocation->base + allocation->size - page);
-    int fd = region < WIRE_REGION_LIMIT ? mapped_file_open(page, size, &offset) : -ENOSPC;
+    int fd = region ? mapped_file_open(page, size, &offset) : -ENOSPC;
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
     if (fd >= 0) {
         allocation->region = region;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "client-lib/objects/object.h"
 
@@ -15,5 +16,10 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
                               unsigned int flags);
 // Ends the box's use of it. REGISTERED: it is the program's, else it is unmapped.
 CUresult page_locked_release(void *memory, bool registered);
+
+// Addresses that are nothing's here, and hardly a worker's, held until they are unmapped; NULL: there are none.
+void *page_locked_hold_place(size_t size);
+// A number for memory that the box is to know; 0: all have been used.
+uint32_t page_locked_new_region(void);
 
 #endif

@@ -58,6 +58,7 @@ struct box_session {
     char transport_reason[256];         // why this one, and no other
     const struct link_staging *staging; // NULL where memory is neither shared nor reached
     const struct memory_model *memory;  // what its link can do with memory
+    bool mirrors_host;                  // the box has copies of page-locked memory, as asked for
     const char *transport;              // its name
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;

@@ -44,6 +44,17 @@ int protection_choice(enum control_protection *choice)
     return *choice == CONTROL_PROTECTION_NONE ? -EINVAL : 0;
 }
 
+int mapped_host_choice(bool *mirror)
+{
+    const char *text = getenv("RGPU_MAPPED_HOST");
+
+    *mirror = text && strcmp(text, "mirror") == 0;
+    if (!text || !*text || *mirror || strcmp(text, "no") == 0)
+        return 0;
+    tell("RGPU_MAPPED_HOST is not one of no, mirror");
+    return -EINVAL;
+}
+
 static struct link_options link_settings(void)
 {
     struct link_options options = {.spin_us = link_default_spin_us()};

@@ -11,8 +11,10 @@
 int session_choose_link(struct box_session *session, const struct session_welcome *welcome,
                         const struct transport *wanted, struct session_error *error);
 
-// How RGPU_TRANSPORT (NULL: the best) and RGPU_PROTECTION read; -EINVAL: unknown word, reported.
+// How RGPU_TRANSPORT (NULL: the best), RGPU_PROTECTION and RGPU_MAPPED_HOST read; -EINVAL: unknown word, reported.
 int transport_choice(const struct transport **choice);
 int protection_choice(enum control_protection *choice);
+// Whether RGPU_MAPPED_HOST asks for mirrors of page-locked memory where it cannot be shared.
+int mapped_host_choice(bool *mirror);
 
 #endif

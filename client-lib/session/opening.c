@@ -16,12 +16,14 @@
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/ticket.h"
+#include "cuda_ops.h"
 #include "version.h"
 
 // What all boxes are asked, and which transport is wanted; NULL: the best.
 struct wish {
     struct session_request request;
     const struct transport *transport;
+    bool mirror_host;
 };
 
 static struct box_session *session_try(const struct wish *wish, struct session_error *error)
@@ -62,6 +64,9 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     session_welcome_free(&welcome);
     if (!err)
         err = staging_start(session, error);
+    if (!err)
+        session->mirrors_host = wish->mirror_host && !session->memory->maps_page_locked &&
+                                session_knows(session, OP_host_mirror);
     if (err) {
         session_free(session);
         return NULL;
@@ -83,7 +88,8 @@ static CUresult open_box(const struct wish *wish)
     struct session_error error = {0};
     struct box_session *session = session_try(wish, &error);
     if (!session && !error.result && !wish->transport) {
-        struct wish plain = {.request = wish->request, .transport = plainest()};
+        struct wish plain = *wish;
+        plain.transport = plainest();
         log_warn("falling back to %s reason=\"%s\"", plain.transport->words, error.text);
         session = session_try(&plain, &error);
     }
@@ -163,7 +169,9 @@ CUresult sessions_open(void)
 {
     watch_describe(describe_sessions);
     struct wish wish = {0};
-    if (transport_choice(&wish.transport) != 0 || protection_choice(&wish.request.protection) != 0)
+    if (transport_choice(&wish.transport) != 0 ||
+        protection_choice(&wish.request.protection) != 0 ||
+        mapped_host_choice(&wish.mirror_host) != 0)
         return CUDA_ERROR_INVALID_VALUE;
 
     struct ticket_bundle bundle;

@@ -215,6 +215,10 @@ class Call:
     def waits_for_gpu(self):
         return self.cls == 'blocking' and 'brief' not in self.flags
 
+    @property
+    def completes(self):
+        return self.cls == 'blocking' or 'completes' in self.flags
+
     def layout(self):
         """Fields of the argument structure, widest first so that there are no holes to leak:
         type, name, dimension, width."""

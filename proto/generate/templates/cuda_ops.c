@@ -16,6 +16,14 @@ static const bool waits_for_gpu[CUDA_OP_LIMIT] = {
 % end
 };
 
+static const bool completes[CUDA_OP_LIMIT] = {
+% for c in sent:
+%   if c.completes:
+    [${c.number}] = true,
+%   end
+% end
+};
+
 static const bool touches[CUDA_OP_LIMIT] = {
 % for c in sent:
 %   if 'touches' in c.flags:
@@ -46,6 +54,11 @@ bool cuda_op_known_first(unsigned int op)
 bool cuda_op_waits_for_gpu(unsigned int op)
 {
     return op < CUDA_OP_LIMIT && waits_for_gpu[op];
+}
+
+bool cuda_op_completes(unsigned int op)
+{
+    return op < CUDA_OP_LIMIT && completes[op];
 }
 
 bool cuda_op_touches(unsigned int op)

@@ -16,6 +16,8 @@ enum cuda_op {
 const char *cuda_op_name(unsigned int op);
 // Whether its answer may take as long as work of the GPU does.
 bool cuda_op_waits_for_gpu(unsigned int op);
+// Whether its success may tell the caller that work of the GPU is complete.
+bool cuda_op_completes(unsigned int op);
 // Whether it sends work to a GPU that may touch any memory.
 bool cuda_op_touches(unsigned int op);
 // The requests of this release, and whether boxes of the first one, which do not say, know one.

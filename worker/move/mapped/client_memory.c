@@ -79,34 +79,40 @@ static CUresult check_file(int fd, const struct region_place *place, bool sealed
     return place->size <= end - place->offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult map_file(int fd, const struct region_place *place, uint8_t **out)
+CUresult host_memory_map(int fd, uint64_t offset, uint64_t address, uint64_t size, uint8_t **out)
 {
-    void *wanted = (void *)(uintptr_t)place->address;
-    void *base = mmap(wanted, place->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
-                      fd, (off_t)place->offset);
+    void *wanted = (void *)(uintptr_t)address;
+    int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void *base = mmap(wanted, size, PROT_READ | PROT_WRITE, kind | MAP_FIXED_NOREPLACE, fd,
+                      (off_t)offset);
 
     if (base == MAP_FAILED)
         return errno == EEXIST ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_OUT_OF_MEMORY;
     if (base != wanted) { // a kernel that does not know the flag takes it for a hint
-        munmap(base, place->size);
+        munmap(base, size);
         return CUDA_ERROR_ALREADY_MAPPED;
     }
     *out = base;
     return CUDA_SUCCESS;
 }
 
+bool host_memory_sensible(uint64_t address, uint64_t size, uint32_t region)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), limit = UINT64_C(1) << 48;
+
+    return region > WIRE_REGION_STAGING && region < WIRE_REGION_LIMIT && size && size < limit &&
+           size % page == 0 && address && address % page == 0 && address + size > address;
+}
+
 static bool sensible(const struct region_place *place)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), limit = UINT64_C(1) << 48;
 
-    return place->region > WIRE_REGION_STAGING && place->region < WIRE_REGION_LIMIT &&
-           place->size && place->size < limit && place->size % page == 0 && place->address &&
-           place->address % page == 0 && place->address + place->size > place->address &&
+    return host_memory_sensible(place->address, place->size, place->region) &&
            place->offset < limit && place->offset % page == 0;
 }
 
-static CUresult register_region(struct serve *serve, uint8_t *base, uint64_t size,
-                                CUdeviceptr *device)
+CUresult host_memory_register(void *base, uint64_t size, CUdeviceptr *device)
 {
     memory_make_resident(base, size); // the driver would find page after page missing
     CUresult result =
@@ -153,11 +159,11 @@ static void map_region(struct serve *serve, const struct region_place *place, bo
     }
     serve_fail(serve, check_file(fd, place, sealed));
     if (!serve_failed(serve))
-        serve_fail(serve, map_file(fd, place, &base));
+        serve_fail(serve, host_memory_map(fd, place->offset, place->address, place->size, &base));
     close(fd);
     if (serve_failed(serve))
         return;
-    serve_fail(serve, register_region(serve, base, place->size, &device));
+    serve_fail(serve, host_memory_register(base, place->size, &device));
     if (serve_failed(serve)) {
         munmap(base, place->size);
         return;

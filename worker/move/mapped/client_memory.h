@@ -13,4 +13,11 @@ void *host_address(uint64_t host, uint64_t size);
 void host_memory_unmap(struct serve *serve, uint32_t number);
 void host_memory_prepare(void);
 
+// The steps of having memory at the client's addresses. Whether a place can be one;
+bool host_memory_sensible(uint64_t address, uint64_t size, uint32_t region);
+// mapping it there (FD -1: pages of our own), CUDA_ERROR_ALREADY_MAPPED where something else is;
+CUresult host_memory_map(int fd, uint64_t offset, uint64_t address, uint64_t size, uint8_t **out);
+// and giving it to the GPU, as *DEVICE.
+CUresult host_memory_register(void *base, uint64_t size, CUdeviceptr *device);
+
 #endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See mapped_host.h. What the library allocates is a mirror whose front can be closed (mirror.h), at the same address on
+// both sides. What the program has registered is memory of its own, which nobody can close: it is compared
+// (compared_memory.h), and may have another address on the GPU.
+#include "client-lib/managed/mapped_host.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "client-lib/managed/compared_memory.h"
+#include "client-lib/managed/mirror.h"
+#include "client-lib/objects/addresses.h"
+#include "client-lib/objects/page_locked.h"
+#include "client_calls.h"
+#include "common/scope.h"
+
+enum { PLACE_RETRIES = 16 };
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t page_down(uint64_t address)
+{
+    return address & ~(uint64_t)(MIRROR_PAGE - 1);
+}
+
+static uint64_t page_up(uint64_t address)
+{
+    return page_down(address + MIRROR_PAGE - 1);
+}
+
+// Addresses that the box has been refused are held until another place is found.
+struct refusals {
+    void *places[PLACE_RETRIES];
+    int count;
+    size_t size;
+};
+
+static void give_up(struct refusals *refusals)
+{
+    while (refusals->count)
+        munmap(refusals->places[--refusals->count], refusals->size);
+}
+
+// Has the box make its part, at a place that both sides have free: *PLACE is held here. First at WISHED, unless that is 0.
+static CUresult make_part(struct allocation *memory, size_t size, uint64_t wished, void **place)
+{
+    struct refusals refusals = {.size = size};
+    CUresult result = CUDA_ERROR_ALREADY_MAPPED;
+    memory->region = page_locked_new_region();
+    if (!memory->region)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *place = NULL;
+    if (wished)
+        result = remote_host_mirror(wished, size, memory->region, &memory->device_address);
+    while (result == CUDA_ERROR_ALREADY_MAPPED && refusals.count < PLACE_RETRIES) {
+        void *at = page_locked_hold_place(size);
+        if (!at) {
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+            break;
+        }
+        result = remote_host_mirror((uintptr_t)at, size, memory->region, &memory->device_address);
+        if (result == CUDA_SUCCESS)
+            *place = at;
+        else
+            refusals.places[refusals.count++] = at;
+    }
+    give_up(&refusals);
+    return result;
+}
+
+// ---- what is allocated ----
+
+static CUresult enter(const struct allocation *memory)
+{
+    const struct mirror_place place = {.base = memory->base,
+                                       .size = memory->size,
+                                       .session = memory->session,
+                                       .context = memory->context,
+                                       .fresh = true,
+                                       .region = memory->region};
+    CUresult result = mirror_add(&place);
+    if (result == CUDA_SUCCESS && memory_add(memory)) {
+        (void)mirror_remove(memory->base);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return result;
+}
+
+CUresult mapped_host_allocate(const struct object *context, size_t bytes, unsigned int flags,
+                              void **memory)
+{
+    struct allocation made = {.size = page_up(bytes),
+                              .host = true,
+                              .mapped = true,
+                              .mirrored = true,
+                              .host_flags = flags,
+                              .session = context->session,
+                              .context = context->ctx.root,
+                              .device = context->ctx.device};
+    void *place;
+    if (made.size < bytes)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = make_part(&made, made.size, 0, &place);
+    if (result != CUDA_SUCCESS)
+        return result;
+    made.base = (uintptr_t)place;
+    result = enter(&made);
+    if (result == CUDA_SUCCESS) {
+        *memory = place;
+        return CUDA_SUCCESS;
+    }
+    (void)remote_host_mirror_end(made.region);
+    munmap(place, made.size);
+    return result;
+}
+
+// ---- what is registered ----
+
+// The GPU has it at addresses that must be nothing else here.
+static CUresult enter_elsewhere(const struct allocation *memory, size_t size, void *held)
+{
+    struct allocation other = {.base = memory->elsewhere,
+                               .size = size,
+                               .mirrored = true,
+                               .session = memory->session,
+                               .context = memory->context,
+                               .device = memory->device};
+    munmap(held, size);
+    int err = memory_add(&other);
+    return !err             ? CUDA_SUCCESS
+           : err == -EEXIST ? CUDA_ERROR_ALREADY_MAPPED
+                            : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult open_once(struct allocation *memory)
+{
+    void *held;
+    uint64_t page = page_down(memory->base);
+    size_t size = page_up(memory->base + memory->size) - page;
+    CUresult result = make_part(memory, size, page, &held);
+    if (result != CUDA_SUCCESS)
+        return result;
+    memory->region_offset = (uint32_t)(memory->base - page);
+    memory->elsewhere = (uintptr_t)held;
+    if (held)
+        result = enter_elsewhere(memory, size, held);
+    if (result == CUDA_SUCCESS)
+        result = compared_add(memory);
+    memory->device_address += memory->region_offset;
+    if (result == CUDA_SUCCESS && memory_set_mirror(memory->base, memory))
+        return CUDA_SUCCESS;
+    struct allocation other;
+    (void)remote_host_mirror_end(memory->region);
+    if (held)
+        (void)memory_remove(memory->elsewhere, &other);
+    compared_remove(memory->base);
+    return result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+// Addresses that turn out to be this process's after all are tried again elsewhere.
+static CUresult open_part(struct allocation *memory)
+{
+    CUresult result = CUDA_ERROR_ALREADY_MAPPED;
+    for (int tries = 0; result == CUDA_ERROR_ALREADY_MAPPED && tries < PLACE_RETRIES; tries++)
+        result = open_once(memory);
+    return result;
+}
+
+CUresult mapped_host_open(const void *memory)
+{
+    struct allocation found;
+    bool entered;
+    SCOPED_LOCK(&opening);
+    if (!memory_find((uintptr_t)memory, &found) || !found.host || !found.session->mirrors_host)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (found.mapped)
+        return CUDA_SUCCESS;
+    CUresult result = memory_enter(&found, &entered);
+    if (result == CUDA_SUCCESS)
+        result = open_part(&found);
+    memory_leave(entered);
+    return result;
+}
+
+// ---- the end ----
+
+// What still runs is waited for, and what it wrote is fetched.
+static CUresult end_part(const struct allocation *memory)
+{
+    bool entered;
+    CUresult result = memory_enter(memory, &entered);
+    if (result != CUDA_SUCCESS)
+        return result;
+    CUresult worked = remote_cuCtxSynchronize();
+    if (memory->registered)
+        compared_remove(memory->base);
+    else
+        (void)mirror_remove(memory->base);
+    result = remote_host_mirror_end(memory->region);
+    memory_leave(entered);
+    return worked == CUDA_SUCCESS ? result : worked;
+}
+
+bool mapped_host_release(void *memory, bool registered, CUresult *result)
+{
+    struct allocation gone, other;
+    if (!memory_find((uintptr_t)memory, &gone) || !gone.host || !gone.mirrored ||
+        gone.base != (uintptr_t)memory || gone.registered != registered)
+        return false;
+    // Otherwise it went with its context.
+    *result = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)gone.context) ? end_part(&gone)
+                                                                            : CUDA_SUCCESS;
+    if (registered)
+        compared_remove(gone.base);
+    else
+        (void)mirror_remove(gone.base);
+    if (gone.elsewhere)
+        (void)memory_remove(gone.elsewhere, &other);
+    if (memory_remove(gone.base, &gone) && !registered)
+        munmap(memory, gone.size);
+    return true;
+}

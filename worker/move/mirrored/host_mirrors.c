@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The box's part of mirrored host memory: pages of ours at the client's addresses, which the GPU has in its address
+// space, and what the client knows of them. Requests move changes between both by the processor, so that neither a
+// stream nor a kernel that is looking at the memory is waited for.
+#include "worker/move/mirrored/host_mirrors.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "common/byte_changes.h"
+#include "common/scope.h"
+#include "proto/wire.h"
+#include "worker/account/allocation.h"
+#include "worker/context_watchers.h"
+#include "worker/move/mapped/client_memory.h"
+#include "worker/session.h"
+#include "worker_driver.h"
+#include "worker_serve.h"
+
+// What one request looks through at most, so that the others are not kept waiting.
+enum { LOOK_MAX = 16 * 1024 * 1024 };
+
+struct host_mirror {
+    uint8_t *base, *known;
+    uint64_t size;
+    CUcontext context; // in which it is registered
+};
+static struct host_mirror *mirrors[WIRE_REGION_LIMIT];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void unmap(struct host_mirror *mirror)
+{
+    if (mirror->base)
+        munmap(mirror->base, mirror->size);
+    if (mirror->known)
+        munmap(mirror->known, mirror->size);
+    free(mirror);
+}
+
+static struct host_mirror *make(struct serve *serve, const struct args_host_mirror *args)
+{
+    struct host_mirror *mirror = calloc(1, sizeof(*mirror));
+    if (!mirror) {
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+        return NULL;
+    }
+    mirror->size = args->size;
+    mirror->context = serve->current;
+    serve_fail(serve, host_memory_map(-1, 0, args->address, args->size, &mirror->base));
+    void *known = serve_failed(serve) ? MAP_FAILED
+                                      : mmap(NULL, args->size, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (known != MAP_FAILED)
+        mirror->known = known;
+    else
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve))
+        return mirror;
+    unmap(mirror);
+    return NULL;
+}
+
+void serve_host_mirror(struct serve *serve, const struct args_host_mirror *args,
+                       struct reply_host_mirror *reply)
+{
+    CUdeviceptr device = 0;
+    if (!host_memory_sensible(args->address, args->size, args->region)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    struct host_mirror *mirror = make(serve, args);
+    if (!mirror)
+        return;
+    serve_fail(serve, host_memory_register(mirror->base, mirror->size, &device));
+    SCOPED_LOCK(&lock);
+    if (!serve_failed(serve) && !mirrors[args->region]) {
+        mirrors[args->region] = mirror;
+        reply->device_address = device;
+        return;
+    }
+    if (!serve_failed(serve)) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        allocation_remove((uint64_t)(uintptr_t)mirror->base);
+        driver.cuMemHostUnregister(mirror->base);
+    }
+    unmap(mirror);
+}
+
+// Under lock; in its context, or where that is about to go.
+static void end(uint32_t region)
+{
+    struct host_mirror *mirror = mirrors[region];
+    mirrors[region] = NULL;
+    allocation_remove((uint64_t)(uintptr_t)mirror->base);
+    atomic_fetch_add(&session.memory_epoch, 1);
+    driver.cuMemHostUnregister(mirror->base);
+    unmap(mirror);
+}
+
+// The one of that number where it has SIZE bytes from AT on, under lock; else a failure is noted.
+static struct host_mirror *find(struct serve *serve, uint32_t region, uint64_t at, uint64_t size)
+{
+    struct host_mirror *mirror = region < WIRE_REGION_LIMIT ? mirrors[region] : NULL;
+    if (mirror && at <= mirror->size && size <= mirror->size - at)
+        return mirror;
+    serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    return NULL;
+}
+
+void serve_host_mirror_end(struct serve *serve, const struct args_host_mirror_end *args)
+{
+    SCOPED_LOCK(&lock);
+    if (find(serve, args->region, 0, 0))
+        end(args->region);
+}
+
+void serve_host_mirror_write(struct serve *serve, const struct args_host_mirror_write *args)
+{
+    SCOPED_LOCK(&lock);
+    struct host_mirror *mirror = find(serve, args->region, args->at, 0);
+    if (mirror && !byte_changes_apply(args + 1, args->bytes, mirror->base + args->at,
+                                      mirror->known + args->at, mirror->size - args->at))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+}
+
+void serve_host_mirror_read(struct serve *serve, const struct args_host_mirror_read *args,
+                            struct reply_host_mirror_read *reply)
+{
+    size_t room = serve_reply_room(serve, args->reply_room), done = 0;
+    SCOPED_LOCK(&lock);
+    struct host_mirror *mirror = find(serve, args->region, args->at, args->size);
+    if (!mirror)
+        return;
+    size_t size = args->size < LOOK_MAX ? args->size : LOOK_MAX;
+    size_t used = byte_changes_pack(mirror->base + args->at, mirror->known + args->at, size, &done,
+                                    serve->bytes, room);
+    reply->done = done;
+    serve_reply_bytes(serve, serve->bytes, used);
+}
+
+static void forget_context(CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    for (uint32_t i = 0; i < WIRE_REGION_LIMIT; i++)
+        if (mirrors[i] && mirrors[i]->context == context)
+            end(i);
+}
+
+void host_mirrors_prepare(void)
+{
+    context_watch(forget_context);
+}

@@ -19,8 +19,8 @@ static CUresult send_packed(const struct host_part *part, uint64_t at, const uin
     struct args_host_mirror_write *args = call_reserve(&call, sizeof(*args) + bytes);
     if (!args)
         return call.result;
-    *args = (struct args_host_mirror_write){
-        .region = part->region, .at = at, .bytes = (uint32_t)bytes};
+    *args =
+        (struct args_host_mirror_write){.region = part->region, .at = at, .bytes = (uint32_t)bytes};
     memcpy(args + 1, changes, bytes);
     return call_post(&call);
 }
@@ -35,8 +35,8 @@ CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uin
         for (size_t at = 0; at < piece && result == CUDA_SUCCESS;) {
             if (!changes && !(changes = malloc(WIRE_INLINE_MAX)))
                 return CUDA_ERROR_OUT_OF_MEMORY;
-            size_t bytes = byte_changes_pack(now + first, known + first, piece, &at, changes,
-                                             WIRE_INLINE_MAX);
+            size_t bytes =
+                byte_changes_pack(now + first, known + first, piece, &at, changes, WIRE_INLINE_MAX);
             if (bytes)
                 result = send_packed(part, part->at + first, changes, bytes);
         }

@@ -211,7 +211,7 @@ bool mapped_host_release(void *memory, bool registered, CUresult *result)
         return false;
     // Otherwise it went with its context.
     *result = object_find(HANDLE_CONTEXT, (void *)(uintptr_t)gone.context) ? end_part(&gone)
-                                                                            : CUDA_SUCCESS;
+                                                                           : CUDA_SUCCESS;
     if (registered)
         compared_remove(gone.base);
     else

@@ -9,8 +9,8 @@ bool copy_shared_name(const struct box_session *session, const void *host, size_
     struct allocation found;
     uint64_t address = (uintptr_t)host;
     if (!session->staging || !memory_find(address, &found) || found.mirrored ||
-        !(found.mapped || found.reached) ||
-        found.session != session || size > found.base + found.size - address)
+        !(found.mapped || found.reached) || found.session != session ||
+        size > found.base + found.size - address)
         return false;
     *name = WIRE_HOST(found.region, address - found.base + found.region_offset);
     return true;

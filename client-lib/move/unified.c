@@ -69,11 +69,11 @@ static bool is_seen_here(const void *host, CUdeviceptr device, size_t size)
 CUresult copy_in(CUdeviceptr dst, const void *src, size_t size, CUstream stream, bool wait)
 {
     return is_seen_here(src, dst, size) ? copy_unified(dst, (uintptr_t)src, size, stream, wait)
-                                      : copy_to_device(dst, src, size, stream, wait);
+                                        : copy_to_device(dst, src, size, stream, wait);
 }
 
 CUresult copy_out(void *dst, CUdeviceptr src, size_t size, CUstream stream, bool wait)
 {
     return is_seen_here(dst, src, size) ? copy_unified((uintptr_t)dst, src, size, stream, wait)
-                                      : copy_from_device(dst, src, size, stream, wait);
+                                        : copy_from_device(dst, src, size, stream, wait);
 }

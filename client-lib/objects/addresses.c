@@ -76,7 +76,7 @@ int memory_add(const struct allocation *allocation)
     *row = *allocation;
     pthread_rwlock_wrlock(&lock);
     row->id = next_id++;
-    if (row->mirrored)
+    if (row->mapped || row->mirrored)
         atomic_store(&any_sync_copies, true);
     give_way(row->base, row->size);
     int err = row->host ? 0 : reserve_addresses(row->base, row->size, row->session);
@@ -186,7 +186,7 @@ bool memory_has_sync_copies(uint64_t address)
 {
     struct allocation found;
     return atomic_load_explicit(&any_sync_copies, memory_order_relaxed) &&
-           memory_find(address, &found) && (found.sync_copies || found.mirrored);
+           memory_find(address, &found) && (found.sync_copies || found.mapped || found.mirrored);
 }
 
 bool memory_set_mirror(uint64_t base, const struct allocation *row)

@@ -61,7 +61,8 @@ bool memory_overlaps(uint64_t address, uint64_t size);
 int memory_keep_free(uint64_t address, uint64_t size, struct box_session *session);
 // Marks the allocation that holds ADDRESS, of a device. True: there was one.
 bool memory_mark_sync_copies(uint64_t address, bool on);
-// Whether the allocation that holds ADDRESS is marked so, or is one whose changes the program gets when it has waited.
+// Whether the allocation that holds ADDRESS is marked so, or is host memory that the GPU has: what is done there by
+// calls without Async is over when they return.
 bool memory_has_sync_copies(uint64_t address);
 // The box has a mirror of the allocation at BASE now, host memory, with what ROW says of it. False: it is not there.
 bool memory_set_mirror(uint64_t base, const struct allocation *row);

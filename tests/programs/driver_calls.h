@@ -167,6 +167,7 @@ CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream);
 CUresult cuMemsetD2D8(CUdeviceptr, size_t, unsigned char, size_t, size_t);
 CUresult cuMemsetD2D16(CUdeviceptr, size_t, unsigned short, size_t, size_t);
 CUresult cuMemsetD2D32(CUdeviceptr, size_t, unsigned, size_t, size_t);
+CUresult cuMemsetD2D8Async(CUdeviceptr, size_t, unsigned char, size_t, size_t, CUstream);
 CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream);
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream);
 CUresult cuMemPoolCreate(CUmemoryPool *, const CUmemPoolProps *);

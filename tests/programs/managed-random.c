@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seeded random programs on managed memory, which keep to its rules, against a model: what the host and GPUs write in
-// turns, in several streams and threads, by stores, kernels, copies and fills, is what both read.
+// Seeded random programs on memory that host and GPUs share, which keep to its rules, against a model: what they write
+// in turns, in several streams and threads, by stores, kernels, copies and fills, is what both read. Page-locked memory
+// they also write at once, each its own bytes.
 //
-//     managed-random [FIRST-SEED [COUNT]]
+//     managed-random [FIRST-SEED [COUNT [managed|page-locked|registered|mixed]]]
 #include "tests/programs/driver.h"
 
 #include <pthread.h>
@@ -19,8 +20,13 @@ enum {
     DEFAULT_COUNT = 60
 };
 
+enum kind { MANAGED, PAGE_LOCKED, REGISTERED, KINDS };
+
 struct area {
-    uint8_t *memory; // managed
+    enum kind kind;
+    uint8_t *memory;
+    CUdeviceptr address; // of it on the GPU
+    void *registered;    // what it is part of
     uint8_t *model;
     size_t size;
     int attached; // the only stream that uses it; -1: any
@@ -37,6 +43,8 @@ static CUdeviceptr device_area;
 static uint8_t *plain, *device_model;
 static uint64_t seed;
 static size_t wrong;
+static const char *const kinds[] = {"managed", "page-locked", "registered", "mixed"};
+static enum kind wanted; // KINDS: any
 
 static uint32_t below(uint32_t limit)
 {
@@ -59,7 +67,7 @@ static void random_range(const struct area *area, size_t *first, size_t *size)
 
 static CUdeviceptr at(const struct area *area, size_t offset)
 {
-    return (CUdeviceptr)(uintptr_t)(area->memory + offset);
+    return area->address + offset;
 }
 
 // ---- order ----
@@ -147,6 +155,23 @@ static void fill(struct area *area)
     int stream = enter(area, (int)below(STREAMS));
     CHECK(cuMemsetD8Async(at(area, first), value, size, streams[stream]));
     memset(area->model + first, value, size);
+}
+
+// The GPU writes every second byte, and the host those between while it may not have come to that yet.
+static void both_write(struct area *area)
+{
+    size_t first, size;
+    random_range(area, &first, &size);
+    if (area->kind == MANAGED || size < 2)
+        return;
+    settle(area);
+    uint8_t value = (uint8_t)random_u32(&seed);
+    int stream = enter(area, (int)below(STREAMS));
+    CHECK(cuMemsetD2D8Async(at(area, first), 2, value, 1, size / 2, streams[stream]));
+    for (size_t i = first; i < first + size / 2 * 2; i += 2)
+        area->model[i] = value;
+    for (size_t i = first + 1; i < first + size; i += 2)
+        area->memory[i] = area->model[i] = (uint8_t)random_u32(&seed);
 }
 
 // From and to memory of the host that is not managed, which this waits for.
@@ -263,29 +288,57 @@ static void threads_use(struct area *area)
     }
 }
 
+static void take_memory(struct area *area)
+{
+    if (area->kind == MANAGED) {
+        CHECK(cuMemAllocManaged(&area->address, area->size,
+                                below(3) ? CU_MEM_ATTACH_GLOBAL : CU_MEM_ATTACH_HOST));
+        area->memory = (uint8_t *)(uintptr_t)area->address;
+        return;
+    }
+    if (area->kind == PAGE_LOCKED) {
+        CHECK(cuMemHostAlloc((void **)&area->memory, area->size, CU_MEMHOSTALLOC_DEVICEMAP));
+    } else {
+        area->registered = must_alloc(area->size + 64);
+        area->memory = (uint8_t *)area->registered + 4 * below(16);
+        CHECK(cuMemHostRegister(area->memory, area->size, CU_MEMHOSTREGISTER_DEVICEMAP));
+    }
+    CHECK(cuMemHostGetDevicePointer(&area->address, area->memory, 0));
+}
+
+static void give_memory(struct area *area)
+{
+    if (area->kind == MANAGED)
+        CHECK(cuMemFree(area->address));
+    else if (area->kind == PAGE_LOCKED)
+        CHECK(cuMemFreeHost(area->memory));
+    else
+        CHECK(cuMemHostUnregister(area->memory));
+    free(area->registered);
+    area->registered = NULL;
+}
+
 static void begin_area(struct area *area)
 {
-    CUdeviceptr address;
     area->size = random_size(below(20) ? AREA_USUAL : AREA_MAX) + below(64);
-    CHECK(cuMemAllocManaged(&address, area->size,
-                            below(3) ? CU_MEM_ATTACH_GLOBAL : CU_MEM_ATTACH_HOST));
-    area->memory = (uint8_t *)(uintptr_t)address;
+    area->kind = wanted < KINDS ? wanted : (enum kind)below(KINDS);
+    take_memory(area);
     area->attached = area->last = -1;
     settle(area);
     // What had the place before may have left something.
     memset(area->memory, 0, area->size);
     memset(area->model, 0, area->size);
-    if (below(3))
+    if (below(3) || area->kind != MANAGED)
         return;
     area->attached = (int)below(STREAMS);
-    CHECK(cuStreamAttachMemAsync(streams[area->attached], address, 0, CU_MEM_ATTACH_SINGLE));
+    CHECK(cuStreamAttachMemAsync(streams[area->attached], area->address, 0, CU_MEM_ATTACH_SINGLE));
     CHECK(cuStreamSynchronize(streams[area->attached]));
 }
 
 static void end_area(struct area *area)
 {
     settle(area);
-    CHECK(cuMemFree(at(area, 0)));
+    give_memory(area);
 }
 
 static void begin_again(struct area *area)
@@ -298,7 +351,7 @@ static void step(void)
 {
     static void (*const steps[])(struct area *) = {
         host_writes, host_writes, host_reads,  host_reads,  kernel_adds,  kernel_adds, kernel_adds,
-        fill,        copy_plain,  copy_device, threads_use, copy_between, begin_again};
+        fill,        copy_plain,  copy_device, threads_use, copy_between, begin_again, both_write};
     steps[below(sizeof(steps) / sizeof(steps[0]))](&areas[below(AREAS)]);
 }
 
@@ -324,7 +377,19 @@ int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : DEFAULT_COUNT, failed = 0;
+    while (argc > 3 && wanted <= KINDS && strcmp(kinds[wanted], argv[3]) != 0)
+        wanted++;
+    if (wanted > KINDS)
+        bail("no such kind of memory");
     gpu = open_gpu(0);
+    void *probe = must_alloc(4096);
+    if (wanted != MANAGED &&
+        (!device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) ||
+         cuMemHostRegister(probe, 4096, CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS))
+        skip_all("kernels do not get memory of this kind here");
+    if (wanted != MANAGED)
+        CHECK(cuMemHostUnregister(probe));
+    free(probe);
     add = kernel(&gpu, "add");
     for (int i = 0; i < STREAMS; i++) {
         CHECK(cuStreamCreate(&streams[i], i ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));

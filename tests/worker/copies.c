@@ -51,6 +51,60 @@ static void blocks(struct peer *peer)
     free(got);
 }
 
+static CUresult read_mirror(struct peer *peer, uint32_t region, uint64_t at, uint64_t size,
+                            uint64_t *done, void *changes, uint32_t room, uint32_t *used)
+{
+    struct args_host_mirror_read args = {
+        .region = region, .at = at, .size = size, .reply_room = room};
+    struct reply_host_mirror_read reply = {0};
+    CUresult result = peer_ask(peer, OP_host_mirror_read, &args, sizeof(args), NULL, 0, &reply,
+                               sizeof(reply), changes, room, used);
+    *done = reply.done;
+    return result;
+}
+
+// Changes go both ways, and only such as fit.
+static void mirrors(struct peer *peer)
+{
+    const uint64_t place = UINT64_C(0x200000000000), size = 8192;
+    struct {
+        uint32_t at, size;
+        char bytes[8];
+    } run = {100, 8, "changed"}, past = {4090, 8, ""};
+    uint8_t changes[256];
+    uint32_t used = 0;
+    uint64_t done = 0;
+    is_int(ASK(peer, host_mirror, .address = place + 1, .size = size, .region = 1),
+           CUDA_ERROR_INVALID_VALUE, "a mirror begins with a page");
+    is_int(ASK(peer, host_mirror, .address = place, .size = size, .region = 0),
+           CUDA_ERROR_INVALID_VALUE, "and has a number");
+    is_int(ASK(peer, host_mirror, .address = place, .size = size, .region = 1), CUDA_SUCCESS,
+           "host memory is mirrored over a byte stream");
+    is_int(ASK(peer, host_mirror, .address = place, .size = size, .region = 2),
+           CUDA_ERROR_ALREADY_MAPPED, "not where another one is");
+    is_int(ASK(peer, host_mirror, .address = place + size, .size = size, .region = 1),
+           CUDA_ERROR_INVALID_VALUE, "nor under its number");
+    POST_TAIL(peer, host_mirror_write, &run, sizeof(run), .region = 1, .bytes = sizeof(run));
+    is_int(read_mirror(peer, 1, 0, size, &done, changes, sizeof(changes), &used), CUDA_SUCCESS,
+           "it is read");
+    ok(done == size && !used, "what the client has written is not told to it");
+    POST(peer, cuMemsetD8Async, .dstDevice = place + 4096, .uc = 7, .N = 4);
+    ASK(peer, cuStreamSynchronize);
+    is_int(read_mirror(peer, 1, 4096, 4096, &done, changes, sizeof(changes), &used), CUDA_SUCCESS,
+           "a part of it is read");
+    is_mem(changes, "\0\0\0\0\4\0\0\0\7\7\7\7", 12, "with what the GPU has written");
+    is_int(used, 12, "and no more");
+    peer->deferred = CUDA_SUCCESS;
+    POST_TAIL(peer, host_mirror_write, &past, sizeof(past), .region = 1, .at = 4096,
+              .bytes = sizeof(past));
+    ASK(peer, cuStreamSynchronize);
+    is_int(peer->deferred, CUDA_ERROR_INVALID_VALUE, "changes behind its end are refused");
+    is_int(read_mirror(peer, 1, 4096, 4097, &done, changes, sizeof(changes), &used),
+           CUDA_ERROR_INVALID_VALUE, "as is reading there");
+    is_int(ASK(peer, host_mirror_end, .region = 1), CUDA_SUCCESS, "it ends");
+    is_int(ASK(peer, host_mirror_end, .region = 1), CUDA_ERROR_INVALID_VALUE, "once");
+}
+
 static void over_tcp(void)
 {
     struct peer peer;
@@ -61,6 +115,7 @@ static void over_tcp(void)
     blocks(&peer);
     is_int(ASK(&peer, host_map, .address = 0x10000, .size = 4096, .region = 1),
            CUDA_ERROR_NOT_SUPPORTED, "a byte stream maps no host memory");
+    mirrors(&peer);
     peer_stop(&peer);
 }
 

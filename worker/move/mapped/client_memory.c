@@ -83,8 +83,8 @@ CUresult host_memory_map(int fd, uint64_t offset, uint64_t address, uint64_t siz
 {
     void *wanted = (void *)(uintptr_t)address;
     int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-    void *base = mmap(wanted, size, PROT_READ | PROT_WRITE, kind | MAP_FIXED_NOREPLACE, fd,
-                      (off_t)offset);
+    void *base =
+        mmap(wanted, size, PROT_READ | PROT_WRITE, kind | MAP_FIXED_NOREPLACE, fd, (off_t)offset);
 
     if (base == MAP_FAILED)
         return errno == EEXIST ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_OUT_OF_MEMORY;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-struct run {
+struct changed_run {
     uint32_t at, size;
 };
 
@@ -46,13 +46,13 @@ size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t
     for (;;) {
         size_t first = skip_equal(now, known, *at, size);
         *at = first;
-        if (first == size || room - used <= sizeof(struct run))
+        if (first == size || room - used <= sizeof(struct changed_run))
             return used;
-        size_t most = room - used - sizeof(struct run);
+        size_t most = room - used - sizeof(struct changed_run);
         size_t end = skip_changed(now, known, first, size - first < most ? size : first + most);
         if (end == first) // it has been changed back
             continue;
-        struct run run = {(uint32_t)first, (uint32_t)(end - first)};
+        struct changed_run run = {(uint32_t)first, (uint32_t)(end - first)};
         memcpy(to + used, &run, sizeof(run));
         used += sizeof(run);
         memcpy(to + used, now + first, run.size);
@@ -85,7 +85,7 @@ static void store(uint8_t *to, const uint8_t *from, size_t size)
 static bool fit(const uint8_t *changes, size_t bytes, size_t size)
 {
     for (size_t i = 0; i < bytes;) {
-        struct run run;
+        struct changed_run run;
         if (bytes - i < sizeof(run))
             return false;
         memcpy(&run, changes + i, sizeof(run));
@@ -104,7 +104,7 @@ bool byte_changes_apply(const void *changes, size_t bytes, uint8_t *memory, uint
     if (!fit(from, bytes, size))
         return false;
     for (size_t i = 0; i < bytes;) {
-        struct run run;
+        struct changed_run run;
         memcpy(&run, from + i, sizeof(run));
         i += sizeof(run);
         store(memory + run.at, from + i, run.size);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "client-lib/managed/coherence.h"
 #include "client-lib/managed/host_changes.h"
 #include "client-lib/report/tell.h"
 #include "common/scope.h"
@@ -48,7 +47,6 @@ CUresult compared_add(const struct allocation *memory)
     made->next = list;
     list = made;
     atomic_fetch_add(&count, 1);
-    coherence_begin();
     return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/managed/managed_block.h"
 
+#include "client-lib/managed/coherence.h"
 #include "client-lib/managed/mirror.h"
 #include "client-lib/objects/device_memory.h"
 
@@ -14,6 +15,7 @@ CUresult managed_block_make(size_t size, struct allocation *block)
                                  .session = block->session,
                                  .context = block->context,
                                  .fresh = true};
+    coherence_begin();
     result = mirror_add(&place);
     if (result != CUDA_SUCCESS)
         (void)device_memory_give_pages(block);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/managed/coherence.h"
 #include "client-lib/managed/mirror.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/contexts.h"
@@ -38,6 +39,7 @@ static int mirror_pages(uint64_t base, uint64_t size, const struct object *conte
     };
     if (mirror_knows(base))
         return 0;
+    coherence_begin();
     int err = memory_keep_free(base, size, context->session);
     return err ? err : mirror_add(&place) == CUDA_SUCCESS ? 0 : -ENOMEM;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "client-lib/managed/coherence.h"
 #include "client-lib/managed/compared_memory.h"
 #include "client-lib/managed/mirror.h"
 #include "client-lib/objects/addresses.h"
@@ -31,13 +32,13 @@ static uint64_t page_up(uint64_t address)
 }
 
 // Addresses that the box has been refused are held until another place is found.
-struct refusals {
+struct refused_places {
     void *places[PLACE_RETRIES];
     int count;
     size_t size;
 };
 
-static void give_up(struct refusals *refusals)
+static void give_up(struct refused_places *refusals)
 {
     while (refusals->count)
         munmap(refusals->places[--refusals->count], refusals->size);
@@ -46,7 +47,7 @@ static void give_up(struct refusals *refusals)
 // Has the box make its part, at a place that both sides have free: *PLACE is held here. First at WISHED, unless that is 0.
 static CUresult make_part(struct allocation *memory, size_t size, uint64_t wished, void **place)
 {
-    struct refusals refusals = {.size = size};
+    struct refused_places refusals = {.size = size};
     CUresult result = CUDA_ERROR_ALREADY_MAPPED;
     memory->region = page_locked_new_region();
     if (!memory->region)
@@ -80,6 +81,7 @@ static CUresult enter(const struct allocation *memory)
                                        .context = memory->context,
                                        .fresh = true,
                                        .region = memory->region};
+    coherence_begin();
     CUresult result = mirror_add(&place);
     if (result == CUDA_SUCCESS && memory_add(memory)) {
         (void)mirror_remove(memory->base);
@@ -148,6 +150,7 @@ static CUresult open_once(struct allocation *memory)
         result = enter_elsewhere(memory, size, held);
     if (result == CUDA_SUCCESS)
         result = compared_add(memory);
+    coherence_begin();
     memory->device_address += memory->region_offset;
     if (result == CUDA_SUCCESS && memory_set_mirror(memory->base, memory))
         return CUDA_SUCCESS;

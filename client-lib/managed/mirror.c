@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client-lib/managed/coherence.h"
 #include "client-lib/managed/guard_choice.h"
 #include "client-lib/managed/mirror_chunks.h"
 #include "client-lib/managed/quiet.h"
@@ -77,13 +76,13 @@ static CUresult hand_over(struct mirror *mirror)
 }
 
 // Which mirrors: all of a session that work of a stream may touch, or those of page-locked memory.
-struct choice {
+struct mirrors_meant {
     const struct box_session *session;
     uint64_t stream;
     bool host_only;
 };
 
-static bool is_chosen(const struct mirror *mirror, const struct choice *choice)
+static bool is_chosen(const struct mirror *mirror, const struct mirrors_meant *choice)
 {
     if (mirror->place.session != choice->session || mirror->away)
         return false;
@@ -91,7 +90,7 @@ static bool is_chosen(const struct mirror *mirror, const struct choice *choice)
                                                            mirror->stream == choice->stream));
 }
 
-static CUresult hand_over_chosen(const struct choice *choice)
+static CUresult hand_over_chosen(const struct mirrors_meant *choice)
 {
     CUresult result = CUDA_SUCCESS;
     SCOPED_LOCK(&lock);
@@ -112,7 +111,8 @@ CUresult mirrors_hand_over(const struct box_session *session, uint64_t stream)
         guard->renew();
     if (!atomic_load(&not_away) && !atomic_load(&host_not_away))
         return CUDA_SUCCESS;
-    CUresult result = hand_over_chosen(&(struct choice){.session = session, .stream = stream});
+    CUresult result =
+        hand_over_chosen(&(struct mirrors_meant){.session = session, .stream = stream});
     int owed = result == CUDA_SUCCESS ? atomic_exchange(&owed_error, 0) : 0;
     return owed ? (CUresult)owed : result;
 }
@@ -120,7 +120,7 @@ CUresult mirrors_hand_over(const struct box_session *session, uint64_t stream)
 CUresult mirrors_hand_over_host(const struct box_session *session)
 {
     return atomic_load(&host_not_away)
-               ? hand_over_chosen(&(struct choice){.session = session, .host_only = true})
+               ? hand_over_chosen(&(struct mirrors_meant){.session = session, .host_only = true})
                : CUDA_SUCCESS;
 }
 
@@ -390,7 +390,6 @@ CUresult mirror_add(const struct mirror_place *place)
     SCOPED_LOCK(&lock);
     if (!guard && !(guard = guard_choose(&asked_by_guard)))
         return CUDA_ERROR_NOT_SUPPORTED;
-    coherence_begin();
     struct mirror *mirror = make_mirror(place);
     if (!mirror)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -107,8 +107,10 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
     struct sim_physical *physical;
     SIM_TRY(sim_physical_get(handle, &physical));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
-    if (size && size % least == 0 && address % least == 0 && !flags &&
-        (offset || size != sim_physical_size(physical))) {
+    if (sim_physical_is_tile_pool(physical)) {
+        result = CUDA_ERROR_INVALID_VALUE; // for tiles of arrays only
+    } else if (size && size % least == 0 && address % least == 0 && !flags &&
+               (offset || size != sim_physical_size(physical))) {
         result = CUDA_ERROR_NOT_SUPPORTED; // no part of it, nor more
     } else if (size && size % least == 0 && address % least == 0 && !flags) {
         pthread_mutex_lock(&space.lock);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/array/array_storage.h"
+#include "sim/array/array_tiles.h"
 #include "sim/capture.h"
 #include "sim/default_stream.h"
 #include "sim/memory.h"
@@ -101,6 +101,9 @@ static CUresult run_copy(struct operation *operation, struct stream *stream)
 {
     struct copy_operation *copy = (struct copy_operation *)operation;
     move_box(&copy->box, copy->staging);
+    if (copy->held[0] && copy->held[0]->tiles)
+        array_tiles_written(copy->held[0], copy->box.destination.address, copy->box.destination.y,
+                            copy->box.height, copy->box.destination.z, copy->box.depth);
     return CUDA_SUCCESS;
 }
 

@@ -63,6 +63,11 @@ unsigned sim_physical_handle_types(const struct sim_physical *physical)
     return physical->properties.requestedHandleTypes;
 }
 
+bool sim_physical_is_tile_pool(const struct sim_physical *physical)
+{
+    return physical->properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
+}
+
 void sim_physical_hold(struct sim_physical *physical)
 {
     object_hold(&physical->object);
@@ -119,7 +124,8 @@ static CUresult check_properties(const CUmemAllocationProp *properties, struct d
                   CUDA_ERROR_NOT_SUPPORTED);
     SIM_RETURN_IF(properties->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                   CUDA_ERROR_NOT_SUPPORTED);
-    SIM_RETURN_IF(properties->allocFlags.usage, CUDA_ERROR_NOT_SUPPORTED);
+    SIM_RETURN_IF(properties->allocFlags.usage & ~CU_MEM_CREATE_USAGE_TILE_POOL,
+                  CUDA_ERROR_NOT_SUPPORTED);
     return device_get(properties->location.id, device);
 }
 

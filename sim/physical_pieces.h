@@ -20,6 +20,8 @@ CUresult sim_physical_retain(struct sim_physical *physical, CUmemGenericAllocati
 
 struct device *sim_physical_device(const struct sim_physical *physical);
 size_t sim_physical_size(const struct sim_physical *physical);
+// Whether it is for tiles of arrays, and for nothing else.
+bool sim_physical_is_tile_pool(const struct sim_physical *physical);
 int sim_physical_file(const struct sim_physical *physical);
 unsigned sim_physical_handle_types(const struct sim_physical *physical);
 

@@ -2,9 +2,7 @@
 // What is said of arrays whose memory is mapped later: how much they want, and of which tiles they are.
 #include <string.h>
 
-#include "sim/array/array_storage.h"
-
-#define TILE ((size_t)64 << 10)
+#include "sim/array/array_tiles.h"
 
 static CUresult require_memory(const struct array_storage *storage,
                                CUDA_ARRAY_MEMORY_REQUIREMENTS *out)
@@ -12,8 +10,8 @@ static CUresult require_memory(const struct array_storage *storage,
     SIM_RETURN_IF(!(storage->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING),
                   CUDA_ERROR_INVALID_VALUE);
     memset(out, 0, sizeof(*out));
-    out->size = (storage->size + TILE - 1) & ~(TILE - 1);
-    out->alignment = TILE;
+    out->size = (storage->size + ARRAY_TILE_BYTES - 1) & ~(ARRAY_TILE_BYTES - 1);
+    out->alignment = ARRAY_TILE_BYTES;
     return CUDA_SUCCESS;
 }
 
@@ -43,41 +41,20 @@ SIM_API(cuMipmappedArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *o
 
 // ---- tiles ----
 
-// Tiles by the size of elements (1, 2, 4, 8, 16 bytes), all of the same number of bytes.
-static void tile_of(const struct array_storage *storage, unsigned tile[3])
-{
-    static const unsigned flat[][3] = {
-        {256, 256, 1}, {256, 128, 1}, {128, 128, 1}, {128, 64, 1}, {64, 64, 1}};
-    static const unsigned deep[][3] = {
-        {64, 32, 32}, {32, 32, 32}, {32, 32, 16}, {32, 16, 16}, {16, 16, 16}};
-    const struct array_part *part = &storage->parts[0];
-    int size = __builtin_ctz(part->element.bytes);
-    for (unsigned i = 0; i < 3; i++)
-        tile[i] = (part->depth > 1 ? deep : flat)[size][i] * (i < 2 ? part->element.block : 1);
-}
-
-static bool is_whole(const struct array_part *part, const unsigned tile[3])
-{
-    return part->width >= tile[0] && part->height >= tile[1] && part->depth >= tile[2];
-}
-
-static CUresult describe_tiles(const struct array_storage *storage,
+// An array has levels to be a tail only where it is smaller than a tile itself.
+static CUresult describe_tiles(const struct array_storage *storage, bool levels,
                                CUDA_ARRAY_SPARSE_PROPERTIES *out)
 {
-    unsigned tile[3], level = 0;
-    SIM_RETURN_IF(!(storage->descriptor.Flags & CUDA_ARRAY3D_SPARSE), CUDA_ERROR_INVALID_VALUE);
-    tile_of(storage, tile);
-    while (level < storage->part_count && is_whole(&storage->parts[level], tile))
-        level++;
+    unsigned tile[3], first = array_first_of_tail(storage);
+    SIM_RETURN_IF(!storage->tiles, CUDA_ERROR_INVALID_VALUE);
+    array_tile_extents(storage, tile);
     memset(out, 0, sizeof(*out));
     out->tileExtent.width = tile[0];
     out->tileExtent.height = tile[1];
     out->tileExtent.depth = tile[2];
-    out->miptailFirstLevel = level;
-    if (level < storage->part_count) {
-        size_t left = storage->size - storage->parts[level].offset;
-        out->miptailSize = (left + TILE - 1) & ~(TILE - 1);
-    }
+    out->miptailFirstLevel = levels ? first : 0;
+    out->miptailSize = array_tail_bytes(storage);
+    out->flags = first ? 0 : CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
     return CUDA_SUCCESS;
 }
 
@@ -85,7 +62,8 @@ SIM_API(cuArrayGetSparseProperties, CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray h
 {
     struct sim_array *array;
     SIM_RETURN_IF(!out || !handle || array_get(handle, &array), CUDA_ERROR_INVALID_VALUE);
-    CUresult result = describe_tiles(array->storage, out);
+    CUresult result = array->is_level ? CUDA_ERROR_INVALID_VALUE
+                                      : describe_tiles(array->storage, false, out);
     object_put(&array->object);
     return result;
 }
@@ -95,7 +73,7 @@ SIM_API(cuMipmappedArrayGetSparseProperties, CUDA_ARRAY_SPARSE_PROPERTIES *out,
 {
     struct sim_mipmap *mipmap;
     SIM_RETURN_IF(!out || !handle || mipmap_get(handle, &mipmap), CUDA_ERROR_INVALID_VALUE);
-    CUresult result = describe_tiles(mipmap->storage, out);
+    CUresult result = describe_tiles(mipmap->storage, true, out);
     object_put(&mipmap->object);
     return result;
 }

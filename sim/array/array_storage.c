@@ -4,9 +4,8 @@
 
 #include <stdlib.h>
 
+#include "sim/array/array_tiles.h"
 #include "sim/memory.h"
-
-#define UNMAPPED (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)
 
 CUresult array_storage_create(struct context *context, const struct array_storage *layout,
                               struct array_storage **out)
@@ -16,13 +15,14 @@ CUresult array_storage_create(struct context *context, const struct array_storag
     *storage = *layout;
     atomic_init(&storage->references, 1);
     storage->context = context;
-    if (!(layout->descriptor.Flags & UNMAPPED)) {
-        CUresult result =
-            memory_allocate(context, storage->size, MEMORY_ARRAY, NULL, &storage->base);
-        if (result) {
-            free(storage);
-            return result;
-        }
+    CUresult result = CUDA_SUCCESS;
+    if (layout->descriptor.Flags & CUDA_ARRAY3D_SPARSE)
+        result = array_tiles_create(storage);
+    else if (!(layout->descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING))
+        result = memory_allocate(context, storage->size, MEMORY_ARRAY, NULL, &storage->base);
+    if (result) {
+        free(storage);
+        return result;
     }
     object_hold(&context->object);
     *out = storage;
@@ -43,7 +43,9 @@ void array_storage_put(struct array_storage *storage)
 {
     if (atomic_fetch_sub(&storage->references, 1) != 1)
         return;
-    if (storage->base)
+    if (storage->tiles)
+        array_tiles_destroy(storage);
+    else if (storage->base)
         memory_release(storage->base, is_array, NULL);
     object_put(&storage->context->object);
     free(storage);

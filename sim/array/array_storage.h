@@ -28,8 +28,9 @@ struct array_part {
 
 struct array_storage {
     atomic_int references;
-    struct context *context; // counted
-    uint64_t base;           // 0: nothing is there yet (DEFERRED_MAPPING, SPARSE)
+    struct context *context;   // counted
+    uint64_t base;             // 0: nothing is there yet (DEFERRED_MAPPING)
+    struct array_tiles *tiles; // SPARSE: what is mapped to them; NULL
     size_t size;
     CUDA_ARRAY3D_DESCRIPTOR descriptor; // as the program gave it
     unsigned part_count;

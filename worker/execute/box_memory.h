@@ -11,12 +11,13 @@
 
 struct box_memory {
     CUmemGenericAllocationHandle handle; // the driver's
-    uint64_t name;                       // the client's handle
+    uint64_t name; // the client's handle; 0: it may stand for other memory now
     uint64_t size;
     uint64_t charge; // bytes of the budget; 0: another process has made it
     int device;
     bool held; // by the client
     unsigned mappings;
+    unsigned arrays; // into which it has been mapped
 };
 
 // Binds memory that the driver has given to the client's handle; NULL with the failure noted, and given back.
@@ -24,9 +25,11 @@ struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationH
                                     uint64_t name, uint64_t size, int device, uint64_t charge);
 // Ends what was just adopted.
 void box_memory_end(struct box_memory *memory);
-// The driver's handle of memory that is to be mapped into an array; 0 with the failure noted. From then on it is charged
-// until the session ends, as which piece of it an array still has only the driver knows.
-CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name);
+// The driver's handle of memory that is to be mapped into an array; 0 with the failure noted. From then on it is there,
+// and charged, until the array ends.
+CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name,
+                                                 const void *array);
+void box_memory_array_ends(const void *array);
 uint64_t box_memory_granularity(int device); // of what can be shared
 
 #endif

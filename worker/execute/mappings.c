@@ -10,6 +10,7 @@
 #include "worker/account/allocation.h"
 #include "worker/account/budget.h"
 #include "worker/account/shared.h"
+#include "worker/execute/array_uses.h"
 #include "worker/execute/box_memory.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
@@ -44,7 +45,11 @@ static void end_unused(struct box_memory *physical)
 {
     if (physical->held || physical->mappings)
         return;
-    handle_release(session.handles, physical->name, HANDLE_MEMORY);
+    if (physical->name)
+        handle_release(session.handles, physical->name, HANDLE_MEMORY);
+    physical->name = 0;
+    if (physical->arrays)
+        return;
     driver.cuMemRelease(physical->handle);
     budget_give(physical->device, physical->charge);
     shared_forget((uintptr_t)physical);
@@ -111,7 +116,7 @@ struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationH
     struct box_memory *memory = malloc(sizeof(*memory));
 
     if (memory) {
-        *memory = (struct box_memory){handle, name, size, charge, device, true, 0};
+        *memory = (struct box_memory){handle, name, size, charge, device, true, 0, 0};
         serve_bind(serve, HANDLE_MEMORY, name, memory, 0);
     } else {
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
@@ -123,14 +128,27 @@ struct box_memory *box_memory_adopt(struct serve *serve, CUmemGenericAllocationH
     return NULL;
 }
 
-CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name)
+CUmemGenericAllocationHandle box_memory_of_array(struct serve *serve, uint64_t name,
+                                                 const void *array)
 {
     SCOPED_LOCK(&lock);
     struct box_memory *physical = physical_of(serve, name);
-    if (!physical)
+    int added = physical ? array_use_add(array, physical) : 0;
+    if (added < 0)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!physical || added < 0)
         return 0;
-    physical->mappings++;
+    physical->arrays += (unsigned)added;
     return physical->handle;
+}
+
+void box_memory_array_ends(const void *array)
+{
+    SCOPED_LOCK(&lock);
+    for (struct box_memory *physical; (physical = array_use_take(array)) != NULL;) {
+        physical->arrays--;
+        end_unused(physical);
+    }
 }
 
 void box_memory_end(struct box_memory *memory)

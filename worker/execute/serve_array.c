@@ -73,6 +73,7 @@ void serve_cuArrayDestroy(struct serve *serve, const struct args_cuArrayDestroy 
     if (serve_failed(serve))
         return;
     array_cost_end(array);
+    box_memory_array_ends(array);
     serve_unbind(serve, HANDLE_ARRAY, args->hArray);
 }
 
@@ -87,6 +88,7 @@ void serve_cuMipmappedArrayDestroy(struct serve *serve,
     if (serve_failed(serve))
         return;
     array_cost_end(array);
+    box_memory_array_ends(array);
     serve_unbind(serve, HANDLE_MIPMAP, args->hMipmappedArray);
 }
 
@@ -103,7 +105,8 @@ static void resolve_mapping(struct serve *serve, CUarrayMapInfo *info)
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     if (serve_failed(serve) || info->memOperationType != CU_MEM_OPERATION_TYPE_MAP)
         return;
-    info->memHandle.memHandle = box_memory_of_array(serve, info->memHandle.memHandle);
+    info->memHandle.memHandle =
+        box_memory_of_array(serve, info->memHandle.memHandle, info->resource.array);
 }
 
 void serve_cuMemMapArrayAsync(struct serve *serve, const struct args_cuMemMapArrayAsync *args)

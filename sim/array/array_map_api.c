@@ -30,14 +30,19 @@ static CUresult run_mappings(struct operation *operation, struct stream *stream)
     return CUDA_SUCCESS;
 }
 
+static void release_mapping(struct mapping *m)
+{
+    if (m->physical)
+        sim_physical_put(m->physical);
+    if (m->storage)
+        array_storage_put(m->storage);
+}
+
 static void release_mappings(struct operation *operation)
 {
     struct map_operation *map = (struct map_operation *)operation;
-    for (size_t i = 0; i < map->count; i++) {
-        if (map->mappings[i].physical)
-            sim_physical_put(map->mappings[i].physical);
-        array_storage_put(map->mappings[i].storage);
-    }
+    for (size_t i = 0; i < map->count; i++)
+        release_mapping(&map->mappings[i]);
     free(map);
 }
 
@@ -139,26 +144,41 @@ static CUresult read_info(const CUarrayMapInfo *info, struct mapping *m)
     return map ? hold_memory(info, m, &m->physical) : CUDA_SUCCESS;
 }
 
+// All of them, before anything is kept of a list that may be said to be longer than it is.
+static CUresult check_list(const CUarrayMapInfo *list, unsigned count)
+{
+    CUresult result = list && count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; !result && i < count; i++) {
+        struct mapping m = {0};
+        result = read_info(&list[i], &m);
+        release_mapping(&m);
+    }
+    return result;
+}
+
+static CUresult submit_list(const CUarrayMapInfo *list, unsigned count, struct stream *stream)
+{
+    SIM_TRY(check_list(list, count));
+    struct map_operation *map = operation_create(sizeof(*map) + count * sizeof(map->mappings[0]),
+                                                 run_mappings, release_mappings);
+    SIM_RETURN_IF(!map, CUDA_ERROR_OUT_OF_MEMORY);
+    while (map->count < count) {
+        CUresult result = read_info(&list[map->count], &map->mappings[map->count]);
+        map->count++;
+        if (result) {
+            operation_discard(&map->operation);
+            return result;
+        }
+    }
+    return stream_submit(stream, &map->operation, NULL);
+}
+
 static CUresult map_arrays(const CUarrayMapInfo *list, unsigned count, CUstream handle)
 {
     struct stream *stream;
     SIM_TRY(stream_get(handle, &stream));
     CUresult result = capture_contains(stream) ? capture_refuse(stream)
-                      : list && count          ? CUDA_SUCCESS
-                                               : CUDA_ERROR_INVALID_VALUE;
-    struct map_operation *map = NULL;
-    if (!result && !(map = operation_create(sizeof(*map) + count * sizeof(map->mappings[0]),
-                                            run_mappings, release_mappings)))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    for (unsigned i = 0; !result && i < count; i++) {
-        map->mappings[i] = (struct mapping){0};
-        result = read_info(&list[i], &map->mappings[i]);
-        map->count += map->mappings[i].storage != NULL;
-    }
-    if (result && map)
-        operation_discard(&map->operation);
-    else if (!result)
-        result = stream_submit(stream, &map->operation, NULL);
+                                               : submit_list(list, count, stream);
     object_put(&stream->object);
     return result;
 }

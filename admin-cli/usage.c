@@ -10,14 +10,43 @@
 #include "admin-cli/table_wish.h"
 #include "common/units.h"
 
-static const struct table_column usage_columns[] = {
-    {"USER", "user", TABLE_TEXT},
-    {"LEASES", "leases", TABLE_TEXT},
-    {"GPU-HOURS", "gpu_hours", TABLE_DECIMAL},
-    {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL},
-    {"WAITED", "waited_seconds", TABLE_SECONDS},
-    {0},
+#define USAGE_COLUMNS \
+    {"LEASES", "leases", TABLE_TEXT}, {"GPU-HOURS", "gpu_hours", TABLE_DECIMAL}, \
+        {"BUSY-HOURS", "busy_gpu_hours", TABLE_DECIMAL}, \
+        {"GIB-HOURS", "memory_gib_hours", TABLE_DECIMAL}, \
+        {"WAITED", "waited_seconds", TABLE_SECONDS}, \
+    { \
+        "ESTIMATED", "estimated", TABLE_TEXT \
+    }
+
+static const struct table_column of_users[] = {{"USER", "user", TABLE_TEXT}, USAGE_COLUMNS, {0}};
+static const struct table_column of_accounts[] = {{"ACCOUNT", "account", TABLE_TEXT},
+                                                  USAGE_COLUMNS,
+                                                  {0}};
+static const struct table_column of_leases[] = {{"LEASE", "lease", TABLE_TEXT},
+                                                {"USER", "user", TABLE_TEXT},
+                                                {"ACCOUNT", "account", TABLE_TEXT},
+                                                {"JOB", "job", TABLE_TEXT},
+                                                USAGE_COLUMNS,
+                                                {0}};
+
+// What --by says, where the answer has it, and what is shown.
+static const struct usage_table {
+    const char *by, *list;
+    const struct table_column *columns;
+} usage_tables[] = {
+    {"user", "users", of_users},
+    {"account", "accounts", of_accounts},
+    {"lease", "leases", of_leases},
 };
+
+static const struct usage_table *find_table(const char *by)
+{
+    for (size_t i = 0; by && i < sizeof(usage_tables) / sizeof(usage_tables[0]); i++)
+        if (!strcmp(usage_tables[i].by, by))
+            return &usage_tables[i];
+    return &usage_tables[0];
+}
 
 // "2026-11-01", "2026-11-01T12:30", or a time ago such as 7d.
 static int read_time(const char *text, time_t standard, time_t *out)
@@ -69,23 +98,24 @@ int pool_usage(const struct command *command, int argc, char **argv)
     json_t *answer;
     long long uid = -1;
     time_t from = 0, to = 0;
-    char path[160];
+    char path[192];
     int status = pool_open(&pool, command, argc, argv, 0, 0);
 
     if (status >= 0)
         return status;
+    const struct usage_table *table = find_table(pool_option(&pool, "by"));
     status = read_time(pool_option(&pool, "from"), time(NULL) - 7 * 86400, &from);
     if (!status)
         status = read_time(pool_option(&pool, "to"), time(NULL) + 1, &to);
     if (!status)
         status = read_user(pool_option(&pool, "user"), &uid);
-    snprintf(path, sizeof(path), "/v1/usage?from=%lld&to=%lld&owner=%lld", (long long)from,
-             (long long)to, uid);
+    snprintf(path, sizeof(path), "/v1/usage?from=%lld&to=%lld&owner=%lld&by=%s", (long long)from,
+             (long long)to, uid, table->by);
     if (!status)
         status = pool_call(&pool, "GET", path, NULL, &answer);
     if (!status) {
-        pool_name_owners(json_object_get(answer, "users"));
-        status = pool_print(&pool, answer, "users", usage_columns);
+        pool_name_owners(json_object_get(answer, table->list));
+        status = pool_print(&pool, answer, table->list, table->columns);
         json_decref(answer);
     }
     pool_close(&pool);

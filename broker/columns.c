@@ -87,6 +87,7 @@ const struct column lease_columns[] = {
     LEASE(sequence, NUMBER, 0),
     LEASE(reason, TEXT, SHOWN | ENDED | CHANGES | OPTIONAL),
     LEASE(epoch, NUMBER, 0),
+    LEASE(account, CHARS, SHOWN | ENDED | ASKED),
     {0},
 };
 

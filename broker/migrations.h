@@ -129,6 +129,16 @@ static const char *const migrations[] = {
     "ALTER TABLE gpus ADD COLUMN drain_reason TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE gpus ADD COLUMN drain_by TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE gpus ADD COLUMN drain_since INTEGER NOT NULL DEFAULT 0;",
+
+    // 8: GPU time of leases: how far each box's count was, and what came in which hour since 1970.
+    "ALTER TABLE leases ADD COLUMN account TEXT NOT NULL DEFAULT '';"
+    "CREATE TABLE busy_counts ("
+    "  lease TEXT NOT NULL REFERENCES leases(id) ON DELETE CASCADE, box TEXT NOT NULL,"
+    "  name TEXT NOT NULL, milliseconds INTEGER NOT NULL, estimated INTEGER NOT NULL,"
+    "  PRIMARY KEY (lease, box)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE busy_hours ("
+    "  lease TEXT NOT NULL REFERENCES leases(id) ON DELETE CASCADE, hour INTEGER NOT NULL,"
+    "  milliseconds INTEGER NOT NULL, PRIMARY KEY (lease, hour)) STRICT, WITHOUT ROWID;",
 };
 
 #endif

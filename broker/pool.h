@@ -140,6 +140,7 @@ struct pool_box {
     bool registered_here;
     bool reported_here;       // the same for its sessions
     double heard;             // monotonic seconds
+    double busy_stored;       // when GPU time of its leases was written last
     int64_t seen, registered; // seconds since 1970, for people
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
 } __attribute__((aligned(64)));
@@ -161,7 +162,8 @@ struct pool_lease {
     char *key;         // the caller's name for it, or NULL
     int64_t key_owner; // whose name: KEYS_OF_SCHEDULERS, or a user's number
     char job[121];
-    char *reason; // why it ended or ends, or NULL
+    char account[65]; // that the job is charged to, or none
+    char *reason;     // why it ended or ends, or NULL
     uid_t owner;
     enum lease_state state;
     struct request request;

@@ -218,6 +218,22 @@ static size_t put_lease_series(FILE *out, const struct pool *pool)
     return count;
 }
 
+static void put_busy_lease(void *out, const char *lease, int64_t owner, int64_t milliseconds)
+{
+    char number[24];
+    const char *const labels[][2] = {{"lease", lease}, {"owner", number}};
+
+    snprintf(number, sizeof(number), "%lld", (long long)owner);
+    metrics_put_sample(out, "lease_busy_gpu_seconds_total", labels, 2, (double)milliseconds / 1000);
+}
+
+static void put_busy_series(FILE *out, struct store *store)
+{
+    metrics_describe(out, "lease_busy_gpu_seconds_total", "counter",
+                     "Time in which GPUs were busy for a lease, all of its GPUs together.");
+    store_busy_of_live(store, LEASES_MAX, put_busy_lease, out);
+}
+
 static void put_left_out(FILE *out, const char *kind, size_t count, size_t most)
 {
     const char *const labels[][2] = {{"kind", kind}};
@@ -284,6 +300,7 @@ char *metrics_text(const struct server *server, size_t *size)
     put_queue(out, server->broker->pool);
     put_times(out, server);
     put_series(out, server->broker->pool);
+    put_busy_series(out, server->broker->store);
     metrics_put_process(out, "rgpu-brokerd");
     return fclose(out) == 0 ? text : NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "broker/boxes.h"
+#include "broker/busy_time.h"
 #include "broker/drain.h"
 #include "broker/pool_figures.h"
 #include "broker/history.h"
@@ -251,6 +252,9 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
         error = broker_hear(server->broker, box, instance ? instance : "", running,
                             json_object_get(call->body, "ended"),
                             !json_is_false(json_object_get(call->body, "accepting")), call->actor);
+    if (!error)
+        line->busy_kept =
+            busy_time_take(server->broker, box, json_object_get(call->body, "gpu_time"));
     if (!error) {
         pool_figures_bound(sessions);
         pool_figures_take(box, json_object_get(call->body, "figures"));
@@ -312,8 +316,9 @@ static void sync_box(struct api_call *call)
         return;
     }
     line->look_told = server->look;
-    answer = json_pack("{s:o, s:o, s:b}", "revoke", revoke, "restored",
-                       restored ? restored : json_array(), "drained", box->drained);
+    answer = json_pack("{s:o, s:o, s:b, s:b}", "revoke", revoke, "restored",
+                       restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
+                       line->busy_kept);
     history_put_point(server->broker, answer);
     api_answer(call, 200, answer);
 }

@@ -97,6 +97,10 @@ static bool read_acquire(struct api_call *call, struct acquire *acquire)
                    "administrator to set user_leases = yes");
         return false;
     }
+    if (json_object_get(call->body, "account") && !who->admin && !who->scheduler) {
+        api_refuse(call, OUTCOME_FORBIDDEN, "what account pays is the scheduler's to say");
+        return false;
+    }
     if ((acquire->key && strlen(acquire->key) > 200) || acquire->lifetime < 0 ||
         acquire->lifetime > LIFETIME_MAX) {
         api_refuse(call, OUTCOME_BAD_REQUEST,
@@ -265,6 +269,13 @@ static bool no_longer_queued(const struct api_call *call)
 
 // With ?wait=SECONDS the answer comes when the lease no longer waits, or when the time is up. Thousands may wait so,
 // and a look at all GPUs for each would take the broker's time.
+static void put_busy(const struct api_call *call, json_t *object, const char *lease)
+{
+    int64_t milliseconds = store_busy_of(call->server->broker->store, lease);
+
+    json_object_set_new(object, "busy_gpu_seconds", json_real((double)milliseconds / 1000));
+}
+
 static void get_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
@@ -277,10 +288,14 @@ static void get_lease(struct api_call *call)
         return;
     }
     if (lease) {
-        api_answer(call, 200, show_with_reason(call, lease, wait > 0));
+        json_t *shown = show_with_reason(call, lease, wait > 0);
+        put_busy(call, json_object_get(shown, "lease"), lease->id);
+        api_answer(call, 200, shown);
         return;
     }
     ended = store_ended_lease(broker->store, call->arguments[0]);
+    if (ended)
+        put_busy(call, ended, call->arguments[0]);
     if (ended)
         api_answer(call, 200, json_pack("{s:o}", "lease", show_ended(call, ended)));
     else

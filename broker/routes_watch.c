@@ -43,13 +43,34 @@ static void get_events(struct api_call *call)
                json_pack("{s:o, s:I}", "events", events, "last", (json_int_t)broker->last_event));
 }
 
-// ?from=TIME&to=TIME&owner=UID: everybody's for administrators and schedulers, else one's own.
+static const struct usage_way {
+    const char *by, *list; // the word of the query, and of the answer
+} usage_ways[] = {
+    [USAGE_BY_OWNER] = {"user", "users"},
+    [USAGE_BY_ACCOUNT] = {"account", "accounts"},
+    [USAGE_BY_LEASE] = {"lease", "leases"},
+};
+enum { USAGE_WAYS = sizeof(usage_ways) / sizeof(usage_ways[0]) };
+
+// USAGE_WAYS: there is none of that name.
+static unsigned usage_way(struct api_call *call)
+{
+    const char *by = api_query(call, "by");
+    unsigned way = 0;
+
+    while (by && way < USAGE_WAYS && strcmp(usage_ways[way].by, by))
+        way++;
+    return way;
+}
+
+// ?from=TIME&to=TIME&owner=UID&by=user|account|lease: everybody's for administrators and schedulers, else one's own.
 static void get_usage(struct api_call *call)
 {
     const struct identity *who = &call->who;
     int64_t now = clock_wall_seconds(), owner = api_query_number(call, "owner", -1);
     int64_t from = api_query_number(call, "from", now - 604800);
     int64_t to = api_query_number(call, "to", now + 1); // this second, too
+    unsigned way = usage_way(call);
 
     if (!who->admin && !who->scheduler && owner >= 0 && owner != (int64_t)who->uid) {
         api_refuse(call, OUTCOME_FORBIDDEN, "what others have had is for administrators");
@@ -61,9 +82,14 @@ static void get_usage(struct api_call *call)
         api_refuse(call, OUTCOME_BAD_REQUEST, "\"from\" must be before \"to\"");
         return;
     }
+    if (way == USAGE_WAYS) {
+        api_refuse(call, OUTCOME_BAD_REQUEST, "\"by\" is user, account or lease");
+        return;
+    }
+    const struct usage_query query = {from, to, now, owner, (enum usage_by)way};
     api_answer(call, 200,
-               json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to", (json_int_t)to, "users",
-                         store_usage(call->server->broker->store, from, to, now, owner)));
+               json_pack("{s:I, s:I, s:o}", "from", (json_int_t)from, "to", (json_int_t)to,
+                         usage_ways[way].list, store_usage(call->server->broker->store, &query)));
 }
 
 static size_t first_row(const struct api_call *call, const char *name, int64_t standard,

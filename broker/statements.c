@@ -65,18 +65,51 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [END_OF_RUN] = {"SELECT (SELECT after_event FROM runs AS later WHERE later.number > runs.number"
                     " ORDER BY number LIMIT 1) FROM runs WHERE id = ?",
                     NULL},
-    // Memory in MiB, so that sums stay within 64 bits.
+    // Memory in MiB, so that sums stay within 64 bits. ?5: 0 by owner, 1 by account, 2 by lease. GPU time is known by
+    // the hour.
     [USAGE] =
-        {"SELECT owner, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
-         " sum(span * mib) AS mib_seconds, sum(waited) AS waited FROM (SELECT owner,"
+        {"SELECT owner, account, id, job, count(*) AS leases, sum(span * gpus) AS gpu_seconds,"
+         " sum(span * mib) AS mib_seconds, sum(waited) AS waited, sum(busy) AS busy,"
+         " max(estimated) AS estimated FROM (SELECT owner, account, id, job,"
          " max(0, min(?2, iif(ended > 0, ended, ?3)) - max(?1, granted)) AS span,"
          " max(0, granted - created) AS waited,"
          " (SELECT count(*) FROM holds WHERE lease = leases.id) AS gpus,"
          " (SELECT coalesce(sum(iif(holds.mode = 'shared', holds.memory, gpus.memory) >> 20), 0)"
-         " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib FROM leases"
+         " FROM holds LEFT JOIN gpus ON uuid = gpu WHERE lease = leases.id) AS mib,"
+         " (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours WHERE lease = leases.id"
+         " AND hour >= ?1 / 3600 AND hour * 3600 < ?2) AS busy,"
+         " (SELECT coalesce(max(estimated), 0) FROM busy_counts WHERE lease = leases.id)"
+         " AS estimated FROM leases"
          " WHERE granted > 0 AND granted < ?2 AND (ended = 0 OR ended > ?1)"
-         " AND (?4 < 0 OR owner = ?4)) GROUP BY owner ORDER BY gpu_seconds DESC",
+         " AND (?4 < 0 OR owner = ?4)) GROUP BY CASE ?5 WHEN 0 THEN owner WHEN 1 THEN account"
+         " ELSE id END ORDER BY gpu_seconds DESC LIMIT 10000",
          NULL},
+    // What the count has more than the last time; all of it where it is another count. Only a box that the lease
+    // had GPUs of counts for it.
+    [ADD_BUSY_HOUR] =
+        {"INSERT INTO busy_hours (lease, hour, milliseconds)"
+         " SELECT id, ?5, ?4 - known FROM (SELECT id, coalesce((SELECT milliseconds FROM"
+         " busy_counts WHERE lease = ?1 AND box = ?2 AND name = ?3), 0) AS known FROM leases"
+         " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2))"
+         " WHERE known < ?4"
+         " ON CONFLICT (lease, hour) DO UPDATE SET"
+         " milliseconds = milliseconds + excluded.milliseconds",
+         NULL},
+    [PUT_BUSY_COUNT] =
+        {"INSERT INTO busy_counts (lease, box, name, milliseconds, estimated)"
+         " SELECT id, ?2, ?3, ?4, ?5 FROM leases"
+         " WHERE id = ?1 AND EXISTS (SELECT 1 FROM holds WHERE lease = id AND box = ?2)"
+         " ON CONFLICT (lease, box) DO UPDATE SET estimated = max(estimated, excluded.estimated),"
+         " milliseconds = iif(name = excluded.name, max(milliseconds, excluded.milliseconds),"
+         " excluded.milliseconds), name = excluded.name",
+         NULL},
+    [BUSY_OF_LEASE] = {"SELECT coalesce(sum(milliseconds), 0) AS busy FROM busy_hours"
+                       " WHERE lease = ?",
+                       NULL},
+    [BUSY_OF_LIVE] = {"SELECT id, owner, (SELECT coalesce(sum(milliseconds), 0) FROM busy_hours"
+                      " WHERE lease = id) AS busy FROM leases"
+                      " WHERE state <> 'ended' AND granted > 0 ORDER BY sequence LIMIT ?",
+                      NULL},
     [EVENTS] =
         {"SELECT sequence, time, kind, box, gpu, lease, actor, detail FROM events"
          " WHERE sequence > ?1 AND (?3 < 0 OR lease IN (SELECT id FROM leases WHERE owner = ?3))"

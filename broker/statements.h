@@ -43,6 +43,10 @@ enum statement {
     ADD_RUN,
     END_OF_RUN,
     USAGE,
+    ADD_BUSY_HOUR,
+    PUT_BUSY_COUNT,
+    BUSY_OF_LEASE,
+    BUSY_OF_LIVE,
     STATEMENT_COUNT
 };
 

@@ -105,9 +105,33 @@ enum outcome store_trim(struct store *store, int64_t before, uint64_t keep)
 json_t *store_ended_lease(struct store *store, const char *id);
 json_t *store_ended_key(struct store *store, int64_t key_owner, const char *key);
 json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit);
-// By owner what leases held from `from` to `to`, [{"owner":, "leases":, "gpu_hours":, "memory_gib_hours":,
-// "waited_seconds":}]: as far as ended leases are kept.
-json_t *store_usage(struct store *store, int64_t from, int64_t to, int64_t now, int64_t owner);
+
+// What leases had from `from` to `to`, as far as ended leases are kept: a row for each owner, account or lease, of
+// {"owner":, "account":, "lease":, "job":, "leases":, "gpu_hours":, "memory_gib_hours":, "busy_gpu_hours":, "estimated":,
+// "waited_seconds":}.
+enum usage_by { USAGE_BY_OWNER, USAGE_BY_ACCOUNT, USAGE_BY_LEASE };
+struct usage_query {
+    int64_t from, to, now;
+    int64_t owner; // -1: everybody
+    enum usage_by by;
+};
+json_t *store_usage(struct store *store, const struct usage_query *query);
+
+// How far a box's count of a lease's GPU time is.
+struct busy_count {
+    const char *lease, *box;
+    const char *name; // of the count: another name begins at 0
+    int64_t milliseconds;
+    bool estimated;
+    int64_t now; // seconds since 1970
+};
+enum outcome store_count_busy(struct store *store, const struct busy_count *count)
+    __attribute__((warn_unused_result));
+int64_t store_busy_of(struct store *store, const char *lease); // milliseconds
+typedef void store_busy_told(void *argument, const char *lease, int64_t owner,
+                             int64_t milliseconds);
+// Of leases that have not ended, up to so many.
+void store_busy_of_live(struct store *store, size_t most, store_busy_told *told, void *argument);
 // Leases that ended while tickets for the box may still be valid, [{"lease":, "until":}]: until after
 // `oldest`; without "until", where nobody knows, those of before `epoch` that ended after
 // `ended_after`.

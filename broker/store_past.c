@@ -51,23 +51,6 @@ json_t *store_ended_leases(struct store *store, int64_t owner, size_t limit)
     return list;
 }
 
-json_t *store_usage(struct store *store, int64_t from, int64_t to, int64_t now, int64_t owner)
-{
-    sqlite3_stmt *row = statement_query(store, USAGE, "nnnn", from, to, now, owner);
-    json_t *list = json_array();
-
-    while (sqlite3_step(row) == SQLITE_ROW)
-        json_array_append_new(
-            list,
-            json_pack("{s:I, s:I, s:f, s:f, s:I}", "owner", (json_int_t)row_number(row, "owner"),
-                      "leases", (json_int_t)row_number(row, "leases"), "gpu_hours",
-                      (double)row_number(row, "gpu_seconds") / 3600, "memory_gib_hours",
-                      (double)row_number(row, "mib_seconds") / 1024 / 3600, "waited_seconds",
-                      (json_int_t)row_number(row, "waited")));
-    sqlite3_reset(row);
-    return list;
-}
-
 static json_t *revocation_to_json(sqlite3_stmt *row)
 {
     json_t *object = json_pack("{s:s}", "lease", row_text(row, "lease"));

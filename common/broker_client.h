@@ -60,8 +60,9 @@ int broker_client_call_for(struct broker_client *client, unsigned timeout_ms, co
 // ---- what schedulers need ----
 
 struct broker_acquire {
-    const char *key; // the caller's, e.g. "CLUSTER/JOB/START"; makes a repeat harmless
-    const char *job; // for people
+    const char *key;     // the caller's, e.g. "CLUSTER/JOB/START"; makes a repeat harmless
+    const char *job;     // for people
+    const char *account; // that the job is charged to; NULL: none
     uid_t owner;
     const char *mode; // "exclusive" or "shared"
     uint32_t count;

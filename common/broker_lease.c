@@ -148,6 +148,8 @@ int broker_client_acquire(struct broker_client *client, const struct broker_acqu
         json_object_set_new(body, "key", json_string(acquire->key));
     if (acquire->job)
         json_object_set_new(body, "job", json_string(acquire->job));
+    if (acquire->account && *acquire->account)
+        json_object_set_new(body, "account", json_string(acquire->account));
     error = broker_client_call(client, "POST", "/v1/leases", body, &answer);
     json_decref(body);
     if (error)

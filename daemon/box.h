@@ -32,6 +32,7 @@ TAILQ_HEAD(worker_list, worker_process);
 TAILQ_HEAD(client_list, client);
 TAILQ_HEAD(account_list, account);
 TAILQ_HEAD(export_list, exported_memory);
+TAILQ_HEAD(gpu_time_list, gpu_time);
 
 struct box {
     struct event_base *base;
@@ -57,8 +58,10 @@ struct box {
 
     struct worker_list workers;
     struct client_list clients;
-    struct account_list accounts; // of leases that have sessions
-    struct export_list exports;   // memory that processes of a lease share
+    struct account_list accounts;   // of leases that have sessions
+    struct export_list exports;     // memory that processes of a lease share
+    struct gpu_time_list gpu_times; // of leases
+    uint64_t gpu_time_counts;       // that have been begun
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;
     unsigned session_count;

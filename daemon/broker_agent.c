@@ -21,6 +21,7 @@
 #include "daemon/broker_connection.h"
 #include "daemon/broker_orders.h"
 #include "daemon/broker_report.h"
+#include "daemon/gpu_time.h"
 
 enum {
     RETRY_MIN_MS = 200,
@@ -135,6 +136,8 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     bool repeated = broker_orders_repeat(&agent->orders, orders);
 
     fault_point("agent.answered");
+    if (json_is_true(json_object_get(answer, "gpu_time_kept")))
+        gpu_time_reported(agent->box);
     agent->orders.ending_count =
         0; // those that were complete have been said; others are named again
     agent->retry_ms = RETRY_MIN_MS;
@@ -206,8 +209,9 @@ static void register_box(struct broker_agent *agent)
 static void report(struct broker_agent *agent)
 {
     const struct box *box = agent->box;
-    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:b}", "instance", agent->instance, "sessions",
-                             broker_report_sessions(box), "figures", broker_report_figures(box),
+    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "instance", agent->instance,
+                             "sessions", broker_report_sessions(box), "figures",
+                             broker_report_figures(box), "gpu_time", gpu_time_report(agent->box),
                              "ended", broker_orders_endings(&agent->orders), "accepting",
                              box->state == BOX_SERVING);
 

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "daemon/accounts.h"
+#include "daemon/gpu_time.h"
 
 // ---- taking ----
 
@@ -56,6 +57,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
 {
     const struct gauge_gpu *gpu = &round->gpus[index];
 
+    gpu_time_take(device, round, index);
     device->figures_ms = clock_ms();
     device->driver_bytes = gpu->used;
     device->held_bytes = accounts_sum(device->box, device->ordinal);
@@ -69,7 +71,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
         return;
     device->processes = (struct figure){.known = true};
     for (unsigned i = 0; i < round->process_count; i++)
-        if (round->processes[i].gpu == index)
+        if (round->processes[i].gpu == index && !round->processes[i].past)
             take_process(device, &round->processes[i]);
 }
 
@@ -83,6 +85,7 @@ void figures_take(struct box *box, const struct gauge_round *round)
         for (unsigned j = 0; round && j < round->gpu_count; j++)
             if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
                 take_gpu(&box->devices[i], round, j);
+    gpu_time_taken(box);
 }
 
 // What the library said of those who held THEN, and hold NOW. 0: it said nothing.

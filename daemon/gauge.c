@@ -132,6 +132,22 @@ static void take_process(struct gauge_round *round, const char *line)
     round->process_count++;
 }
 
+static void take_past(struct gauge_round *round, const char *line)
+{
+    struct gauge_process *process = &round->processes[round->process_count];
+    char utilization[16];
+    int pid;
+
+    if (!round->gpu_count || round->process_count == GAUGE_PROCESSES_MAX ||
+        sscanf(line, "past %d %15s", &pid, utilization) != 2)
+        return;
+    *process = (struct gauge_process){.gpu = round->gpu_count - 1,
+                                      .pid = pid,
+                                      .past = true,
+                                      .utilization = read_figure(utilization)};
+    round->process_count++;
+}
+
 static int digit(char letter)
 {
     return letter >= '0' && letter <= '9'   ? letter - '0'
@@ -169,6 +185,8 @@ static void take_line(struct gauge *gauge, const char *line)
         take_answer(round, line + 7);
     } else if (!strncmp(line, "process ", 8)) {
         take_process(round, line);
+    } else if (!strncmp(line, "past ", 5)) {
+        take_past(round, line);
     } else if (!strcmp(line, "hidden")) {
         if (round->gpu_count)
             round->gpus[round->gpu_count - 1].hidden = true;

@@ -25,6 +25,7 @@ struct gauge_gpu {
 struct gauge_process {
     unsigned gpu; // index of the GPU
     pid_t pid;
+    bool past; // it has ended since the round before, and has no memory
     uint64_t used;
     struct figure utilization;
 };

@@ -27,6 +27,7 @@
 #include "daemon/askers.h"
 #include "daemon/exporter.h"
 #include "daemon/figures.h"
+#include "daemon/gpu_time.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/mps_daemon.h"
@@ -267,6 +268,7 @@ static int set_up(struct program *program)
     TAILQ_INIT(&box->clients);
     TAILQ_INIT(&box->accounts);
     TAILQ_INIT(&box->exports);
+    TAILQ_INIT(&box->gpu_times);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     err = make_loop(box);
@@ -314,6 +316,7 @@ static void tear_down(struct program *program)
     for (uint32_t i = 0; i < box->device_count; i++)
         warm_pool_free(&box->devices[i].pool);
     warm_pool_free(&box->probe);
+    gpu_time_free(box);
     free(box->devices);
     for (int i = 0; i < 4; i++)
         if (program->signals[i])

@@ -15,6 +15,7 @@
 #include "common/spawn.h"
 #include "daemon/accounts.h"
 #include "daemon/client_sockets.h"
+#include "daemon/gpu_time.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/mps_settings.h"
 #include "daemon/refusals.h"
@@ -221,6 +222,7 @@ static void bury(struct worker_process *worker, int status)
     write_obituary(worker, status);
     if (!worker->session.id && !worker->asked_to_end)
         count_failure(worker, status);
+    gpu_time_leave(worker);
     if (worker->session.id) {
         box->session_count--;
         for (uint32_t i = 0; i < worker->session.grant.device_count; i++)

@@ -27,7 +27,8 @@ struct session_record {
     int64_t since_ms;
     bool waited; // no worker was ready when its client came
     struct control_stats stats;
-    bool ended; // the worker said why
+    uint64_t calls_counted; // when its GPU time was counted last
+    bool ended;             // the worker said why
     struct control_ended end;
 };
 

@@ -6,6 +6,7 @@
 //     gpu UUID NUMBER USED TOTAL    a GPU, its number in the library, bytes
 //     figures UTILIZATION TEMPERATURE POWER    of the GPU above: percent, degrees Celsius, milliwatts; -: not told
 //     process PID BYTES UTILIZATION            one that uses it
+//     past PID UTILIZATION                     one that has ended since the round before
 //     answer HEX               what the library answers to a question about it, or before the first GPU about the
 //                              machine (proto/nvml_questions.h)
 //     hidden                   the library does not tell who uses it
@@ -153,6 +154,29 @@ static void tell_figures(void *device)
     printf("\n");
 }
 
+static bool is_listed(const struct nvml_process *list, unsigned count, unsigned pid)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return true;
+    return false;
+}
+
+// Each once, though it may have several samples.
+static void tell_past(const struct nvml_process *list, unsigned count)
+{
+    for (unsigned i = 0; i < samples.count; i++) {
+        unsigned pid = samples.list[i].pid;
+        bool again = false;
+        for (unsigned j = 0; j < i && !again; j++)
+            again = samples.list[j].pid == pid;
+        if (again || is_listed(list, count, pid))
+            continue;
+        printf("past %u", pid);
+        print_utilization(pid);
+    }
+}
+
 static void tell_processes(void *device)
 {
     static struct nvml_process list[PROCESSES_MAX];
@@ -167,6 +191,8 @@ static void tell_processes(void *device)
         printf("process %u %llu", list[i].pid, list[i].used);
         print_utilization(list[i].pid);
     }
+    if (!hidden)
+        tell_past(list, count);
 }
 
 // ---- what clients ask ----

@@ -81,6 +81,7 @@ static void describe(const struct job_lease *job, const char *key, char *name, s
     *acquire = (struct broker_acquire){
         .key = key,
         .job = name,
+        .account = job->account,
         .owner = job->owner,
         .queue = true,
     };

@@ -20,6 +20,7 @@
 #define LEASE_KEY_MAX 200
 #define LEASE_GPUS_MAX 1024
 #define JOB_NEAR_MAX 256
+#define JOB_ACCOUNT_MAX 65
 
 struct job_lease {
     uint32_t job;
@@ -28,6 +29,7 @@ struct job_lease {
     uint32_t nodes;
     bool can_requeue;
     struct gpu_request request;
+    char account[JOB_ACCOUNT_MAX]; // "" where Slurm has none
     char near
         [JOB_NEAR_MAX]; // constraints that say where its nodes are; "" where Slurm does not know
 };

@@ -119,6 +119,7 @@ static int read_job(const job_record_t *job, struct job_lease *lease)
     lease->job = job->job_id;
     lease->start = job->start_time;
     lease->owner = job->user_id;
+    snprintf(lease->account, sizeof(lease->account), "%s", job->account ? job->account : "");
     lease->nodes = job->node_cnt ? job->node_cnt : 1;
     lease->can_requeue = job->batch_flag && job->details && job->details->requeue;
     if (gpu_request_parse(job->tres_per_node, job->spank_job_env, job->spank_job_env_size,

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GPU time of leases: for how long GPUs have executed what their sessions asked for, all of the lease's GPUs together. It is
+// counted up with each reading of the GPUs' figures, and told to the broker, which keeps it.
+#ifndef RGPU_DAEMON_GPU_TIME_H
+#define RGPU_DAEMON_GPU_TIME_H
+
+#include <jansson.h>
+
+#include "daemon/gauge.h"
+#include "daemon/worker_process.h"
+
+struct gpu_time {
+    TAILQ_ENTRY(gpu_time) link;
+    char lease[128];
+    uint64_t number; // of this count, in this run of the daemon
+    uint64_t microseconds;
+    bool estimated; // some of it is a part of what the GPU did as a whole
+    bool told;      // the broker is being told that this is all
+};
+
+// Adds what sessions did on the device since the reading before; called before figures_ms becomes that of this reading.
+void gpu_time_take(struct box_device *device, const struct gauge_round *round, unsigned gpu);
+void gpu_time_taken(struct box *box); // all devices' readings were taken
+// A worker ends, which served a session: what is still told of its process is the lease's.
+void gpu_time_leave(const struct worker_process *worker);
+
+// For the broker, and what it then knows for good may be forgotten.
+json_t *gpu_time_report(struct box *box);
+void gpu_time_reported(struct box *box);
+void gpu_time_free(struct box *box);
+
+#endif

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The time for which GPUs were busy with what leases asked for is counted by boxes and kept by the broker: by lease, user
+# and account, once, whatever of the two is killed; and what makes no sense counts nothing.
+. "$(dirname "$0")/broker.sh"
+[ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
+
+start_broker --anonymous-read=yes
+ctl=$BUILD/bin/rgpuctl
+export RGPU_BROKER=unix:$BROKER_SOCKET
+# What leases have had, as milliseconds.
+busy() { api GET "/v1/leases/$1" | python3 -c '
+import json, sys
+print(round(json.load(sys.stdin)["lease"]["busy_gpu_seconds"] * 1000))'; }
+busy_is() { [ "$(busy "$1")" = "$2" ]; }
+is_busy() { [ "$(busy "$1")" -gt 0 ]; }
+is_over() { [ "$(api GET "/v1/leases/$1" | at lease.state)" = ended ]; }
+
+# Boxes of the test's own, which say what they like, each over a connection that it keeps. Usually a count is said to be
+# over, so that it is written at once.
+cat >"$TMP/boxes.py" <<'EOF2'
+import http.client, json, sys
+sys.path.insert(0, sys.argv[1])
+from pool import Api
+apis = {}
+for line in sys.stdin:
+    box, method, path, body = line.split(" ", 3)
+    api = apis.setdefault(box, Api(sys.argv[2]))
+    try:
+        status, text = api.raw(method, path, body)
+    except (OSError, http.client.HTTPException):
+        status, text = api.raw(method, path, body)  # of a broker that was started anew
+    print(text.replace("\n", " "), flush=True)
+EOF2
+mkfifo "$TMP/ask" "$TMP/answer"
+start boxes sh -c 'from=$1 to=$2; shift 2; exec python3 "$@" <"$from" >"$to"' sh "$TMP/ask" "$TMP/answer" "$TMP/boxes.py" "$TOP/tests/broker" "$BROKER_SOCKET"
+exec {ask}>"$TMP/ask" {answer}<"$TMP/answer"
+ask() { printf '%s\n' "$*" >&$ask && IFS= read -r -u $answer LINE && echo "$LINE"; }
+box() {
+    ask "$1" PUT "/v1/boxes/$1" '{"instance": "'"$2"'", "addresses": "127.0.0.1:1", "gpus": [{"uuid": "GPU-'"$1"'", "index": 0, "model": "m", "memory": 1000000}]}' >/dev/null
+    say "$1" "$2" "" >/dev/null
+}
+say() { ask "$1" POST "/v1/boxes/$1/sync" '{"instance": "'"$2"'", "sessions": [], "gpu_time": ['"$3"']}'; }
+count() { echo "{\"lease\": \"$1\", \"count\": $2, \"milliseconds\": $3, \"estimated\": ${4:-false}, \"over\": true}"; }
+
+box mine one
+box other one
+lease=$(api POST /v1/leases '{"request": {"gpus": [{}], "box": "mine"}, "account": "physics", "job": "slurm job 7"}' | at lease.id)
+is "$(say mine one "$(count "$lease" 1 5000)" | at gpu_time_kept)" True "a count that is over is written at once"
+is "$(busy "$lease")" 5000 "and belongs to its lease"
+say mine one "$(count "$lease" 1 5000)" >/dev/null
+is "$(busy "$lease")" 5000 "what is said again is not counted again"
+say mine one "$(count "$lease" 1 7500), $(count "$lease" 1 7000)" >/dev/null
+is "$(busy "$lease")" 7500 "but what came since, and a count does not go back"
+kill -KILL "$BROKER_PID"
+start_broker --anonymous-read=yes
+box mine one
+box other one
+say mine one "$(count "$lease" 1 8000)" >/dev/null
+is "$(busy "$lease")" 8000 "a broker that was killed knows how far it was"
+say mine one "$(count "$lease" 2 300)" >/dev/null
+is "$(busy "$lease")" 8300 "another count begins at nothing"
+box mine two
+say mine two "$(count "$lease" 2 200)" >/dev/null
+is "$(busy "$lease")" 8500 "so do those of a box that was started anew"
+say other one "$(count "$lease" 1 1000000)" >/dev/null
+is "$(busy "$lease")" 8500 "a box that the lease has nothing of does not count for it"
+say mine two "$(count "$lease" 2 -5), $(count "$lease" 2 99999999999999999), $(count nobody 1 5), 7, null, {}, {\"lease\": 4, \"milliseconds\": \"x\"}" >/dev/null
+is "$(busy "$lease")" 8500 "what makes no sense counts nothing"
+api DELETE "/v1/leases/$lease" >/dev/null
+ok "the lease is over" await "its end" is_over "$lease"
+say mine two "$(count "$lease" 2 1700 true)" >/dev/null
+is "$(busy "$lease")" 10000 "what is told after its end is still its"
+
+row() { "$ctl" usage --by "$1" --json --from 1d | head -n 1; }
+is "$(row lease | at lease) $(row lease | at account) $(row lease | at job)" "$lease physics slurm job 7" "usage by lease"
+is "$(row account | at account) $(row account | at leases)" "physics 1" "by account"
+is "$(row user | at user)" "$(id -un)" "by user"
+for by in lease account user; do
+    is "$(row $by | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["busy_gpu_hours"] * 3600))')" 10 "by $by: hours in which it was busy"
+done
+is "$(row lease | at estimated)" True "and that some of it is an estimate"
+like "$("$ctl" usage --by account --from 1d | head -n 1)" 'ACCOUNT +LEASES +GPU-HOURS +BUSY-HOURS' "as a table"
+is "$("$ctl" usage --by lease --from 2020-01-01 --to 2020-01-02 --json)" "" "in another time there was nothing"
+is "$(error_code GET '/v1/usage?by=colour')" bad-request "by what it cannot be told is refused"
+invariants >/dev/null && pass "the database keeps its promises" || fail "the database keeps its promises"
+
+# A real box with a program that computes.
+start_cuda_box box1 --memory-check 100ms
+lease=$(api POST /v1/leases '{"request": {"gpus": [{}], "box": "box1"}, "ticket": true}')
+id=$(at lease.id <<<"$lease")
+start busy env LD_LIBRARY_PATH="$BUILD/lib" RGPU_TICKET="$(at ticket <<<"$lease")" "$BUILD/tests/programs/endure" --busy
+await_line busy 'round 0' || bail "no session"
+works() { api GET /v1/sessions | grep -Eq '"utilization": ?[1-9]'; }
+await "kernels to be seen" works
+stop "$PID" KILL
+ok "the time of a session is told when it is over" await "its time" is_busy "$id"
+ok "metrics have it" grep -q "rgpu_lease_busy_gpu_seconds_total{lease=\"$id\",owner=\"[0-9]*\"} [0-9.]*[1-9]" \
+    <(python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://$BROKER/metrics")
+seen=$(busy "$id")
+invariants >/dev/null
+kill -KILL "$BROKER_PID"
+start_broker --anonymous-read=yes
+await "the box" box_is box1 up
+is "$(busy "$id")" "$seen" "it is the same after a restart"
+done_testing

@@ -157,7 +157,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
 
     for (unsigned i = 0; i < round->process_count; i++) {
         const struct gauge_process *process = &round->processes[i];
-        if (process->gpu != index || process->past)
+        if (process->gpu != index)
             continue;
         struct worker_process *worker = find_worker(device->box, process->pid);
         tally.processes += process->used;

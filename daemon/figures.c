@@ -71,7 +71,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
         return;
     device->processes = (struct figure){.known = true};
     for (unsigned i = 0; i < round->process_count; i++)
-        if (round->processes[i].gpu == index && !round->processes[i].past)
+        if (round->processes[i].gpu == index)
             take_process(device, &round->processes[i]);
 }
 

@@ -11,39 +11,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-// ---- processes that have ended ----
-
-// The library goes on telling what they did for a moment.
-enum { ENDED_MAX = 1024, ENDED_MS = 30000 };
-
-static struct ended_process {
-    pid_t pid;
-    int64_t since_ms, ended_ms;
-    char lease[128];
-} ended[ENDED_MAX];
-static unsigned next_ended;
-
-void gpu_time_leave(const struct worker_process *worker)
-{
-    const struct session_record *session = &worker->session;
-    struct ended_process *one = &ended[next_ended++ % ENDED_MAX];
-
-    if (!session->id || !*session->grant.lease)
-        return;
-    *one = (struct ended_process){.pid = worker->pid,
-                                  .since_ms = session->since_ms,
-                                  .ended_ms = clock_ms()};
-    snprintf(one->lease, sizeof(one->lease), "%s", session->grant.lease);
-}
-
-static const struct ended_process *find_ended(pid_t pid)
-{
-    for (unsigned i = 0; i < ENDED_MAX; i++)
-        if (ended[i].pid == pid && clock_ms() - ended[i].ended_ms < ENDED_MS)
-            return &ended[i];
-    return NULL;
-}
-
 // ---- counting ----
 
 static struct gpu_time *of_lease(struct box *box, const char *lease)
@@ -85,30 +52,23 @@ static bool uses(const struct worker_process *worker, const struct box_device *d
     return false;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static const struct worker_process *find_worker(const struct box *box, pid_t pid)
 {
-    return a > b ? a : b;
-}
-
-// A process cannot have been busy before it had a session.
-static void add_process(struct box_device *device, const struct gauge_process *process, int64_t now)
-{
-    struct box *box = device->box;
     const struct worker_process *worker;
-    const struct ended_process *past;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->pid == process->pid) {
-            if (worker->session.id)
-                add(box, worker->session.grant.lease,
-                    now - later(device->figures_ms, worker->session.since_ms),
-                    process->utilization.value, false);
-            return;
-        }
-    past = find_ended(process->pid);
-    if (past)
-        add(box, past->lease, past->ended_ms - later(device->figures_ms, past->since_ms),
-            process->utilization.value, false);
+        if (worker->pid == pid)
+            return worker;
+    return NULL;
+}
+
+// What the library says is of the time since the reading before, of which a session may have had a part only.
+static int64_t time_of(const struct box_device *device, const struct worker_process *worker,
+                       int64_t now)
+{
+    int64_t since = worker->session.since_ms;
+
+    return now - (since > device->figures_ms ? since : device->figures_ms);
 }
 
 static bool has_called(const struct worker_process *worker)
@@ -133,9 +93,8 @@ static void divide(struct box_device *device, int64_t percent, int64_t now)
 
     TAILQ_FOREACH(worker, &device->box->workers, link)
         if (uses(worker, device) && has_called(worker))
-            add(device->box, worker->session.grant.lease,
-                (now - later(device->figures_ms, worker->session.since_ms)) / active, percent,
-                true);
+            add(device->box, worker->session.grant.lease, time_of(device, worker, now) / active,
+                percent, true);
 }
 
 void gpu_time_take(struct box_device *device, const struct gauge_round *round, unsigned gpu)
@@ -147,8 +106,11 @@ void gpu_time_take(struct box_device *device, const struct gauge_round *round, u
         const struct gauge_process *process = &round->processes[i];
         if (process->gpu != gpu || !process->utilization.known)
             continue;
+        const struct worker_process *worker = find_worker(device->box, process->pid);
         told = true;
-        add_process(device, process, now);
+        if (worker && worker->session.id)
+            add(device->box, worker->session.grant.lease, time_of(device, worker, now),
+                process->utilization.value, false);
     }
     if (device->figures_ms && !told && round->gpus[gpu].utilization.known)
         divide(device, round->gpus[gpu].utilization.value, now);
@@ -160,6 +122,27 @@ void gpu_time_taken(struct box *box)
 
     TAILQ_FOREACH(worker, &box->workers, link)
         worker->session.calls_counted = worker->session.stats.calls;
+}
+
+// The library says nothing of processes that have ended. One that it has told of is taken to have gone on as it was; of
+// one that it has not, what the GPU did is divided among its sessions.
+void gpu_time_leave(const struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    int64_t now = clock_ms();
+
+    for (uint32_t i = 0; worker->session.id && i < grant->device_count; i++) {
+        const struct box_device *device = grant->devices[i];
+        struct figure own = worker->utilization[device - worker->box->devices];
+        int64_t time = time_of(device, worker, now),
+                share = device->sessions ? device->sessions : 1;
+        if (!device->figures_ms)
+            continue;
+        if (own.known && device->figures_ms > worker->session.since_ms)
+            add(worker->box, grant->lease, time, own.value, false);
+        else if (device->utilization.known)
+            add(worker->box, grant->lease, time / share, device->utilization.value, true);
+    }
 }
 
 // ---- telling ----
@@ -174,25 +157,13 @@ static bool has_sessions(const struct box *box, const char *lease)
     return false;
 }
 
-// What was done last is told after the session's end.
-static bool is_over(const struct box *box, const char *lease)
-{
-    int64_t now = clock_ms();
-
-    for (unsigned i = 0; i < ENDED_MAX; i++)
-        if (ended[i].pid && !strcmp(ended[i].lease, lease) &&
-            now - ended[i].ended_ms < 2 * (int64_t)box->settings.memory_check / 1000)
-            return false;
-    return !has_sessions(box, lease);
-}
-
 json_t *gpu_time_report(struct box *box)
 {
     json_t *list = json_array();
     struct gpu_time *entry;
 
     TAILQ_FOREACH(entry, &box->gpu_times, link) {
-        entry->told = is_over(box, entry->lease);
+        entry->told = !has_sessions(box, entry->lease);
         json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:b, s:b}", "lease", entry->lease,
                                               "count", (json_int_t)entry->number, "milliseconds",
                                               (json_int_t)(entry->microseconds / 1000), "estimated",

@@ -21,7 +21,7 @@ struct gpu_time {
 // Adds what sessions did on the device since the reading before; called before figures_ms becomes that of this reading.
 void gpu_time_take(struct box_device *device, const struct gauge_round *round, unsigned gpu);
 void gpu_time_taken(struct box *box); // all devices' readings were taken
-// A worker ends, which served a session: what is still told of its process is the lease's.
+// A worker ends, which served a session: adds what it did since the last reading. Before it is taken off its devices.
 void gpu_time_leave(const struct worker_process *worker);
 
 // For the broker, and what it then knows for good may be forgotten.

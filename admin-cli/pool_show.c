@@ -135,7 +135,7 @@ static void show_lease(const json_t *answer)
 static void (*find_kind(const char *name, const char **folder))(const json_t *)
 {
     bool is_lease = name[0] == 'L' && strlen(name) == 16 && !strpbrk(name, ":.-_");
-    bool is_gpu = strchr(name, ':') || !strncmp(name, "GPU-", 4);
+    bool is_gpu = strchr(name, ':') || !strncmp(name, "GPU-", 4) || !strncmp(name, "MIG-", 4);
 
     *folder = is_lease ? "leases" : is_gpu ? "gpus" : "boxes";
     return is_lease ? show_lease : is_gpu ? show_gpu : show_box;

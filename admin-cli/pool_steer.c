@@ -11,7 +11,7 @@
 static int find_target(struct conversation *pool, const char *name, char *path, size_t size,
                        bool *is_gpu)
 {
-    *is_gpu = strchr(name, ':') != NULL || !strncmp(name, "GPU-", 4);
+    *is_gpu = strchr(name, ':') != NULL || !strncmp(name, "GPU-", 4) || !strncmp(name, "MIG-", 4);
     if (strpbrk(name, "/?#% ") || strlen(name) > 120) {
         fprintf(stderr, "rgpuctl %s: %s is no name of a box or GPU\n", pool->command->name, name);
         return EXIT_USAGE;

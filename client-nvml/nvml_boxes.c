@@ -97,7 +97,8 @@ static int64_t wall_us(void)
 static void take_uuid(struct lease_gpu *gpu)
 {
     const uint8_t *u = gpu->said.uuid;
-    size_t used = (size_t)snprintf(gpu->uuid, sizeof(gpu->uuid), "GPU-");
+    size_t used =
+        (size_t)snprintf(gpu->uuid, sizeof(gpu->uuid), gpu->said.instance ? "MIG-" : "GPU-");
 
     for (unsigned i = 0; i < sizeof(gpu->said.uuid); i++)
         used += (size_t)snprintf(gpu->uuid + used, sizeof(gpu->uuid) - used, "%s%02x",

@@ -74,6 +74,20 @@ static int compare_ordinals(const void *a, const void *b)
     return (*x)->ordinal < (*y)->ordinal ? -1 : (*x)->ordinal > (*y)->ordinal;
 }
 
+// The driver shows a process one instance, and no GPU beside it.
+static int check_instances(const struct session_grant *grant, char *text, size_t size)
+{
+    for (uint32_t i = 0; grant->device_count > 1 && i < grant->device_count; i++)
+        if (grant->devices[i]->instance) {
+            snprintf(text, size,
+                     "a process can use one instance of a divided GPU, and nothing beside it: the "
+                     "lease has %u GPUs of this box, of which %s is one",
+                     grant->device_count, grant->devices[i]->uuid);
+            return -ENODEV;
+        }
+    return 0;
+}
+
 static int resolve_ticket(struct box *box, const struct ticket *ticket, struct session_grant *out,
                           char *text, size_t size)
 {
@@ -96,7 +110,7 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
         out->exclusive[out->device_count] = order[i]->mode == TICKET_EXCLUSIVE;
         out->devices[out->device_count++] = device;
     }
-    return 0;
+    return check_instances(out, text, size);
 }
 
 int admission_resolve(struct box *box, const struct ticket *ticket, struct session_grant *out,
@@ -110,7 +124,8 @@ int admission_resolve(struct box *box, const struct ticket *ticket, struct sessi
             return err;
     } else {
         for (uint32_t i = 0; i < box->device_count; i++)
-            out->devices[out->device_count++] = &box->devices[i];
+            if (box_device_is_open(box, i))
+                out->devices[out->device_count++] = &box->devices[i];
     }
     if (out->device_count)
         return 0;

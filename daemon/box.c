@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "daemon/instances.h"
 
 static const char *const state_names[] = {
     [BOX_STARTING] = "starting", [BOX_SERVING] = "serving",   [BOX_DRAINING] = "draining",
@@ -29,41 +30,82 @@ void box_changed(struct box *box)
 
 // ---- devices ----
 
-static void adopt(struct box *box, struct box_device *device, const struct control_ready *ready,
-                  uint32_t ordinal)
+// Instances are numbered after the GPUs that the driver shows.
+static int adopt(struct box *box, struct box_device *device, const struct control_ready *ready,
+                 uint32_t gpus, uint32_t ordinal)
 {
     device->box = box;
     device->ordinal = ordinal;
-    device->info = ready->devices[ordinal];
-    device_uuid_text(device->info.uuid, device->uuid);
+    if (ordinal >= gpus) {
+        int err = instance_adopt(&box->instances->list[ordinal - gpus], device);
+        if (err)
+            return err;
+    } else {
+        device->info = ready->devices[ordinal];
+        device_uuid_text(device->info.uuid, device->uuid);
+    }
     log_info("device ordinal=%u uuid=%s name=\"%s\" memory=%llu pci=%s", ordinal, device->uuid,
              device->info.name, (unsigned long long)device->info.memory, device->info.pci);
+    return 0;
+}
+
+uint32_t box_first_ordinal(const struct box *box)
+{
+    const struct device_choice *choice = &box->choice;
+
+    for (uint32_t i = 0; !choice->all && i < choice->count; i++)
+        if (!box->instances->count || choice->ordinals[i] < box->instances->whole)
+            return choice->ordinals[i];
+    return 0;
+}
+
+// Whether as many GPUs are there as were asked for; a software GPU that is divided is not among them.
+static bool has_chosen(const struct box *box, uint32_t gpus, uint32_t all)
+{
+    const struct device_choice *choice = &box->choice;
+
+    if (!all || (choice->software && gpus != choice->count && !box->instances->count)) {
+        log_error("driver=%s has devices=%u", box->driver_path, gpus);
+        return false;
+    }
+    for (uint32_t i = 0; !choice->all && i < choice->count; i++) {
+        if (choice->ordinals[i] >= all) {
+            log_error("device ordinal=%u does not exist, driver=%s has devices=%u instances=%u",
+                      choice->ordinals[i], box->driver_path, gpus, box->instances->count);
+            return false;
+        }
+    }
+    return true;
 }
 
 int box_adopt_inventory(struct box *box, const struct control_ready *ready)
 {
     const struct device_choice *choice = &box->choice;
-    uint32_t count = choice->all ? ready->devices_count : choice->count;
+    uint32_t gpus = ready ? ready->devices_count : box->instances->whole;
+    uint32_t all = gpus + box->instances->count;
+    uint32_t count = choice->all ? all : choice->count;
 
-    if (!count || (choice->software && count != choice->count)) {
-        log_error("driver=%s has devices=%u", box->driver_path, ready->devices_count);
+    if (count > BOX_DEVICES_MAX)
+        count = BOX_DEVICES_MAX;
+    if (!has_chosen(box, gpus, all))
         return -ENODEV;
-    }
-    for (uint32_t i = 0; !choice->all && i < count; i++) {
-        if (choice->ordinals[i] >= ready->devices_count) {
-            log_error("device ordinal=%u does not exist, driver=%s has devices=%u",
-                      choice->ordinals[i], box->driver_path, ready->devices_count);
-            return -ENODEV;
-        }
-    }
     box->devices = calloc(count, sizeof(*box->devices));
     if (!box->devices)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
-        adopt(box, &box->devices[i], ready, choice->all ? i : choice->ordinals[i]);
+        if (adopt(box, &box->devices[i], ready, gpus, choice->all ? i : choice->ordinals[i])) {
+            free(box->devices);
+            box->devices = NULL;
+            return -ENODEV;
+        }
     box->device_count = count;
     box->devices_known = true;
     return 0;
+}
+
+bool box_device_is_open(const struct box *box, uint32_t index)
+{
+    return !index || !box->devices[index].instance;
 }
 
 device_set box_device_set_all(const struct box *box)
@@ -71,7 +113,8 @@ device_set box_device_set_all(const struct box *box)
     device_set set = 0;
 
     for (uint32_t i = 0; i < box->device_count; i++)
-        set |= UINT64_C(1) << box->devices[i].ordinal;
+        if (box_device_is_open(box, i))
+            set |= UINT64_C(1) << box->devices[i].ordinal;
     return set;
 }
 

@@ -49,6 +49,7 @@ struct box {
     uid_t first_user, last_user, next_user; // of workers; 0: they stay what we are
 
     struct device_choice choice;
+    struct instances *instances; // of GPUs that are divided, as found at the start
     struct box_device *devices;
     uint32_t device_count;
     struct warm_pool probe; // the first worker's, before there are devices
@@ -85,9 +86,14 @@ bool box_accepts_sessions(const struct box *box);
 // the event that is being handled, and before any other, however often this is called.
 void box_changed(struct box *box);
 
-// Makes box->devices from a first worker's list. -ENODEV after logging: a chosen one is not there.
+// The device of the first worker: the first that is chosen and that the driver shows by itself.
+uint32_t box_first_ordinal(const struct box *box);
+// Makes box->devices from a first worker's list (NULL: there are instances only). -ENODEV after logging: a chosen one is not there.
 int box_adopt_inventory(struct box *box, const struct control_ready *ready)
     __attribute__((warn_unused_result));
+// Those that a client without a ticket is granted: as the driver shows them, GPUs that are not divided, or where there are
+// none, the first instance.
+bool box_device_is_open(const struct box *box, uint32_t index);
 device_set box_device_set_all(const struct box *box);
 // What clients whose first device this is are expected to be granted, for workers that are started beforehand.
 device_set box_device_set_usual(const struct box *box, const struct box_device *device);

@@ -24,7 +24,8 @@ static json_t *describe_gpu(const struct box *box, const struct box_device *devi
                      "capability", (int)device->info.capability, "memory",
                      (json_int_t)device->info.memory, "ready", device->measured, "reserved",
                      (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
-                     (json_int_t)context, "mode", gpu_mode_words[box->settings.gpu_mode]);
+                     (json_int_t)context, "mode",
+                     device->instance ? "exclusive" : gpu_mode_words[box->settings.gpu_mode]);
 }
 
 // Where clients reach this box: what the administrator says, else what is listened on.

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/spawn.h"
+#include "daemon/instances.h"
 
 // ---- users ----
 
@@ -153,17 +154,29 @@ static void add(struct control_device_node *nodes, size_t *count, const char *na
         snprintf(nodes[(*count)++].path, sizeof(nodes->path), "/dev/%.48s", name);
 }
 
+// What follows NAME at the beginning of a line of the file; -1: there is none.
+static int number_in(const char *path, const char *name)
+{
+    char line[128];
+    size_t length = strlen(name);
+
+    SCOPED_FILE FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file)) {
+        char *end;
+        long number = strncmp(line, name, length) ? -1 : strtol(line + length, &end, 10);
+        if (number >= 0 && end != line + length)
+            return (int)number;
+    }
+    return -1;
+}
+
 // The N of /dev/nvidiaN; -1: the driver does not tell.
 static int minor_of(const struct box_device *device)
 {
-    char path[96], line[128];
-    int number = -1;
+    char path[96];
 
     snprintf(path, sizeof(path), "/proc/driver/nvidia/gpus/%.31s/information", device->info.pci);
-    SCOPED_FILE FILE *file = fopen(path, "re");
-    while (file && number < 0 && fgets(line, sizeof(line), file))
-        sscanf(line, "Device Minor: %d", &number);
-    return number;
+    return number_in(path, "Device Minor:");
 }
 
 static bool is_gpu(const char *name)
@@ -183,6 +196,29 @@ static void add_all(struct control_device_node *nodes, size_t *count)
         closedir(directory);
 }
 
+// The nodes by which an instance is reached beside its GPU's: of its part of the GPU, and of the part of that one's
+// processors. The driver says which they are.
+static bool add_instance(const struct box_device *device, int minor,
+                         struct control_device_node *nodes, size_t *count)
+{
+    char parts[2][128];
+
+    snprintf(parts[0], sizeof(parts[0]), "/proc/driver/nvidia/capabilities/gpu%d/mig/gi%u/access",
+             minor, device->gpu_instance);
+    snprintf(parts[1], sizeof(parts[1]),
+             "/proc/driver/nvidia/capabilities/gpu%d/mig/gi%u/ci%u/access", minor,
+             device->gpu_instance, device->compute_instance);
+    for (int i = 0; i < 2; i++) {
+        char name[48];
+        int number = number_in(parts[i], "DeviceFileMinor:");
+        if (number < 0)
+            return false;
+        snprintf(name, sizeof(name), "nvidia-caps/nvidia-cap%d", number);
+        add(nodes, count, name);
+    }
+    return true;
+}
+
 static bool add_own(const struct box *box, device_set sees, struct control_device_node *nodes,
                     size_t *count)
 {
@@ -196,6 +232,8 @@ static bool add_own(const struct box *box, device_set sees, struct control_devic
             return false;
         snprintf(name, sizeof(name), "nvidia%d", number);
         add(nodes, count, name);
+        if (device->instance && !add_instance(device, number, nodes, count))
+            return false;
     }
     return true;
 }
@@ -203,7 +241,7 @@ static bool add_own(const struct box *box, device_set sees, struct control_devic
 size_t confinement_nodes(const struct box *box, device_set sees, struct control_device_node *nodes)
 {
     static const char *const common[] = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
-                                         "nvidia-caps", "nvidia-caps-imex-channels"};
+                                         "nvidia-caps-imex-channels"};
     static bool told;
     size_t count = 0;
 
@@ -211,11 +249,16 @@ size_t confinement_nodes(const struct box *box, device_set sees, struct control_
         return 0;
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
         add(nodes, &count, common[i]);
+    // Who has this directory reaches every instance.
+    if (!box->instances->count)
+        add(nodes, &count, "nvidia-caps");
     size_t before = count;
     if (sees && !box->settings.peer_gpus && add_own(box, sees, nodes, &count))
         return count;
     count = before;
     add_all(nodes, &count);
+    if (box->instances->count)
+        add(nodes, &count, "nvidia-caps");
     if (sees && !box->settings.peer_gpus && count > before && !told) {
         log_warn(
             "the driver does not tell which device node is which GPU's: workers may open all of them");

@@ -50,7 +50,9 @@ struct box_device {
     struct box *box;
     struct control_device info; // from the driver; ordinal is the place in the driver's list
     uint32_t ordinal;
-    char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+    char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", of an instance "MIG-..."
+    bool instance; // of a GPU that is divided (instances.h)
+    unsigned gpu_instance, compute_instance; // its numbers there
     bool keep_warm;
     bool measured;           // what a context takes is known
     unsigned sessions;       // that use it

@@ -90,7 +90,19 @@ static void take_gpu(struct gauge_round *round, const char *line)
     gpu->hidden = false;
     gpu->answers.size = 0;
     gpu->utilization = gpu->temperature = gpu->power = (struct figure){0};
+    gpu->partitioned = false;
+    gpu->instance = (struct gauge_instance){0};
     round->gpu_count++;
+}
+
+static void take_instance(struct gauge_round *round, const char *line)
+{
+    struct gauge_instance one = {0};
+
+    if (round->gpu_count &&
+        sscanf(line, "instance %47s %u %u %u %15s %127[^\n]", one.parent, &one.gpu_instance,
+               &one.compute_instance, &one.capability, one.pci, one.name) == 6)
+        round->gpus[round->gpu_count - 1].instance = one;
 }
 
 // What is no number is not known.
@@ -132,22 +144,6 @@ static void take_process(struct gauge_round *round, const char *line)
     round->process_count++;
 }
 
-static void take_past(struct gauge_round *round, const char *line)
-{
-    struct gauge_process *process = &round->processes[round->process_count];
-    char utilization[16];
-    int pid;
-
-    if (!round->gpu_count || round->process_count == GAUGE_PROCESSES_MAX ||
-        sscanf(line, "past %d %15s", &pid, utilization) != 2)
-        return;
-    *process = (struct gauge_process){.gpu = round->gpu_count - 1,
-                                      .pid = pid,
-                                      .past = true,
-                                      .utilization = read_figure(utilization)};
-    round->process_count++;
-}
-
 static int digit(char letter)
 {
     return letter >= '0' && letter <= '9'   ? letter - '0'
@@ -185,8 +181,11 @@ static void take_line(struct gauge *gauge, const char *line)
         take_answer(round, line + 7);
     } else if (!strncmp(line, "process ", 8)) {
         take_process(round, line);
-    } else if (!strncmp(line, "past ", 5)) {
-        take_past(round, line);
+    } else if (!strncmp(line, "instance ", 9)) {
+        take_instance(round, line);
+    } else if (!strcmp(line, "partitioned")) {
+        if (round->gpu_count)
+            round->gpus[round->gpu_count - 1].partitioned = true;
     } else if (!strcmp(line, "hidden")) {
         if (round->gpu_count)
             round->gpus[round->gpu_count - 1].hidden = true;

@@ -14,7 +14,13 @@
 enum { GAUGE_GPUS_MAX = 64, GAUGE_PROCESSES_MAX = 4096 };
 
 struct gauge_gpu {
-    char uuid[48];   // "GPU-..."
+    char uuid[48];    // "GPU-...", of an instance "MIG-..."
+    bool partitioned; // into instances, which are GPUs of this list
+    struct gauge_instance {
+        char parent[48]; // "": it is no instance
+        unsigned gpu_instance, compute_instance, capability;
+        char pci[16], name[128]; // the parent's place; its own name
+    } instance;
     unsigned number; // in the library
     uint64_t used, total;
     struct figure utilization, temperature, power; // percent, degrees Celsius, milliwatts
@@ -25,7 +31,6 @@ struct gauge_gpu {
 struct gauge_process {
     unsigned gpu; // index of the GPU
     pid_t pid;
-    bool past; // it has ended since the round before, and has no memory
     uint64_t used;
     struct figure utilization;
 };

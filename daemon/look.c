@@ -146,6 +146,7 @@ static void fill(const struct client *client, const struct session_grant *grant,
     snprintf(out->pci, sizeof(out->pci), "%s", device->info.pci);
     out->capability = device->info.capability;
     out->number = device->library_number;
+    out->instance = device->instance;
     out->utilization = -1;
     put_processes(client, grant, device, look, out);
     put_memory(box, grant, look->gpu, out);

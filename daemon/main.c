@@ -28,6 +28,7 @@
 #include "daemon/exporter.h"
 #include "daemon/figures.h"
 #include "daemon/gpu_time.h"
+#include "daemon/instances.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/mps_daemon.h"
@@ -126,6 +127,8 @@ static int choose_environment(struct box *box)
 
 // ---- the driver's own figures ----
 
+static struct instances instances;
+
 static void took_figures(void *argument, const struct gauge_round *round)
 {
     struct box *box = argument;
@@ -136,6 +139,11 @@ static void took_figures(void *argument, const struct gauge_round *round)
     if (!box->awaits_gauge)
         return;
     box->awaits_gauge = false;
+    instances_take(box->instances, round);
+    if (instances_are_all(box->instances, &box->choice) && box_adopt_inventory(box, NULL)) {
+        box->exit_status = 1;
+        event_base_loopbreak(box->base);
+    }
     box_changed(box);
 }
 
@@ -264,6 +272,7 @@ static int set_up(struct program *program)
     struct box *box = &program->box;
     int err;
 
+    box->instances = &instances;
     TAILQ_INIT(&box->workers);
     TAILQ_INIT(&box->clients);
     TAILQ_INIT(&box->accounts);

@@ -354,7 +354,7 @@ void mps_close(struct box *box)
 
 bool mps_is_wanted(const struct box_device *device)
 {
-    return device && mps_is_set(&device->box->settings, device->ordinal) &&
+    return device && !device->instance && mps_is_set(&device->box->settings, device->ordinal) &&
            !(device->mps && given_up(device->mps));
 }
 

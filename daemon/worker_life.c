@@ -109,9 +109,7 @@ int worker_start(struct box *box, struct box_device *device, device_set sees)
 {
     bool mps = mps_serves(device, sees);
     const struct worker_part part = {
-        .ordinal = device            ? device->ordinal
-                   : box->choice.all ? 0
-                                     : box->choice.ordinals[0],
+        .ordinal = device ? device->ordinal : box_first_ordinal(box),
         .sees = sees,
         .mps_pipe = mps ? mps_pipe(device) : "",
         .user = mps ? mps_user(box, device->ordinal) : choose_user(box),

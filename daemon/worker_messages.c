@@ -20,7 +20,7 @@ enum { MESSAGES_PER_TURN = 8 };
 static int adopt_devices(struct worker_process *worker, const struct control_ready *ready)
 {
     struct box *box = worker->box;
-    uint32_t ordinal = box->choice.all ? 0 : box->choice.ordinals[0];
+    uint32_t ordinal = box_first_ordinal(box);
 
     if (!box->devices_known && box_adopt_inventory(box, ready))
         return -ENODEV;

@@ -9,6 +9,7 @@
 
 #include "common/log.h"
 #include "daemon/confinement.h"
+#include "daemon/instances.h"
 #include "daemon/offered_transports.h"
 
 // ---- over RDMA ----
@@ -126,6 +127,15 @@ static void fill_gpus(const struct box *box, device_set sees, struct control_set
     }
 }
 
+// The instance that a worker with these devices sees; NULL: it sees GPUs.
+static const struct box_device *instance_in(const struct box *box, device_set sees)
+{
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if ((sees >> box->devices[i].ordinal & 1) && box->devices[i].instance)
+            return &box->devices[i];
+    return NULL;
+}
+
 void worker_setup_fill(const struct box *box, const struct worker_part *part,
                        struct control_setup *out)
 {
@@ -137,6 +147,8 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
         .worker = box->settings.worker,
     };
     out->peer_gpus = box->settings.peer_gpus;
+    instances_visible(box->instances, instance_in(box, part->sees), out->visible,
+                      sizeof(out->visible));
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
     snprintf(out->mps_pipe, sizeof(out->mps_pipe), "%s", part->mps_pipe);
     if (box->settings.cupti)

@@ -4,9 +4,10 @@
 // together with its GPU, and rgpud waits for nobody and loads nothing of a driver. On standard output:
 //
 //     gpu UUID NUMBER USED TOTAL    a GPU, its number in the library, bytes
+//     partitioned              the GPU above is divided into instances, which come after it, each as a GPU
+//     instance PARENT GPU-INSTANCE COMPUTE-INSTANCE CAPABILITY PCI NAME    the GPU above is one of these
 //     figures UTILIZATION TEMPERATURE POWER    of the GPU above: percent, degrees Celsius, milliwatts; -: not told
 //     process PID BYTES UTILIZATION            one that uses it
-//     past PID UTILIZATION                     one that has ended since the round before
 //     answer HEX               what the library answers to a question about it, or before the first GPU about the
 //                              machine (proto/nvml_questions.h)
 //     hidden                   the library does not tell who uses it
@@ -43,6 +44,14 @@ static struct {
     // NULL: the library has not got it
     int (*processes)(void *device, unsigned *count, struct nvml_process *list);
     int (*utilization)(void *device, struct nvml_utilization *utilization);
+    int (*mig_mode)(void *device, unsigned *now, unsigned *later);
+    int (*mig_count)(void *device, unsigned *count);
+    int (*mig_device)(void *device, unsigned index, void **instance);
+    int (*gpu_instance)(void *device, unsigned *number);
+    int (*compute_instance)(void *device, unsigned *number);
+    int (*capability)(void *device, int *major, int *minor);
+    int (*name)(void *device, char *text, unsigned size);
+    int (*pci)(void *device, struct nvml_pci *pci);
     int (*temperature)(void *device, int sensor, unsigned *celsius);
     int (*power)(void *device, unsigned *milliwatts);
     int (*samples)(void *device, struct nvml_process_sample *list, unsigned *count,
@@ -84,6 +93,14 @@ static const char *load(const char *path)
     find(handle, "nvmlDeviceGetTemperature", &library.temperature);
     find(handle, "nvmlDeviceGetPowerUsage", &library.power);
     find(handle, "nvmlDeviceGetProcessUtilization", &library.samples);
+    find(handle, "nvmlDeviceGetMigMode", &library.mig_mode);
+    find(handle, "nvmlDeviceGetMaxMigDeviceCount", &library.mig_count);
+    find(handle, "nvmlDeviceGetMigDeviceHandleByIndex", &library.mig_device);
+    find(handle, "nvmlDeviceGetGpuInstanceId", &library.gpu_instance);
+    find(handle, "nvmlDeviceGetComputeInstanceId", &library.compute_instance);
+    find(handle, "nvmlDeviceGetCudaComputeCapability", &library.capability);
+    find(handle, "nvmlDeviceGetName", &library.name);
+    find(handle, "nvmlDeviceGetPciInfo_v3", &library.pci);
     questions_find(handle);
     int result = library.init();
     return result ? library.error(result) : NULL;
@@ -154,29 +171,6 @@ static void tell_figures(void *device)
     printf("\n");
 }
 
-static bool is_listed(const struct nvml_process *list, unsigned count, unsigned pid)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (list[i].pid == pid)
-            return true;
-    return false;
-}
-
-// Each once, though it may have several samples.
-static void tell_past(const struct nvml_process *list, unsigned count)
-{
-    for (unsigned i = 0; i < samples.count; i++) {
-        unsigned pid = samples.list[i].pid;
-        bool again = false;
-        for (unsigned j = 0; j < i && !again; j++)
-            again = samples.list[j].pid == pid;
-        if (again || is_listed(list, count, pid))
-            continue;
-        printf("past %u", pid);
-        print_utilization(pid);
-    }
-}
-
 static void tell_processes(void *device)
 {
     static struct nvml_process list[PROCESSES_MAX];
@@ -191,8 +185,6 @@ static void tell_processes(void *device)
         printf("process %u %llu", list[i].pid, list[i].used);
         print_utilization(list[i].pid);
     }
-    if (!hidden)
-        tell_past(list, count);
 }
 
 // ---- what clients ask ----
@@ -240,30 +232,102 @@ static void tell_known(const struct questions_text *text)
         fputs(text->words, stdout);
 }
 
-// A GPU that fails is left out, and the others are told.
+// ---- which GPUs and instances there are ----
+
+// A GPU, or an instance of one that is divided, which the library calls a device of its own.
+struct gauged {
+    void *device, *parent; // parent NULL: it is a GPU
+    unsigned number;       // of the GPU, in the library
+    bool partitioned;
+};
+
+static bool is_partitioned(void *device)
+{
+    unsigned now = 0, later = 0;
+
+    return library.mig_mode && library.mig_device && library.mig_mode(device, &now, &later) == OK &&
+           now;
+}
+
+static unsigned add_instances(struct gauged *units, unsigned count, const struct gauged *gpu)
+{
+    unsigned most = 0;
+
+    if (!library.mig_count || library.mig_count(gpu->device, &most) != OK)
+        return count;
+    for (unsigned i = 0; i < most && count < GPUS_MAX; i++) {
+        struct gauged *unit = &units[count];
+        *unit = (struct gauged){.parent = gpu->device, .number = gpu->number};
+        if (library.mig_device(gpu->device, i, &unit->device) == OK)
+            count++;
+    }
+    return count;
+}
+
+static unsigned find_units(struct gauged *units)
+{
+    unsigned gpus = 0, count = 0;
+
+    if (library.count(&gpus) != OK)
+        return 0;
+    for (unsigned i = 0; i < gpus && count < GPUS_MAX; i++) {
+        struct gauged *unit = &units[count];
+        *unit = (struct gauged){.number = i};
+        if (library.device(i, &unit->device) != OK)
+            continue;
+        unit->partitioned = is_partitioned(unit->device);
+        count++;
+        if (unit->partitioned)
+            count = add_instances(units, count, unit);
+    }
+    return count;
+}
+
+static void tell_instance(const struct gauged *unit)
+{
+    char parent[96] = "", name[128] = "MIG";
+    unsigned gpu_instance = 0, compute_instance = 0;
+    struct nvml_pci pci = {.bus_id_legacy = "-"};
+    int major = 0, minor = 0;
+
+    library.uuid(unit->parent, parent, sizeof(parent));
+    if (library.gpu_instance)
+        library.gpu_instance(unit->device, &gpu_instance);
+    if (library.compute_instance)
+        library.compute_instance(unit->device, &compute_instance);
+    if (library.capability)
+        library.capability(unit->parent, &major, &minor);
+    if (library.pci)
+        library.pci(unit->parent, &pci);
+    if (library.name)
+        library.name(unit->device, name, sizeof(name));
+    printf("instance %s %u %u %d %.15s %s\n", parent, gpu_instance, compute_instance,
+           10 * major + minor, pci.bus_id_legacy, name);
+}
+
+// What fails is left out, and the others are told.
 static void tell_round(bool with_questions)
 {
-    void *devices[GPUS_MAX] = {0};
-    unsigned count = 0;
+    struct gauged units[GPUS_MAX];
+    void *devices[GPUS_MAX];
+    unsigned count = find_units(units);
 
-    if (library.count(&count) != OK)
-        count = 0;
-    if (count > GPUS_MAX)
-        count = GPUS_MAX;
     for (unsigned i = 0; i < count; i++)
-        if (library.device(i, &devices[i]) != OK)
-            devices[i] = NULL;
+        devices[i] = units[i].device;
     if (with_questions)
         ask_questions(devices, count);
     tell_known(&known.system);
     for (unsigned i = 0; i < count; i++) {
         struct nvml_memory memory;
         char uuid[96];
-        void *device = devices[i];
-        if (!device || library.uuid(device, uuid, sizeof(uuid)) != OK ||
-            library.memory(device, &memory) != OK)
+        void *device = units[i].device;
+        if (library.uuid(device, uuid, sizeof(uuid)) != OK || library.memory(device, &memory) != OK)
             continue;
-        printf("gpu %s %u %llu %llu\n", uuid, i, memory.used, memory.total);
+        printf("gpu %s %u %llu %llu\n", uuid, units[i].number, memory.used, memory.total);
+        if (units[i].partitioned)
+            printf("partitioned\n");
+        if (units[i].parent)
+            tell_instance(&units[i]);
         tell_figures(device);
         take_samples(device, i);
         tell_processes(device);

@@ -25,7 +25,7 @@ void device_setup(const struct sim_config *config)
         struct device *device = &devices.items[i];
         device->index = i;
         device->ordinal = config->ordinals[i];
-        device->total_memory = config->memory;
+        device->total_memory = sim_config_memory(config, device->ordinal);
         pthread_mutex_init(&device->lock, NULL);
     }
 }
@@ -96,7 +96,7 @@ SIM_API(cuDeviceGetName, char *name, int length, CUdevice index)
     struct device *device;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!name || length <= 0, CUDA_ERROR_INVALID_VALUE);
-    snprintf(name, (size_t)length, "rgpu software GPU");
+    sim_config_name(&devices.config, device->ordinal, name, (size_t)length);
     return CUDA_SUCCESS;
 }
 

@@ -124,8 +124,11 @@ CUresult device_attribute(const struct device *device, CUdevice_attribute attrib
 {
     if ((int)attribute <= 0 || attribute >= A(MAX))
         return CUDA_ERROR_INVALID_VALUE;
+    int parent = device_config()->parents[device->ordinal];
     if (attribute == A(PCI_BUS_ID))
-        *value = 0x40 + device->ordinal;
+        *value = 0x40 + (parent < 0 ? device->ordinal : parent);
+    else if (attribute == A(MULTIPROCESSOR_COUNT) && parent >= 0)
+        *value = attributes[attribute] / device_config()->parts[parent] ?: 1;
     else if (attribute == A(MULTIPROCESSOR_COUNT))
         *value = (int)mps_share_of(DEVICE_MULTIPROCESSORS);
     else if (attribute == A(MPS_ENABLED))

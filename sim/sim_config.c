@@ -63,39 +63,73 @@ static int read_size(const char *name, size_t preset, size_t least, size_t most,
     return 0;
 }
 
-// One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" and the start of a UUID; -1: unknown.
-static int find_visible(const char *entry, size_t length, int count)
+static int find_uuid(const char *text, size_t length, int first, int end)
 {
-    if (length > 4 && !strncasecmp(entry, "GPU-", 4)) {
-        for (int i = 0; i < count; i++) {
-            char uuid[40];
-            sim_uuid_text(i, uuid);
-            if (length - 4 <= strlen(uuid) && !strncasecmp(uuid, entry + 4, length - 4))
-                return i;
-        }
-        return -1;
+    for (int i = first; i < end; i++) {
+        char uuid[40];
+        sim_uuid_text(i, uuid);
+        if (length <= strlen(uuid) && !strncasecmp(uuid, text, length))
+            return i;
     }
+    return -1;
+}
+
+// One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" or "MIG-" and the start of a UUID; -1: unknown.
+static int find_visible(const struct sim_config *config, const char *entry, size_t length)
+{
+    int count = config->gpu_count;
     char *end;
+
+    if (length > 4 && !strncasecmp(entry, "GPU-", 4))
+        return find_uuid(entry + 4, length - 4, 0, count);
+    if (length > 4 && !strncasecmp(entry, "MIG-", 4))
+        return find_uuid(entry + 4, length - 4, count, count + config->instance_count);
     long index = strtol(entry, &end, 10);
     return end != entry && end == entry + length && index >= 0 && index < count ? (int)index : -1;
 }
 
-// As the real driver does, the list ends at the first entry that names no device.
-static void apply_visible_devices(struct sim_config *config, int count)
+// As the real driver does: whole GPUs, or where there are none, one instance and no more.
+static void show_all(struct sim_config *config)
+{
+    for (int i = 0; i < config->gpu_count; i++)
+        if (!config->parts[i])
+            config->ordinals[config->device_count++] = i;
+    if (!config->device_count && config->instance_count)
+        config->ordinals[config->device_count++] = config->gpu_count;
+}
+
+// A partitioned GPU stands for its first instance.
+static int first_part(const struct sim_config *config, int ordinal)
+{
+    int end = config->gpu_count + config->instance_count;
+
+    for (int i = config->gpu_count; config->parts[ordinal] && i < end; i++)
+        if (config->parents[i] == ordinal)
+            return i;
+    return ordinal;
+}
+
+// As the real driver does, the list ends at the first entry that names no device, and an instance is alone.
+static void apply_visible_devices(struct sim_config *config)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
     config->device_count = 0;
     if (!list) {
-        for (int i = 0; i < count; i++)
-            config->ordinals[config->device_count++] = i;
+        show_all(config);
         return;
     }
     while (*list && config->device_count < SIM_MAX_DEVICES) {
         list += strspn(list, " ");
         size_t length = strcspn(list, ", ");
-        int index = find_visible(list, length, count);
+        int index = find_visible(config, list, length);
         if (index < 0)
             return;
+        index = first_part(config, index);
+        if (config->parents[index] >= 0) {
+            config->device_count = 0;
+            config->ordinals[config->device_count++] = index;
+            return;
+        }
         for (int i = 0; i < config->device_count; i++)
             if (config->ordinals[i] == index)
                 return;
@@ -103,6 +137,48 @@ static void apply_visible_devices(struct sim_config *config, int count)
         list += strcspn(list, ",");
         list += *list == ',';
     }
+}
+
+// "GPU/PARTS,...": which GPUs are partitioned, and in how many instances.
+static int read_partitions(struct sim_config *config)
+{
+    const char *text = getenv("RGPU_SIM_MIG"), *at = text;
+    unsigned gpu, parts;
+    int length = 0;
+
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        config->parents[i] = -1;
+    while (at && *at) {
+        if (sscanf(at, "%2u/%2u%n", &gpu, &parts, &length) != 2 ||
+            gpu >= (unsigned)config->gpu_count || !parts || config->parts[gpu] ||
+            config->gpu_count + config->instance_count + (int)parts > SIM_MAX_DEVICES ||
+            (at[length] && at[length] != ',')) {
+            log_error("setting not understood, name=RGPU_SIM_MIG value=\"%s\"", text);
+            return -EINVAL;
+        }
+        config->parts[gpu] = (int)parts;
+        for (unsigned i = 0; i < parts; i++)
+            config->parents[config->gpu_count + config->instance_count++] = (int)gpu;
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+size_t sim_config_memory(const struct sim_config *config, int ordinal)
+{
+    int parent = config->parents[ordinal];
+
+    return parent < 0 ? config->memory : config->memory / (size_t)config->parts[parent];
+}
+
+void sim_config_name(const struct sim_config *config, int ordinal, char *text, size_t size)
+{
+    int parent = config->parents[ordinal];
+
+    if (parent < 0)
+        snprintf(text, size, "rgpu software GPU");
+    else
+        snprintf(text, size, "rgpu software GPU MIG 1/%d", config->parts[parent]);
 }
 
 static int choose_state_path(struct sim_config *config)
@@ -153,6 +229,9 @@ int sim_config_load(struct sim_config *config)
         return -EINVAL;
     config->threads = (unsigned)threads;
     config->lazy = lazy;
-    apply_visible_devices(config, (int)count);
+    config->gpu_count = (int)count;
+    if (read_partitions(config))
+        return -EINVAL;
+    apply_visible_devices(config);
     return 0;
 }

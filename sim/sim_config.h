@@ -9,8 +9,12 @@
 #define SIM_MAX_DEVICES 16
 
 struct sim_config {
-    int device_count;              // RGPU_SIM_DEVICES less what CUDA_VISIBLE_DEVICES hides
+    int device_count;              // what CUDA_VISIBLE_DEVICES leaves of what follows
     int ordinals[SIM_MAX_DEVICES]; // visible index -> simulated device of this machine
+    int gpu_count;                 // RGPU_SIM_DEVICES, the first of the machine's ordinals
+    int instance_count;            // instances of partitioned GPUs, whose ordinals come next
+    int parts[SIM_MAX_DEVICES];    // RGPU_SIM_MIG, of a GPU; 0: it is not partitioned
+    int parents[SIM_MAX_DEVICES];  // of an ordinal; -1: it is a GPU
     size_t memory;                 // RGPU_SIM_MEMORY, bytes per device
     size_t context_cost;           // RGPU_SIM_CONTEXT_COST, bytes that a bare context takes
     size_t page;                   // RGPU_SIM_PAGE, bytes in which memory is said to be taken
@@ -24,5 +28,9 @@ struct sim_config {
 int sim_config_load(struct sim_config *config);
 // A number of bytes with K, M, G or T behind it; -EINVAL.
 int sim_config_size(const char *text, size_t *out);
+
+// Bytes of a device, GPU or instance, and its name.
+size_t sim_config_memory(const struct sim_config *config, int ordinal);
+void sim_config_name(const struct sim_config *config, int ordinal, char *text, size_t size);
 
 #endif

@@ -251,7 +251,9 @@ int main(int argc, char **argv)
     crash_report_start();
     take_setup(&failed);
     close_others();
-    int err = transports_listen();
+    int err = *setup.visible && setenv("CUDA_VISIBLE_DEVICES", setup.visible, 1) ? -ENOMEM : 0;
+    if (!err)
+        err = transports_listen();
     if (!err)
         err = confine(failed.text, sizeof(failed.text));
     if (!err)

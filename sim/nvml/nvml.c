@@ -17,11 +17,18 @@
     __attribute__((visibility("default"))) int name(__VA_ARGS__); \
     int name(__VA_ARGS__)
 
-enum { OK = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, TOO_SMALL = 7, UNKNOWN = 999 };
+enum {
+    OK = 0,
+    INVALID_ARGUMENT = 2,
+    NOT_SUPPORTED = 3,
+    NOT_FOUND = 6,
+    TOO_SMALL = 7,
+    UNKNOWN = 999
+};
 enum { LISTED_MAX = 1024 };
 
 static struct sim_config config;
-static int indices[SIM_MAX_DEVICES]; // a device is the address of its index
+static int indices[SIM_MAX_DEVICES]; // a device, GPU or instance, is the address of its ordinal
 
 NVML_API(nvmlInit_v2, void)
 {
@@ -39,30 +46,96 @@ const char *nvmlErrorString(int result)
 
 NVML_API(nvmlDeviceGetCount_v2, unsigned *count)
 {
-    *count = (unsigned)config.device_count;
+    *count = (unsigned)config.gpu_count;
     return OK;
 }
 
 NVML_API(nvmlDeviceGetHandleByIndex_v2, unsigned index, void **device)
 {
-    if (index >= (unsigned)config.device_count)
+    if (index >= (unsigned)config.gpu_count)
         return INVALID_ARGUMENT;
     *device = &indices[index];
     return OK;
+}
+
+static int is_instance(const void *device)
+{
+    return config.parents[*(const int *)device] >= 0;
 }
 
 NVML_API(nvmlDeviceGetUUID, void *device, char *text, unsigned size)
 {
     char uuid[40];
 
-    sim_uuid_text(config.ordinals[*(int *)device], uuid);
-    return (unsigned)snprintf(text, size, "GPU-%s", uuid) < size ? OK : TOO_SMALL;
+    sim_uuid_text(*(int *)device, uuid);
+    return (unsigned)snprintf(text, size, "%s-%s", is_instance(device) ? "MIG" : "GPU", uuid) < size
+               ? OK
+               : TOO_SMALL;
+}
+
+NVML_API(nvmlDeviceGetName, void *device, char *text, unsigned size)
+{
+    sim_config_name(&config, *(int *)device, text, size);
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetPciInfo_v3, void *device, struct nvml_pci *out)
+{
+    if (is_instance(device))
+        return NOT_SUPPORTED;
+    *out = (struct nvml_pci){.bus = 0x40 + (unsigned)*(int *)device};
+    snprintf(out->bus_id_legacy, sizeof(out->bus_id_legacy), "0000:%02X:00.0", out->bus & 0xff);
+    snprintf(out->bus_id, sizeof(out->bus_id), "00000000:%02X:00.0", out->bus & 0xff);
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetCudaComputeCapability, void *device, int *major, int *minor)
+{
+    (void)device;
+    *major = (int)config.capability / 10;
+    *minor = (int)config.capability % 10;
+    return OK;
+}
+
+// ---- instances ----
+
+NVML_API(nvmlDeviceIsMigDeviceHandle, void *device, unsigned *yes)
+{
+    *yes = is_instance(device);
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetMigMode, void *device, unsigned *now, unsigned *later)
+{
+    if (is_instance(device))
+        return NOT_SUPPORTED;
+    *now = *later = config.parts[*(int *)device] > 0;
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetMaxMigDeviceCount, void *device, unsigned *count)
+{
+    if (is_instance(device))
+        return NOT_SUPPORTED;
+    *count = SIM_MAX_DEVICES;
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetMigDeviceHandleByIndex, void *device, unsigned index, void **out)
+{
+    int end = config.gpu_count + config.instance_count;
+
+    for (int i = config.gpu_count; i < end; i++)
+        if (config.parents[i] == *(int *)device && !index--) {
+            *out = &indices[i];
+            return OK;
+        }
+    return NOT_FOUND;
 }
 
 static size_t look(void *device, struct shared_use *list)
 {
-    size_t count =
-        shared_state_look(config.state_path, config.ordinals[*(int *)device], list, LISTED_MAX);
+    size_t count = shared_state_look(config.state_path, *(int *)device, list, LISTED_MAX);
 
     return count < LISTED_MAX ? count : LISTED_MAX;
 }
@@ -72,7 +145,7 @@ NVML_API(nvmlDeviceGetMemoryInfo, void *device, struct nvml_memory *memory)
     static struct shared_use list[LISTED_MAX];
     size_t count = look(device, list);
 
-    *memory = (struct nvml_memory){.total = config.memory};
+    *memory = (struct nvml_memory){.total = sim_config_memory(&config, *(int *)device)};
     for (size_t i = 0; i < count; i++)
         memory->used += list[i].bytes;
     memory->free = memory->total - memory->used;
@@ -154,6 +227,9 @@ NVML_API(nvmlDeviceGetUtilizationRates, void *device, struct nvml_utilization *o
 {
     static struct shared_use list[LISTED_MAX];
     size_t count;
+
+    if (is_instance(device))
+        return NOT_SUPPORTED; // as the real library says of its own
     uint64_t busy = 0, elapsed = measure(METER_DEVICE, device, list, &count);
 
     for (size_t i = 0; i < count; i++)
@@ -169,7 +245,7 @@ NVML_API(nvmlDeviceGetProcessUtilization, void *device, struct nvml_process_samp
     size_t found;
     unsigned room = *count;
 
-    if (hides_processes())
+    if (hides_processes() || is_instance(device))
         return NOT_SUPPORTED;
     *count = LISTED_MAX;
     if (!out || room < LISTED_MAX)
@@ -202,9 +278,9 @@ enum { LINKS = 18, LINKS_OF_PAIR = 2, CAPABILITY_P2P = 0 };
 // The device behind a link; -1: there is none.
 static int behind_link(const void *device, unsigned link)
 {
-    int self = *(const int *)device, count = config.device_count;
+    int self = *(const int *)device, count = config.gpu_count;
 
-    return link < LINKS_OF_PAIR && count > 1 ? (self + 1) % count : -1;
+    return link < LINKS_OF_PAIR && count > 1 && !is_instance(device) ? (self + 1) % count : -1;
 }
 
 NVML_API(nvmlDeviceGetNvLinkState, void *device, unsigned link, unsigned *active)
@@ -230,7 +306,7 @@ NVML_API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, struc
 
     if (other < 0)
         return NOT_SUPPORTED;
-    *out = (struct nvml_pci){.bus = (unsigned)config.ordinals[other]};
+    *out = (struct nvml_pci){.bus = (unsigned)other};
     snprintf(out->bus_id_legacy, sizeof(out->bus_id_legacy), "0000:%02X:00.0", out->bus & 0xff);
     snprintf(out->bus_id, sizeof(out->bus_id), "00000000:%02X:00.0", out->bus & 0xff);
     return OK;

@@ -12,19 +12,15 @@ BUILT = (Need("real-gpu"), Need("file", "{programs}/lammps/lmp"))
 INPUTS = ("lj", "eam", "rhodo", "chain")
 
 
-def stand_in(name):
-    """What own_kernels prints, as the time of a loop."""
-    def parse(text):
-        for record in json_figures(text):
-            if record["figure"] == "linear model, training":
-                yield dict(record, figure=name)
-    return parse
+def one_size(text):
+    """The inputs of one size side by side: what they are is the figure's name."""
+    for record in json_figures(text):
+        yield dict(record, x=None)
 
 
 def miniature(name, **more):
     """Software GPUs are too slow for LAMMPS: a linear model is trained instead, which shows that the study works."""
-    return dict({"needs": (), "limit": 40, "command": ("{programs}/own_kernels", "training", "2", "16"),
-                 "parse": stand_in(name)}, **more)
+    return dict({"needs": (), "limit": 40, "command": ("{programs}/own_kernels", "training", "2", "16", name)}, **more)
 
 
 def run(name, kind, thousands, *words, title, seconds, columns=ALL_COLUMNS, needs=(), mini=None, **more):
@@ -59,6 +55,9 @@ STUDY = Study(
              "programs share a box?",
     columns=(NATIVE, SHM, TCP, VERBS, TWO, PROCESSORS),
     programs=(
+        Program("inputs", ("{python}", "{here}/programs/molecules.py", "{programs}/lammps", "{size}", "256", "--steps", "50"),
+                title="The four inputs with 256,000 atoms, 50 steps", sizes=INPUTS, columns=ALL_COLUMNS, needs=BUILT, seconds=10,
+                limit=300, rounds=3, parse=one_size, miniature=miniature("{size}")),
         by_size("lj", (256, 1024, 4000), 15),
         by_size("eam", (256, 1024, 4000), 25),
         by_size("rhodo", (256, 1024), 40),
@@ -68,7 +67,10 @@ STUDY = Study(
         run("clients", "lj", 384, "--own", "--gpus", "1", sizes=(1, 2, 4, 8), clients="size", seconds=15, rounds=2,
             columns=("native", "shm", "tcp"), title="lj, 400k atoms each, by clients of one GPU", mini={"sizes": (2,)}),
     ),
-    plots=tuple(
+    plots=(
+        Plot("256,000 atoms beside the native driver", INPUTS, program="inputs", kind="bars", show="ratio",
+             columns=("shm", "tcp", "verbs"), references=(Reference("rCUDA at worst, 8 ranks", PAPER, value=1.35),)),
+    ) + tuple(
         Plot("%s beside the native driver" % kind, (kind,), program=kind, show="ratio", x="thousands of atoms", log="x",
              columns=("shm", "tcp", "verbs", "processors"),
              references=(Reference("rCUDA at worst, 8 ranks", PAPER, value=1.35),) if kind == "lj" else ())

@@ -27,7 +27,7 @@ def loss(weights, x, y):
 
 def step(weights, x, y):
     value, slopes = jax.value_and_grad(loss)(weights, x, y)
-    return value, [w - 0.1 * s for w, s in zip(weights, slopes)]
+    return value, [w - 10.0 * s for w, s in zip(weights, slopes)]
 
 
 def median(once, seconds=1.0):

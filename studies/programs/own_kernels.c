@@ -3,7 +3,7 @@
 //
 //   own_kernels whole s N               allocation, copies from and to pageable memory, one product; the product alone
 //   own_kernels calls                   what a small product costs: issued, and waited for
-//   own_kernels training STEPS N        a linear model of N by N is trained and used
+//   own_kernels training STEPS N [NAME] a linear model of N by N is trained and used; as NAME it stands in for a program
 //   own_kernels part N THINK STEPS CLIENTS   one of CLIENTS that use the GPU for a part of their time: a product, then
 //                                       THINK milliseconds without it; waits for a line after "begin" and after "end"
 #include "studies/programs/study.h"
@@ -188,13 +188,17 @@ static struct model model_of(int n, float *x, float *y)
     return m;
 }
 
-static void training(unsigned steps, int n)
+static void training(unsigned steps, int n, const char *name)
 {
     float *x = must_alloc((size_t)n * (size_t)n * 4), *y = must_alloc((size_t)n * (size_t)n * 4);
     struct model m = model_of(n, x, y);
     double before = loss(&m, y), step = median(steps, 60, train, &m), after = loss(&m, y);
     if (!(after < before))
         bail("the loss went from %g to %g", before, after);
+    if (name) {
+        study_figure(name, step, "s");
+        return;
+    }
     study_figure("linear model, training", step * 1e3, "ms");
     study_figure("linear model, inference", 1e3 * median(20, 0.3, use_model, &m), "ms");
 }
@@ -234,13 +238,14 @@ int main(int count, char **arguments)
         product(atoi(arguments[3]));
     else if (!strcmp(mode, "calls") && count == 2)
         calls();
-    else if (!strcmp(mode, "training") && count == 4 && first > 0 && atoi(arguments[3]) > 0)
-        training((unsigned)first, atoi(arguments[3]));
+    else if (!strcmp(mode, "training") && (count == 4 || count == 5) && first > 0 &&
+             atoi(arguments[3]) > 0)
+        training((unsigned)first, atoi(arguments[3]), arguments[4]);
     else if (!strcmp(mode, "part") && count == 6 && first > 0 && atoi(arguments[4]) > 0)
         part(first, atof(arguments[3]), (unsigned)atoi(arguments[4]), (unsigned)atoi(arguments[5]));
     else
         bail(
-            "usage: own_kernels whole s N | calls | training STEPS N | part N THINK STEPS CLIENTS");
+            "usage: own_kernels whole s N | calls | training STEPS N [NAME] | part N THINK STEPS CLIENTS");
     close_gpu(&gpu);
     return 0;
 }

@@ -37,7 +37,8 @@ STUDY = Study(
              "training is a batch from page-locked memory, forwards, backwards and AdamW in bfloat16, waited for. Inference of "
              "ResNet-50 has pictures to the GPU and answers back; the language models say 16 words, each of which the program "
              "reads before the next. Weights are random, the loss must fall. PyTorch as it comes, without torch.compile. How busy "
-             "the GPU is comes from the driver's management library, asked five times a second, through the box as natively.",
+             "the GPU is says the driver's own management library of this machine, asked five times a second in all columns: what a "
+             "box says of it is some seconds old.",
     unmeasured="Reading of data sets, several GPUs (see the study of collectives), other precisions. In miniature, and where PyTorch "
                "is not installed, only the linear model is measured.",
     answers=(

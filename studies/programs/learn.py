@@ -4,11 +4,11 @@
     learn.py resnet50|gpt2|llama [SECONDS]
 
 A step has its batch copied from page-locked memory, the model forwards and backwards in bfloat16, and the optimizer. How
-busy the GPU is comes from the driver's management library while the steps run. The loss must fall."""
+busy the GPU is says the driver's management library of this machine while the steps run. The loss must fall."""
 import json
 import os
+import subprocess
 import sys
-import threading
 import time
 
 import torch
@@ -24,29 +24,38 @@ def figure(name, value, unit):
     print(json.dumps({"figure": name, "x": None, "value": value, "unit": unit}), flush=True)
 
 
-class Busy(threading.Thread):
-    """Asks how busy the GPU is, five times a second; says so as the mean, or nothing where nobody answers."""
+# Asks the machine's own management library, five times a second: the box's says what it knew some time ago.
+ASK = """
+import time, pynvml
+pynvml.nvmlInit()
+device = pynvml.nvmlDeviceGetHandleByIndex(0)
+time.sleep(0.5)  # the driver's own window
+while True:
+    time.sleep(0.2)
+    print(pynvml.nvmlDeviceGetUtilizationRates(device).gpu, flush=True)
+"""
+
+
+def of_the_machine():
+    """The environment without a library that stands in for the driver's."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RGPU_")}
+    clean["LD_LIBRARY_PATH"] = ":".join(part for part in clean.get("LD_LIBRARY_PATH", "").split(":")
+                                        if part and not os.path.exists(os.path.join(part, "libcuda.so.1")))
+    return clean
+
+
+class Busy:
+    """How busy the GPU is until stop(): the mean, or nothing where nobody answers."""
 
     def __init__(self):
-        super().__init__(daemon=True)
-        self.samples, self.done = [], threading.Event()
-
-    def run(self):
-        try:
-            import pynvml
-            pynvml.nvmlInit()
-            device = pynvml.nvmlDeviceGetHandleByIndex(0)
-            self.done.wait(0.5)  # the driver's own window
-            while not self.done.wait(0.2):
-                self.samples.append(pynvml.nvmlDeviceGetUtilizationRates(device).gpu)
-        except Exception as error:  # not installed, not supported: the figure is then absent
-            print("learn: GPU's use: %s" % error, file=sys.stderr)
+        self.asked = subprocess.Popen([sys.executable, "-c", ASK], env=of_the_machine(), stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL, text=True)
 
     def stop(self, name):
-        self.done.set()
-        self.join()
-        if self.samples:
-            figure("%s, GPU busy" % name, sum(self.samples) / len(self.samples), "%busy")
+        self.asked.kill()
+        samples = [int(line) for line in self.asked.communicate()[0].split()]
+        if samples:
+            figure("%s, GPU busy" % name, sum(samples) / len(samples), "%busy")
 
 
 def steps(name, once):
@@ -55,7 +64,6 @@ def steps(name, once):
         once()
     torch.cuda.synchronize()
     busy, times, begin = Busy(), [], time.perf_counter()
-    busy.start()
     while len(times) < 3 or time.perf_counter() - begin < SECONDS:
         start = time.perf_counter()
         once()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Copies by size, kind of memory, direction and block size, beside what the GPU and the network can do by themselves."""
-from house.declare import (Answer, Box, NAIVE_TCP, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS)
+from house.declare import (Answer, Box, Headline, NAIVE_TCP, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS)
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = tuple(str(64 << (2 * i)) for i in range(11)) + (str(30 * MIB),)  # 64 B to 64 MiB
@@ -87,6 +87,13 @@ STUDY = Study(
              "for each copy and waits for each, as the naive variant of GVirtuS did.",
     unmeasured="Copies over a network between two machines, unless this was run with a box elsewhere: TCP is the loopback device. "
                "Verbs need an RDMA device; scripts/rdma-vm emulates one, whose speed is that of the emulator's processor.",
+    headlines=(
+        Headline("64 bytes of page-locked memory to the GPU", "to the GPU", "pinned", 64),
+        Headline("64 bytes of page-locked memory from the GPU", "from the GPU", "pinned", 64),
+        Headline("30 MiB of page-locked memory to the GPU", "to the GPU", "pinned", 30 * MIB),
+        Headline("30 MiB of ordinary memory to the GPU", "to the GPU", "pageable", 30 * MIB),
+        Headline("30 MiB of ordinary memory from the GPU", "from the GPU", "pageable", 30 * MIB),
+    ),
     answers=(
         Answer("rCUDA", "table 1, 64 B to the GPU, page-locked", "the same copy; another GPU, and client and box on one host",
                "5.4 × CUDA (23.1 µs to 4.3); GVirtuS 47 ×, DS-CUDA 11 ×",

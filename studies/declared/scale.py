@@ -3,7 +3,7 @@
 import html
 import json
 
-from house.declare import Answer, Column, NATIVE, Need, Ours, Plot, Program, SHM, Study, TCP, VERBS
+from house.declare import Answer, Column, Headline, NATIVE, Need, Ours, Plot, Program, SHM, Study, TCP, VERBS
 
 BROKER = Column("broker", "the broker, simulated boxes", here=True)
 SESSIONS = ("native", "shm", "tcp", "verbs")
@@ -120,6 +120,10 @@ STUDY = Study(
              "rgpud does, and requests come with a connection and a signature each, and its database is on this machine's disk.",
     unmeasured="Native processes on one GPU take turns, as the GPU does not run kernels of several contexts at once; so do ours. "
                "Sessions and box share the processors of one host here. The needs of sites are computed and not measured.",
+    headlines=(
+        Headline("A launch and its synchronization", "launch and synchronize", "sessions", 1),
+        Headline("The same in each of 16 programs at once", "launch and synchronize", "sessions", 16),
+    ),
     answers=(
         Answer("rCUDA", "figure 8d: a box with 4 GPUs and 8 clients", "no: calls instead of LAMMPS, one GPU; the study of LAMMPS has it",
                "+47 % oversubscribed, under 6 % before",

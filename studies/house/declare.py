@@ -172,6 +172,16 @@ class Answer:
 
 
 @dataclasses.dataclass(frozen=True)
+class Headline:
+    """A line of the report's first table: the ratios of a figure to native in the columns that programs usually have."""
+    text: str
+    figure: str
+    program: str
+    x: object = None
+    columns: tuple = ("shm", "tcp", "verbs")
+
+
+@dataclasses.dataclass(frozen=True)
 class Study:
     """DERIVE makes (title, HTML) pairs of the Figures of all machines: what follows from them on paper."""
     name: str
@@ -183,6 +193,7 @@ class Study:
     unmeasured: str
     columns: tuple = USUAL
     answers: tuple = ()
+    headlines: tuple = ()
     gpus: int = 1
     less_is_better: dict = dataclasses.field(default_factory=dict)
     derive: object = None
@@ -216,6 +227,9 @@ def check(study):
         known([plot.program] if plot.program else (), programs, "program")
         if plot.kind not in ("lines", "bars") or plot.show not in ("value", "ratio", "rate"):
             raise DeclarationError("study %s: picture %s: no such kind or show" % (study.name, plot.title))
+    for headline in study.headlines:
+        known(headline.columns, columns, "column")
+        known([headline.program], programs, "program")
     for answer in study.answers:
         for ours in answer.ours:
             known([ours.column, ours.base], columns, "column")

@@ -179,6 +179,32 @@ def spread_note(known, study):
                      class_="warning")
 
 
+def headline_cell(machines, study, headline, column):
+    """The ratio on the first machine that measured it."""
+    if column not in headline.columns:
+        return tag("td", "")
+    for known in machines:
+        key = known.figures.find(study.name, headline.figure, column, headline.x, headline.program)
+        ratio = known.figures.ratio(key, "native") if key else None
+        if ratio:
+            title = "%s, %d rounds, %.2f to %.2f" % (known.name(), ratio.count, ratio.low, ratio.high)
+            return tag("td", tag("span", "× %.2f" % ratio.median, title=title), class_="number")
+    return tag("td", "–", class_="number missing")
+
+
+def in_brief(studies, machines):
+    """The table that answers most of what a newcomer asks."""
+    lines = [(study, headline) for study in studies for headline in study.headlines]
+    if not lines:
+        return ""
+    columns = list(dict.fromkeys(column for _, headline in lines for column in headline.columns))
+    rows = [[tag("td", tag("a", e(headline.text), href="#" + study.name))]
+            + [headline_cell(machines, study, headline, column) for column in columns] for study, headline in lines]
+    titles = {column.name: column.title for study in studies for column in study.columns}
+    return (tag("h2", "In brief", id="brief") + tag("p", "Time over native time, on the first machine below that measured it.")
+            + table(["what"] + [titles[column] for column in columns], rows))
+
+
 def ours_text(machines, study, ours):
     """Our ratio on the first machine that measured it."""
     parts = []
@@ -237,6 +263,7 @@ def page(studies, machines, title):
     body = tag("h1", e(title)) + paragraph(INTRODUCTION)
     if any(r.run["settings"]["miniature"] for known in machines for r in known.results):
         body += paragraph("This is a miniature: it shows that all works, and its figures say nothing.", class_="warning")
+    body += in_brief(studies, machines)
     body += tag("h2", "Machines", id="machines") + machine_table(machines) + tag("h2", "Studies") + names
     answered = answers(studies, machines)
     if answered:

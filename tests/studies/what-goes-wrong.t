@@ -106,6 +106,16 @@ like "$(cat "$TMP/err")" 'takes studies' "and says so"
 cp -r "$TMP/cut" "$TMP/foreign"
 sed -i '1s/"host": "[^"]*"/"host": "elsewhere"/' "$TMP/foreign/results.jsonl"
 refused "another machine's run" 'another machine' --resume "$TMP/foreign"
+start halted "$TOP/studies/run" --build "$BUILD" kernels --miniature --rounds 99 --output "$TMP/halted"
+await "a program has run through a box" grep -q '"column": "tcp".*"kind": "done"\|"kind": "done".*"column": "tcp"' "$TMP/halted/results.jsonl"
+children=$(ps -o pid= --ppid "$PID")
+ok "a box is there" [ -n "$children" ]
+kill -TERM "$PID"
+wait "$PID" || true
+like "$(cat "$TMP/halted.log")" 'ended by SIGTERM; --resume' "a run that is told to end does"
+gone() { for pid in $children; do ! kill -0 "$pid" 2>/dev/null || return 1; done; }
+ok "and leaves nothing behind" await "its children end" gone
+ok "and can be gone on with" run --resume "$TMP/halted" --limit 0
 mkdir "$TMP/damaged"
 { head -n 3 "$TMP/cut/results.jsonl"; echo '{"kind": "sample", "study": "x"}'; } >"$TMP/damaged/results.jsonl"
 refused "a damaged file" 'results.jsonl:4: a line of kind sample has no program' --resume "$TMP/damaged"

@@ -20,8 +20,8 @@ COMPUTING = ("alone", "native-busy", "shm-busy", "tcp-busy", "verbs-busy")
 
 
 def service(name, title, kernel, size, mini):
-    return Program(name, ("{programs}/two_kernels", kernel, size, "0"), title=title, marks=True, seconds=4, limit=90, rounds=3,
-                   environment={"STUDY_SECONDS": "1.5"}, beside=("{programs}/cpu_sgemm", "4096"), beside_cores="first",
+    return Program(name, ("{programs}/two_kernels", kernel, size, "0"), title=title, marks=True, seconds=3, limit=90, rounds=3,
+                   environment={"STUDY_SECONDS": "1"}, beside=("{programs}/cpu_sgemm", "4096"), beside_cores="first",
                    needs=(Need("file", "{programs}/cpu_sgemm"),),
                    miniature=dict(command=("{programs}/two_kernels", kernel, mini, "0"), limit=40,
                                   beside=("{programs}/cpu_sgemm", "16"), environment={"STUDY_SECONDS": "0.05"}))
@@ -48,7 +48,7 @@ STUDY = Study(
         Plot("Service that computes, processors busy beside idle", ("time",), program="computing", kind="bars", show="ratio",
              base=IDLE_OF_BUSY, references=(Reference("rCUDA: at most", PAPER, value=1.07),)),
         Plot("Processor time of the service while it moves data", ("cpu worker", "cpu client"), program="copying", kind="bars",
-             y="s in a second and a half", columns=("shm-idle", "tcp-idle", "verbs-idle")),
+             y="s in a second", columns=("shm-idle", "tcp-idle", "verbs-idle")),
     ),
     measured="The box runs on the first half of the processors that there are, programs that use it on the second half. OpenBLAS "
              "multiplies matrices of 4096 rows in single precision on the first half, all the time; its figure is the median time "

@@ -94,7 +94,7 @@ STUDY = Study(
                 environment={"STUDY_SECONDS": "0.25"}, needs=(Need("file", "{programs}/call_cost"),),
                 miniature=dict(sizes=(1, 3), limit=60, environment={"STUDY_SECONDS": "0.002"})),
         Program("broker", ("{python}", "{top}/bench/broker_load.py", "{build}", "size"), title="Leases by the size of the pool",
-                sizes=(10, 1000, 10000), columns=("broker",), seconds=40, limit=400, rounds=1, parse=broker_figures,
+                sizes=(10, 1000, 10000), columns=("broker",), seconds=40, limit=900, rounds=1, parse=broker_figures,
                 environment={"BENCH_BOXES": "{size}", "BENCH_SAMPLES": "100", "BENCH_IDLE": "3", "BENCH_WAITERS": "200"},
                 miniature=dict(sizes=(2, 5), limit=60, environment={
                     "BENCH_BOXES": "{size}", "BENCH_SAMPLES": "3", "BENCH_IDLE": "0", "BENCH_WAITERS": "3"})),

@@ -16,7 +16,8 @@ class Progress:
     """Knows how long each job took before, or, until it was run once, how long its program is said to take."""
 
     def __init__(self, jobs, stream=sys.stderr):
-        self.jobs, self.stream, self.took, self.failures, self.begun = jobs, stream, {}, 0, time.monotonic()
+        self.jobs, self.stream, self.took, self.begun = jobs, stream, {}, time.monotonic()
+        self.runs = self.failures = 0
         self.bar = stream.isatty()
 
     @staticmethod
@@ -32,6 +33,7 @@ class Progress:
 
     def learn(self, job, seconds, failed):
         self.took[self.kind(job)] = (job.program.seconds, seconds)
+        self.runs += 1
         self.failures += failed
 
     def show(self, at):
@@ -56,4 +58,4 @@ class Progress:
     def end(self):
         if self.bar:
             self.stream.write("\r\033[K")
-        self.say("%d runs, %d failed, %s" % (len(self.jobs), self.failures, short(time.monotonic() - self.begun)))
+        self.say("%d runs, %d failed, %s" % (self.runs, self.failures, short(time.monotonic() - self.begun)))

@@ -145,9 +145,11 @@ def picture(figures, study, plot):
 
 
 def left_out(known, study):
-    rows = known.rows("skipped", study.name)
-    items = ["%s: %s" % (" ".join("%s %s" % (part, row[part]) for part in ("program", "column") if row.get(part)) or "all",
-                         row["why"]) for row in rows]
+    reasons = {}
+    for row in known.rows("skipped", study.name):
+        what = " ".join("%s %s" % (part, row[part]) for part in ("program", "column") if row.get(part)) or "all"
+        reasons.setdefault(row["why"], {})[what] = True
+    items = ["%s: %s" % (", ".join(what), why) for why, what in reasons.items()]
     failed = {}
     for row in known.rows("done", study.name):
         if row["status"] != "ok":
@@ -155,7 +157,7 @@ def left_out(known, study):
             failed.setdefault((what, row.get("error", "")), []).append(row["round"])
     text = ""
     if items:
-        text += tag("p", "Left out here:") + tag("ul", "".join(tag("li", e(item)) for item in dict.fromkeys(items)))
+        text += tag("p", "Left out here:") + tag("ul", "".join(tag("li", e(item)) for item in items))
     if failed:
         text += tag("p", "Failed:") + tag("ul", "".join(
             tag("li", e("%s, %d times: %s" % (what, len(rounds), error[-400:]))) for (what, error), rounds in failed.items()))

@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator  # noqa: E402
 
 from house.figures import shown_size  # noqa: E402
 
-plt.rcParams.update({"svg.fonttype": "path", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3,
+plt.rcParams.update({"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3,
                      "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "rgpu"})
 COLOURS = ("#222222", "#0b6fb8", "#d9541e", "#2e8b57", "#8e44ad", "#b8860b", "#c2185b", "#607d8b", "#795548", "#00838f")
 USUAL_COLOURS = {"native": "#222222", "shm": "#0b6fb8", "tcp": "#d9541e", "verbs": "#2e8b57"}

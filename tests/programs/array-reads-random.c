@@ -277,8 +277,7 @@ static void read_image(struct image *image)
     CUstream stream = enter(image);
     CUfunction kernel;
     CHECK(cuModuleGetFunction(&kernel, module, "read_2d"));
-    CHECK(cuStreamSynchronize(stream)); // the places and results are shared
-    CHECK(cuMemcpyHtoD(places, at, sizeof at));
+    CHECK(cuMemcpyHtoDAsync(places, at, sizeof at, stream)); // whoever read before has waited
     launch(kernel, 2, READS / 2, stream, &image->texture, &places, &results, &n);
     CHECK(cuMemcpyDtoHAsync(got, results, sizeof got, stream));
     CHECK(cuStreamSynchronize(stream));

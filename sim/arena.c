@@ -17,6 +17,9 @@
 
 #define REGION_START UINT64_C(0x200000000000)
 #define REGION_SIZE UINT64_C(0x300000000000)
+// The same where addresses have to be such as the kernel gives.
+#define NEAR_START UINT64_C(0x7e8000000000)
+#define NEAR_SIZE UINT64_C(0x007c00000000)
 #define PLACE_ALIGNMENT (UINT64_C(1) << 32)
 #define PLACE_ATTEMPTS 64
 #define PAGE ((uint64_t)4096)
@@ -34,6 +37,13 @@ struct address_arena {
     uint64_t cursor; // where the search goes on
 };
 
+static bool near;
+
+void arenas_lie_near(void)
+{
+    near = true;
+}
+
 static void *reserve_at(void *place, size_t size, int access, int flags)
 {
     void *address =
@@ -48,8 +58,8 @@ static void *reserve(size_t size, int access)
         uint64_t chance;
         if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
             break;
-        uint64_t places = (REGION_SIZE - size) / PLACE_ALIGNMENT;
-        uint64_t place = REGION_START + chance % places * PLACE_ALIGNMENT;
+        uint64_t places = ((near ? NEAR_SIZE : REGION_SIZE) - size) / PLACE_ALIGNMENT;
+        uint64_t place = (near ? NEAR_START : REGION_START) + chance % places * PLACE_ALIGNMENT;
         void *address = reserve_at((void *)place, size, access, MAP_FIXED_NOREPLACE);
         if (address == (void *)place)
             return address;

@@ -8,6 +8,8 @@
 
 struct address_arena;
 
+// From now on arenas lie where the kernel puts mappings, as those of drivers do, and not far from there.
+void arenas_lie_near(void);
 // Reserves room for `size` bytes of allocations: NULL when the process has not the addresses.
 struct address_arena *arena_create(size_t size);
 // The same of addresses alone: what is taken is mapped by whoever takes it, and unmapped again before it is

@@ -9,6 +9,7 @@
 #include "common/driver/proc_address.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "sim/arena.h"
 #include "sim/sim_config.h"
 #include "sim/context.h"
 #include "sim/device.h"
@@ -64,6 +65,8 @@ static CUresult start(void)
     SIM_TRY(mps_join());
     if (shared_state_open(config.state_path))
         return CUDA_ERROR_OPERATING_SYSTEM;
+    if (config.near)
+        arenas_lie_near();
     device_setup(&config);
     if (pthread_atfork(NULL, NULL, mark_forked))
         return CUDA_ERROR_OUT_OF_MEMORY;

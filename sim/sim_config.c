@@ -212,6 +212,16 @@ static int read_capability(unsigned *capability)
     return 0;
 }
 
+static int read_addresses(bool *near)
+{
+    const char *text = getenv("RGPU_SIM_ADDRESSES");
+    *near = text && strcmp(text, "near") == 0;
+    if (!text || !*text || *near || strcmp(text, "apart") == 0)
+        return 0;
+    log_error("setting not understood, name=RGPU_SIM_ADDRESSES value=\"%s\"", text);
+    return -EINVAL;
+}
+
 int sim_config_load(struct sim_config *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -225,6 +235,7 @@ int sim_config_load(struct sim_config *config)
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
         read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||
+        read_addresses(&config->near) ||
         choose_state_path(config))
         return -EINVAL;
     config->threads = (unsigned)threads;

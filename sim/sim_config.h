@@ -20,6 +20,7 @@ struct sim_config {
     size_t page;                   // RGPU_SIM_PAGE, bytes in which memory is said to be taken
     unsigned capability;           // RGPU_SIM_CAPABILITY, 10 * major + minor
     unsigned threads;              // RGPU_SIM_THREADS, worker threads of one kernel
+    bool near;                     // RGPU_SIM_ADDRESSES=near, where the kernel puts mappings
     bool lazy;                     // RGPU_SIM_LAZY, the first use of a function waits for all work
     char state_path[256];          // RGPU_SIM_STATE, file shared by the processes of a machine
 };

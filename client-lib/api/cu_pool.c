@@ -65,7 +65,8 @@ static CUresult check_location(const CUmemLocation *location, CUmemAllocationTyp
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
-    if (!location || location->type == CU_MEM_LOCATION_TYPE_INVALID ||
+    if (!location ||
+        (location->type == CU_MEM_LOCATION_TYPE_INVALID && type != CU_MEM_ALLOCATION_TYPE_MANAGED) ||
         location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ||
         type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
@@ -102,7 +103,13 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
     CUresult ready = process_ready();
     if (ready != CUDA_SUCCESS)
         return ready;
-    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+    if (!pool || !poolProps)
+        return CUDA_ERROR_INVALID_VALUE;
+    // Such pools need devices that use managed memory while the host does, which remote ones say they do not.
+    if (poolProps->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return poolProps->handleTypes || poolProps->maxSize ? CUDA_ERROR_INVALID_VALUE
+                                                            : CUDA_ERROR_NOT_SUPPORTED;
+    if (poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
         poolProps->location.type <= CU_MEM_LOCATION_TYPE_INVALID ||
         poolProps->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
         return CUDA_ERROR_INVALID_VALUE;

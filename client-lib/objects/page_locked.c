@@ -4,6 +4,7 @@
 // may treat as page-locked.
 #include "client-lib/objects/page_locked.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -49,8 +50,10 @@ static void *map_apart(int fd, size_t size)
 {
     int kind = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
     int access = fd < 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
-#ifndef __SANITIZE_THREAD__ // which has no shadow for such addresses
-    const uint64_t low = UINT64_C(0x200000000000), places = 0xc0000; // of 64 MiB, 48 TiB in all
+    // The latter of which only a part is known to ThreadSanitizer, which a program may be built with.
+    bool watched = dlsym(RTLD_DEFAULT, "__tsan_init") != NULL;
+    uint64_t low = watched ? UINT64_C(0x7e8000000000) : UINT64_C(0x200000000000);
+    uint64_t places = watched ? 0x1f00 : 0xc0000; // of 64 MiB, 48 TiB in all
     uint64_t random = 0;
     for (int tries = 0; tries < 4; tries++) {
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
@@ -62,7 +65,6 @@ static void *map_apart(int fd, size_t size)
         if (at != MAP_FAILED) // a kernel that takes the address for a hint
             munmap(at, size);
     }
-#endif
     return mmap(NULL, size, access, kind, fd, 0);
 }
 

@@ -310,5 +310,8 @@ int main(int argc, char **argv)
     in_a_callback();
     CHECK(cuMemFree(allocated));
     close_gpu(&gpu);
+    munmap(page, 4096);
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    free(stack.ss_sp);
     return done();
 }

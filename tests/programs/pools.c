@@ -54,6 +54,25 @@ static void own_pool(const struct gpu *gpu, CUstream stream)
     gives(cuMemPoolDestroy(pool), CUDA_SUCCESS, "and destroyed");
 }
 
+// A device that cannot use managed memory while the host does has no pools of it.
+static void of_managed_memory(const struct gpu *gpu)
+{
+    CUmemoryPool pool;
+    CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, 0};
+    CUmemPoolProps wanted = {.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED,
+                             .location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu->device}};
+    if (device_attribute(gpu->device, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)) {
+        skip(3, "pools of managed memory: the device has concurrent access");
+        return;
+    }
+    gives(cuMemPoolCreate(&pool, &wanted), CUDA_ERROR_NOT_SUPPORTED,
+          "there is no pool of managed memory");
+    gives(cuMemGetDefaultMemPool(&pool, &nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED),
+          CUDA_ERROR_NOT_SUPPORTED, "not by default");
+    gives(cuMemGetMemPool(&pool, &nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED),
+          CUDA_ERROR_NOT_SUPPORTED, "nor at present");
+}
+
 int main(void)
 {
     struct gpu gpu = open_gpu(0);
@@ -67,6 +86,7 @@ int main(void)
     in_order(&gpu, stream);
     in_order(&gpu, NULL);
     own_pool(&gpu, stream);
+    of_managed_memory(&gpu);
     CHECK(cuStreamDestroy(stream));
     close_gpu(&gpu);
     return done();

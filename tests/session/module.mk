@@ -53,3 +53,22 @@ TEST_EXTRAS += $(B)/tests/entry-points
 $(eval $(call link_rule,$(B)/tests/entry-points,tests/session/entry_points.c,,\
     -L$(B)/lib -l:libcuda.so.1 -ldl,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/entry_points.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/java-beside
+$(eval $(call link_rule,$(B)/tests/java-beside,tests/session/java_beside.c,,\
+    -L$(B)/lib -l:libcuda.so.1 -ldl,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/java_beside.o: tests/programs/kernels.ptx
+
+# Programs with sanitizers, on the library without.
+ifeq ($(SAN),)
+SANITIZED := managed managed-system mapped-host
+define sanitized_rule
+TEST_EXTRAS += $(B)/tests/sanitized/$(1)-$(2)
+$(B)/tests/sanitized/$(1)-$(2): tests/programs/$(1).c $(wildcard tests/programs/*.h) tests/tap.h \
+    tests/programs/kernels.ptx $(B)/lib/libcuda.so.1
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(ALL_CPPFLAGS) -std=gnu11 -O1 -g -fsanitize=$(2) -pthread -o $$@ $$< -L$(B)/lib -l:libcuda.so.1 -lm
+endef
+$(foreach p,$(SANITIZED),$(foreach s,address thread,$(eval $(call sanitized_rule,$(p),$(s)))))
+endif

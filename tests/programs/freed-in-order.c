@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that is given back in the order of a stream behind copies that still are under way, or have yet to begin: they
+// find it as it was, and the next that is given it does not disturb them.
+#include "tests/programs/driver.h"
+
+enum { SIZE = 9 << 20, ROUNDS = 6 };
+
+static struct gpu gpu;
+static CUstream stream, other;
+static unsigned char *host;
+
+static bool all(unsigned char value)
+{
+    for (size_t i = 0; i < SIZE; i++)
+        if (host[i] != value)
+            return false;
+    return true;
+}
+
+// Held rounds have the stream come to its work when all of it has been asked for.
+static struct hold begin(bool held)
+{
+    return held ? hold_stream(&gpu, stream) : (struct hold){0};
+}
+
+static void end(struct hold *hold)
+{
+    if (hold->release)
+        hold_release(hold);
+    CHECK(cuStreamSynchronize(stream));
+}
+
+static bool copied_from(bool held, unsigned char value)
+{
+    CUdeviceptr memory, next;
+    CHECK(cuMemAllocAsync(&memory, SIZE, stream));
+    struct hold hold = begin(held);
+    CHECK(cuMemsetD8Async(memory, value, SIZE, stream));
+    CHECK(cuMemcpyDtoHAsync(host, memory, SIZE, stream));
+    CHECK(cuMemFreeAsync(memory, stream));
+    CHECK(cuMemAllocAsync(&next, SIZE, other));
+    CHECK(cuMemsetD8Async(next, 99, SIZE, other));
+    end(&hold);
+    CHECK(cuMemFreeAsync(next, other));
+    CHECK(cuStreamSynchronize(other));
+    return all(value);
+}
+
+static bool copied_to(bool held, unsigned char value)
+{
+    CUdeviceptr memory, keep = device_alloc(SIZE);
+    CHECK(cuMemAllocAsync(&memory, SIZE, stream));
+    struct hold hold = begin(held);
+    memset(host, value, SIZE);
+    CHECK(cuMemcpyHtoDAsync(memory, host, SIZE, stream));
+    CHECK(cuMemcpyDtoDAsync(keep, memory, SIZE, stream));
+    CHECK(cuMemFreeAsync(memory, stream));
+    end(&hold);
+    memset(host, 0, SIZE);
+    CHECK(cuMemcpyDtoH(host, keep, SIZE));
+    CHECK(cuMemFree(keep));
+    return all(value);
+}
+
+int main(void)
+{
+    int from = 0, to = 0;
+    gpu = open_gpu(0);
+    if (!device_attribute(gpu.device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
+        skip_all("the device says that it has no memory pools");
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemHostAlloc((void **)&host, SIZE, 0));
+    for (int round = 0; round < ROUNDS; round++) {
+        from += copied_from(round % 2, (unsigned char)(40 + round));
+        to += copied_to(round % 2, (unsigned char)(60 + round));
+    }
+    is_int(from, ROUNDS, "what was copied from it came");
+    is_int(to, ROUNDS, "and what was copied to it went on");
+    CHECK(cuMemFreeHost(host));
+    return done();
+}

@@ -85,6 +85,7 @@ static bool may_wait_for_ever(unsigned op)
     case OP_cuStreamBatchMemOp_v2: // the GPU waits for what nobody writes
     case OP_host_function:         // for a client that does not answer
     case OP_host_map:              // for a descriptor that does not come
+    case OP_host_mirror:           // has as many pages made as it asks for
     case OP_cuCtxCreate_v4:        // takes memory that is not a session's
         return true;
     default: return false;

@@ -12,5 +12,8 @@ for program in "$programs"/graph/* "$programs"/array/array-{graphs,kinds} "$prog
 done
 run_program "C: array-random, a few rounds" "$programs/array/array-random" 20 20
 run_program "C: managed-random, a few programs" "$programs/managed-random" 1 5
+run=(over_rdma RGPU_MAPPED_HOST=mirror)
+run_program "C: mapped-host, by mirrors" "$programs/mapped-host" yes
+run_program "C: managed-random, page-locked and registered memory by mirrors" "$programs/managed-random" 6001 3 mixed
 ok "the box is alive after all of them" kill -0 "$BOX_PID"
 done_testing

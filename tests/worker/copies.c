@@ -246,6 +246,48 @@ static void boxes(struct peer *peer)
     is_int(peer->deferred, CUDA_ERROR_INVALID_VALUE, "one that leaves its memory is refused");
 }
 
+// Where the worker has mapped its staging blocks, which the GPU knows as well.
+static uint64_t blocks_of_worker(const struct peer *peer)
+{
+    char path[64], line[512];
+    uint64_t found = 0, largest = 0;
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)peer->pid);
+    FILE *maps = fopen(path, "r");
+    while (maps && fgets(line, sizeof(line), maps)) {
+        unsigned long start, end;
+        if (!strstr(line, "/memfd:rgpu ") || sscanf(line, "%lx-%lx", &start, &end) != 2 ||
+            end - start <= largest)
+            continue;
+        largest = end - start;
+        found = end - 4096;
+    }
+    if (maps)
+        fclose(maps);
+    if (!found)
+        bail("the worker has no staging blocks");
+    return found;
+}
+
+// A program's address may be one of the worker's own memory.
+static void texture_of_worker(struct peer *peer)
+{
+    CUDA_RESOURCE_DESC linear = {.resType = CU_RESOURCE_TYPE_LINEAR};
+    CUDA_RESOURCE_DESC rows = {.resType = CU_RESOURCE_TYPE_PITCH2D};
+    linear.res.linear.devPtr = rows.res.pitch2D.devPtr = blocks_of_worker(peer);
+    linear.res.linear.format = rows.res.pitch2D.format = CU_AD_FORMAT_FLOAT;
+    linear.res.linear.numChannels = rows.res.pitch2D.numChannels = 1;
+    linear.res.linear.sizeInBytes = 1024;
+    rows.res.pitch2D.width = rows.res.pitch2D.height = 8;
+    rows.res.pitch2D.pitchInBytes = 256;
+    is_int(ASK(peer, cuTexObjectCreate, .pResDesc = linear), CUDA_ERROR_INVALID_VALUE,
+           "no texture is made of the worker's own memory");
+    is_int(ASK(peer, cuTexObjectCreate, .pResDesc = rows), CUDA_ERROR_INVALID_VALUE,
+           "nor one with rows");
+    linear.res.linear.devPtr = peer_alloc(peer, 4096);
+    is_int(ASK(peer, cuTexObjectCreate, .pResDesc = linear), CUDA_SUCCESS,
+           "but of the client's memory");
+}
+
 static void over_shm(void)
 {
     struct peer peer;
@@ -254,6 +296,7 @@ static void over_shm(void)
     peer_retain(&peer, 0);
     staging(&peer);
     host_memory(&peer);
+    texture_of_worker(&peer);
     boxes(&peer);
     peer_stop(&peer);
 }

@@ -5,12 +5,23 @@
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-// A description as the driver takes it. Memory that it names by address is the client's own, as its kernels' is.
+// Memory by address has to be the client's: where its program has memory of its own this process may have some that
+// the GPU knows as well.
+static void check_memory(struct serve *serve, const CUDA_RESOURCE_DESC *resource)
+{
+    if (resource->resType == CU_RESOURCE_TYPE_LINEAR)
+        serve_device_range(serve, resource->res.linear.devPtr, 1);
+    if (resource->resType == CU_RESOURCE_TYPE_PITCH2D)
+        serve_device_range(serve, resource->res.pitch2D.devPtr, 1);
+}
+
+// A description as the driver takes it.
 static void resolve(struct serve *serve, const CUDA_RESOURCE_DESC *from, CUDA_RESOURCE_DESC *to)
 {
     uint64_t array = (uintptr_t)from->res.array.hArray;
 
     *to = *from;
+    check_memory(serve, from);
     if (from->resType == CU_RESOURCE_TYPE_ARRAY && array)
         to->res.array.hArray = serve_handle(serve, HANDLE_ARRAY, array);
     if (from->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && array)

@@ -235,8 +235,7 @@ int sim_config_load(struct sim_config *config)
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
         read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||
-        read_addresses(&config->near) ||
-        choose_state_path(config))
+        read_addresses(&config->near) || choose_state_path(config))
         return -EINVAL;
     config->threads = (unsigned)threads;
     config->lazy = lazy;

@@ -66,7 +66,8 @@ static CUresult check_location(const CUmemLocation *location, CUmemAllocationTyp
     if (ready != CUDA_SUCCESS)
         return ready;
     if (!location ||
-        (location->type == CU_MEM_LOCATION_TYPE_INVALID && type != CU_MEM_ALLOCATION_TYPE_MANAGED) ||
+        (location->type == CU_MEM_LOCATION_TYPE_INVALID &&
+         type != CU_MEM_ALLOCATION_TYPE_MANAGED) ||
         location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ||
         type < CU_MEM_ALLOCATION_TYPE_PINNED || type > CU_MEM_ALLOCATION_TYPE_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;

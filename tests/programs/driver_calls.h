@@ -171,8 +171,6 @@ CUresult cuMemsetD2D8Async(CUdeviceptr, size_t, unsigned char, size_t, size_t, C
 CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream);
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream);
 CUresult cuMemPoolCreate(CUmemoryPool *, const CUmemPoolProps *);
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *, CUmemLocation *, CUmemAllocationType);
-CUresult cuMemGetMemPool(CUmemoryPool *, CUmemLocation *, CUmemAllocationType);
 CUresult cuMemPoolDestroy(CUmemoryPool);
 CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool);
 CUresult cuMemPoolExportToShareableHandle(void *, CUmemoryPool, CUmemAllocationHandleType,

@@ -106,7 +106,8 @@ static void moved_ahead(void)
     int last = -9;
     fill(words);
     on(1);
-    CUresult result = cuMemPrefetchAsync_v2(address, SIZE, (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, gpu[1].device}, 0, stream[1]);
+    CUresult result = cuMemPrefetchAsync_v2(
+        address, SIZE, (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, gpu[1].device}, 0, stream[1]);
     ok(result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_DEVICE,
        "it is moved to the second GPU, or that is refused as of such devices");
     add(1, words, 5);
@@ -116,7 +117,8 @@ static void moved_ahead(void)
         CHECK(cuMemRangeGetAttribute(&last, sizeof(last),
                                      CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, address, SIZE));
         is_int(last, gpu[1].device, "which is told");
-        CHECK(cuMemPrefetchAsync_v2(address, SIZE, (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0}, 0, stream[0]));
+        CHECK(cuMemPrefetchAsync_v2(address, SIZE, (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0}, 0,
+                                    stream[0]));
     }
     CHECK(cuStreamSynchronize(stream[0]));
     is_int(wrong_words(words, 5), 0, "nothing is lost by that");
@@ -128,14 +130,16 @@ static void attached(void)
 {
     uint32_t *words = take(1);
     on(1);
-    CHECK(cuStreamAttachMemAsync(stream[1], (CUdeviceptr)(uintptr_t)words, 0, CU_MEM_ATTACH_SINGLE));
+    CHECK(
+        cuStreamAttachMemAsync(stream[1], (CUdeviceptr)(uintptr_t)words, 0, CU_MEM_ATTACH_SINGLE));
     CHECK(cuStreamSynchronize(stream[1]));
     on(0);
     struct hold hold = hold_stream(&gpu[0], stream[0]);
     fill(words);
     add(1, words, 3);
     CHECK(cuStreamSynchronize(stream[1]));
-    is_int(wrong_words(words, 3), 0, "what is a stream's alone is the host's while another GPU works");
+    is_int(wrong_words(words, 3), 0,
+           "what is a stream's alone is the host's while another GPU works");
     on(0);
     hold_release(&hold);
     CHECK(cuStreamSynchronize(stream[0]));
@@ -179,8 +183,9 @@ static void threads_of_their_own(void)
         pthread_create(&workers[i].thread, NULL, work_alone, &workers[i]);
     for (int i = 0; i < 2; i++) {
         pthread_join(workers[i].thread, NULL);
-        ok(!workers[i].failure && !workers[i].wrong, "a thread of GPU %d alone (result %d, %u wrong)",
-           i, workers[i].failure, workers[i].wrong);
+        ok(!workers[i].failure && !workers[i].wrong,
+           "a thread of GPU %d alone (result %d, %u wrong)", i, workers[i].failure,
+           workers[i].wrong);
     }
 }
 

@@ -48,8 +48,8 @@ static void make_machine(const char *library)
     null_pointer =
         JAVA(FIND_CLASS, reference, const char *)((void *)java, "java/lang/NullPointerException");
     text = JAVA(NEW_STRING, reference, const char *)((void *)java, "text");
-    compare_to = JAVA(GET_METHOD, void *, reference, const char *, const char *)(
-        (void *)java, class, "compareTo", "(Ljava/lang/String;)I");
+    compare_to = JAVA(GET_METHOD, void *, reference, const char *,
+                      const char *)((void *)java, class, "compareTo", "(Ljava/lang/String;)I");
     if (!class || !null_pointer || !text || !compare_to)
         bail("no strings in Java");
 }
@@ -63,8 +63,8 @@ static int null_references(void)
         JAVA(CALL_INT, int, reference, void *, void *)((void *)java, text, compare_to, &none);
         reference thrown = JAVA(EXCEPTION_OCCURRED, reference, int)((void *)java, 0);
         JAVA(EXCEPTION_CLEAR, void, int)((void *)java, 0);
-        right += thrown && JAVA(IS_INSTANCE_OF, unsigned char, reference, reference)(
-                               (void *)java, thrown, null_pointer);
+        right += thrown && JAVA(IS_INSTANCE_OF, unsigned char, reference,
+                                reference)((void *)java, thrown, null_pointer);
     }
     return right;
 }

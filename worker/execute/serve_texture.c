@@ -2,17 +2,29 @@
 // Texture and surface objects. Their values are the driver's, as kernels find them in their arguments and in
 // memory; the arrays in their descriptions travel as handles of the client.
 #include "proto/wire.h"
+#include "worker/account/allocation.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-// Memory by address has to be the client's: where its program has memory of its own this process may have some that
-// the GPU knows as well.
+// Where the client's program has memory of its own this process may have some that the GPU knows as well. Of other addresses
+// that are nothing's the driver says what it thinks of them.
+static void refuse_ours(struct serve *serve, CUdeviceptr address)
+{
+    uint64_t start, end;
+    CUmemorytype type = 0;
+    if (driver.cuPointerGetAttribute &&
+        driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+            CUDA_SUCCESS &&
+        type == CU_MEMORYTYPE_HOST && !allocation_find(address, &start, &end))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+}
+
 static void check_memory(struct serve *serve, const CUDA_RESOURCE_DESC *resource)
 {
     if (resource->resType == CU_RESOURCE_TYPE_LINEAR)
-        serve_device_range(serve, resource->res.linear.devPtr, 1);
+        refuse_ours(serve, resource->res.linear.devPtr);
     if (resource->resType == CU_RESOURCE_TYPE_PITCH2D)
-        serve_device_range(serve, resource->res.pitch2D.devPtr, 1);
+        refuse_ours(serve, resource->res.pitch2D.devPtr);
 }
 
 // A description as the driver takes it.

@@ -38,8 +38,13 @@ struct level_choice {
     bool magnified; // at or above the first level
 };
 struct level_choice level_choose(const struct texture *texture, float level);
-// The level that derivatives ask for, and of how many samples along `step` it is.
+// How a read is stretched: so many times as long as it is wide, where a step is as long as the level's texels are wide.
+struct stretch {
+    float ratio; // at least 1
+    float step[3];
+};
+// The level that derivatives ask for, which is that of the width.
 float level_of_derivatives(const struct texture *texture, const struct texture_sample *sample,
-                           unsigned *samples, float step[3]);
+                           struct stretch *stretch);
 
 #endif

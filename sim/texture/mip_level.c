@@ -29,33 +29,68 @@ struct level_choice level_choose(const struct texture *t, float level)
     return choice;
 }
 
-static float texels_along(const struct texture *t, const float d[3])
+// What a read covers, in texels: an ellipse that a circle of the screen becomes.
+struct ellipse {
+    float most, least; // half axes
+    float along[3];    // the longer one, in coordinates
+};
+
+static void in_texels(const struct texture *t, const float d[3], float texels[3])
 {
     const unsigned extents[3] = {t->levels[0].width, t->levels[0].height, t->levels[0].depth};
-    float sum = 0;
 
-    for (unsigned i = 0; i < t->dimension; i++) {
-        float length = t->normalized ? d[i] * (float)extents[i] : d[i];
+    for (unsigned i = 0; i < 3; i++)
+        texels[i] = i >= t->dimension ? 0 : t->normalized ? d[i] * (float)extents[i] : d[i];
+}
 
-        sum += length * length;
-    }
-    return sqrtf(sum);
+static float product(const float a[3], const float b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static struct ellipse ellipse_of(const struct texture *t, const struct texture_sample *sample)
+{
+    float x[3], y[3];
+    in_texels(t, sample->along_x, x);
+    in_texels(t, sample->along_y, y);
+    float xx = product(x, x), yy = product(y, y), xy = product(x, y);
+    float mean = (xx + yy) / 2, apart = hypotf((xx - yy) / 2, xy);
+    float turn = atan2f(2 * xy, xx - yy) / 2, cosine = cosf(turn), sine = sinf(turn);
+    struct ellipse e = {.most = sqrtf(mean + apart),
+                        .least = mean > apart ? sqrtf(mean - apart) : 0};
+
+    for (unsigned i = 0; i < 3; i++)
+        e.along[i] = sample->along_x[i] * cosine + sample->along_y[i] * sine;
+    return e;
+}
+
+// Limits are even, and nothing is narrower than a texel.
+static float ratio_of(const struct texture *t, float most, float least)
+{
+    float limit = (float)(t->anisotropy < 2 ? 1 : t->anisotropy & ~1u);
+    float ratio = most / (least < 1 ? 1 : least);
+
+    return ratio < 1 ? 1 : ratio > limit ? limit : ratio;
+}
+
+// The width of what is read of the level that is there, in texels of the first.
+static float width_of(const struct texture *t, float level)
+{
+    float last = (float)(t->level_count - 1);
+
+    return exp2f(level < 0 ? 0 : level > last ? last : level);
 }
 
 float level_of_derivatives(const struct texture *t, const struct texture_sample *sample,
-                           unsigned *samples, float step[3])
+                           struct stretch *stretch)
 {
-    float x = texels_along(t, sample->along_x), y = texels_along(t, sample->along_y);
-    const float *longer = x >= y ? sample->along_x : sample->along_y;
-    float most = x >= y ? x : y, least = x >= y ? y : x;
-    float ratio = least > 0 ? most / least : (float)t->anisotropy;
+    struct ellipse e = ellipse_of(t, sample);
 
-    if (ratio > (float)t->anisotropy)
-        ratio = (float)t->anisotropy;
-    *samples = ratio >= 1 ? (unsigned)ceilf(ratio) : 1;
-    for (unsigned i = 0; i < 3; i++)
-        step[i] = longer[i] / (float)*samples;
-    if (!(most > 0))
+    stretch->ratio = ratio_of(t, e.most, e.least);
+    if (!(e.most > 0))
         return -126;
-    return log2f(most / (float)*samples);
+    float level = log2f(e.most / stretch->ratio);
+    for (unsigned i = 0; i < 3; i++)
+        stretch->step[i] = e.along[i] / e.most * width_of(t, level);
+    return level;
 }

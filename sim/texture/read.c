@@ -212,24 +212,40 @@ static void read_levels(struct level_read *r, const struct texture_sample *s,
         texel_words(kind, sum.texels[0].raw, value);
 }
 
-// Several places along a line, each with the same weight.
-static void read_along(struct level_read *r, const struct texture_sample *s,
-                       const struct level_choice *choice, const float at[3], const float step[3],
-                       unsigned samples, uint32_t value[4])
+// A place some steps from the middle, with its weight.
+static void add_place(struct level_read *r, const struct texture_sample *s,
+                      const struct level_choice *choice, const float at[3], const float step[3],
+                      float steps, float weight, float sum[4])
 {
-    float sum[4] = {0};
+    float place[3];
+    uint32_t value[4];
 
-    for (unsigned n = 0; n < samples; n++) {
-        float place[3];
+    for (unsigned k = 0; k < 3; k++)
+        place[k] = at[k] + step[k] * steps;
+    read_levels(r, s, choice, place, value);
+    for (unsigned i = 0; i < 4; i++)
+        sum[i] += weight * bits_float(value[i]);
+}
 
-        for (unsigned k = 0; k < 3; k++)
-            place[k] = at[k] + step[k] * ((float)n + 0.5f - (float)samples / 2);
-        read_levels(r, s, choice, place, value);
-        for (unsigned i = 0; i < 4; i++)
-            sum[i] += bits_float(value[i]);
+// As an H100 does it: pairs of places on both sides of the middle, a step apart, of which the outermost have what
+// weight is left; and where there is less than two steps, one pair that draws apart.
+static void read_along(struct level_read *r, const struct texture_sample *s,
+                       const struct level_choice *choice, const float at[3],
+                       const struct stretch *stretch, uint32_t value[4])
+{
+    float sum[4] = {0}, left = stretch->ratio, from = 0.5f;
+
+    if (left < 2) {
+        from = 1 - 1 / left;
+        left = 2;
+    }
+    for (float whole = left; left > 0; left -= 2, from += 1) {
+        float weight = (left < 2 ? left / 2 : 1) / whole;
+        add_place(r, s, choice, at, stretch->step, from, weight, sum);
+        add_place(r, s, choice, at, stretch->step, -from, weight, sum);
     }
     for (unsigned i = 0; i < 4; i++)
-        value[i] = float_bits(sum[i] / (float)samples);
+        value[i] = float_bits(sum[i]);
 }
 
 static unsigned layer_of(const struct texture *t, uint32_t layer)
@@ -253,8 +269,8 @@ void texture_read(const struct texture *t, const struct texture_sample *s, uint3
 {
     struct level_read r = {.texture = t, .by_number = s->texels && s->access != TEXTURE_LEVEL};
     struct level_choice choice;
-    float at[3], step[3] = {0};
-    unsigned samples = 1;
+    float at[3];
+    struct stretch stretch = {.ratio = 1};
 
     if (t->linear_memory) {
         fetch_linear(t, s, value);
@@ -284,13 +300,13 @@ void texture_read(const struct texture *t, const struct texture_sample *s, uint3
         return;
     }
     if (s->access == TEXTURE_GRADIENT)
-        choice = level_choose(t, level_of_derivatives(t, s, &samples, step) + t->level_bias);
+        choice = level_choose(t, level_of_derivatives(t, s, &stretch) + t->level_bias);
     else
         choice = level_choose(t, s->access == TEXTURE_LEVEL
                                      ? truncf(s->level * 256) / 256 + t->level_bias
                                      : 0);
-    if (samples > 1 && !t->cube && !texel_is_integer(&t->texel))
-        read_along(&r, s, &choice, at, step, samples, value);
+    if (stretch.ratio > 1 && !t->cube && !texel_is_integer(&t->texel))
+        read_along(&r, s, &choice, at, &stretch, value);
     else
         read_levels(&r, s, &choice, at, value);
 }

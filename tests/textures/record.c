@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static const struct section *const families[] = {filter_sections, shape_sections, surface_sections,
-                                                 descriptor_sections};
+                                                 descriptor_sections, stretch_sections};
 
 static int run_section(const struct section *section)
 {

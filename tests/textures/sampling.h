@@ -94,6 +94,6 @@ struct section {
     void (*run)(void);
 };
 extern const struct section filter_sections[], shape_sections[], surface_sections[],
-    descriptor_sections[];
+    descriptor_sections[], stretch_sections[];
 
 #endif

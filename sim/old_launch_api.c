@@ -76,6 +76,9 @@ static CUresult launch_grid(CUfunction handle, int width, int height, CUstream s
     struct function *function;
     SIM_TRY(find_function(handle, &function));
     CUresult result = old_launch_make(&function->old_launch, width, height, stream, &request);
+    // What lies beyond the function's own is not looked at.
+    if (!result && request.bytes > function->info->param_bytes)
+        request.bytes = function->info->param_bytes;
     function_put(function);
     SIM_TRY(result);
     return launch_configured(&request.config, handle, stream, NULL, request.extra);

@@ -15,10 +15,13 @@ static CUresult launch(CUfunction f, const CUlaunchConfig *config, void **parame
 {
     if (!config)
         return CUDA_ERROR_INVALID_VALUE;
-    struct launch request = {
-        config, per_thread ? stream_per_thread(config->hStream) : config->hStream,
-        f,      parameters,
-        extra,  flags};
+    const struct launch request = {.config = config,
+                                   .stream = per_thread ? stream_per_thread(config->hStream)
+                                                        : config->hStream,
+                                   .function = f,
+                                   .parameters = parameters,
+                                   .extra = extra,
+                                   .flags = flags};
     return kernel_launch(&request);
 }
 

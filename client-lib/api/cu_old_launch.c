@@ -72,8 +72,11 @@ static CUresult launch_grid(CUfunction function, int width, int height, CUstream
         result = old_launch_make(state, width, height, stream, &request);
     if (result != CUDA_SUCCESS)
         return result;
-    const struct launch launch = {
-        .config = &request.config, .stream = stream, .function = function, .extra = request.extra};
+    const struct launch launch = {.config = &request.config,
+                                  .stream = stream,
+                                  .function = function,
+                                  .extra = request.extra,
+                                  .room_beyond = true};
     return kernel_launch(&launch);
 }
 

@@ -101,6 +101,9 @@ static void *pack_early(const struct parameter_layout *layout, void **parameters
     return early;
 }
 
+// A structure of the program's that has the parameters may end in padding.
+#define PADDED(bytes) (((bytes) + 15u) / 16 * 16)
+
 static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
                                  struct packed *packed)
 {
@@ -109,7 +112,11 @@ static CUresult check_parameters(const struct launch *launch, const struct param
         return CUDA_ERROR_INVALID_VALUE;
     if (launch->extra) {
         packed->at = extra_buffer(launch->extra, &packed->size);
-        return packed->at ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        if (!packed->at)
+            return CUDA_ERROR_INVALID_VALUE;
+        return !launch->room_beyond && layout->bytes && packed->size > PADDED(layout->bytes)
+                   ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+                   : CUDA_SUCCESS;
     }
     if (layout->count && !launch->parameters)
         return CUDA_ERROR_INVALID_VALUE;

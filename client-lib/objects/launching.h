@@ -3,6 +3,7 @@
 #ifndef RGPU_CLIENT_LAUNCHING_H
 #define RGPU_CLIENT_LAUNCHING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,8 @@ struct launch {
     CUfunction function;
     void **parameters;
     void **extra;
-    uint32_t flags; // WIRE_LAUNCH_...
+    bool room_beyond; // EXTRA may be longer than the parameters, as in launches of CUDA 3
+    uint32_t flags;   // WIRE_LAUNCH_...
 };
 CUresult kernel_launch(const struct launch *launch);
 // The parameters of a kernel node as they travel, for a graph of SESSION; the caller frees *OUT.

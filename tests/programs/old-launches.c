@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs of CUDA 3: shape and parameters are set on the function, which is launched with a grid.
+#include <stddef.h>
+
 #include "tests/programs/driver.h"
 
 CUresult cuFuncSetBlockShape(CUfunction, int, int, int);
@@ -49,6 +51,20 @@ int main(void)
               "beyond 4 KiB is no room");
         gives(cuParamSeti(count, -4, 1), CUDA_ERROR_INVALID_VALUE, "nor before the first");
     }
+    struct {
+        CUdeviceptr to;
+        unsigned each;
+        float scale, more[6];
+    } block = {.to = sum, .each = 5, .scale = 1.0f};
+    size_t size = sizeof block;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    gives(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra),
+          CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "more parameters than a kernel has");
+    size = offsetof(__typeof__(block), more);
+    gives(cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra), CUDA_SUCCESS,
+          "and as many as it has, packed");
+    is_int(word_at(sum), 502 + 5, "are what it finds");
     gives(cuFuncSetBlockShape(count, 1024, 2, 1), CUDA_ERROR_INVALID_VALUE, "a block too large");
     gives(cuLaunchGrid(count, 0, 1), CUDA_ERROR_INVALID_VALUE, "a grid of nothing");
     gives(cuLaunch((CUfunction)&gpu), CUDA_ERROR_INVALID_HANDLE, "what is no function");

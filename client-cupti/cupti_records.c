@@ -107,6 +107,14 @@ static bool grow(void **list, size_t count, size_t *room, size_t size)
     return true;
 }
 
+// A buffer of the program's is out while there are records, as with NVIDIA's library: who asks for them looks first
+// whether one is. Under the lock.
+static void hold_buffer(void)
+{
+    if (!records.buffer && records.request && records.complete)
+        records.request(&records.buffer, &records.size, &records.most);
+}
+
 void records_note_pageable(uint32_t call)
 {
     __atomic_store_n(&pageable[call % PAGEABLE], call, __ATOMIC_RELAXED);
@@ -121,6 +129,7 @@ static bool add_call(uint32_t kind, uint32_t number, const struct profiler_call 
         records.lost++;
         return false;
     }
+    hold_buffer();
     struct call_entry *entry = &records.calls[records.call_count++];
     *entry = (struct call_entry){
         .kind = kind,
@@ -176,6 +185,7 @@ void records_add_work(const struct wire_activity *work, const char *name)
         records.lost++;
         return;
     }
+    hold_buffer();
     records.work[records.work_count++] = (struct work_entry){.work = *work, .name = name};
     if (work->kind == WIRE_ACTIVITY_COPY && work->correlation)
         pieces[work->correlation % PIECES] = (uint32_t)records.work_count;

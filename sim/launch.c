@@ -163,7 +163,8 @@ static CUresult pack_extra(void **extra, char *out, size_t size)
             return CUDA_ERROR_INVALID_VALUE;
     }
     SIM_RETURN_IF(size && !buffer, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(size && given > (size + 15) / 16 * 16, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    SIM_RETURN_IF(size && !given, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(given > size, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     // NCCL gives less than its kernels have parameters: what it leaves out they do not look at.
     if (given > size)
         given = size;

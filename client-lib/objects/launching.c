@@ -101,9 +101,6 @@ static void *pack_early(const struct parameter_layout *layout, void **parameters
     return early;
 }
 
-// A structure of the program's that has the parameters may end in padding.
-#define PADDED(bytes) (((bytes) + 15u) / 16 * 16)
-
 static CUresult check_parameters(const struct launch *launch, const struct parameter_layout *layout,
                                  struct packed *packed)
 {
@@ -112,15 +109,23 @@ static CUresult check_parameters(const struct launch *launch, const struct param
         return CUDA_ERROR_INVALID_VALUE;
     if (launch->extra) {
         packed->at = extra_buffer(launch->extra, &packed->size);
-        if (!packed->at)
+        if (!packed->at || (layout->bytes && !packed->size))
             return CUDA_ERROR_INVALID_VALUE;
-        return !launch->room_beyond && layout->bytes && packed->size > PADDED(layout->bytes)
+        return packed->size > layout->bytes && !launch->room_beyond
                    ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
                    : CUDA_SUCCESS;
     }
     if (layout->count && !launch->parameters)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
+}
+
+// What a launch would refuse for its size is a wrong argument of a node.
+static CUresult check_node_parameters(const struct launch *launch,
+                                      const struct parameter_layout *layout, struct packed *packed)
+{
+    return check_parameters(launch, layout, packed) == CUDA_SUCCESS ? CUDA_SUCCESS
+                                                                    : CUDA_ERROR_INVALID_VALUE;
 }
 
 // ---- attributes ----
@@ -347,7 +352,7 @@ CUresult kernel_node_pack(const CUDA_KERNEL_NODE_PARAMS_v3 *node, struct box_ses
     struct object *function = node_function(node, session, &result);
     struct parameter_layout *layout = function ? function_layout(function, &result) : NULL;
     if (!layout || (result = check_shape(&launch, context_for(function), layout)) != CUDA_SUCCESS ||
-        (result = check_parameters(&launch, layout, &packed)) != CUDA_SUCCESS ||
+        (result = check_node_parameters(&launch, layout, &packed)) != CUDA_SUCCESS ||
         (result = node_context(node->ctx, session, &context)) != CUDA_SUCCESS)
         return result;
     struct wire_kernel_node *wire = malloc(sizeof(*wire) + layout->bytes);

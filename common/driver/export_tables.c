@@ -421,10 +421,24 @@ static const struct export_table {
      processors_table},
 };
 
-// Asked for by the runtime and expected to be missing: where it is there, the runtime skips its own
-// initialisation.
-static const unsigned char known_missing[16] = {0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e,
-                                                0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d, 0xd9};
+// Expected to be missing. Where the runtime finds the first one, it skips its own initialisation; NVIDIA's compiler and
+// linker at run time do without the second, and what asks for the third is the management library of a driver.
+static const unsigned char known_missing[][16] = {
+    {0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d,
+     0xd9},
+    {0xda, 0x91, 0x51, 0xd3, 0x3a, 0xe6, 0xcc, 0x41, 0xa5, 0xc0, 0x4f, 0x26, 0xd5, 0x33, 0xe3,
+     0x28},
+    {0x69, 0xa2, 0x8e, 0x9f, 0x24, 0x49, 0x8b, 0x47, 0xb0, 0x30, 0xc5, 0xda, 0x33, 0x0e, 0xa4,
+     0xe9},
+};
+
+static bool is_known_missing(const unsigned char *id)
+{
+    for (size_t i = 0; i < sizeof known_missing / sizeof *known_missing; i++)
+        if (!memcmp(id, known_missing[i], sizeof known_missing[i]))
+            return true;
+    return false;
+}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -449,7 +463,7 @@ static bool first_time(const unsigned char id[16])
 static void log_unknown(const CUuuid *id)
 {
     const unsigned char *byte = (const unsigned char *)id->bytes;
-    if (!memcmp(byte, known_missing, sizeof known_missing) || !first_time(byte))
+    if (is_known_missing(byte) || !first_time(byte))
         return;
     log_warn("a private table of the driver was asked for that is not known: what asked may not "
              "work id=%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",

@@ -54,7 +54,7 @@ int main(void)
     struct {
         CUdeviceptr to;
         unsigned each;
-        float scale, more[6];
+        float scale, more;
     } block = {.to = sum, .each = 5, .scale = 1.0f};
     size_t size = sizeof block;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,

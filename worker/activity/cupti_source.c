@@ -16,6 +16,7 @@
 #include "worker/activity/activity_store.h"
 #include "worker/session.h"
 #include "worker/setup.h"
+#include "worker_driver.h"
 
 enum { BUFFER_BYTES = 1 << 20, CALLS_MAX = 4096 };
 
@@ -311,7 +312,10 @@ void cupti_source_flush(void)
 uint32_t cupti_source_stream(CUstream stream)
 {
     uint32_t number = 0;
-    if (!subscriber || cupti.cuptiGetStreamIdEx(NULL, stream, 0, &number) != CUPTI_SUCCESS)
+    CUcontext context = NULL;
+    // A default stream has a number in its context only.
+    if (!subscriber || driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS ||
+        cupti.cuptiGetStreamIdEx(context, stream, 0, &number) != CUPTI_SUCCESS)
         return 0;
     return number;
 }

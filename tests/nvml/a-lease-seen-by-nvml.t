@@ -112,6 +112,15 @@ start held env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$BUILD/tests/prog
 await_line held 'round 0' || bail "the program did not start"
 ok "what is allocated after that is told at once" [ "$(seldom gpus.0.used)" -ge $((before + 16777216)) ]
 ok "also of the process" [ "$(seldom gpus.0.processes.0.1)" -ge 16777216 ]
+is "$(env -u RGPU_TICKET RGPU_BOXES="$BOX" python3 -c '
+import ctypes, os, sys
+library, device, few = ctypes.CDLL(sys.argv[1]), ctypes.c_void_p(), (ctypes.c_ulong * 20)()
+assert library.nvmlInit_v2() == 0 and library.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
+assert library.nvmlDeviceGetCpuAffinity(device, 20, few) == 0
+near = sum(bin(word).count("1") for word in few)
+assert library.nvmlDeviceGetMemoryAffinity(device, 20, few, 0) == 0 and few[0] & 1
+assert library.nvmlDeviceGetCpuAffinity(device, 0, few) == 2 and library.nvmlDeviceGetMemoryAffinity(device, 20, None, 0) == 2
+print(near == os.sysconf("SC_NPROCESSORS_CONF"))' "$library")" True "a remote GPU is near all processors of this host"
 stop "${line_pid[held]}" KILL
 ok "and what is given back" await "it" eval '[ "$(seldom gpus.0.used)" = "$before" ]'
 

@@ -80,6 +80,8 @@ def make(studies, columns_of, context, rounds, only):
     """All jobs, round after round over all studies, and the records of what is left out. ONLY: programs of some studies."""
     pairs, left_out, jobs = {}, [], []
     for study in studies:
+        left_out += [skipped(study, None, column, "it was not asked for") for column in study.columns
+                     if column not in columns_of[study.name]]
         pairs[study.name], more = of_study(study, columns_of[study.name], context, only.get(study.name))
         left_out += more
     for number in range(rounds):

@@ -89,6 +89,7 @@ fi
 ok "one program of a study is chosen" run kernels:saxpy --miniature --columns native --output "$TMP/one"
 is "$(grep -o '"program": "[^"]*"' <(grep '"kind": "sample"' "$TMP/one/results.jsonl") | sort -u)" '"program": "saxpy"' "and no other runs"
 like "$(grep skipped "$TMP/one/results.jsonl")" '"program": "matmul".*not asked for' "which is said"
+like "$(grep skipped "$TMP/one/results.jsonl")" '"column": "tcp".*not asked for' "of columns too"
 
 # Interrupted, and gone on with.
 ok "a run whose time is up ends in order" run kernels --miniature --limit 0 --output "$TMP/cut"

@@ -30,6 +30,7 @@ static const struct table_column session_columns[] = {
     {"MEMORY", "memory", TABLE_BYTES},
     {"DRIVER", "driver_bytes", TABLE_BYTES},
     {"UTIL%", "utilization", TABLE_NUMBER},
+    {"COMPUTE%", "compute", TABLE_NUMBER},
     {"IN", "bytes_in", TABLE_BYTES},
     {"OUT", "bytes_out", TABLE_BYTES},
     {"CALLS", "calls", TABLE_TEXT},
@@ -54,6 +55,7 @@ static const struct table_column device_columns[] = {
     {"WATTS", "power", TABLE_DECIMAL},
     {"SESSIONS", "sessions", TABLE_TEXT},
     {"WARM", "warm", TABLE_TEXT},
+    {"SHARING", "sharing", TABLE_TEXT},
     {"LAST ERROR", "last_error", TABLE_TEXT},
     {0},
 };

@@ -34,6 +34,7 @@ static int read_request(const struct command *command, const struct command_line
         .queue = !command_value(command, line, "no-wait"),
         .ticket = true,
         .constraint = command_value(command, line, "constraint"),
+        .compute = command_value(command, line, "compute"),
         .protection = command_value(command, line, "protection"),
     };
     out->mode = mode ? mode : memory ? "shared" : "exclusive";

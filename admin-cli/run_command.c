@@ -76,7 +76,8 @@ static int execute(char **argv)
 
 static bool asks_for_lease(const struct command *command, const struct command_line *line)
 {
-    static const char *const names[] = {"gpus", "mem", "mode", "constraint", "no-wait", "broker"};
+    static const char *const names[] = {"gpus",       "mem",     "mode",  "compute",
+                                        "constraint", "no-wait", "broker"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (command_value(command, line, names[i]))
@@ -123,6 +124,8 @@ static const struct command_option run_options[] = {
      "a share of each with this memory budget; with --mode exclusive the least it has", 0},
     {"mode", "MODE", "exclusive or shared [shared with --mem, else exclusive]", 0,
      "exclusive|shared"},
+    {"compute", "PERCENT", "part of each GPU's multiprocessors, where it is shared by MPS [100%]",
+     0},
     {"constraint", "LIST", "such as model=*H200*,same-box,policy=spread", 0},
     {"no-wait", NULL, "end at once where no GPUs are free", 0},
     POOL_OPTIONS,

@@ -51,6 +51,8 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     bool automatic = false;
     int bad_mode = mode ? gpu_parse_mode(json_string_value(mode), &first, &automatic) : 0;
     uint64_t index, capability;
+    const char *sharing = json_string_value(json_object_get(object, "sharing"));
+    int shared_how = sharing ? pool_parse_name(gpu_sharing_names, sharing) : GPU_BY_TIME;
 
     if (!read_text(object, "uuid", true, gpu->uuid, sizeof(gpu->uuid)))
         return "a GPU needs a \"uuid\"";
@@ -64,6 +66,9 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
         return "\"capability\" of a GPU is ten times the major number, and the minor";
     if (!model || bad_mode)
         return "a GPU needs a \"model\", and its \"mode\" is \"exclusive\", \"shared\" or \"auto\"";
+    if (shared_how < 0)
+        return "\"sharing\" of a GPU is \"time\", \"mps-lease\", \"mps-user\" or \"mps-all\"";
+    gpu->sharing = (uint8_t)shared_how;
     gpu->index = (uint32_t)index;
     gpu->capability = (uint8_t)capability;
     gpu->model = pool_intern_model(broker->pool, model);

@@ -25,10 +25,16 @@ static bool wants_mode(const struct request *request, enum gpu_mode mode)
     return false;
 }
 
+// A part of a GPU's multiprocessors is MPS's to give.
+bool sharing_is_kind(const struct request *request, uint8_t sharing)
+{
+    return !request->compute || sharing != GPU_BY_TIME;
+}
+
 bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model)
 {
     return of_model && gpu->memory >= request->min_memory &&
-           gpu->capability >= request->min_capability;
+           gpu->capability >= request->min_capability && sharing_is_kind(request, gpu->sharing);
 }
 
 bool box_matches(const struct request *request, const struct pool_box *box)

@@ -62,6 +62,7 @@ const struct column gpu_columns[] = {
     GPU(reserved, NUMBER, SAID | SHOWN),
     GPU(context, NUMBER, SAID | SHOWN),
     NAMED(struct pool_gpu, mode, gpu_mode_names, SHOWN),
+    NAMED(struct pool_gpu, sharing, gpu_sharing_names, SAID | SHOWN),
     GPU(drained, FLAG, SHOWN | STEERED),
     DRAINS(struct pool_gpu),
     GPU(present, FLAG, SAID),

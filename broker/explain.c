@@ -12,7 +12,7 @@
 #include "broker/queue.h"
 
 // Each within the one before.
-enum stage { PLACE, MODEL, MEMORY, CAPABLE, LARGE, MODE, SERVICE, ROOM, LEFT, STAGES };
+enum stage { PLACE, MODEL, MEMORY, CAPABLE, SHARING, LARGE, MODE, SERVICE, ROOM, LEFT, STAGES };
 
 enum { DRAINS_NAMED = 3 };
 
@@ -57,7 +57,7 @@ static bool has_room(const struct request *request, const struct pool_gpu *gpu)
 {
     for (uint32_t i = 0; i < request->part_count; i++) {
         const struct request_part *part = &request->parts[i];
-        if (gpu_takes_mode(gpu, part->mode) &&
+        if (gpu_takes_mode(gpu, part->mode) && gpu_takes_tenant(gpu, request) &&
             (part->mode == GPU_EXCLUSIVE ? gpu->holders == 0
                                          : gpu_free_bytes(gpu) >= part->memory + gpu->context))
             return true;
@@ -84,6 +84,7 @@ static bool passes(const struct pool *pool, const struct request *request, uint6
     case MODEL: return is_of_model(request, gpu, census);
     case MEMORY: return gpu->memory >= request->min_memory;
     case CAPABLE: return gpu->capability >= request->min_capability;
+    case SHARING: return sharing_is_kind(request, gpu->sharing);
     case LARGE: return is_large(request, gpu);
     case MODE: return is_given_so(request, gpu);
     case SERVICE: return gpu_usable(gpu);
@@ -235,6 +236,9 @@ static void add_shortage(struct text *text, const struct request *request,
     case CAPABLE:
         add(text, "have compute capability %u.%u", request->min_capability / 10,
             request->min_capability % 10);
+        return;
+    case SHARING:
+        add(text, "are shared by MPS, which a part of their multiprocessors takes");
         return;
     case LARGE:
         add(text, "have the memory for a share of %.1f GiB", gib(least_share(request)));

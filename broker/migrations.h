@@ -139,6 +139,9 @@ static const char *const migrations[] = {
     "CREATE TABLE busy_hours ("
     "  lease TEXT NOT NULL REFERENCES leases(id) ON DELETE CASCADE, hour INTEGER NOT NULL,"
     "  milliseconds INTEGER NOT NULL, PRIMARY KEY (lease, hour)) STRICT, WITHOUT ROWID;",
+
+    // 9: how processes share GPUs.
+    "ALTER TABLE gpus ADD COLUMN sharing TEXT NOT NULL DEFAULT 'time';",
 };
 
 #endif

@@ -350,6 +350,8 @@ struct pool_hold plan_hold(const struct request *request, const struct plan *pla
         .mode = part->mode,
         .memory = part->memory,
         .context = part->mode == GPU_SHARED ? gpu->context : 0,
+        .tenant = request->tenant,
+        .compute = request->compute,
     };
 }
 

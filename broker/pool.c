@@ -10,6 +10,7 @@
 
 #include "broker/queue.h"
 
+const char *const gpu_sharing_names[] = {"time", "mps-lease", "mps-user", "mps-all", NULL};
 const char *const gpu_mode_names[] = {
     [GPU_EXCLUSIVE] = "exclusive",
     [GPU_SHARED] = "shared",
@@ -374,6 +375,8 @@ void pool_take(struct pool_hold *hold)
     hold->box->holders++;
     if (hold->mode == GPU_SHARED)
         hold->gpu->used += hold->memory + hold->context;
+    hold->gpu->tenant = hold->tenant;
+    hold->gpu->computing += hold->compute;
 }
 
 void pool_give_back(struct pool_hold *hold)
@@ -386,6 +389,7 @@ void pool_give_back(struct pool_hold *hold)
     hold->box->holders--;
     if (hold->mode == GPU_SHARED)
         hold->gpu->used -= hold->memory + hold->context;
+    hold->gpu->computing -= hold->compute;
 }
 
 static bool gpu_in_service(const struct pool_gpu *gpu)
@@ -404,7 +408,7 @@ static uint64_t room_of_share(const struct pool_gpu *gpu)
 static bool are_alike(const struct pool_gpu *a, const struct pool_gpu *b)
 {
     return a->model == b->model && a->memory == b->memory && a->capability == b->capability &&
-           a->mode == b->mode && a->automatic == b->automatic &&
+           a->mode == b->mode && a->automatic == b->automatic && a->sharing == b->sharing &&
            gpu_free_bytes(a) == gpu_free_bytes(b) && room_of_share(a) == room_of_share(b);
 }
 
@@ -416,6 +420,7 @@ static void count_idle(struct idle_gpus *idle, struct pool_gpu *gpu)
                                    .model = gpu->model,
                                    .memory = gpu->memory,
                                    .capability = gpu->capability,
+                                   .sharing = gpu->sharing,
                                    .free = gpu_free_bytes(gpu),
                                    .room = room_of_share(gpu)};
     else if (idle->sample && !are_alike(gpu, idle->sample))
@@ -452,6 +457,21 @@ void box_count_free(struct pool_box *box)
         if (gpu_in_service(box->gpus[i]))
             count_gpu(box, i);
     }
+}
+
+bool gpu_takes_tenant(const struct pool_gpu *gpu, const struct request *request)
+{
+    if (!gpu->holders)
+        return true;
+    if (gpu->computing + request->compute > 100)
+        return false;
+    switch ((enum gpu_sharing)gpu->sharing) {
+    case GPU_MPS_LEASE: return false;
+    case GPU_MPS_USER: return request->tenant && gpu->tenant == request->tenant;
+    case GPU_BY_TIME:
+    case GPU_MPS_ALL: break;
+    }
+    return true;
 }
 
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode)

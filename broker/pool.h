@@ -23,6 +23,9 @@
 
 enum gpu_mode { GPU_EXCLUSIVE, GPU_SHARED };
 enum { GPU_MODES = 2 };
+// How processes share a GPU, as its box says: in turns, or by an MPS server, on which a fault of one ends all. So its box
+// lets there be sessions of one lease, of one user, or of all at once.
+enum gpu_sharing { GPU_BY_TIME, GPU_MPS_LEASE, GPU_MPS_USER, GPU_MPS_ALL };
 enum policy { POLICY_PACK, POLICY_SPREAD, POLICY_BEST_FIT };
 
 // queued   waits for capacity
@@ -47,7 +50,9 @@ struct request {
     uint64_t min_memory;
     uint32_t min_capability; // 10 * major + minor
     bool same_box, different_boxes;
-    bool privacy; // of the way between programs and boxes
+    bool privacy;     // of the way between programs and boxes
+    uint32_t compute; // percent of the multiprocessors of each GPU that it is kept to; 0: all
+    int64_t tenant;   // its owner and 1, where it wants shares; 0: nobody says
     char model[POOL_PATTERN_MAX], box[POOL_PATTERN_MAX], locality[POOL_PATTERN_MAX];
     char near[POOL_NEAR_MAX]; // where boxes are preferred, see near.h
 };
@@ -87,7 +92,10 @@ struct pool_gpu {
     uint8_t capability; // compute capability, 10 * major + minor; 0: the box has not said
     bool automatic;     // the mode follows who asks, while nobody holds it
     bool drained, present;
-    bool ready; // the box has measured what a context takes: it may be granted
+    bool ready;         // the box has measured what a context takes: it may be granted
+    uint8_t sharing;    // enum gpu_sharing
+    int64_t tenant;     // of the shares of it that are held
+    uint32_t computing; // percent of its multiprocessors that are promised to them
     char uuid[POOL_NAME_MAX];
     struct gpu_claim claim;
     struct drain drain;
@@ -105,6 +113,7 @@ struct idle_gpus {
     uint64_t memory;
     uint64_t free; // bytes of each
     uint64_t room; // those that a share may have
+    uint8_t sharing;
 };
 
 // Placement looks at every box as well: what it reads of one comes first.
@@ -152,6 +161,8 @@ struct pool_hold {
     uint32_t ordinal;
     enum gpu_mode mode;
     uint64_t memory, context;
+    int64_t tenant;
+    uint32_t compute;
     bool held;
 };
 
@@ -251,6 +262,9 @@ bool gpu_usable(const struct pool_gpu *gpu);
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
 // Bytes that a new share may still take, its context included.
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
+// Whether a request could have a part of it beside those who have one, as far as that depends on who they are and how
+// much they compute.
+bool gpu_takes_tenant(const struct pool_gpu *gpu, const struct request *request);
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
 
@@ -260,7 +274,8 @@ bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
 int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
     __attribute__((warn_unused_result));
 
-extern const char *const gpu_mode_names[], *const policy_names[], *const lease_state_names[];
+extern const char *const gpu_mode_names[], *const gpu_sharing_names[],
+                                               *const policy_names[], *const lease_state_names[];
 // Index of `name` in a table above, or -EINVAL.
 int pool_parse_name(const char *const *names, const char *name) __attribute__((warn_unused_result));
 

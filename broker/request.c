@@ -95,7 +95,7 @@ static bool read_part(const json_t *object, struct request_part *part)
 static const char *read_members(const json_t *object, struct request *request)
 {
     const json_t *gpus = json_object_get(object, "gpus"), *policy;
-    uint64_t capability;
+    uint64_t capability, compute;
     int index;
 
     if (!json_is_object(object) || !json_is_array(gpus) ||
@@ -118,6 +118,9 @@ static const char *read_members(const json_t *object, struct request *request)
     if (!read_bytes(object, "min_capability", &capability) || capability > UINT8_MAX)
         return "\"min_capability\" is ten times the major number, and the minor: 80 for 8.0";
     request->min_capability = (uint32_t)capability;
+    if (!read_bytes(object, "compute", &compute) || compute > 100)
+        return "\"compute\" is a number of percent, from 1 to 100";
+    request->compute = (uint32_t)compute;
     if (!read_near(object, request->near))
         return "\"near\" is a list of places, the nearest first, of 255 characters in all";
     if (!read_flag(object, "same_box", &request->same_box) ||
@@ -166,6 +169,8 @@ json_t *request_to_json(const struct request *request)
         json_object_set_new(object, "min_memory", json_integer((json_int_t)request->min_memory));
     if (request->min_capability)
         json_object_set_new(object, "min_capability", json_integer(request->min_capability));
+    if (request->compute)
+        json_object_set_new(object, "compute", json_integer(request->compute));
     if (*request->near)
         json_object_set_new(object, "near", near_to_json(request->near));
     if (request->same_box)
@@ -191,6 +196,15 @@ int request_from_text(const char *text, struct request *request)
         error = request_check(request, &why);
     json_decref(object);
     return error;
+}
+
+// Shares alone are kept apart by whose they are. Others are one class, whoever asks.
+void request_set_tenant(struct request *request, uid_t owner)
+{
+    request->tenant = 0;
+    for (uint32_t i = 0; i < request->part_count; i++)
+        if (request->parts[i].mode == GPU_SHARED)
+            request->tenant = (int64_t)owner + 1;
 }
 
 char *request_to_text(const struct request *request)

@@ -9,7 +9,7 @@
 
 //     {"gpus": [{"count": 2, "mode": "exclusive"}, {"count": 1, "mode": "shared", "memory": N}],
 //      "policy": "pack", "model": GLOB, "box": GLOB, "locality": GLOB, "min_memory": BYTES,
-//      "min_capability": 80, "near": ["rack1|rack2", "hall3"],
+//      "min_capability": 80, "compute": PERCENT, "near": ["rack1|rack2", "hall3"],
 //      "same_box": false, "different_boxes": false, "protection": "authenticate"|"privacy"}
 //
 // Only "gpus" must be there. -EINVAL with a sentence in why.
@@ -18,6 +18,8 @@ int request_from_json(const json_t *object, struct request *request, const char 
 json_t *request_to_json(const struct request *request);
 int request_from_text(const char *text, struct request *request)
     __attribute__((warn_unused_result));
+// Notes whose it is. What the API takes and the database keeps does not say so.
+void request_set_tenant(struct request *request, uid_t owner);
 // The caller frees it.
 char *request_to_text(const struct request *request);
 

@@ -112,6 +112,7 @@ static bool read_acquire(struct api_call *call, struct acquire *acquire)
         api_refuse(call, OUTCOME_BAD_REQUEST, "request: %s", why);
         return false;
     }
+    request_set_tenant(&acquire->request, acquire->owner);
     if (call->server->broker->limits.max_lifetime > 0 &&
         (acquire->lifetime == 0 || acquire->lifetime > call->server->broker->limits.max_lifetime))
         acquire->lifetime = call->server->broker->limits.max_lifetime;

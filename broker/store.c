@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/request.h"
 #include "broker/store_run.h"
 #include "broker/store_sound.h"
 #include "common/fault.h"
@@ -120,6 +121,8 @@ static enum outcome add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_l
                       row_text(row, "gpu"), row_text(row, "box"));
         return held ? OUTCOME_DATABASE_DAMAGED : OUTCOME_DONE;
     }
+    hold->tenant = lease->request.tenant;
+    hold->compute = lease->request.compute;
     lease->hold_count++;
     if (held)
         pool_take(hold);
@@ -150,6 +153,7 @@ static enum outcome load_lease(struct store *store, sqlite3_stmt *row, struct po
         lease_free(&lease);
         return error == OUTCOME_NO_MEMORY ? error : OUTCOME_DATABASE_DAMAGED;
     }
+    request_set_tenant(&lease->request, lease->owner);
     error = outcome_of(pool_add_lease(pool, lease));
     return error ? error : load_holds(store, pool, lease);
 }

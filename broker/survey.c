@@ -40,6 +40,8 @@ static bool has_room(const struct placement *attempt, const struct pool_gpu *gpu
     // A GPU's mode is the administrator's to change, so in the ideal it does not count.
     if (!attempt->ideal && !gpu_takes_mode(gpu, part->mode))
         return false;
+    if (!attempt->ideal && !gpu_takes_tenant(gpu, attempt->request))
+        return false;
     if (part->mode == GPU_EXCLUSIVE)
         return attempt->ideal || gpu->holders == 0;
     return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
@@ -94,7 +96,7 @@ static uint32_t count_alike(struct placement *attempt, const struct idle_gpus *i
 
     if (idle->count == 0 || (part->mode == GPU_SHARED && idle->room < part->memory) ||
         idle->memory < request->min_memory || idle->capability < request->min_capability ||
-        !model_matches(attempt, idle->model))
+        !sharing_is_kind(request, idle->sharing) || !model_matches(attempt, idle->model))
         return 0;
     return idle->count;
 }

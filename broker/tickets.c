@@ -55,6 +55,7 @@ static void fill_ticket(const struct broker *broker, const struct pool_lease *le
         gpu->ordinal = hold->ordinal;
         gpu->mode = hold->mode == GPU_SHARED ? TICKET_SHARED : TICKET_EXCLUSIVE;
         gpu->memory = hold->memory;
+        gpu->compute = hold->compute;
         ticket->gpu_count++;
     }
 }

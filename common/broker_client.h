@@ -69,6 +69,7 @@ struct broker_acquire {
     uint64_t memory;        // budget per share in bytes; for exclusive the least the GPU must have
     const char *protection; // "authenticate" or "privacy"; NULL: what the broker's settings say
     const char *constraint; // see broker_request_constrain; NULL or "": none
+    const char *compute;    // percent of the multiprocessors of each GPU, such as "25%"; NULL: all
     const char *near;       // constraints near=, for who has none in `constraint`; or NULL
     uint64_t lifetime;      // seconds; 0: until released
     bool queue;             // wait in the broker's queue rather than be refused

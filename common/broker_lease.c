@@ -40,6 +40,17 @@ static int add_near(json_t *request, const char *places)
     return json_array_append_new(list, json_string(places));
 }
 
+// "25%" or "25".
+static int set_compute(json_t *request, const char *text)
+{
+    char *end;
+    long percent = strtol(text, &end, 10);
+
+    if (end == text || (*end && strcmp(end, "%") != 0) || percent < 1 || percent > 100)
+        return -EINVAL;
+    return json_object_set_new(request, "compute", json_integer(percent));
+}
+
 static int set_constraint(json_t *request, const char *name, const char *value)
 {
     static const char *const patterns[] = {"model", "box", "locality", "policy", "protection"};
@@ -53,6 +64,8 @@ static int set_constraint(json_t *request, const char *name, const char *value)
         return json_object_set_new(request, "min_memory", json_integer((json_int_t)bytes));
     if (!strcmp(name, "min-capability") && value)
         return set_capability(request, value);
+    if (!strcmp(name, "compute") && value)
+        return set_compute(request, value);
     if (!strcmp(name, "near") && value)
         return add_near(request, value);
     if (!strcmp(name, "same-box") && !value)
@@ -100,6 +113,10 @@ int broker_acquire_request(const struct broker_acquire *acquire, json_t **out, c
     if (acquire->protection)
         json_object_set_new(request, "protection", json_string(acquire->protection));
     error = broker_request_constrain(request, acquire->constraint, bad, size);
+    if (!error && acquire->compute && set_compute(request, acquire->compute)) {
+        snprintf(bad, size, "compute=%s", acquire->compute);
+        error = -EINVAL;
+    }
     if (!error && acquire->near && *acquire->near && !json_object_get(request, "near"))
         error = broker_request_constrain(request, acquire->near, bad, size);
     if (error)

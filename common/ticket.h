@@ -105,7 +105,8 @@ struct ticket_gpu {
     uint32_t index;   // the box's own number for the GPU
     uint32_t ordinal; // its place in the lease, over all boxes, from 0
     enum ticket_mode mode;
-    uint64_t memory; // budget in bytes over all processes of the lease; 0: the whole GPU
+    uint64_t memory;  // budget in bytes over all processes of the lease; 0: the whole GPU
+    uint32_t compute; // percent of its multiprocessors for each of them; 0: all
 };
 
 // The part of a lease that one box sees. Times are seconds since 1970.

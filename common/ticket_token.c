@@ -20,10 +20,13 @@ static json_t *gpus_to_json(const struct ticket *ticket)
 
     for (size_t i = 0; i < ticket->gpu_count; i++) {
         const struct ticket_gpu *gpu = &ticket->gpus[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:I, s:I, s:s, s:I}", "uuid", gpu->uuid, "index",
-                            (json_int_t)gpu->index, "ordinal", (json_int_t)gpu->ordinal, "mode",
-                            mode_names[gpu->mode], "memory", (json_int_t)gpu->memory));
+        json_t *object = json_pack("{s:s, s:I, s:I, s:s, s:I}", "uuid", gpu->uuid, "index",
+                                   (json_int_t)gpu->index, "ordinal", (json_int_t)gpu->ordinal,
+                                   "mode", mode_names[gpu->mode], "memory",
+                                   (json_int_t)gpu->memory);
+        if (gpu->compute)
+            json_object_set_new(object, "compute", json_integer(gpu->compute));
+        json_array_append_new(list, object);
     }
     return list;
 }
@@ -98,16 +101,18 @@ static bool take_number(const json_t *object, const char *name, int64_t max, int
 static bool take_gpu(const json_t *object, struct ticket_gpu *gpu)
 {
     const char *mode = json_string_value(json_object_get(object, "mode"));
-    int64_t index, ordinal, memory;
+    int64_t index, ordinal, memory, compute = 0;
 
     if (!mode || !take_string(object, "uuid", false, gpu->uuid, sizeof(gpu->uuid)) ||
         !take_number(object, "index", UINT32_MAX, &index) ||
         !take_number(object, "ordinal", UINT32_MAX, &ordinal) ||
-        !take_number(object, "memory", INT64_MAX, &memory))
+        !take_number(object, "memory", INT64_MAX, &memory) ||
+        (json_object_get(object, "compute") && !take_number(object, "compute", 100, &compute)))
         return false;
     gpu->index = (uint32_t)index;
     gpu->ordinal = (uint32_t)ordinal;
     gpu->memory = (uint64_t)memory;
+    gpu->compute = (uint32_t)compute;
     gpu->mode = !strcmp(mode, mode_names[TICKET_SHARED]) ? TICKET_SHARED : TICKET_EXCLUSIVE;
     return !strcmp(mode, mode_names[gpu->mode]) && (gpu->mode != TICKET_SHARED || memory > 0);
 }

@@ -18,6 +18,7 @@
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
 #include "daemon/figures.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
 #include "daemon/waiting_clients.h"
@@ -65,7 +66,7 @@ static void put_sessions(struct box *box, struct evbuffer *out)
         if (!s->id)
             continue;
         json_t *line = json_pack(
-            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I, s:o}",
+            "{s:I, s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:o, s:f, s:I, s:I, s:I, s:I, s:o, s:i}",
             "session", (json_int_t)s->id, "pid", (int)worker->pid, "state",
             worker_state_name(worker->state), "client", text_value(s->client), "peer", s->peer,
             "lease", s->grant.lease, "devices", session_devices(s), "protection",
@@ -73,7 +74,8 @@ static void put_sessions(struct box *box, struct evbuffer *out)
             text_value(s->stats.reason), "age_seconds", (double)(clock_ms() - s->since_ms) / 1000,
             "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
             "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls,
-            "links", text_value(s->stats.links));
+            "links", text_value(s->stats.links), "compute",
+            s->grant.part.compute ? (int)s->grant.part.compute : 100);
         figures_show_session(worker, line);
         put_line(out, line);
     }
@@ -84,13 +86,15 @@ static void put_devices(struct box *box, struct evbuffer *out)
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *d = &box->devices[i];
         json_t *line = json_pack(
-            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s, s:s}", "ordinal",
+            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s, s:s, s:s}", "ordinal",
             (int)d->ordinal, "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci,
             "memory", (json_int_t)d->info.memory, "context_cost", (json_int_t)d->info.context_cost,
             "account_bytes", (json_int_t)accounts_sum(box, d->ordinal), "capability",
             (int)d->info.capability, "sessions", (int)d->sessions, "warm", (int)d->pool.warm,
             "starting", (int)d->pool.starting, "last_error",
-            d->pool.failures ? d->pool.last_error : "", "held", d->pool.held ? d->pool.held : "");
+            d->pool.failures || mps_is_broken(d, UINT64_C(1) << d->ordinal) ? d->pool.last_error
+                                                                            : "",
+            "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d));
         figures_show_device(d, line);
         put_line(out, line);
     }
@@ -101,7 +105,8 @@ static bool is_healthy(const struct box *box)
     if (!box->devices_known || warm_pool_is_broken(&box->probe))
         return false;
     for (uint32_t i = 0; i < box->device_count; i++)
-        if (warm_pool_is_broken(&box->devices[i].pool))
+        if (warm_pool_is_broken(&box->devices[i].pool) ||
+            mps_is_broken(&box->devices[i], UINT64_C(1) << box->devices[i].ordinal))
             return false;
     return true;
 }

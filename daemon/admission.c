@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "daemon/mps_daemon.h"
 
 int admission_load_keys(struct box *box, const struct box_settings *settings)
 {
@@ -107,9 +108,20 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
             return -ENODEV;
         }
         out->budgets[out->device_count] = order[i]->memory;
+        out->part.compute = order[i]->compute;
         out->exclusive[out->device_count] = order[i]->mode == TICKET_EXCLUSIVE;
         out->devices[out->device_count++] = device;
     }
+    if (out->part.compute && !mps_serves(out->devices[0], device_set_of(out))) {
+        snprintf(
+            text, size,
+            "a part of the multiprocessors (%u%%) is for sessions of one GPU that is shared by MPS, and %s",
+            (unsigned)out->part.compute,
+            out->device_count > 1 ? "this one has several" : "this one is shared by time");
+        return -ENODEV;
+    }
+    if (out->part.compute && out->budgets[0])
+        out->part.memory = out->budgets[0] + out->devices[0]->info.context_cost;
     return check_instances(out, text, size);
 }
 

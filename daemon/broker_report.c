@@ -10,22 +10,33 @@
 #include "common/control.h"
 #include "daemon/figures.h"
 #include "daemon/listeners.h"
+#include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
 #include "daemon/worker_process.h"
 #include "version.h"
+
+static const char *sharing_of(const struct box_device *device)
+{
+    static const char *const words[] = {[MPS_SHARE_LEASE] = "mps-lease",
+                                        [MPS_SHARE_USER] = "mps-user",
+                                        [MPS_SHARE_ALL] = "mps-all"};
+
+    return mps_is_wanted(device) ? words[device->box->settings.mps_share] : "time";
+}
 
 static json_t *describe_gpu(const struct box *box, const struct box_device *device)
 {
     uint64_t context = device->info.context_cost;
     json_t *name = json_string(device->info.name);
 
-    return json_pack("{s:s, s:i, s:o, s:i, s:I, s:b, s:I, s:I, s:s}", "uuid", device->uuid, "index",
-                     (int)device->ordinal, "model", name ? name : json_string("unknown"),
+    return json_pack("{s:s, s:i, s:o, s:i, s:I, s:b, s:I, s:I, s:s, s:s}", "uuid", device->uuid,
+                     "index", (int)device->ordinal, "model", name ? name : json_string("unknown"),
                      "capability", (int)device->info.capability, "memory",
                      (json_int_t)device->info.memory, "ready", device->measured, "reserved",
                      (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
                      (json_int_t)context, "mode",
-                     device->instance ? "exclusive" : gpu_mode_words[box->settings.gpu_mode]);
+                     device->instance ? "exclusive" : gpu_mode_words[box->settings.gpu_mode],
+                     "sharing", sharing_of(device));
 }
 
 // Where clients reach this box: what the administrator says, else what is listened on.

@@ -76,6 +76,17 @@ int device_choice_parse(const char *text, struct device_choice *out)
     __attribute__((warn_unused_result));
 void device_uuid_text(const uint8_t uuid[16], char text[48]);
 
+// What MPS keeps a process to. Zeroed: to nothing. A context has it from its beginning.
+struct mps_part {
+    uint32_t compute; // percent of the multiprocessors
+    uint64_t memory;  // bytes, the context's included
+};
+
+static inline bool mps_part_equal(struct mps_part a, struct mps_part b)
+{
+    return a.compute == b.compute && a.memory == b.memory;
+}
+
 // What a session may use.
 struct session_grant {
     char lease[128];
@@ -84,7 +95,8 @@ struct session_grant {
     uint32_t device_count;
     struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
     uint64_t budgets[BOX_DEVICES_MAX]; // bytes over all sessions of the lease; 0: no limit
-    bool exclusive[BOX_DEVICES_MAX];   // no session of another lease beside it
+    struct mps_part part;
+    bool exclusive[BOX_DEVICES_MAX]; // no session of another lease beside it
 };
 
 // Devices that one worker can reach, by their ordinals; 0: whatever the driver has, which is for the first

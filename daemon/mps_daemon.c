@@ -29,10 +29,10 @@ enum {
 };
 
 enum mps_state { MPS_DOWN, MPS_STARTING, MPS_READY, MPS_ENDING };
-static const char *const state_words[] = {[MPS_DOWN] = "down",
-                                          [MPS_STARTING] = "starting",
-                                          [MPS_READY] = "ready",
-                                          [MPS_ENDING] = "ending"};
+static const char *const state_words[] = {[MPS_DOWN] = "mps: down",
+                                          [MPS_STARTING] = "mps: starting",
+                                          [MPS_READY] = "mps",
+                                          [MPS_ENDING] = "mps: ending"};
 
 struct mps_daemon {
     struct box_device *device;

@@ -24,10 +24,11 @@ static bool has_place(const struct worker_process *worker)
 }
 
 static bool is_free(const struct worker_process *worker, const struct box_device *device,
-                    device_set sees)
+                    device_set sees, struct mps_part part)
 {
     return has_place(worker) && !worker->promised && worker->device == device &&
-           worker->sees == sees && worker->mps == mps_serves(device, sees);
+           worker->sees == sees && mps_part_equal(worker->part, part) &&
+           worker->mps == mps_serves(device, sees);
 }
 
 static unsigned count_free(const struct box *box, const struct box_device *device, device_set sees,
@@ -37,7 +38,8 @@ static unsigned count_free(const struct box *box, const struct box_device *devic
     unsigned count = 0;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        count += is_free(worker, device, sees) && (!warm_only || worker->state == WORKER_WARM);
+        count += is_free(worker, device, sees, (struct mps_part){0}) &&
+                 (!warm_only || worker->state == WORKER_WARM);
     return count;
 }
 
@@ -49,12 +51,13 @@ static void forget_promises(struct box *box)
         worker->promised = false;
 }
 
-static bool promise(struct box *box, const struct box_device *device, device_set sees)
+static bool promise(struct box *box, const struct box_device *device, device_set sees,
+                    struct mps_part part)
 {
     struct worker_process *worker, *found = NULL;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        if (is_free(worker, device, sees) && (!found || worker->state == WORKER_WARM))
+        if (is_free(worker, device, sees, part) && (!found || worker->state == WORKER_WARM))
             found = worker;
     if (found)
         found->promised = true;
@@ -84,10 +87,11 @@ static void start_for_waiting(struct box *box)
     for (client = waiting_next(box, NULL); client; client = waiting_next(box, client)) {
         struct box_device *device = (struct box_device *)waiting_first_device(client);
         device_set sees = waiting_device_set(client);
-        if (!device || promise(box, device, sees) || !may_start(box, device, sees, most))
+        struct mps_part part = waiting_part(client);
+        if (!device || promise(box, device, sees, part) || !may_start(box, device, sees, most))
             continue;
-        if (!worker_start(box, device, sees))
-            promise(box, device, sees);
+        if (!worker_start(box, device, sees, part))
+            promise(box, device, sees, part);
     }
 }
 
@@ -114,8 +118,8 @@ static void end_surplus(struct box *box)
         if (worker->state != WORKER_WARM || worker->promised)
             continue;
         bool usual = worker->sees == box_device_set_usual(box, device);
-        // Its GPU is shared in another way by now.
-        bool obsolete = worker->mps != mps_serves(device, worker->sees);
+        // Its GPU is shared in another way by now, or who wanted a part of it has left.
+        bool obsolete = worker->part.compute || worker->mps != mps_serves(device, worker->sees);
         if (obsolete ||
             count_free(box, device, worker->sees, true) > (usual ? warm_wanted(box, device) : 0))
             worker_end(worker, CONTROL_END_REASON_SHUTDOWN,
@@ -188,7 +192,7 @@ static void keep_warm(struct box *box, struct box_device *device)
     }
     unsigned most = pace == PACE_ONE ? 1 : (unsigned)box->settings.parallel_starts;
     for (; have < wanted && may_start(box, device, sees, most); have++)
-        if (worker_start(box, device, sees))
+        if (worker_start(box, device, sees, (struct mps_part){0}))
             return;
 }
 
@@ -200,7 +204,7 @@ void refill_pools(struct box *box)
         box->awaits_gauge)
         return;
     if (!box->devices_known) {
-        if (may_start(box, NULL, 0, 1) && !worker_start(box, NULL, 0))
+        if (may_start(box, NULL, 0, 1) && !worker_start(box, NULL, 0, (struct mps_part){0}))
             log_debug("the first worker shows the devices");
         return;
     }

@@ -76,6 +76,11 @@ device_set waiting_device_set(const struct client *client)
     return client->resolved ? device_set_of(&client->grant) : 0;
 }
 
+struct mps_part waiting_part(const struct client *client)
+{
+    return client->resolved ? client->grant.part : (struct mps_part){0};
+}
+
 void waiting_tell(struct client *client)
 {
     struct control_queued queued = {.interval_ms = QUEUE_INTERVAL_MS};
@@ -166,8 +171,8 @@ static bool give_to_worker(struct client *client, struct worker_process *worker,
     if (client_reply(client, CONTROL_GRANTED, &granted))
         return false;
     while (worker && worker_grant(worker, grant, client->fd, account))
-        worker =
-            worker_find_warm(client->box, client->grant.devices[0], device_set_of(&client->grant));
+        worker = worker_find_warm(client->box, client->grant.devices[0],
+                                  device_set_of(&client->grant), client->grant.part);
     if (!worker)
         log_warn("the worker died, and there is no other peer=%s", client->peer);
     else
@@ -241,7 +246,8 @@ static void serve_queued(struct client *client)
     } else if (has_gpus_for_itself(client)) {
         client->resolved = true;
         struct box_device *device = client->grant.devices[0];
-        struct worker_process *worker = worker_find_warm(box, device, waiting_device_set(client));
+        struct worker_process *worker =
+            worker_find_warm(box, device, waiting_device_set(client), client->grant.part);
         if (worker && !is_full(box, &client->grant))
             hand_over(client, worker);
         else if (!worker && !device->pool.starting &&

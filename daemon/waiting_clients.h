@@ -19,5 +19,6 @@ struct client *waiting_next(struct box *box, struct client *after);
 unsigned waiting_count(struct box *box);
 const struct box_device *waiting_first_device(const struct client *client);
 device_set waiting_device_set(const struct client *client); // 0: not known yet
+struct mps_part waiting_part(const struct client *client);  // likewise
 
 #endif

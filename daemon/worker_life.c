@@ -105,12 +105,14 @@ static uid_t choose_user(struct box *box)
     return box->first_user + box->next_user++ % range;
 }
 
-int worker_start(struct box *box, struct box_device *device, device_set sees)
+int worker_start(struct box *box, struct box_device *device, device_set sees,
+                 struct mps_part limits)
 {
     bool mps = mps_serves(device, sees);
     const struct worker_part part = {
         .ordinal = device ? device->ordinal : box_first_ordinal(box),
         .sees = sees,
+        .limits = limits,
         .mps_pipe = mps ? mps_pipe(device) : "",
         .user = mps ? mps_user(box, device->ordinal) : choose_user(box),
     };
@@ -135,6 +137,7 @@ int worker_start(struct box *box, struct box_device *device, device_set sees)
     }
     worker->sees = sees;
     worker->mps = mps;
+    worker->part = limits;
     worker->user = part.user;
     // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
     worker->refusals = refusals_new(box->base, ours.refusals, pid,

@@ -6,8 +6,8 @@
 #include "daemon/worker_process.h"
 
 // Starts a worker for DEVICE that reaches no devices but SEES. Failures are counted against the pool. -errno after logging.
-int worker_start(struct box *box, struct box_device *device, device_set sees)
-    __attribute__((warn_unused_result));
+int worker_start(struct box *box, struct box_device *device, device_set sees,
+                 struct mps_part limits) __attribute__((warn_unused_result));
 
 // Hands a client's socket to a warm worker, and its lease's account (-1: none); the caller closes
 // its own copies. On failure the worker

@@ -90,13 +90,13 @@ void worker_process_late(evutil_socket_t fd, short events, void *argument)
 }
 
 struct worker_process *worker_find_warm(struct box *box, const struct box_device *device,
-                                        device_set sees)
+                                        device_set sees, struct mps_part part)
 {
     struct worker_process *worker;
 
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->state == WORKER_WARM && worker->device == device && worker->sees == sees &&
-            worker->mps == mps_serves(device, sees))
+            mps_part_equal(worker->part, part) && worker->mps == mps_serves(device, sees))
             return worker;
     return NULL;
 }

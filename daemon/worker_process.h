@@ -45,6 +45,7 @@ struct worker_process {
     struct box *box;
     struct box_device *device; // NULL: the first worker, which shows the devices
     device_set sees;
+    struct mps_part part;
     bool mps; // a client of its device's MPS daemon
     enum worker_state state;
     pid_t pid;
@@ -85,6 +86,6 @@ void worker_process_kill(struct worker_process *worker, const char *reason);
 void worker_end(struct worker_process *worker, enum control_end_reason reason, const char *text);
 
 struct worker_process *worker_find_warm(struct box *box, const struct box_device *device,
-                                        device_set sees);
+                                        device_set sees, struct mps_part part);
 
 #endif

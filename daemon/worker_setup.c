@@ -150,6 +150,8 @@ void worker_setup_fill(const struct box *box, const struct worker_part *part,
     instances_visible(box->instances, instance_in(box, part->sees), out->visible,
                       sizeof(out->visible));
     snprintf(out->driver, sizeof(out->driver), "%s", box->driver_path);
+    out->compute = part->limits.compute;
+    out->memory_limit = part->limits.memory;
     snprintf(out->mps_pipe, sizeof(out->mps_pipe), "%s", part->mps_pipe);
     if (box->settings.cupti)
         snprintf(out->cupti, sizeof(out->cupti), "%s", box->settings.cupti);

@@ -9,6 +9,7 @@
 struct worker_part {
     uint32_t ordinal; // of the device whose context it makes
     device_set sees;
+    struct mps_part limits;
     const char *mps_pipe; // empty: no client of MPS
     uid_t user;
 };

@@ -125,7 +125,7 @@ static const char *find_option(char *const *environment, size_t size, const char
 
 bool gpu_options_given(char *const *environment, size_t size)
 {
-    static const char *const names[] = {"rgpu_mem", "rgpu_mode", "rgpu_constraint"};
+    static const char *const names[] = {"rgpu_mem", "rgpu_mode", "rgpu_compute", "rgpu_constraint"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (find_option(environment, size, names[i]))
@@ -165,15 +165,36 @@ static int parse_constraint(const char *text, struct gpu_request *request, const
     error = broker_request_constrain(scratch, text, bad, sizeof(bad));
     json_decref(scratch);
     if (error == -EINVAL) {
-        snprintf(sentence, sizeof(sentence),
-                 "rgpu: \"%s\" in --rgpu-constraint is not understood; "
-                 "it takes model=, box=, locality=, near=, min-memory=, min-capability=, policy=, "
-                 "protection=, same-box, different-boxes",
-                 bad);
+        snprintf(
+            sentence, sizeof(sentence),
+            "rgpu: \"%s\" in --rgpu-constraint is not understood; "
+            "it takes model=, box=, locality=, near=, min-memory=, min-capability=, compute=, policy=, "
+            "protection=, same-box, different-boxes",
+            bad);
         *why = sentence;
     }
     strcpy(request->constraint, text);
     return error;
+}
+
+// A part of the multiprocessors is a constraint to the broker.
+static int add_compute(const char *percent, struct gpu_request *request, const char **why)
+{
+    size_t used = strlen(request->constraint);
+    json_t *scratch = json_object();
+    char word[64], bad[96];
+    int n = snprintf(word, sizeof(word), "compute=%s", percent ? percent : "100");
+    int error = n < (int)sizeof(word) ? broker_request_constrain(scratch, word, bad, sizeof(bad))
+                                      : -EINVAL;
+
+    json_decref(scratch);
+    if (error)
+        *why = "rgpu: --rgpu-compute is a number of percent such as 25%";
+    else if (percent &&
+             (size_t)snprintf(request->constraint + used, sizeof(request->constraint) - used,
+                              "%s%s", used ? "," : "", word) >= sizeof(request->constraint) - used)
+        *why = "rgpu: --rgpu-constraint is too long";
+    return *why ? -EINVAL : 0;
 }
 
 // The type of --gres=rgpu:TYPE:N is part of a model's name.
@@ -211,6 +232,8 @@ int gpu_request_parse(const char *gres, char *const *environment, size_t size,
     error = parse_mode(find_option(environment, size, "rgpu_mode"), request, why);
     if (!error)
         error = parse_constraint(find_option(environment, size, "rgpu_constraint"), request, why);
+    if (!error)
+        error = add_compute(find_option(environment, size, "rgpu_compute"), request, why);
     return error ? error : add_type(request, why);
 }
 

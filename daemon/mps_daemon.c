@@ -23,6 +23,7 @@
 
 enum {
     PAUSE_FIRST_MS = 250,
+    LONE_FAULT_US = 500000,
     BROKEN_AFTER = 3,   // starts in a row that failed
     FAREWELL_MS = 5000, // for all daemons, when the box ends
     ARGUMENTS_MAX = 8 + CONFINEMENT_NODES_MAX,
@@ -42,7 +43,9 @@ struct mps_daemon {
     struct bufferevent *output;
     struct event *pause; // pending: no start before its end
     unsigned failures;   // in a row
-    char pipe[128];
+    char pipe[128], socket[140];
+    struct event
+        *alone;       // pending: the session whose fault it was has its error told before it ends
     char reason[256]; // of the last end
 };
 
@@ -99,6 +102,7 @@ static void is_down(struct mps_daemon *mps)
     if (mps->daemon > 0)
         kill(-mps->daemon, SIGKILL);
     let_go(mps);
+    evtimer_del(mps->alone);
     mps->keeper = mps->daemon = mps->server = 0;
     mps->state = MPS_DOWN;
     if (wanted)
@@ -122,18 +126,41 @@ static void stop(struct mps_daemon *mps)
 
 // All of the server's clients have lost their contexts. The server itself would take no others before all have gone; a
 // new one is as quick and has nothing of the old one.
+static unsigned count_sessions(const struct mps_daemon *mps)
+{
+    const struct worker_process *worker;
+    unsigned count = 0;
+
+    TAILQ_FOREACH(worker, &mps->device->box->workers, link)
+        count += worker->mps && worker->device == mps->device && worker->session.id;
+    return count;
+}
+
+static void end_of_lone_session(evutil_socket_t fd, short events, void *argument)
+{
+    end_clients(argument, "its fault ended the GPU's MPS server");
+    stop(argument);
+}
+
 static void fault_of(struct mps_daemon *mps, const char *lease, int result)
 {
     char text[256];
 
-    if (mps->state != MPS_READY)
+    if (mps->state != MPS_READY || evtimer_pending(mps->alone, NULL))
         return;
-    snprintf(
-        text, sizeof(text),
-        "a fatal fault of one of its clients ended the GPU's MPS server, and with it all of them (mps_share=%s)",
-        mps_share_words[mps->device->box->settings.mps_share]);
     log_warn("gpu=%u the MPS server is lost to a fault result=%d seen_by_lease=%s",
              mps->device->ordinal, result, *lease ? lease : "none");
+    // Where nobody else is concerned, its program hears of its own error first.
+    if (result && count_sessions(mps) == 1) {
+        const struct timeval while_ms = {.tv_usec = LONE_FAULT_US};
+        evtimer_add(mps->alone, &while_ms);
+        return;
+    }
+    snprintf(
+        text, sizeof(text),
+        "a fatal fault of one of its clients, perhaps of this one, ended the GPU's MPS server and all of "
+        "them (CUDA error %d, mps_share=%s)",
+        result, mps_share_words[mps->device->box->settings.mps_share]);
     end_clients(mps, text);
     stop(mps);
 }
@@ -226,6 +253,7 @@ static int spawn_keeper(struct mps_daemon *mps)
     close(in[0]);
     close(out[1]);
     mps->input = in[1];
+    fcntl(in[1], F_SETFL, O_NONBLOCK);
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     mps->output = bufferevent_socket_new(box->base, out[0], BEV_OPT_CLOSE_ON_FREE);
     if (!mps->output)
@@ -280,6 +308,8 @@ static struct mps_daemon *add(struct box_device *device)
     mps->pause = evtimer_new(device->box->base, pause_is_over, device->box);
     snprintf(mps->pipe, sizeof(mps->pipe), "%s/%u/pipe", device->box->settings.mps_directory,
              device->ordinal);
+    snprintf(mps->socket, sizeof(mps->socket), "%s/control", mps->pipe);
+    mps->alone = evtimer_new(device->box->base, end_of_lone_session, mps);
     return mps;
 }
 
@@ -345,6 +375,7 @@ void mps_close(struct box *box)
             kill(-mps->daemon, SIGKILL);
         }
         event_free(mps->pause);
+        event_free(mps->alone);
         free(mps);
         box->devices[i].mps = NULL;
     }
@@ -376,6 +407,17 @@ bool mps_is_broken(const struct box_device *device, device_set sees)
 const char *mps_pipe(const struct box_device *device)
 {
     return device->mps->pipe;
+}
+
+const char *mps_socket(const struct box_device *device)
+{
+    return device->mps->socket;
+}
+
+bool mps_terminate(const struct box_device *device, pid_t client)
+{
+    return device && device->mps && device->mps->state == MPS_READY && device->mps->server &&
+           dprintf(device->mps->input, "terminate %d\n", (int)client) > 0;
 }
 
 bool mps_has_process(const struct box_device *device, pid_t pid)

@@ -22,7 +22,10 @@ bool mps_serves(const struct box_device *device, device_set sees);
 bool mps_holds_up(const struct box_device *device, device_set sees);
 // It has failed to start so often that a client should not wait for it.
 bool mps_is_broken(const struct box_device *device, device_set sees);
-const char *mps_pipe(const struct box_device *device); // the directory by which clients find it
+const char *mps_pipe(const struct box_device *device);   // the directory by which clients find it
+const char *mps_socket(const struct box_device *device); // where they connect
+// Ends a client with whatever it has the GPU do, which would otherwise be a fault to others. False: it cannot be done so.
+bool mps_terminate(const struct box_device *device, pid_t client);
 // One of the daemon's processes.
 bool mps_has_process(const struct box_device *device, pid_t pid);
 const char *mps_state_word(const struct box_device *device); // for people

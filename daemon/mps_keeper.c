@@ -2,7 +2,11 @@
 // rgpu-mps-keeper: keeps the MPS daemon of one GPU. rgpud starts one for each such GPU; it becomes the daemon's user,
 // starts the daemon in the foreground, looks now and then how it is, and takes it and all that it started along when it
 // ends. A process of its own, since rgpud waits for nobody and must not be the daemon's user. Its end is the daemon's:
-// rgpud then starts another one. It ends when its standard input does. On standard output:
+// rgpud then starts another one. It ends when its standard input does, on which it takes
+//
+//     terminate PID            a client is to end, and what it has the GPU do
+//
+// On standard output:
 //
 //     daemon PID               it was started, and has a process group of that number
 //     ready                    clients are taken
@@ -35,7 +39,8 @@
 enum {
     GROUPS_ROOM = 32,
     REPLY_ROOM = 4096,
-    LOOK_MS = 20,      // at a daemon that is starting
+    LOOK_MS = 20, // at a daemon that is starting
+    TERMINATE_MS = 1000,
     GOODBYE_MS = 2000, // for a daemon that is asked to end
 };
 
@@ -174,10 +179,11 @@ static void take_signals(void)
 }
 
 // Waits for the descriptor (-1: none) to have something. False: time is up, we are not wanted, or the daemon is gone.
-static bool await_something(int fd, int64_t deadline_ms)
+static bool await_either(int fd, bool want_input, int64_t deadline_ms)
 {
     struct pollfd ready[] = {{.fd = fd, .events = POLLIN},
-                             {.fd = keeper.leaving ? -1 : STDIN_FILENO, .events = POLLIN},
+                             {.fd = keeper.leaving ? -1 : STDIN_FILENO,
+                              .events = want_input ? POLLIN : 0},
                              {.fd = keeper.signals, .events = POLLIN}};
 
     for (;;) {
@@ -195,9 +201,14 @@ static bool await_something(int fd, int64_t deadline_ms)
     }
 }
 
+static bool await_something(int fd, int64_t deadline_ms)
+{
+    return await_either(fd, false, deadline_ms);
+}
+
 static bool is_wanted(void)
 {
-    struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd end = {.fd = STDIN_FILENO};
 
     return poll(&end, 1, 0) == 0;
 }
@@ -274,6 +285,43 @@ static int look(void)
     return 0;
 }
 
+// ---- what rgpud wants ----
+
+// The client is killed when the GPU has nothing more to do for it: a client that goes in the middle of a kernel is a fault
+// to the others.
+static void terminate(int client)
+{
+    char command[64], reply[REPLY_ROOM];
+
+    if (!keeper.server)
+        look();
+    snprintf(command, sizeof(command), "terminate_client %d %d", (int)keeper.server, client);
+    if (ask(command, reply, TERMINATE_MS))
+        say("note client %d is not terminated: %s", client, "the daemon does not answer");
+    kill(client, SIGKILL);
+}
+
+// Lines that are there; the end is seen by is_wanted().
+static void obey(void)
+{
+    static char line[256];
+    static size_t used;
+    struct pollfd speaks = {.fd = STDIN_FILENO, .events = POLLIN};
+    bool spoken = poll(&speaks, 1, 0) > 0 && speaks.revents & POLLIN;
+    ssize_t n = spoken ? read(STDIN_FILENO, line + used, sizeof(line) - 1 - used) : 0;
+    char *end;
+    int client;
+
+    used += n > 0 ? (size_t)n : 0;
+    line[used] = '\0';
+    while ((end = strchr(line, '\n'))) {
+        if (sscanf(line, "terminate %d", &client) == 1)
+            terminate(client);
+        used -= (size_t)(end + 1 - line);
+        memmove(line, end + 1, used + 1);
+    }
+}
+
 // ---- from start to end ----
 
 // It listens once it answers.
@@ -298,7 +346,8 @@ static void watch(void)
     if (!err)
         say("ready");
     while (!err && keeper.daemon && is_wanted()) {
-        await_something(-1, clock_ms() + keeper.check_ms);
+        await_either(-1, true, clock_ms() + keeper.check_ms);
+        obey();
         if (keeper.daemon && is_wanted())
             err = look();
     }

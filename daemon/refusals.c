@@ -4,6 +4,8 @@
 #include "daemon/refusals.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -11,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/fdpass.h"
@@ -32,8 +36,8 @@ struct refusals {
     int fd;     // of the filter
     pid_t pid;
     bool only_log;
-    bool may_connect; // until it serves
-    bool serving;     // before that drivers try this and that
+    const char *may_connect; // the one place; stays the caller's
+    bool serving;            // before that drivers try this and that
     uint64_t count;
     uint64_t logged[LEARNT_LOGGED_MAX];
     size_t logged_count;
@@ -149,15 +153,46 @@ static int error_for(const struct seccomp_data *data)
     return error;
 }
 
-// A client of MPS connects to the daemon while it makes its context, when no client of ours has had a word to say there.
-static bool is_let_through(const struct refusals *refusals, const struct seccomp_data *data)
-{
-    SCOPED_FREE char *name = NULL;
+// ---- the one connection that a worker may make ----
 
-    if (!refusals->may_connect || refusals->serving)
-        return false;
-    name = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
+static bool is_connect(const struct seccomp_data *data)
+{
+    SCOPED_FREE char *name = seccomp_syscall_resolve_num_arch(data->arch, data->nr);
+
     return name && !strcmp(name, "connect");
+}
+
+static int connect_there(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int on = 1;
+    SCOPED_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || (size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+                      sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    // We wait for nobody: where the queue of the listener is full, the worker is told to come again.
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
+        setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) || fcntl(fd, F_SETFL, 0))
+        return -errno;
+    return scoped_take_fd(&fd);
+}
+
+// Each context of a client of MPS is a connection to the daemon. We make it, and put it in the place of the socket that
+// was to be connected: so the worker gets this one and no other, whatever address it has named, and nobody need read its
+// memory.
+static int give_connection(const struct refusals *refusals, const struct seccomp_notif *request)
+{
+    SCOPED_FD int fd = connect_there(refusals->may_connect);
+    struct seccomp_notif_addfd place = {.id = request->id,
+                                        .flags = SECCOMP_ADDFD_FLAG_SETFD,
+                                        .srcfd = (uint32_t)fd,
+                                        .newfd = (uint32_t)request->data.args[0],
+                                        .newfd_flags = O_CLOEXEC};
+
+    if (fd < 0)
+        return fd;
+    return ioctl(refusals->fd, SECCOMP_IOCTL_NOTIF_ADDFD, &place) < 0 ? -errno : 0;
 }
 
 static void answer(struct refusals *refusals, const struct seccomp_notif *request)
@@ -165,8 +200,10 @@ static void answer(struct refusals *refusals, const struct seccomp_notif *reques
     struct seccomp_notif_resp *reply = refusals->answer;
 
     *reply = (struct seccomp_notif_resp){.id = request->id};
-    if (refusals->only_log || is_let_through(refusals, &request->data))
+    if (refusals->only_log)
         reply->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    else if (refusals->may_connect && is_connect(&request->data))
+        reply->error = give_connection(refusals, request);
     else
         reply->error = -error_for(&request->data);
     // A thread that ended meanwhile needs no answer.
@@ -188,7 +225,7 @@ static int answer_one(struct refusals *refusals)
     if (seccomp_notify_receive(refusals->fd, refusals->request))
         return 0;
     refusals->count++;
-    if (!is_let_through(refusals, &refusals->request->data))
+    if (refusals->only_log || !refusals->may_connect || !is_connect(&refusals->request->data))
         tell(refusals, refusals->request);
     answer(refusals, refusals->request);
     return 1;
@@ -241,7 +278,7 @@ static void filter_came(evutil_socket_t fd, short events, void *argument)
 }
 
 struct refusals *refusals_new(struct event_base *base, int socket, pid_t pid, bool only_log,
-                              bool may_connect, refusals_too_many *too_many, void *argument)
+                              const char *may_connect, refusals_too_many *too_many, void *argument)
 {
     struct refusals *refusals = calloc(1, sizeof(*refusals));
 

@@ -142,7 +142,7 @@ int worker_start(struct box *box, struct box_device *device, device_set sees,
     // Where there is no memory for it, refused calls fail all the same, and nobody tells which.
     worker->refusals = refusals_new(box->base, ours.refusals, pid,
                                     box->settings.worker.worker_filter == CONTROL_WORKER_FILTER_LOG,
-                                    mps, misbehaves, worker);
+                                    mps ? mps_socket(device) : NULL, misbehaves, worker);
     worker->output = worker_output_new(box->base, ours.output, pid, misbehaves, worker);
     log_debug("worker started pid=%d device=%u user=%u", (int)pid, part.ordinal,
               (unsigned)part.user);

@@ -15,7 +15,10 @@
 #include "daemon/exported.h"
 #include "daemon/mps_daemon.h"
 
-enum { MESSAGES_PER_TURN = 8 };
+enum {
+    MESSAGES_PER_TURN = 8,
+    MPS_FAREWELL_US = 300000, // for what the GPU does for a client whose session is over
+};
 
 static int adopt_devices(struct worker_process *worker, const struct control_ready *ready)
 {
@@ -117,6 +120,8 @@ static int take_message(struct worker_process *worker, const struct control_fram
         if (!err) {
             worker->session.ended = true;
             worker->session.end = message->ended;
+            if (worker->mps)
+                worker_process_set_timer(worker, MPS_FAREWELL_US);
         }
         break;
     case CONTROL_FAULTED:

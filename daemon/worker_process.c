@@ -76,7 +76,9 @@ void worker_process_kill(struct worker_process *worker, const char *reason)
         snprintf(worker->reason, sizeof(worker->reason), "%s", reason);
     if (worker->state != WORKER_ENDING)
         worker_process_move(worker, WORKER_ENDING);
-    kill(worker->pid, SIGKILL);
+    // Under MPS its end must not be others'.
+    if (!worker->mps || !mps_terminate(worker->device, worker->pid))
+        kill(worker->pid, SIGKILL);
 }
 
 void worker_process_late(evutil_socket_t fd, short events, void *argument)
@@ -87,6 +89,8 @@ void worker_process_late(evutil_socket_t fd, short events, void *argument)
         worker_process_kill(worker, "not ready within worker_start_timeout");
     else if (worker->state == WORKER_ENDING)
         worker_process_kill(worker, "did not end when asked to");
+    else if (worker->session.ended)
+        worker_process_kill(worker, "the GPU was busy for it when its session ended");
 }
 
 struct worker_process *worker_find_warm(struct box *box, const struct box_device *device,

@@ -10,6 +10,7 @@
 #include "sim/image/image_object.h"
 #include "sim/launch.h"
 #include "sim/memory.h"
+#include "sim/mps_client.h"
 #include "sim/occupancy.h"
 #include "sim/shared_state.h"
 #include "sim/work_notes.h"
@@ -85,7 +86,9 @@ static CUresult run_launch(struct operation *operation, struct stream *stream)
     };
     int ordinal = stream->context->device->ordinal;
     shared_state_kernel_begins(ordinal);
+    mps_kernel_begins();
     int err = ptx_launch_run(&run, &fault);
+    mps_kernel_ended();
     shared_state_kernel_ended(ordinal);
     switch (err) {
     case 0: return CUDA_SUCCESS;

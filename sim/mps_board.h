@@ -17,7 +17,11 @@ struct mps_board {
     _Atomic uint32_t
         faulted; // 1: the contexts of all clients are lost, and no new ones are taken until they have gone
     _Atomic uint32_t client_count;
-    _Atomic int32_t clients[MPS_CLIENTS_MAX]; // processes; 0: a free place
+    struct mps_place {
+        _Atomic int32_t client;      // a process; 0: a free place
+        _Atomic uint32_t running;    // kernels of its; who goes with some makes a fault
+        _Atomic uint32_t terminated; // 1: an administrator has ended what it has the GPU do
+    } places[MPS_CLIENTS_MAX];
 };
 
 enum mps_request_kind { MPS_REQUEST_CLIENT = 1, MPS_REQUEST_COMMAND };
@@ -28,6 +32,10 @@ struct mps_request {
 };
 
 enum mps_answer { MPS_TAKEN, MPS_FAULTED, MPS_FULL };
+
+struct mps_reply {
+    uint32_t answer, place;
+};
 
 #define MPS_REPLY_MAX 4096 // of text, for a command
 

@@ -21,6 +21,7 @@
 static struct {
     int connection;
     struct mps_board *board; // NULL: no client
+    struct mps_place *place;
     unsigned percentage;
     size_t limits[SIM_MAX_DEVICES]; // 0: none
 } mps = {.connection = -1, .percentage = 100};
@@ -84,28 +85,46 @@ size_t mps_memory_limit(int index)
 
 static CUresult take_board(void)
 {
-    uint32_t answer = 0;
+    struct mps_reply reply = {0};
     size_t count = 1;
     int board = -1;
-    ssize_t n = fdpass_receive(mps.connection, &answer, sizeof(answer), &board, &count);
+    ssize_t n = fdpass_receive(mps.connection, &reply, sizeof(reply), &board, &count);
 
-    if (n == sizeof(answer) && answer == MPS_FULL)
+    if (n == sizeof(reply) && reply.answer == MPS_FULL)
         return CUDA_ERROR_MPS_MAX_CLIENTS_REACHED;
-    if (n != sizeof(answer) || answer != MPS_TAKEN || count != 1)
+    if (n != sizeof(reply) || reply.answer != MPS_TAKEN || count != 1 ||
+        reply.place >= MPS_CLIENTS_MAX)
         return n < 0 ? CUDA_ERROR_MPS_CONNECTION_FAILED : CUDA_ERROR_MPS_SERVER_NOT_READY;
     void *memory = mmap(NULL, sizeof(*mps.board), PROT_READ | PROT_WRITE, MAP_SHARED, board, 0);
     close(board);
     if (memory == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     mps.board = memory;
+    mps.place = &mps.board->places[reply.place];
     return CUDA_SUCCESS;
 }
 
+// With our credentials, since others may have made the connection.
 static CUresult ask(void)
 {
-    const struct mps_request request = {.kind = MPS_REQUEST_CLIENT};
+    struct mps_request request = {.kind = MPS_REQUEST_CLIENT};
+    const struct ucred who = {.pid = getpid(), .uid = geteuid(), .gid = getegid()};
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-    if (fdpass_send(mps.connection, &request, sizeof(request), NULL, 0))
+    *header = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+                               .cmsg_type = SCM_CREDENTIALS,
+                               .cmsg_len = CMSG_LEN(sizeof(who))};
+    memcpy(CMSG_DATA(header), &who, sizeof(who));
+    if (sendmsg(mps.connection, &message, MSG_NOSIGNAL) != sizeof(request))
         return CUDA_ERROR_MPS_CONNECTION_FAILED;
     return take_board();
 }
@@ -121,6 +140,9 @@ CUresult mps_join(void)
     // Nobody is there: a process goes on without MPS, as one does with the real driver.
     if (connection < 0 || connect(connection, (struct sockaddr *)&address, sizeof(address)))
         return CUDA_SUCCESS;
+    // Who connects on our behalf may have asked to be told who speaks, which we do not want to know.
+    if (setsockopt(connection, SOL_SOCKET, SO_PASSCRED, &(int){0}, sizeof(int)))
+        return CUDA_ERROR_OPERATING_SYSTEM;
     SIM_TRY(read_percentage());
     SIM_TRY(read_limits());
     mps.connection = connection;
@@ -147,8 +169,10 @@ CUresult mps_status(void)
 
     if (!mps.board)
         return CUDA_SUCCESS;
-    if (atomic_load(&mps.board->faulted))
+    if (atomic_load(&mps.place->terminated))
         return CUDA_ERROR_MPS_CLIENT_TERMINATED;
+    if (atomic_load(&mps.board->faulted))
+        return CUDA_ERROR_ILLEGAL_ADDRESS; // as the one says who made it: nobody is told whose it was
     return poll(&end, 1, 0) > 0 ? CUDA_ERROR_MPS_RPC_FAILURE : CUDA_SUCCESS;
 }
 
@@ -156,4 +180,16 @@ void mps_fault(void)
 {
     if (mps.board)
         atomic_store(&mps.board->faulted, 1);
+}
+
+void mps_kernel_begins(void)
+{
+    if (mps.board)
+        atomic_fetch_add(&mps.place->running, 1);
+}
+
+void mps_kernel_ended(void)
+{
+    if (mps.board)
+        atomic_fetch_sub(&mps.place->running, 1);
 }

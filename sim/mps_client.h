@@ -12,10 +12,14 @@
 // is none. MPS_SERVER_NOT_READY, MPS_MAX_CLIENTS_REACHED, INVALID_VALUE for settings that are not understood. Once, by cuInit.
 CUresult mps_join(void);
 bool mps_is_client(void);
-// MPS_CLIENT_TERMINATED: another client of the server has made a fault; MPS_RPC_FAILURE: the server is gone.
+// ILLEGAL_ADDRESS: a client of the server has made a fault; MPS_CLIENT_TERMINATED: this one was ended by an administrator;
+// MPS_RPC_FAILURE: the server is gone.
 CUresult mps_status(void);
 // This process has made one.
 void mps_fault(void);
+// Around each kernel.
+void mps_kernel_begins(void);
+void mps_kernel_ended(void);
 
 // Of the device's multiprocessors those that a context of this process may use.
 unsigned mps_share_of(unsigned multiprocessors);

@@ -3,9 +3,11 @@
 #include "worker/mps_client_setup.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/control.h"
 #include "common/log.h"
@@ -13,6 +15,8 @@
 #include "worker/session.h"
 #include "worker/setup.h"
 #include "worker_driver.h"
+
+enum { REASON_NS = 200000000, FINISH_LOOK_NS = 200000 };
 
 static int set_number(const char *name, const char *format, unsigned long long number)
 {
@@ -83,4 +87,29 @@ void mps_client_note(CUresult result)
     log_warn("the context is lost result=%d", (int)result);
     if (control_send_packet(session.control, CONTROL_FAULTED, &faulted, -1))
         log_debug("the supervisor does not hear of it");
+    nanosleep(&(struct timespec){.tv_nsec = REASON_NS}, NULL);
+}
+
+// ---- the end ----
+
+static void *finish(void *done)
+{
+    for (int i = 0; i < gpus.count; i++)
+        if (gpus.list[i].present && gpus.list[i].primary &&
+            !driver.cuCtxSetCurrent(gpus.list[i].primary))
+            driver.cuCtxSynchronize();
+    atomic_store((atomic_bool *)done, true);
+    return NULL;
+}
+
+void mps_client_finish(void)
+{
+    static atomic_bool done;
+    pthread_t thread;
+
+    if (!*setup.mps_pipe || !driver.cuCtxSynchronize ||
+        pthread_create(&thread, NULL, finish, &done))
+        return;
+    while (!atomic_load(&done))
+        nanosleep(&(struct timespec){.tv_nsec = FINISH_LOOK_NS}, NULL);
 }

@@ -20,6 +20,7 @@
 #include "proto/wire.h"
 #include "transport/link.h"
 #include "worker/gpus.h"
+#include "worker/mps_client_setup.h"
 
 struct client_session session = {.control = -1};
 
@@ -94,6 +95,7 @@ void session_end(enum control_end_reason reason, const char *format, ...)
     session_report();
     if (control_send_packet(session.control, CONTROL_ENDED, &ended, -1))
         log_debug("the end was not taken");
+    mps_client_finish();
     // No clean-up: a kernel that hangs must not keep us, and the driver frees what a process held.
     _exit(0);
 }

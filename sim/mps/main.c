@@ -28,7 +28,7 @@ static const struct program_about about = {
         "The MPS of software GPUs: -f runs its daemon, which listens in the directory that\n"
         "CUDA_MPS_PIPE_DIRECTORY names; without it commands are read from standard input and passed\n"
         "to that daemon: get_server_list, get_server_status PID, get_client_list PID,\n"
-        "shutdown_server PID, quit.\n",
+        "terminate_client SERVER PID, shutdown_server PID, quit.\n",
 };
 
 // ---- who asks ----
@@ -153,15 +153,13 @@ static bool serve_all(void)
     return waits;
 }
 
-static bool add_waiting(int connection)
+static bool add_waiting(int connection, const struct ucred *who)
 {
-    socklen_t size = sizeof(struct ucred);
-
     for (int i = 0; i < WAITING_MAX; i++) {
         struct waiting *place = &control.waiting[i];
-        if (place->connection >= 0 ||
-            getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &place->who, &size))
+        if (place->connection >= 0)
             continue;
+        place->who = *who;
         place->connection = connection;
         return true;
     }
@@ -178,23 +176,46 @@ static bool answer_command(int connection, const char *text)
     return end;
 }
 
+// With who has sent it: a connection may have been made on behalf of another process.
+static bool receive(int connection, struct mps_request *request, struct ucred *who)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } room = {{0}};
+    struct iovec part = {.iov_base = request, .iov_len = sizeof(*request)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof(room.bytes)};
+    const int on = 1;
+
+    if (setsockopt(connection, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
+        recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != sizeof(*request))
+        return false;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS)
+        return false;
+    memcpy(who, CMSG_DATA(header), sizeof(*who));
+    return true;
+}
+
 // True: the daemon is to end.
 static bool take_connection(void)
 {
     SCOPED_FD int connection = accept4(control.listener, NULL, NULL, SOCK_CLOEXEC);
     struct pollfd speaks = {.fd = connection, .events = POLLIN};
     struct mps_request request = {0};
-    int unused[1];
-    size_t none = 0;
+    struct ucred who;
 
     // Whoever connects speaks at once, or keeps nobody waiting.
     if (connection < 0 || poll(&speaks, 1, SPEAKS_WITHIN_MS) <= 0 ||
-        fdpass_receive(connection, &request, sizeof(request), unused, &none) != sizeof(request))
+        !receive(connection, &request, &who))
         return false;
     request.text[sizeof(request.text) - 1] = '\0';
     if (request.kind == MPS_REQUEST_COMMAND)
         return answer_command(connection, request.text);
-    if (request.kind == MPS_REQUEST_CLIENT && add_waiting(connection))
+    if (request.kind == MPS_REQUEST_CLIENT && add_waiting(connection, &who))
         scoped_take_fd(&connection);
     return false;
 }

@@ -19,14 +19,27 @@ static void list_clients(const struct mps_server *server, char *reply, size_t ro
     size_t used = 0;
 
     for (int i = 0; i < MPS_CLIENTS_MAX && used < room; i++) {
-        int pid = atomic_load(&server->board->clients[i]);
+        int pid = atomic_load(&server->board->places[i].client);
         if (pid)
             used += (size_t)snprintf(reply + used, room - used, "%d\n", pid);
     }
 }
 
+static void terminate(const struct mps_server *server, const char *word, char *reply, size_t room)
+{
+    int client = word ? atoi(word) : 0;
+
+    for (int i = 0; i < MPS_CLIENTS_MAX; i++)
+        if (client && atomic_load(&server->board->places[i].client) == client) {
+            atomic_store(&server->board->places[i].terminated, 1);
+            snprintf(reply, room, "0\n");
+            return;
+        }
+    snprintf(reply, room, "Invalid process %d!\n", client);
+}
+
 static void about_server(struct mps_server *server, const char *command, const char *word,
-                         char *reply, size_t room)
+                         const char *other, char *reply, size_t room)
 {
     if (!is_server(server, word))
         snprintf(reply, room, "Failed to find server %s\n", word ? word : "");
@@ -34,6 +47,8 @@ static void about_server(struct mps_server *server, const char *command, const c
         snprintf(reply, room, "%s\n", mps_server_state(server));
     else if (!strcmp(command, "get_client_list"))
         list_clients(server, reply, room);
+    else if (!strcmp(command, "terminate_client"))
+        terminate(server, other, reply, room);
     else
         kill(server->pid, SIGKILL); // shutdown_server
 }
@@ -41,7 +56,7 @@ static void about_server(struct mps_server *server, const char *command, const c
 bool mps_command(struct mps_server *server, const char *text, char *reply, size_t room)
 {
     static const char *const servers[] = {"get_server_status", "get_client_list",
-                                          "shutdown_server"};
+                                          "terminate_client", "shutdown_server"};
     char copy[256], *rest = NULL;
 
     *reply = '\0';
@@ -58,7 +73,8 @@ bool mps_command(struct mps_server *server, const char *text, char *reply, size_
     }
     for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)
         if (!strcmp(command, servers[i])) {
-            about_server(server, command, strtok_r(NULL, " \t\n", &rest), reply, room);
+            const char *word = strtok_r(NULL, " \t\n", &rest);
+            about_server(server, command, word, strtok_r(NULL, " \t\n", &rest), reply, room);
             return false;
         }
     snprintf(reply, room, "Unknown command: %s\n", command);

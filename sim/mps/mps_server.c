@@ -91,9 +91,11 @@ const char *mps_server_state(const struct mps_server *server)
 
 static struct pollfd places[1 + MPS_CLIENTS_MAX]; // the channel, then the clients' connections
 
-static void answer(int connection, uint32_t what, int board)
+static void answer(int connection, uint32_t what, int place, int board)
 {
-    if (fdpass_send(connection, &what, sizeof(what), &board, what == MPS_TAKEN))
+    const struct mps_reply reply = {.answer = what, .place = (uint32_t)place};
+
+    if (fdpass_send(connection, &reply, sizeof(reply), &board, what == MPS_TAKEN))
         log_info("a client does not hear what it asked for");
 }
 
@@ -110,24 +112,28 @@ static void take_client(const struct mps_server *server, int connection, pid_t c
     int place = free_place();
 
     if (atomic_load(&server->board->faulted) || !place) {
-        answer(connection, place ? MPS_FAULTED : MPS_FULL, -1);
+        answer(connection, place ? MPS_FAULTED : MPS_FULL, 0, -1);
         close(connection);
         return;
     }
     places[place].fd = connection;
-    atomic_store(&server->board->clients[place - 1], (int32_t)client);
+    server->board->places[place - 1] = (struct mps_place){.client = (int32_t)client};
     atomic_fetch_add(&server->board->client_count, 1);
-    answer(connection, MPS_TAKEN, server->board_fd);
+    answer(connection, MPS_TAKEN, place - 1, server->board_fd);
     log_info("client pid=%d", (int)client);
 }
 
-// After a fault new clients come only when all that were there have gone.
+// After a fault new clients come only when all that were there have gone. Who goes in the middle of a kernel makes one.
 static void drop_client(const struct mps_server *server, int place)
 {
+    struct mps_place *left = &server->board->places[place - 1];
+
+    if (atomic_load(&left->running) && !atomic_load(&left->terminated))
+        atomic_store(&server->board->faulted, 1);
     close(places[place].fd);
     places[place].fd = -1;
     places[place].revents = 0;
-    atomic_store(&server->board->clients[place - 1], 0);
+    atomic_store(&left->client, 0);
     if (atomic_fetch_sub(&server->board->client_count, 1) == 1)
         atomic_store(&server->board->faulted, 0);
 }

@@ -4,6 +4,8 @@
 //     share        multiprocessors that it sees, and whether MPS is said to be in use
 //     work         a kernel, and its end; the result
 //     fault        a kernel that writes to an address that is not its own; the result
+//     hang         a kernel that does not end
+//     contexts     makes one beside the primary one; the result
 //     alloc BYTES  the result; what was allocated stays
 //     free         bytes that are free, and all bytes
 #include <stdio.h>
@@ -22,7 +24,7 @@ static int attribute(CUdevice_attribute which)
     return value;
 }
 
-static CUresult run(const char *name, CUdeviceptr address, unsigned value)
+static CUresult begin(const char *name, CUdeviceptr address, unsigned value)
 {
     CUfunction function;
     CUresult result = cuModuleGetFunction(&function, gpu.module, name);
@@ -30,7 +32,32 @@ static CUresult run(const char *name, CUdeviceptr address, unsigned value)
     if (!result)
         result =
             cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&address, &value}, NULL);
+    return result;
+}
+
+static CUresult run(const char *name, CUdeviceptr address, unsigned value)
+{
+    CUresult result = begin(name, address, value);
+
     return result ? result : cuCtxSynchronize();
+}
+
+static CUresult hang(void)
+{
+    CUdeviceptr flag;
+    CUresult result = cuMemAlloc(&flag, 4);
+
+    if (!result)
+        result = cuMemsetD32(flag, 0, 1);
+    return result ? result : begin("wait_flag", flag, 0);
+}
+
+static CUresult another_context(void)
+{
+    CUcontext other;
+    CUresult result = cuCtxCreate(&other, 0, gpu.device);
+
+    return result ? result : cuCtxDestroy(other);
 }
 
 static void obey(char *line)
@@ -53,6 +80,10 @@ static void obey(char *line)
         printf("work %d\n", (int)(result ? result : run("poke", word, 1)));
     else if (!strcmp(command, "fault"))
         printf("fault %d\n", (int)run("poke", 0x1000, 1));
+    else if (!strcmp(command, "hang"))
+        printf("hang %d\n", (int)hang());
+    else if (!strcmp(command, "contexts"))
+        printf("contexts %d\n", (int)another_context());
     else if (!strcmp(command, "alloc") && number)
         printf("alloc %d\n", (int)cuMemAlloc(&memory, strtoull(number, NULL, 10)));
     else if (!strcmp(command, "free"))

@@ -34,27 +34,41 @@ else
     for what in "of one user" "who is not root" "and has no capabilities"; do skip "$what: needs root"; done
 fi
 
-is "$(told one fault)" "fault 700" "a fault is told to the program that made it"
-await_log 1 'session=2 ended .*reason="a fatal fault of one of its clients ended the GPU.s MPS server'
-unlike "$(told two work)" "work 0" "another session on the server is over"
-like "$(cat "$TMP/two.log")" "a fatal fault of one of its clients ended the GPU's MPS server, and with it all of them \(mps_share=user\)" \
-    "and its program says why"
+is "$(told one contexts)" "contexts 0" "a program makes further contexts"
+obedient busy
+is "$(told busy hang)" "hang 0" "a program whose kernel does not end"
+stop "${line_pid[busy]}" KILL
+await_log 1 'session=3 ended'
+is "$(told two work)" "work 0" "is no fault of others when it is killed"
+
+unlike "$(told one fault)" "fault 0" "a fault"
+await_log 1 'session=2 ended .*reason="a fatal fault of one of its clients, perhaps of this one'
+unlike "$(told two work)" "work 0" "ends another session on the server"
+for name in one two; do
+    like "$(cat "$TMP/$name.log")" "a fatal fault of one of its clients, perhaps of this one, ended the GPU's MPS server and all of them \(CUDA error 700, mps_share=user\)" \
+        "and program $name says why"
+done
 await_log 2 'gpu=0 the MPS daemon is ready'
 obedient three
 is "$(told three work)" "work 0" "a new daemon serves new sessions"
 is "$(told three share)" "share 16 mps=1" "by MPS"
 
+is "$(told three fault)" "fault 700" "who is alone hears of his own error"
+await_log 3 'gpu=0 the MPS daemon is ready'
+obedient three
+is "$(told three work)" "work 0" "and the next program has a new daemon"
+
 kill -KILL "$(daemon)"
 await_log 1 'gpu=0 the MPS daemon is gone failures=1 reason="the MPS daemon ended by itself: killed by signal 9'
 unlike "$(told three work)" "work 0" "a session ends with a daemon that is killed"
 like "$(cat "$TMP/three.log")" "the MPS daemon of the GPU is gone" "and its program says why"
-await_log 3 'gpu=0 the MPS daemon is ready'
+await_log 4 'gpu=0 the MPS daemon is ready'
 ok "another daemon serves new sessions" on_box "$BUILD/tests/programs/saxpy"
 
 keepers() { pgrep -P "$BOX_PID" -f rgpu-mps-keeper || true; }
 kill -KILL "$(keepers)"
 await_log 1 'reason="rgpu-mps-keeper ended'
-await_log 4 'gpu=0 the MPS daemon is ready'
+await_log 5 'gpu=0 the MPS daemon is ready'
 ok "and so after its keeper was killed" on_box "$BUILD/tests/programs/saxpy"
 last=$(daemon)
 stop "$BOX_PID"

@@ -34,8 +34,8 @@ is "$(told part "alloc $((64 << 20))")" "alloc 2" "but not more, with the contex
 is "$(told one "alloc $((64 << 20))")" "alloc 0" "which is not another's limit"
 
 is "$(told one fault)" "fault 700" "a fault is told to who made it"
-is "$(told two work)" "work 810" "and the other client's context is lost with it"
-is "$(told part work)" "work 810" "as is that of the third"
+is "$(told two work)" "work 700" "and the other client's context is lost with it"
+is "$(told part work)" "work 700" "as is that of the third"
 is "$(told before work)" "work 0" "but not that of a program that is no client"
 is "$(ask get_server_status "$server")" FAULT "the server says so"
 fails "it takes nobody" natively "$BUILD/tests/programs/saxpy"
@@ -43,6 +43,21 @@ for name in one two part; do dismiss $name; done
 no_clients() { [ -z "$(ask get_client_list "$server")" ]; }
 await "the clients' end" no_clients
 ok "until all its clients have gone" natively "$BUILD/tests/programs/saxpy"
+
+obedient busy
+obedient beside
+is "$(told busy hang)" "hang 0" "a kernel that does not end"
+is "$(told beside work)" "work 0" "lets others compute"
+ask terminate_client "$server" "${line_pid[busy]}" >/dev/null
+is "$(told busy free)" "free 810 0 0" "an administrator ends what a client has the GPU do"
+stop "${line_pid[busy]}" KILL
+is "$(told beside work)" "work 0" "so that its end is not others'"
+obedient busy
+is "$(told busy hang)" "hang 0" "the same again"
+stop "${line_pid[busy]}" KILL
+lost() { [ "$(told beside work)" = "work 700" ]; }
+ok "a client that is killed in the middle of a kernel makes a fault" await "the loss" lost
+dismiss beside
 
 obedient three
 kill -KILL "$(ask get_server_list)"

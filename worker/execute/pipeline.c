@@ -190,14 +190,14 @@ bool serve_record(struct serve *serve, uint32_t size)
     execute(serve, entry);
     if (serve_failed(serve))
         shortage_note(serve);
+    if (serve_failed(serve))
+        mps_client_note(serve->result);
     if (learned_of_completion(serve, entry))
         deliver_all();
     if (serve->request->call)
         send_reply(serve);
     else if (serve_failed(serve))
         keep_failure(serve);
-    if (serve_failed(serve))
-        mps_client_note(serve->result);
     free(serve->payload);
     serve->payload = NULL;
     return true;

@@ -55,7 +55,7 @@ static CUresult hang(void)
 static CUresult another_context(void)
 {
     CUcontext other;
-    CUresult result = cuCtxCreate(&other, 0, gpu.device);
+    CUresult result = cuCtxCreate_v2(&other, 0, gpu.device);
 
     return result ? result : cuCtxDestroy(other);
 }

@@ -27,7 +27,7 @@ static const struct program_about about = {
         "usage: rgpu-sim-mps-control [-f]\n"
         "The MPS of software GPUs: -f runs its daemon, which listens in the directory that\n"
         "CUDA_MPS_PIPE_DIRECTORY names; without it commands are read from standard input and passed\n"
-        "to that daemon: get_server_list, get_server_status PID, get_client_list PID,\n"
+        "to that daemon: get_server_list, get_server_status PID, get_client_list PID, ps,\n"
         "terminate_client SERVER PID, shutdown_server PID, quit.\n",
 };
 

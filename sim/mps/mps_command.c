@@ -25,6 +25,20 @@ static void list_clients(const struct mps_server *server, char *reply, size_t ro
     }
 }
 
+// A line for each client: its process, the server, the kernels that run for it.
+static void show_clients(const struct mps_server *server, char *reply, size_t room)
+{
+    size_t used = 0;
+
+    for (int i = 0; server->pid && i < MPS_CLIENTS_MAX && used < room; i++) {
+        const struct mps_place *place = &server->board->places[i];
+        if (atomic_load(&place->client))
+            used += (size_t)snprintf(reply + used, room - used, "%d %d %u\n",
+                                     atomic_load(&place->client), (int)server->pid,
+                                     atomic_load(&place->running));
+    }
+}
+
 static void terminate(const struct mps_server *server, const char *word, char *reply, size_t room)
 {
     int client = word ? atoi(word) : 0;
@@ -69,6 +83,10 @@ bool mps_command(struct mps_server *server, const char *text, char *reply, size_
     if (!strcmp(command, "get_server_list")) {
         if (server->pid)
             snprintf(reply, room, "%d\n", (int)server->pid);
+        return false;
+    }
+    if (!strcmp(command, "ps")) {
+        show_clients(server, reply, room);
         return false;
     }
     for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)

@@ -60,12 +60,19 @@ static CUresult another_context(void)
     return result ? result : cuCtxDestroy(other);
 }
 
+static void say_free(void)
+{
+    size_t left = 0, all = 0;
+    CUresult result = cuMemGetInfo(&left, &all);
+
+    printf("free %d %zu %zu\n", (int)result, left, all);
+}
+
 static void obey(char *line)
 {
     static CUdeviceptr word;
     char *rest = NULL, *command = strtok_r(line, " \n", &rest);
     const char *number = strtok_r(NULL, " \n", &rest);
-    size_t left = 0, all = 0;
     CUdeviceptr memory;
     CUresult result = CUDA_SUCCESS;
 
@@ -87,7 +94,7 @@ static void obey(char *line)
     else if (!strcmp(command, "alloc") && number)
         printf("alloc %d\n", (int)cuMemAlloc(&memory, strtoull(number, NULL, 10)));
     else if (!strcmp(command, "free"))
-        printf("free %d %zu %zu\n", (int)cuMemGetInfo(&left, &all), left, all);
+        say_free();
     else
         printf("what is %s?\n", command);
 }

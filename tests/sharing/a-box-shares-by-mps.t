@@ -37,6 +37,8 @@ fi
 is "$(told one contexts)" "contexts 0" "a program makes further contexts"
 obedient busy
 is "$(told busy hang)" "hang 0" "a program whose kernel does not end"
+runs() { on_mps ps | grep -q "^$(worker 3) .* 1$"; }
+await "the kernel" runs
 stop "${line_pid[busy]}" KILL
 await_log 1 'session=3 ended'
 is "$(told two work)" "work 0" "is no fault of others when it is killed"

@@ -47,6 +47,8 @@ ok "until all its clients have gone" natively "$BUILD/tests/programs/saxpy"
 obedient busy
 obedient beside
 is "$(told busy hang)" "hang 0" "a kernel that does not end"
+runs() { ask ps | grep -q "^${line_pid[busy]} .* 1$"; }
+await "the kernel" runs
 is "$(told beside work)" "work 0" "lets others compute"
 ask terminate_client "$server" "${line_pid[busy]}" >/dev/null
 is "$(told busy free)" "free 810 0 0" "an administrator ends what a client has the GPU do"
@@ -54,6 +56,7 @@ stop "${line_pid[busy]}" KILL
 is "$(told beside work)" "work 0" "so that its end is not others'"
 obedient busy
 is "$(told busy hang)" "hang 0" "the same again"
+await "the kernel" runs
 stop "${line_pid[busy]}" KILL
 lost() { [ "$(told beside work)" = "work 700" ]; }
 ok "a client that is killed in the middle of a kernel makes a fault" await "the loss" lost

@@ -11,7 +11,7 @@
 #include "sim/physical_pieces.h"
 
 // A box of texels of a part that is one unit, or what of it lies in the part.
-struct unit {
+struct array_unit {
     struct sim_physical *physical; // counted; NULL: not mapped
     size_t offset;
     unsigned part; // of a tail, the first
@@ -27,7 +27,7 @@ struct array_tiles {
     size_t first_of_part[ARRAY_PARTS_MAX]; // its number, of those with tiles
     size_t first_tail;
     unsigned across[ARRAY_PARTS_MAX][3]; // tiles in each direction; layers count as depth
-    struct unit units[];
+    struct array_unit units[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -106,10 +106,10 @@ static char *texels_of(const struct array_storage *storage, const struct array_p
            row * part->row_bytes + byte;
 }
 
-enum direction { TO_MEMORY, FROM_MEMORY, TO_NOTHING };
+enum tile_direction { TO_MEMORY, FROM_MEMORY, TO_NOTHING };
 
-static void move_bytes(const struct unit *unit, char *texels, size_t bytes, size_t offset,
-                       enum direction direction)
+static void move_bytes(const struct array_unit *unit, char *texels, size_t bytes, size_t offset,
+                       enum tile_direction direction)
 {
     int file = unit->physical ? sim_physical_file(unit->physical) : -1;
     off_t at = (off_t)(unit->offset + offset);
@@ -121,8 +121,8 @@ static void move_bytes(const struct unit *unit, char *texels, size_t bytes, size
         (void)!pread(file, texels, bytes, at);
 }
 
-static void move_tile(const struct array_storage *storage, const struct unit *unit,
-                      enum direction direction)
+static void move_tile(const struct array_storage *storage, const struct array_unit *unit,
+                      enum tile_direction direction)
 {
     const struct array_part *part = &storage->parts[unit->part];
     unsigned tile[3];
@@ -135,8 +135,8 @@ static void move_tile(const struct array_storage *storage, const struct unit *un
                        unit->bytes, (z * rows + y) * pitch, direction);
 }
 
-static void move_tail(const struct array_storage *storage, const struct unit *unit,
-                      enum direction direction)
+static void move_tail(const struct array_storage *storage, const struct array_unit *unit,
+                      enum tile_direction direction)
 {
     size_t offset = 0;
     for (unsigned i = unit->part; i < storage->part_count; i++) {
@@ -147,8 +147,8 @@ static void move_tail(const struct array_storage *storage, const struct unit *un
     }
 }
 
-static void move_unit(const struct array_storage *storage, const struct unit *unit,
-                      enum direction direction)
+static void move_unit(const struct array_storage *storage, const struct array_unit *unit,
+                      enum tile_direction direction)
 {
     if (unit->tail)
         move_tail(storage, unit, direction);
@@ -157,11 +157,11 @@ static void move_unit(const struct array_storage *storage, const struct unit *un
 }
 
 // Under lock: what other units are mapped to the same memory see it.
-static void show_to_others(const struct unit *changed)
+static void show_to_others(const struct array_unit *changed)
 {
     for (struct array_tiles *tiles = all; tiles; tiles = tiles->next)
         for (size_t i = 0; i < tiles->count; i++) {
-            const struct unit *unit = &tiles->units[i];
+            const struct array_unit *unit = &tiles->units[i];
             if (unit != changed && unit->physical == changed->physical &&
                 unit->offset == changed->offset)
                 move_unit(tiles->storage, unit, FROM_MEMORY);
@@ -180,8 +180,8 @@ static size_t at_most(size_t value, size_t most)
     return value < most ? value : most;
 }
 
-static void set_up_tile(const struct array_storage *storage, struct unit *unit, unsigned number,
-                        const unsigned tile[3], const unsigned at[3])
+static void set_up_tile(const struct array_storage *storage, struct array_unit *unit,
+                        unsigned number, const unsigned tile[3], const unsigned at[3])
 {
     const struct array_part *part = &storage->parts[number];
     size_t block = part->element.block, width = tile[0] / block * part->element.bytes;
@@ -197,7 +197,7 @@ static void set_up_tile(const struct array_storage *storage, struct unit *unit, 
 static void set_up_part(struct array_tiles *tiles, unsigned number, const unsigned tile[3])
 {
     const unsigned *across = tiles->across[number];
-    struct unit *unit = &tiles->units[tiles->first_of_part[number]];
+    struct array_unit *unit = &tiles->units[tiles->first_of_part[number]];
     for (unsigned z = 0; z < across[2]; z++)
         for (unsigned y = 0; y < across[1]; y++)
             for (unsigned x = 0; x < across[0]; x++)
@@ -242,9 +242,9 @@ CUresult array_tiles_create(struct array_storage *storage)
     for (unsigned i = 0; i < array_first_of_tail(storage); i++)
         set_up_part(tiles, i, tile);
     for (size_t i = tiles->first_tail; i < tiles->count; i++)
-        tiles->units[i] = (struct unit){.tail = true,
-                                        .part = array_first_of_tail(storage),
-                                        .slice = i - tiles->first_tail};
+        tiles->units[i] = (struct array_unit){.tail = true,
+                                              .part = array_first_of_tail(storage),
+                                              .slice = i - tiles->first_tail};
     SCOPED_LOCK(&lock);
     tiles->next = all;
     all = tiles;
@@ -275,7 +275,7 @@ size_t array_units_bytes(const struct array_storage *storage, const struct array
 }
 
 // Under lock.
-static void map_unit(struct array_storage *storage, struct unit *unit,
+static void map_unit(struct array_storage *storage, struct array_unit *unit,
                      struct sim_physical *physical, size_t offset)
 {
     if (physical)
@@ -314,7 +314,7 @@ static bool overlap(size_t a, size_t count, size_t b, size_t others)
     return a < b + others && b < a + count;
 }
 
-static bool is_touched(const struct array_storage *storage, const struct unit *unit,
+static bool is_touched(const struct array_storage *storage, const struct array_unit *unit,
                        const struct array_part *part, const size_t rows[2], const size_t slices[2])
 {
     if (!unit->tail)
@@ -340,7 +340,7 @@ void array_tiles_written(struct array_storage *storage, uint64_t address, size_t
     struct array_tiles *tiles = storage->tiles;
     SCOPED_LOCK(&lock);
     for (size_t i = 0; i < tiles->count; i++) {
-        struct unit *unit = &tiles->units[i];
+        struct array_unit *unit = &tiles->units[i];
         if (!is_touched(storage, unit, part, (size_t[2]){first_row, rows},
                         (size_t[2]){first_slice, slices}))
             continue;

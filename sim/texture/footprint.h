@@ -39,12 +39,12 @@ struct level_choice {
 };
 struct level_choice level_choose(const struct texture *texture, float level);
 // How a read is stretched: so many times as long as it is wide, where a step is as long as the level's texels are wide.
-struct stretch {
+struct texture_stretch {
     float ratio; // at least 1
     float step[3];
 };
 // The level that derivatives ask for, which is that of the width.
 float level_of_derivatives(const struct texture *texture, const struct texture_sample *sample,
-                           struct stretch *stretch);
+                           struct texture_stretch *stretch);
 
 #endif

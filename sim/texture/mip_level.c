@@ -82,7 +82,7 @@ static float width_of(const struct texture *t, float level)
 }
 
 float level_of_derivatives(const struct texture *t, const struct texture_sample *sample,
-                           struct stretch *stretch)
+                           struct texture_stretch *stretch)
 {
     struct ellipse e = ellipse_of(t, sample);
 

@@ -231,7 +231,7 @@ static void add_place(struct level_read *r, const struct texture_sample *s,
 // weight is left; and where there is less than two steps, one pair that draws apart.
 static void read_along(struct level_read *r, const struct texture_sample *s,
                        const struct level_choice *choice, const float at[3],
-                       const struct stretch *stretch, uint32_t value[4])
+                       const struct texture_stretch *stretch, uint32_t value[4])
 {
     float sum[4] = {0}, left = stretch->ratio, from = 0.5f;
 
@@ -270,7 +270,7 @@ void texture_read(const struct texture *t, const struct texture_sample *s, uint3
     struct level_read r = {.texture = t, .by_number = s->texels && s->access != TEXTURE_LEVEL};
     struct level_choice choice;
     float at[3];
-    struct stretch stretch = {.ratio = 1};
+    struct texture_stretch stretch = {.ratio = 1};
 
     if (t->linear_memory) {
         fetch_linear(t, s, value);

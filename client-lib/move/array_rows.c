@@ -36,18 +36,18 @@ static bool is_packed(const struct rect_copy *copy)
 }
 
 // ROWS rows of each of PLANES planes from a place in the copy on.
-struct stretch {
+struct row_stretch {
     size_t plane, row, planes, rows;
 };
 
-static uint8_t *host_address(const struct pass *pass, const struct stretch *part)
+static uint8_t *host_address(const struct pass *pass, const struct row_stretch *part)
 {
     const struct side *host = host_of(pass->copy);
     return (uint8_t *)(uintptr_t)host->address + part->plane * host->slice +
            part->row * host->pitch;
 }
 
-static void move_packed(const struct pass *pass, const struct stretch *part, bool pack)
+static void move_packed(const struct pass *pass, const struct row_stretch *part, bool pack)
 {
     const struct side *host = host_of(pass->copy);
     size_t width = pass->copy->width;
@@ -60,7 +60,8 @@ static void move_packed(const struct pass *pass, const struct stretch *part, boo
 }
 
 // The copy of a stretch as the box is asked for it, where WITH is the other side.
-static CUDA_MEMCPY3D ask_for(const struct pass *pass, const struct stretch *part, struct side with)
+static CUDA_MEMCPY3D ask_for(const struct pass *pass, const struct row_stretch *part,
+                             struct side with)
 {
     struct rect_copy copy = *pass->copy;
     struct side *array = copy.from.array ? &copy.from : &copy.to;
@@ -72,7 +73,7 @@ static CUDA_MEMCPY3D ask_for(const struct pass *pass, const struct stretch *part
     return rect_request(&copy);
 }
 
-static CUresult in_record(const struct pass *pass, const struct stretch *part, uint8_t *data,
+static CUresult in_record(const struct pass *pass, const struct row_stretch *part, uint8_t *data,
                           size_t bytes)
 {
     struct side none = {.pitch = pass->copy->width, .slice = part->rows * pass->copy->width};
@@ -82,8 +83,8 @@ static CUresult in_record(const struct pass *pass, const struct stretch *part, u
                                 : remote_array_read(&copy, pass->stream, data, bytes, &used);
 }
 
-static CUresult by_way_of_memory(const struct pass *pass, const struct stretch *part, uint8_t *data,
-                                 size_t bytes, bool wait)
+static CUresult by_way_of_memory(const struct pass *pass, const struct row_stretch *part,
+                                 uint8_t *data, size_t bytes, bool wait)
 {
     struct side between = {.device = true,
                            .address = pass->between,
@@ -101,7 +102,7 @@ static CUresult by_way_of_memory(const struct pass *pass, const struct stretch *
                : result;
 }
 
-static CUresult move_stretch(const struct pass *pass, const struct stretch *part, bool wait)
+static CUresult move_stretch(const struct pass *pass, const struct row_stretch *part, bool wait)
 {
     size_t bytes = part->planes * part->rows * pass->copy->width;
     uint8_t *data = pass->packed ? pass->packed : host_address(pass, part);
@@ -125,7 +126,7 @@ static CUresult move_all(const struct pass *pass, size_t most, bool wait)
         planes = planes < copy->depth - plane ? planes : copy->depth - plane;
         for (size_t row = 0; row < copy->height && result == CUDA_SUCCESS; row += rows_fit) {
             size_t left = copy->height - row;
-            struct stretch part = {plane, row, planes, rows_fit < left ? rows_fit : left};
+            struct row_stretch part = {plane, row, planes, rows_fit < left ? rows_fit : left};
             result = move_stretch(pass, &part, wait);
         }
         plane += planes;

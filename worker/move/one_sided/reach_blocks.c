@@ -20,7 +20,7 @@ enum {
     PIECE_MIN = 128 << 10, // unless they would be smaller
 };
 
-static struct direction {
+static struct reach_direction {
     struct block_tuner tuner;
     unsigned flying;           // blocks under way
     bool running;              // in the middle of a stretch
@@ -35,7 +35,7 @@ static enum staging_use use_of(const struct move *move)
     return move->kind == MOVE_TO_DEVICE ? STAGING_PUSH : STAGING_PULL;
 }
 
-static bool is_trial(const struct direction *direction, const struct move *move)
+static bool is_trial(const struct reach_direction *direction, const struct move *move)
 {
     return !direction->tuner.settled && move->ready && move->size >= LARGE;
 }
@@ -52,7 +52,7 @@ void reach_blocks_start(void)
 
 bool reach_blocks_ready(const struct move *move)
 {
-    struct direction *direction = &directions[move->kind];
+    struct reach_direction *direction = &directions[move->kind];
 
     if (!setup_block_size_is_auto())
         return true;
@@ -80,7 +80,7 @@ uint32_t reach_block_size(const struct move *move)
 
 void reach_block_began(const struct move *move, uint32_t size)
 {
-    struct direction *direction = &directions[move->kind], *other = &directions[!move->kind];
+    struct reach_direction *direction = &directions[move->kind], *other = &directions[!move->kind];
 
     if (!setup_block_size_is_auto())
         return;
@@ -96,7 +96,7 @@ void reach_block_began(const struct move *move, uint32_t size)
     direction->full = !direction->spoilt && direction->issued >= TUNER_TRIAL;
 }
 
-static void end_trial(struct direction *direction)
+static void end_trial(struct reach_direction *direction)
 {
     char rates[160];
 
@@ -111,7 +111,7 @@ static void end_trial(struct direction *direction)
 
 void reach_block_ended(const struct move *move, uint32_t size)
 {
-    struct direction *direction = &directions[move->kind];
+    struct reach_direction *direction = &directions[move->kind];
 
     if (!setup_block_size_is_auto())
         return;

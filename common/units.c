@@ -22,12 +22,13 @@ static int parse_scaled(const char *text, uint64_t *value, const char **unit)
     return 0;
 }
 
-struct unit {
+struct size_unit {
     const char *name;
     uint64_t factor;
 };
 
-static int apply_unit(const struct unit *units, const char *name, uint64_t value, uint64_t *out)
+static int apply_unit(const struct size_unit *units, const char *name, uint64_t value,
+                      uint64_t *out)
 {
     for (; units->name; units++) {
         if (strcasecmp(units->name, name))
@@ -37,7 +38,7 @@ static int apply_unit(const struct unit *units, const char *name, uint64_t value
     return -EINVAL;
 }
 
-static int parse_with(const struct unit *units, const char *text, uint64_t *out)
+static int parse_with(const struct size_unit *units, const char *text, uint64_t *out)
 {
     uint64_t value, result;
     const char *unit;
@@ -52,7 +53,7 @@ static int parse_with(const struct unit *units, const char *text, uint64_t *out)
 
 int units_parse_size(const char *text, uint64_t *bytes)
 {
-    static const struct unit units[] = {
+    static const struct size_unit units[] = {
         {"", 1},           {"B", 1},
         {"K", 1ull << 10}, {"KiB", 1ull << 10},
         {"M", 1ull << 20}, {"MiB", 1ull << 20},
@@ -66,7 +67,7 @@ int units_parse_size(const char *text, uint64_t *bytes)
 
 int units_parse_duration(const char *text, uint64_t *microseconds)
 {
-    static const struct unit units[] = {
+    static const struct size_unit units[] = {
         {"", 1000000},         {"us", 1},         {"ms", 1000},
         {"s", 1000000},        {"min", 60000000}, {"h", 3600000000ull},
         {"d", 86400000000ull}, {NULL, 0},

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "sim/arena.h"
+#include "sim/checkpoint.h"
 #include "sim/sim_config.h"
 #include "sim/context.h"
 #include "sim/device.h"
@@ -34,11 +35,18 @@ void sim_set_in_callback(bool inside)
     in_callback = inside;
 }
 
+CUresult sim_check_started(void)
+{
+    return atomic_load_explicit(&driver.ready, memory_order_acquire) &&
+                   !atomic_load_explicit(&driver.forked, memory_order_relaxed)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_NOT_INITIALIZED;
+}
+
 CUresult sim_check_ready(void)
 {
-    if (!atomic_load_explicit(&driver.ready, memory_order_acquire) ||
-        atomic_load_explicit(&driver.forked, memory_order_relaxed))
-        return CUDA_ERROR_NOT_INITIALIZED;
+    SIM_TRY(sim_check_started());
+    checkpoint_pass();
     return in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
@@ -68,6 +76,8 @@ static CUresult start(void)
     if (config.near)
         arenas_lie_near();
     device_setup(&config);
+    if (checkpoint_start())
+        return CUDA_ERROR_OPERATING_SYSTEM;
     if (pthread_atfork(NULL, NULL, mark_forked))
         return CUDA_ERROR_OUT_OF_MEMORY;
     atexit(release_at_exit);

@@ -23,7 +23,7 @@
 #include "common/scope.h"
 #include "sim/sim_config.h"
 
-#define STATE_MAGIC UINT64_C(0x72677075736d3032)
+#define STATE_MAGIC UINT64_C(0x72677075736d3033)
 #define STATE_SLOTS 1024
 #define STATE_SPANS 256
 #define SPAN_USES 30
@@ -36,6 +36,7 @@ struct state_slot {
     // Written by the slot's process alone, and read by others without a lock.
     _Atomic uint64_t busy[SIM_MAX_DEVICES];       // nanoseconds in which kernels have run
     _Atomic uint64_t busy_since[SIM_MAX_DEVICES]; // when one began that runs now; 0: none does
+    struct shared_request request;
 };
 
 // A use is a slot that is alive, once for each time that its process has come to it.
@@ -59,7 +60,17 @@ static struct {
     int fd;
     int slot;
     struct state_file *file;
+    // Which of the machine's devices a device of this process is: another one once it has been moved.
+    _Atomic int places[SIM_MAX_DEVICES];
+    // Taken before the checkpoint, and by calls that were on their way then; under the lock.
+    uint64_t aside[SIM_MAX_DEVICES];
+    bool is_aside;
 } state = {.fd = -1, .slot = -1};
+
+static int place_of(int ordinal)
+{
+    return atomic_load_explicit(&state.places[ordinal], memory_order_relaxed);
+}
 
 static int lock_byte(off_t offset, short type, int command)
 {
@@ -176,6 +187,8 @@ int shared_state_open(const char *path)
         log_error("cannot open the simulated devices' state, path=%s: %s", path, strerror(-error));
         return error;
     }
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        atomic_store(&state.places[i], i);
     int result = lock_byte(FILE_LOCK_OFFSET, F_WRLCK, F_SETLKW);
     if (!result)
         result = map_file(inherited >= 0);
@@ -207,13 +220,20 @@ static uint64_t sum_used(int ordinal)
     return used;
 }
 
+// Under the lock: by device, what this process has taken.
+static uint64_t *taken(void)
+{
+    return state.is_aside ? state.aside : state.file->slots[state.slot].used;
+}
+
 int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total)
 {
     state_lock();
-    uint64_t used = sum_used(ordinal);
-    bool fits = used <= total && bytes <= total - used;
+    int place = place_of(ordinal);
+    uint64_t used = sum_used(place);
+    bool fits = state.is_aside || (used <= total && bytes <= total - used);
     if (fits)
-        state.file->slots[state.slot].used[ordinal] += bytes;
+        taken()[place] += bytes;
     state_unlock();
     return fits ? 0 : -ENOMEM;
 }
@@ -221,16 +241,104 @@ int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total)
 void shared_state_release(int ordinal, uint64_t bytes)
 {
     state_lock();
-    state.file->slots[state.slot].used[ordinal] -= bytes;
+    taken()[place_of(ordinal)] -= bytes;
     state_unlock();
 }
 
 uint64_t shared_state_used(int ordinal)
 {
     state_lock();
-    uint64_t used = sum_used(ordinal);
+    uint64_t used = sum_used(place_of(ordinal));
     state_unlock();
     return used;
+}
+
+// ---- processes that are put aside ----
+
+void shared_state_put_aside(void)
+{
+    uint64_t *used = state.file->slots[state.slot].used;
+
+    state_lock();
+    memcpy(state.aside, used, sizeof(state.aside));
+    memset(used, 0, sizeof(state.aside));
+    state.is_aside = true;
+    state_unlock();
+}
+
+// Under the lock. Devices may change places with each other, so all is counted before anything is taken.
+static bool has_room(const uint64_t wanted[SIM_MAX_DEVICES], const uint64_t totals[SIM_MAX_DEVICES])
+{
+    for (int i = 0; i < SIM_MAX_DEVICES; i++) {
+        uint64_t used = wanted[i] ? sum_used(i) : 0;
+        if (wanted[i] && (used > totals[i] || wanted[i] > totals[i] - used))
+            return false;
+    }
+    return true;
+}
+
+int shared_state_take_back(const int places[SIM_MAX_DEVICES],
+                           const uint64_t totals[SIM_MAX_DEVICES])
+{
+    uint64_t wanted[SIM_MAX_DEVICES] = {0};
+    int result = 0;
+
+    state_lock();
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        if (places[i] >= 0)
+            wanted[places[i]] += state.aside[i];
+        else if (state.aside[i])
+            result = -EINVAL;
+    if (!result && !has_room(wanted, totals))
+        result = -ENOMEM;
+    if (!result) {
+        memcpy(state.file->slots[state.slot].used, wanted, sizeof(wanted));
+        state.is_aside = false;
+        for (int i = 0; i < SIM_MAX_DEVICES; i++)
+            if (places[place_of(i)] >= 0)
+                atomic_store(&state.places[i], places[place_of(i)]);
+    }
+    state_unlock();
+    return result;
+}
+
+struct shared_request *shared_state_own_request(void)
+{
+    return &state.file->slots[state.slot].request;
+}
+
+struct shared_request *shared_state_request_of(uint32_t pid)
+{
+    for (int i = 0; i < STATE_SLOTS; i++) {
+        struct state_slot *slot = &state.file->slots[i];
+        if (slot->taken && slot->pid == pid && slot_alive(i))
+            return &slot->request;
+    }
+    return NULL;
+}
+
+bool shared_state_is_alive(const struct shared_request *request, uint32_t pid)
+{
+    for (int i = 0; i < STATE_SLOTS; i++)
+        if (&state.file->slots[i].request == request)
+            return state.file->slots[i].pid == pid && slot_alive(i);
+    return false;
+}
+
+bool shared_state_begin_asking(struct shared_request *request)
+{
+    state_lock();
+    uint32_t asking = atomic_load(&request->asking);
+    bool begins = !asking || !slot_alive((int)asking - 1);
+    if (begins)
+        atomic_store(&request->asking, (uint32_t)state.slot + 1);
+    state_unlock();
+    return begins;
+}
+
+void shared_state_end_asking(struct shared_request *request)
+{
+    atomic_store(&request->asking, 0);
 }
 
 // ---- kernels ----
@@ -253,19 +361,21 @@ void shared_state_kernel_begins(int ordinal)
     SCOPED_LOCK(&kernels.lock);
 
     if (!kernels.running[ordinal]++)
-        atomic_store(&state.file->slots[state.slot].busy_since[ordinal], shared_state_now());
+        atomic_store(&state.file->slots[state.slot].busy_since[place_of(ordinal)],
+                     shared_state_now());
 }
 
 void shared_state_kernel_ended(int ordinal)
 {
     SCOPED_LOCK(&kernels.lock);
     struct state_slot *slot = &state.file->slots[state.slot];
+    int place = place_of(ordinal);
 
     if (--kernels.running[ordinal])
         return;
-    atomic_fetch_add(&slot->busy[ordinal],
-                     shared_state_now() - atomic_load(&slot->busy_since[ordinal]));
-    atomic_store(&slot->busy_since[ordinal], 0);
+    atomic_fetch_add(&slot->busy[place],
+                     shared_state_now() - atomic_load(&slot->busy_since[place]));
+    atomic_store(&slot->busy_since[place], 0);
 }
 
 void shared_state_close(void)

@@ -4,8 +4,11 @@
 #ifndef SIM_SHARED_STATE_H
 #define SIM_SHARED_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sim/sim_config.h"
 
 // Opens or creates the file and takes a slot. -errno; logs why. Called once, by cuInit.
 int shared_state_open(const char *path);
@@ -13,6 +16,31 @@ int shared_state_open(const char *path);
 // Takes `bytes` of a device whose size is `total`: -ENOMEM when less than that is free.
 int shared_state_charge(int ordinal, uint64_t bytes, uint64_t total);
 void shared_state_release(int ordinal, uint64_t bytes);
+
+// While a process is checkpointed nothing of what it has taken counts. To be called by its checkpoint thread alone.
+void shared_state_put_aside(void);
+// Takes all of it again, each device's share at the device whose number PLACES has for it, and goes on there.
+// -ENOMEM when that has not the room, -EINVAL when PLACES has -1 for one that was in use.
+int shared_state_take_back(const int places[SIM_MAX_DEVICES],
+                           const uint64_t totals[SIM_MAX_DEVICES]);
+
+// What other processes ask of this one, and this one's answer: in its slot, for sim/checkpoint.c alone.
+struct shared_request {
+    _Atomic uint32_t state;           // CUprocessState
+    _Atomic uint32_t asking;          // slot + 1 of who asks at the moment; 0: nobody
+    _Atomic uint32_t asked, answered; // numbers, to wait for
+    uint32_t what, timeout_ms, result;
+    uint32_t thread; // that acts on it
+    int32_t places[SIM_MAX_DEVICES];
+};
+struct shared_request *shared_state_own_request(void);
+// That of a living process; NULL: it uses none of these devices.
+struct shared_request *shared_state_request_of(uint32_t pid);
+// Whether the process is, that PID was at that time.
+bool shared_state_is_alive(const struct shared_request *request, uint32_t pid);
+// Makes the process the one who asks; false: another one does.
+bool shared_state_begin_asking(struct shared_request *request);
+void shared_state_end_asking(struct shared_request *request);
 
 // Bytes taken on a device by all living processes.
 uint64_t shared_state_used(int ordinal);

@@ -51,7 +51,9 @@
 
 #define SIM_DRIVER_VERSION 13000
 
-// NOT_INITIALIZED before cuInit and in a forked child, NOT_PERMITTED inside a stream callback.
+// NOT_INITIALIZED before cuInit and in a forked child.
+CUresult sim_check_started(void);
+// And NOT_PERMITTED inside a stream callback. Waits while the process is locked for a checkpoint.
 CUresult sim_check_ready(void);
 
 // Set while the calling thread runs a host function or a stream callback.

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "sim/capture.h"
+#include "sim/checkpoint.h"
 #include "sim/default_stream.h"
 #include "sim/work_notes.h"
 
@@ -123,6 +124,8 @@ void stream_advance(struct stream *stream, uint64_t sequence)
 // The only place that runs operations. The stream is marked running; no lock is held.
 static void execute(struct stream *stream, struct operation *operation)
 {
+    bool before = checkpoint_set_working(true);
+
     for (unsigned i = 0; i < operation->wait_count; i++)
         stream_wait(operation->waits[i].stream, operation->waits[i].sequence);
     drop_waits(operation);
@@ -132,6 +135,7 @@ static void execute(struct stream *stream, struct operation *operation)
             context_fail(stream->context, fault);
     }
     operation->release(operation);
+    checkpoint_set_working(before);
 }
 
 // Under the lock.
@@ -140,6 +144,7 @@ static void complete(struct stream *stream, uint64_t sequence)
     stream->running = false;
     atomic_store_explicit(&stream->completed, sequence, memory_order_release);
     pthread_cond_broadcast(&stream->progress);
+    checkpoint_work_ended();
 }
 
 static void unlink_from_context(struct stream *stream)
@@ -227,7 +232,7 @@ static void await_quiet(struct context *context)
     SCOPED_LOCK(&context->quiet);
 }
 
-CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence)
+static CUresult submit(struct stream *stream, struct operation *operation, uint64_t *sequence)
 {
     await_quiet(stream->context);
     CUresult result = capture_refuse(stream);
@@ -266,6 +271,15 @@ CUresult stream_submit(struct stream *stream, struct operation *operation, uint6
     }
     pthread_mutex_unlock(&stream->lock);
     return CUDA_SUCCESS;
+}
+
+CUresult stream_submit(struct stream *stream, struct operation *operation, uint64_t *sequence)
+{
+    checkpoint_work_begins();
+    CUresult result = submit(stream, operation, sequence);
+    if (result)
+        checkpoint_work_ended();
+    return result;
 }
 
 CUresult stream_run(struct stream *stream, struct operation *operation)

@@ -37,6 +37,7 @@ static const struct table_column session_columns[] = {
     {"PROTECTION", "protection", TABLE_TEXT},
     {"REASON", "reason", TABLE_TEXT},
     {"LINKS", "links", TABLE_TEXT},
+    {"SUSPENSION", "suspension", TABLE_TEXT},
     {0},
 };
 
@@ -74,7 +75,7 @@ static const struct table_column health_columns[] = {
 
 static int send_question(int fd, const char *question)
 {
-    char line[64];
+    char line[256];
     int n = snprintf(line, sizeof(line), "%s\n", question);
 
     return send(fd, line, (size_t)n, MSG_NOSIGNAL) == n ? 0 : -EPIPE;

@@ -21,6 +21,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
+#include "daemon/suspension.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
@@ -76,6 +77,9 @@ static void put_sessions(struct box *box, struct evbuffer *out)
             "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls,
             "links", text_value(s->stats.links), "compute",
             s->grant.part.compute ? (int)s->grant.part.compute : 100);
+        const char *suspension = suspension_word(worker);
+        if (suspension)
+            json_object_set_new(line, "suspension", json_string(suspension));
         figures_show_session(worker, line);
         put_line(out, line);
     }
@@ -98,6 +102,34 @@ static void put_devices(struct box *box, struct evbuffer *out)
         figures_show_device(d, line);
         put_line(out, line);
     }
+}
+
+// "suspend NAME" and the like: a lease, or a session that has none.
+static void put_suspension(struct box *box, const char *name, struct evbuffer *out)
+{
+    json_t *row = suspension_show(box, name);
+
+    put_line(out, row ? row : json_pack("{s:s, s:s}", "lease", name, "state", "running"));
+}
+
+static void suspend(struct box *box, const char *name, struct evbuffer *out)
+{
+    char text[320] = "";
+    int err = suspension_begin(box, name, SUSPENSION_ORDERED, text, sizeof(text));
+
+    if (err)
+        put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+    else
+        put_suspension(box, name, out);
+}
+
+static void resume(struct box *box, const char *name, struct evbuffer *out)
+{
+    if (suspension_end(box, name))
+        put_line(out, json_pack("{s:o}", "error",
+                                json_sprintf("nothing of the name %s is suspended", name)));
+    else
+        put_suspension(box, name, out);
 }
 
 static bool is_healthy(const struct box *box)
@@ -148,8 +180,28 @@ static const struct admin_command {
     {"drain", drain},           {"undrain", undrain},
 };
 
+static const struct named_command {
+    const char *name;
+    void (*answer)(struct box *box, const char *name, struct evbuffer *out);
+} named_commands[] = {{"suspend ", suspend}, {"resume ", resume}, {"suspension ", put_suspension}};
+
+static bool answer_named(struct box *box, const char *line, struct evbuffer *out)
+{
+    for (size_t i = 0; i < sizeof(named_commands) / sizeof(named_commands[0]); i++) {
+        size_t length = strlen(named_commands[i].name);
+        if (strncmp(line, named_commands[i].name, length) != 0 || !line[length])
+            continue;
+        named_commands[i].answer(box, line + length, out);
+        put_line(out, json_pack("{s:s}", "status", "ok"));
+        return true;
+    }
+    return false;
+}
+
 static void answer(void *box, const char *line, struct evbuffer *out)
 {
+    if (answer_named(box, line, out))
+        return;
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (!strcmp(line, commands[i].name)) {
             commands[i].answer(box, out);
@@ -158,7 +210,8 @@ static void answer(void *box, const char *line, struct evbuffer *out)
         }
     }
     put_line(out, json_pack("{s:s}", "error",
-                            "unknown command; known: sessions, devices, health, drain, undrain"));
+                            "unknown command; known: sessions, devices, health, drain, undrain, "
+                            "suspend NAME, resume NAME, suspension NAME"));
 }
 
 static const struct asker_rules rules = {

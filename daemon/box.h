@@ -33,6 +33,7 @@ TAILQ_HEAD(client_list, client);
 TAILQ_HEAD(account_list, account);
 TAILQ_HEAD(export_list, exported_memory);
 TAILQ_HEAD(gpu_time_list, gpu_time);
+TAILQ_HEAD(suspension_list, suspension);
 
 struct box {
     struct event_base *base;
@@ -63,6 +64,9 @@ struct box {
     struct export_list exports;     // memory that processes of a lease share
     struct gpu_time_list gpu_times; // of leases
     uint64_t gpu_time_counts;       // that have been begun
+    struct suspension_list suspensions;
+    uint32_t pauses; // numbers them
+    struct event *idle_tick;
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;
     unsigned session_count;

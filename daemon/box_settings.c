@@ -90,6 +90,21 @@ const struct config_option settings_table[] = {
                     "how often it is looked how each MPS daemon is"),
     CONFIG_DURATION("workers", "mps_patience", struct box_settings, mps_patience, "10s",
                     "an MPS daemon that does not answer for so long is ended and started again"),
+    CONFIG_SIZE("workers", "suspend_memory", struct box_settings, suspend_memory, "auto",
+                "memory of this machine for what suspended sessions had on GPUs; auto: half of it",
+                .word = "auto", .reloadable = true),
+    CONFIG_DURATION(
+        "workers", "suspend_timeout", struct box_settings, suspend_timeout, "30s",
+        "time that work on a GPU has to end before its session is suspended, or else is not",
+        .reloadable = true),
+    CONFIG_DURATION(
+        "workers", "suspend_wait", struct box_settings, suspend_wait, "0",
+        "a call that waits longer for a suspended session ends it; 0: it waits for ever",
+        .reloadable = true, .zero = true),
+    CONFIG_DURATION(
+        "workers", "idle_suspend", struct box_settings, idle_suspend, "0",
+        "a session that asked for nothing so long leaves the GPU until it does; 0: never",
+        .reloadable = true, .zero = true),
     CONFIG_INT("workers", "warm_workers", struct box_settings, warm_workers, "1", 0, 64,
                "workers kept ready per GPU, each with a context that takes GPU memory",
                .reloadable = true),

@@ -49,6 +49,10 @@ struct box_settings {
     char *mps_directory;
     uint64_t mps_check;
     uint64_t mps_patience;
+    uint64_t suspend_memory;  // 0: half of the machine's
+    uint64_t suspend_timeout; // microseconds, as all times here
+    uint64_t suspend_wait;    // 0: for ever
+    uint64_t idle_suspend;    // 0: never
     int64_t warm_workers;
     int64_t parallel_starts;
     uint64_t refill_patience;

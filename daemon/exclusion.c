@@ -36,7 +36,8 @@ const struct worker_process *exclusion_find(const struct box *box,
     const struct worker_process *worker, *ending = NULL;
 
     TAILQ_FOREACH(worker, &box->workers, link) {
-        if (!worker->session.id || !exclude_each_other(box, grant, &worker->session.grant))
+        if (!worker->session.id || worker->pause.away ||
+            !exclude_each_other(box, grant, &worker->session.grant))
             continue;
         if (worker->state != WORKER_ENDING)
             return worker;

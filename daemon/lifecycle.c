@@ -11,6 +11,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/refill.h"
+#include "daemon/suspension.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
@@ -71,6 +72,7 @@ void lifecycle_review(struct box *box)
         announce_ready(box);
     }
     mps_review(box);
+    suspension_review(box);
     waiting_serve(box);
     refill_pools(box);
     broker_agent_review(box);

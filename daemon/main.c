@@ -33,6 +33,8 @@
 #include "daemon/listeners.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
+#include "daemon/suspender.h"
+#include "daemon/suspension.h"
 #include "daemon/start_check.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
@@ -172,6 +174,7 @@ static void child_ended(evutil_socket_t signal, short events, void *argument)
 
     gauge_reap(box->gauge);
     mps_reap(box);
+    suspender_reap_all(box);
     worker_reap_all(box);
 }
 
@@ -278,6 +281,7 @@ static int set_up(struct program *program)
     TAILQ_INIT(&box->accounts);
     TAILQ_INIT(&box->exports);
     TAILQ_INIT(&box->gpu_times);
+    TAILQ_INIT(&box->suspensions);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     err = make_loop(box);
@@ -306,7 +310,7 @@ static int set_up(struct program *program)
         err = broker_agent_open(box);
     if (!err)
         err = open_gauge(box);
-    return err;
+    return err ? err : suspension_open(box);
 }
 
 static void tear_down(struct program *program)
@@ -319,6 +323,7 @@ static void tear_down(struct program *program)
     broker_agent_close(box);
     listeners_close(box);
     client_close_all(box);
+    suspension_close_all(box);
     worker_kill_all(box);
     mps_close(box);
     gauge_close(&box->gauge);

@@ -17,6 +17,7 @@
 #include "daemon/exclusion.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
+#include "daemon/suspension.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 
@@ -141,7 +142,7 @@ static void note_session(struct worker_process *worker, const struct client *cli
 
     session->id = grant->session;
     session->grant = client->grant;
-    session->since_ms = clock_ms();
+    session->since_ms = worker->active_ms = clock_ms();
     session->waited = client->waited;
     snprintf(session->client, sizeof(session->client), "%s", grant->client);
     snprintf(session->peer, sizeof(session->peer), "%s", client->peer);
@@ -243,6 +244,8 @@ static void serve_queued(struct client *client)
         client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
     } else if ((objection = broker_agent_objection(box, &client->grant))) {
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
+    } else if (suspension_delays(box, &client->grant)) {
+        client->resolved = false; // what it is granted may be another GPU then
     } else if (has_gpus_for_itself(client)) {
         client->resolved = true;
         struct box_device *device = client->grant.devices[0];

@@ -14,6 +14,7 @@
 #include "daemon/box_calls.h"
 #include "daemon/exported.h"
 #include "daemon/mps_daemon.h"
+#include "daemon/suspension.h"
 
 enum {
     MESSAGES_PER_TURN = 8,
@@ -88,6 +89,9 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
     if (strcmp(stats->transport, session->stats.transport))
         log_info("session=%llu transport=%s reason=\"%s\"", (unsigned long long)session->id,
                  stats->transport, stats->reason);
+    if (stats->calls != session->stats.calls || stats->bytes_in != session->stats.bytes_in ||
+        stats->bytes_out != session->stats.bytes_out)
+        worker->active_ms = clock_ms();
     session->stats = *stats;
     return 0;
 }
@@ -128,6 +132,16 @@ static int take_message(struct worker_process *worker, const struct control_fram
         err = control_decode(frame, CONTROL_FAULTED, message);
         if (!err)
             mps_faulted(worker, message->faulted.result);
+        break;
+    case CONTROL_PAUSED:
+        err = control_decode(frame, CONTROL_PAUSED, message);
+        if (!err)
+            err = suspension_paused(worker, &message->paused);
+        break;
+    case CONTROL_CALLED:
+        err = control_decode(frame, CONTROL_CALLED, message);
+        if (!err)
+            err = suspension_called(worker, &message->called);
         break;
     case CONTROL_EXPORT:
         err = control_decode(frame, CONTROL_EXPORT, message);

@@ -40,6 +40,13 @@ struct expected_call {
     uint8_t token[CONTROL_TOKEN_BYTES];
 };
 
+// What a worker says of the pause of its lease (suspension.c).
+struct worker_pause {
+    uint32_t number;   // at which it rests; 0: none
+    int64_t called_ms; // since when the client waits for something; 0: it does not
+    bool away;         // its memory is off the GPUs
+};
+
 struct worker_process {
     TAILQ_ENTRY(worker_process) link;
     struct box *box;
@@ -61,6 +68,8 @@ struct worker_process {
     struct expected_call expects[EXPECTED_CALLS_MAX];
     unsigned next_expected;
     struct allowance calling; // of other boxes, on its behalf
+    int64_t active_ms;        // when its client last asked for something, as far as we know
+    struct worker_pause pause;
     bool asked_to_end;
     bool promised;    // to a client that waits (refill.c)
     char reason[512]; // why the supervisor ended it, or what it said itself

@@ -25,6 +25,7 @@
 #include "worker/move/carriers.h"
 #include "worker/peer/peer_direct.h"
 #include "worker/session.h"
+#include "worker/suspension.h"
 #include "worker/welcome.h"
 
 enum {
@@ -108,6 +109,16 @@ static int take_caller(const struct control_frame *frame, int fd)
     return err ? err : fd < 0 ? -EPROTO : 0;
 }
 
+static int take_pause(const struct control_frame *frame)
+{
+    struct control_pause pause;
+    int err = control_decode(frame, CONTROL_PAUSE, &pause);
+
+    if (!err)
+        suspension_pause(pause.number);
+    return err;
+}
+
 // What the supervisor says: the end, or something about shared memory or other boxes.
 static void take_order(void)
 {
@@ -124,6 +135,10 @@ static void take_order(void)
         err = take_inheritance(&frame);
     else if (!err && frame.header.type == CONTROL_PEER_CAME)
         err = take_caller(&frame, passed);
+    else if (!err && frame.header.type == CONTROL_PAUSE)
+        err = take_pause(&frame);
+    else if (!err && frame.header.type == CONTROL_GO_ON)
+        suspension_go_on();
     else if (!err)
         err = control_decode(&frame, CONTROL_END, &end) ?: 1;
     control_frame_free(&frame);

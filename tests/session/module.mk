@@ -72,3 +72,8 @@ $(B)/tests/sanitized/$(1)-$(2): tests/programs/$(1).c $(wildcard tests/programs/
 endef
 $(foreach p,$(SANITIZED),$(foreach s,address thread,$(eval $(call sanitized_rule,$(p),$(s)))))
 endif
+
+TEST_EXTRAS += $(B)/tests/held-data
+$(eval $(call link_rule,$(B)/tests/held-data,tests/session/held_data.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/held_data.o: tests/programs/kernels.ptx

@@ -19,6 +19,7 @@
 #include "worker/intake/relief.h"
 #include "worker/session.h"
 #include "worker/setup.h"
+#include "worker/suspension.h"
 #include "worker_serve.h"
 
 enum { THREADS_MAX = 1024 };
@@ -103,6 +104,7 @@ static void take_requests(struct serve *serve)
             dispatch_link_down(size);
         if (!size)
             continue;
+        suspension_pass();
         if (!reads_on(serve))
             relief_executing(serve);
         if (!serve_record(serve, (uint32_t)size))
@@ -172,6 +174,15 @@ void dispatch_offer(void)
         log_warn("no thread takes requests until one is free");
 }
 
+// One of the threads reads, those who are idle wait for it to be their turn.
+static unsigned count_executing(void)
+{
+    SCOPED_LOCK(&lock);
+    unsigned others = atomic_load(&idle) + !atomic_load(&vacant);
+
+    return threads > others ? threads - others : 0;
+}
+
 // Somebody else is to take requests from now on; false: there is nobody.
 static bool promote(void)
 {
@@ -189,6 +200,7 @@ static void let_others_read(struct serve *serve)
 
 void dispatch_start(void)
 {
+    suspension_ask(count_executing);
     if (relief_start() || !promote())
         session_end(CONTROL_END_REASON_INTERNAL, "no thread to serve the session");
 }

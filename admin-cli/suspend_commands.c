@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Commands that take the sessions of a lease off the GPUs and bring them back. What takes a while is waited for, by
+// asking again, since it may go on for as long as somebody else has the memory.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "admin-cli/box_commands.h"
+#include "admin-cli/command.h"
+
+enum { QUESTION_MAX = 200, LOOK_MS = 100 };
+
+static const char *text_of(const json_t *row, const char *member)
+{
+    const char *text = json_string_value(json_object_get(row, member));
+
+    return text ? text : "";
+}
+
+static int explain(const struct command *command, const char *name, const json_t *row)
+{
+    const char *reason = text_of(row, "reason");
+
+    fprintf(stderr, "rgpuctl %s: %s is %s%s%s\n", command->name, name, text_of(row, "state"),
+            *reason ? ": " : "", reason);
+    return EXIT_ANSWER_NO;
+}
+
+// Where it goes no further by itself: 0 or the exit status; negative: not there yet.
+static int settled(const struct command *command, const char *name, const json_t *row)
+{
+    bool resumes = !strcmp(command->name, "resume");
+    const char *state = text_of(row, "state");
+
+    if (!strcmp(state, "running"))
+        return resumes ? 0 : explain(command, name, row);
+    if (!strcmp(state, "suspended") && !json_is_true(json_object_get(row, "returns")))
+        return resumes ? explain(command, name, row) : 0;
+    return -1;
+}
+
+// ---- the box of this machine ----
+
+static int ask_box(const char *path, const char *verb, const char *name, json_t **row)
+{
+    char question[QUESTION_MAX];
+    json_t *rows = NULL;
+
+    if ((size_t)snprintf(question, sizeof(question), "%s %s", verb, name) >= sizeof(question))
+        return EXIT_USAGE;
+    int err = box_rows(path, question, &rows);
+    if (err)
+        return err == -EBADMSG ? EXIT_ANSWER_NO : EXIT_UNREACHABLE;
+    *row = json_incref(json_array_get(rows, 0));
+    json_decref(rows);
+    return *row ? 0 : EXIT_ANSWER_NO;
+}
+
+static int order_box(const struct command *command, const struct command_line *line)
+{
+    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
+    const char *path = command_value(command, line, "socket"), *name = line->argv[0];
+    bool waits = !command_value(command, line, "no-wait");
+    json_t *row = NULL;
+    int status = ask_box(path, command->name, name, &row);
+
+    if (status == EXIT_UNREACHABLE)
+        fprintf(stderr, "rgpuctl %s: no answer from rgpud at %s\n", command->name, path);
+    if (status || !waits) {
+        json_decref(row);
+        return status;
+    }
+    while (!status && (status = settled(command, name, row)) < 0) {
+        json_decref(row);
+        row = NULL;
+        nanosleep(&look, NULL);
+        status = ask_box(path, "suspension", name, &row);
+    }
+    json_decref(row);
+    return status;
+}
+
+static int run_suspension(const struct command *command, int argc, char **argv)
+{
+    struct command_line line;
+    int status = command_parse(command, argc, argv, &line);
+
+    if (status >= 0)
+        return status;
+    if (line.argc != 1 || strpbrk(line.argv[0], " \n")) {
+        fprintf(stderr, "rgpuctl %s: name one lease\n", command->name);
+        return EXIT_USAGE;
+    }
+    if (!command_value(command, &line, "socket")) {
+        fprintf(stderr, "rgpuctl %s: name the socket of the box\n", command->name);
+        return EXIT_USAGE;
+    }
+    return order_box(command, &line);
+}
+
+static const struct command_option options[] = {
+    {"socket", "PATH", "of the box of this machine alone: a lease, or a session that has none", 0},
+    {"no-wait", NULL, "return as soon as it is ordered", 0},
+    {0},
+};
+
+const struct command suspend_commands[] = {
+    {"suspend", "LEASE",
+     "Takes the sessions of a lease off the GPUs; their programs wait, connected.", options,
+     run_suspension},
+    {"resume", "LEASE", "Brings them back to the GPUs, as soon as there is room.", options,
+     run_suspension},
+    {0},
+};

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See suspender.h. What the process says is read when it has ended: one line, which a pipe has room for.
+#include "daemon/suspender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/program_path.h"
+#include "common/scope.h"
+#include "common/spawn.h"
+
+enum { PID_TEXT = 12, OTHER_ARGUMENTS = 4 };
+
+struct suspender {
+    TAILQ_ENTRY(suspender) link;
+    pid_t pid;
+    int output;
+    suspender_ended *ended;
+    void *argument;
+};
+
+static TAILQ_HEAD(suspender_list, suspender) all = TAILQ_HEAD_INITIALIZER(all);
+
+static int spawn(struct box *box, char **arguments, int output, pid_t *pid)
+{
+    static const char *const programs[] = {"rgpu-suspender", "../libexec/rgpu/rgpu-suspender", NULL};
+    char program[4096];
+    const int fds[] = {-1, output, STDERR_FILENO, -1, [CONTROL_WORKER_DRIVER_FD] = box->driver_fd};
+    const struct spawn_request request = {.program = program,
+                                          .arguments = arguments,
+                                          .environment = box->worker_environment,
+                                          .fds = fds,
+                                          .fd_count = sizeof(fds) / sizeof(fds[0]),
+                                          .own_process_group = true};
+
+    program_path_find(programs, program, sizeof(program));
+    return spawn_program(&request, pid);
+}
+
+static char **make_arguments(struct box *box, const char *what, const char *detail,
+                             const pid_t *pids, size_t count)
+{
+    char **arguments = calloc(1, (OTHER_ARGUMENTS + count + 1) * sizeof(char *) + count * PID_TEXT);
+    char *text = arguments ? (char *)(arguments + OTHER_ARGUMENTS + count + 1) : NULL;
+
+    if (!arguments)
+        return NULL;
+    arguments[0] = "rgpu-suspender";
+    arguments[1] = (char *)what;
+    arguments[2] = (char *)detail;
+    arguments[3] = box->driver_path;
+    for (size_t i = 0; i < count; i++, text += PID_TEXT) {
+        snprintf(text, PID_TEXT, "%d", (int)pids[i]);
+        arguments[OTHER_ARGUMENTS + i] = text;
+    }
+    return arguments;
+}
+
+int suspender_start(struct box *box, const char *what, const char *detail, const pid_t *pids,
+                    size_t count, suspender_ended *ended, void *argument, struct suspender **out)
+{
+    SCOPED_FREE char **arguments = make_arguments(box, what, detail, pids, count);
+    struct suspender *suspender = calloc(1, sizeof(*suspender));
+    int ends[2] = {-1, -1};
+    int err = !arguments || !suspender ? -ENOMEM : pipe2(ends, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
+
+    if (!err)
+        err = spawn(box, arguments, ends[1], &suspender->pid);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (err) {
+        if (ends[0] >= 0)
+            close(ends[0]);
+        free(suspender);
+        return err;
+    }
+    suspender->output = ends[0];
+    suspender->ended = ended;
+    suspender->argument = argument;
+    TAILQ_INSERT_TAIL(&all, suspender, link);
+    *out = suspender;
+    return 0;
+}
+
+static void release(struct suspender *suspender)
+{
+    TAILQ_REMOVE(&all, suspender, link);
+    close(suspender->output);
+    free(suspender);
+}
+
+// A process that ended otherwise leaves it open how far it came.
+static void tell(struct suspender *suspender, int status)
+{
+    char line[512] = "", how[128];
+    ssize_t n = read(suspender->output, line, sizeof(line) - 1);
+    char *reason = strchr(line, ' ');
+
+    line[n > 0 ? strcspn(line, "\n") : 0] = '\0';
+    if (WIFEXITED(status) && WEXITSTATUS(status) <= SUSPENDER_LOST && *line) {
+        suspender->ended(suspender->argument, (enum suspender_outcome)WEXITSTATUS(status),
+                         reason ? reason + 1 : "");
+        return;
+    }
+    spawn_describe_status(status, how, sizeof(how));
+    snprintf(line, sizeof(line), "rgpu-suspender %s", how);
+    suspender->ended(suspender->argument, SUSPENDER_LOST, line);
+}
+
+void suspender_reap_all(struct box *box)
+{
+    struct suspender *suspender, *next;
+
+    for (suspender = TAILQ_FIRST(&all); suspender; suspender = next) {
+        int status;
+        next = TAILQ_NEXT(suspender, link);
+        if (waitpid(suspender->pid, &status, WNOHANG) != suspender->pid)
+            continue;
+        tell(suspender, status);
+        release(suspender);
+    }
+    box_changed(box);
+}
+
+void suspender_abandon(struct suspender **pointer)
+{
+    if (!*pointer)
+        return;
+    kill((*pointer)->pid, SIGKILL);
+    waitpid((*pointer)->pid, NULL, 0);
+    release(*pointer);
+    *pointer = NULL;
+}

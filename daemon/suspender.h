@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One run of rgpu-suspender, which takes the memory of workers off the GPUs or puts it back.
+#ifndef RGPU_DAEMON_SUSPENDER_H
+#define RGPU_DAEMON_SUSPENDER_H
+
+#include <sys/types.h>
+
+#include "daemon/box.h"
+
+// See suspender/main.c.
+enum suspender_outcome { SUSPENDER_DONE, SUSPENDER_LATER, SUSPENDER_FAILED, SUSPENDER_LOST };
+
+// TEXT says why, empty where all is well.
+typedef void suspender_ended(void *argument, enum suspender_outcome outcome, const char *text);
+
+struct suspender;
+
+// WHAT is "suspend" or "resume", ARGUMENT the milliseconds or the pairs of GPUs. ENDED is called once, from the event
+// loop. -errno: it does not start.
+int suspender_start(struct box *box, const char *what, const char *detail, const pid_t *pids,
+                    size_t count, suspender_ended *ended, void *argument, struct suspender **out)
+    __attribute__((warn_unused_result));
+// A child has ended, perhaps one of them.
+void suspender_reap_all(struct box *box);
+// Ends it without a word.
+void suspender_abandon(struct suspender **suspender);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver's calls by which one process takes another's memory off the GPUs and puts it back.
+#ifndef RGPU_SUSPENDER_CHECKPOINT_CALLS_H
+#define RGPU_SUSPENDER_CHECKPOINT_CALLS_H
+
+#include "proto/cuda_abi.h"
+
+struct checkpoint_calls {
+    CUresult (*init)(unsigned flags);
+    CUresult (*error_name)(CUresult result, const char **name);
+    CUresult (*state)(int pid, CUprocessState *state);
+    CUresult (*lock)(int pid, CUcheckpointLockArgs *args);
+    CUresult (*checkpoint)(int pid, CUcheckpointCheckpointArgs *args);
+    CUresult (*restore)(int pid, CUcheckpointRestoreArgs *args);
+    CUresult (*unlock)(int pid, CUcheckpointUnlockArgs *args);
+};
+extern struct checkpoint_calls checkpoint;
+
+// NULL, or what is wrong with the driver at PATH. It is initialized then.
+const char *checkpoint_load(const char *path);
+const char *checkpoint_error(CUresult result);
+
+#endif

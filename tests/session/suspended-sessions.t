@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A session that is suspended gives its memory of the GPU to others, waits, and goes on with its data; and whatever
+# goes wrong in between is said and harms nobody else.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/session/suspending.sh"
+
+export RGPU_SIM_MEMORY=512M
+start_box --devices sim:1 --admin-socket "$TMP/admin" --memory-check 200ms --suspend-memory 400M \
+    --suspend-timeout 2s --worker-backoff-max 1s
+for transport in shm tcp; do
+    hold "$transport" 40 "RGPU_TRANSPORT=$transport"
+    id=$(last_session)
+    look "$transport"
+    ok "$transport: a program has its data on the GPU" await_line "$transport" '^right 1$'
+    ok "$transport: its session is suspended" ctl suspend "$id"
+    is "$(state_of "$id")" suspended "$transport: which is shown"
+    ok "$transport: its memory is off the GPU" await "the figures" taken_below 200
+    look "$transport"
+    ok "$transport: a program needs what it had, and has it" on_box "$ENDURE" 2
+    fails "$transport: the suspended one gets no answer" read_line "$transport" 0.1
+    ok "$transport: it is resumed" ctl resume "$id"
+    ok "$transport: and goes on with its data" await_line "$transport" '^right 2$'
+    look "$transport"
+    ok "$transport: and on" await_line "$transport" '^right 3$'
+    ok "$transport: twice is no more than once" eval "ctl suspend $id && ctl suspend $id"
+    ok "$transport: back" ctl resume "$id"
+    fails "$transport: what runs cannot be resumed" ctl resume "$id"
+    stop "${line_pid[$transport]}"
+done
+
+hold large 120
+id=$(last_session)
+fails "no more is suspended than suspend_memory allows" ctl suspend "$id"
+like "$(cat "$TMP/ok.out")" 'does not fit: suspend_memory allows images of 400 MiB' "which is said"
+look large
+ok "the program runs on" await_line large '^right 1$'
+stop "${line_pid[large]}"
+
+hold busy "1 600000000000"
+fails "work that does not end keeps its session on the GPU" ctl suspend "$(last_session)"
+like "$(cat "$TMP/ok.out")" 'does not come to an end' "which is said"
+stop "${line_pid[busy]}"
+
+hold first 40
+one=$(last_session)
+ctl suspend "$one"
+hold second 100
+ok "it is to come back while its memory is taken" ctl resume --no-wait "$one"
+is "$(state_of "$one")" "waits for memory" "which it waits for"
+look first
+stop "${line_pid[second]}"
+ok "and comes back when that is free" await_line first '^right 1$'
+
+ctl suspend "$one"
+worker=$(worker_of "$one")
+stop "${line_pid[first]}" KILL
+ok "who dies suspended leaves nothing behind" await "its worker's end" gone "$worker"
+
+hold one 10
+hold two 10
+id=$(last_session)
+ctl suspend "$id"
+look two
+stop "$BOX_PID" KILL
+ok "a box that dies takes suspended sessions along, with an error" await_line two 'CUDA_ERROR'
+done_testing

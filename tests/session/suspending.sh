@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Shared by the tests of suspended sessions, on a box whose administration socket is $TMP/admin.
+. "$TOP/tests/session/faults.sh"
+
+ctl() { "$BUILD/bin/rgpuctl" "$@" --socket "$TMP/admin"; }
+
+# hold NAME "MIB [NANOSECONDS]" [VARIABLE=VALUE...]: a program with so much in each of three kinds of memory, for which
+# a kernel runs so long. It looks at its data and changes them when told to `look`.
+declare -A say_to=()
+hold() {
+    local name=$1 mib=$2 fd
+    shift 2
+    rm -f "$TMP/$name.in"
+    mkfifo "$TMP/$name.in"
+    exec {fd}<>"$TMP/$name.in"
+    say_to[$name]=$fd
+    start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$@" bash -c \
+        'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$mib" "$TMP/$name.in"
+    await_line "$name" ready || bail "$name does not start"
+}
+look() { echo look >&"${say_to[$1]}"; }
+
+last_session() { ctl sessions --json | sed -n 's/.*"session":\([0-9]*\).*/\1/p' | sort -n | tail -n 1; }
+state_of() { ctl sessions --json | grep "\"session\":$1," | sed -n 's/.*"suspension":"\([^"]*\)".*/\1/p'; }
+is_state() { [ "$(state_of "$1")" = "$2" ]; }
+worker_of() { ctl sessions --json | sed -n "s/.*\"session\":$1,\"pid\":\([0-9]*\).*/\1/p"; }
+taken() { ctl devices --json | sed -n 's/.*"driver_bytes":\([0-9]*\).*/\1/p'; }
+taken_below() { local now; now=$(taken); [ -z "$now" ] || [ "$now" -lt $(($1 << 20)) ]; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+log_has() { grep -Eq -e "$1" "$BOX_LOG"; }

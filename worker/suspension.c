@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See suspension.h.
+#include "worker/suspension.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "common/control.h"
+#include "common/log.h"
+#include "common/scope.h"
+#include "worker/gpus.h"
+#include "worker/move/gates.h"
+#include "worker/session.h"
+
+_Atomic bool suspension_holds;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool wanted, running, told; // under lock
+static uint32_t number;            // of the pause that was asked for last
+static unsigned (*executing)(void);
+
+static void say_paused(uint32_t pause)
+{
+    const struct control_paused paused = {.number = pause,
+                                          .executing = executing ? executing() : 0,
+                                          .memory = gpus_used()};
+
+    if (control_send_packet(session.control, CONTROL_PAUSED, &paused, -1))
+        log_debug("the pause was not taken");
+}
+
+static void await_order(void)
+{
+    SCOPED_LOCK(&lock);
+
+    while (!wanted)
+        pthread_cond_wait(&changed, &lock);
+}
+
+static void await_end(uint32_t pause)
+{
+    SCOPED_LOCK(&lock);
+
+    while (wanted && number == pause)
+        pthread_cond_wait(&changed, &lock);
+}
+
+// What the supervisor takes back before it is quiet it does not hear of.
+static void hold_on(void)
+{
+    uint32_t pause;
+
+    {
+        SCOPED_LOCK(&lock);
+        if (!wanted)
+            return;
+        pause = number;
+        told = false;
+        suspension_holds = true;
+    }
+    say_paused(pause);
+    await_end(pause);
+    SCOPED_LOCK(&lock);
+    suspension_holds = false;
+    pthread_cond_broadcast(&changed);
+}
+
+static void *keep_quiet(void *argument)
+{
+    for (;;) {
+        struct gate_drain drain;
+        await_order();
+        if (!gates_ask_drain(&drain))
+            gates_await_drain(&drain);
+        hold_on();
+        gates_drained();
+    }
+    return NULL;
+}
+
+void suspension_ask(unsigned (*count)(void))
+{
+    executing = count;
+}
+
+void suspension_pause(uint32_t pause)
+{
+    pthread_t thread;
+
+    SCOPED_LOCK(&lock);
+    wanted = true;
+    number = pause;
+    pthread_cond_broadcast(&changed);
+    if (running)
+        return;
+    int err = pthread_create(&thread, NULL, keep_quiet, NULL);
+    if (!err)
+        pthread_detach(thread);
+    else
+        log_error("the session cannot be suspended error=\"%s\"", strerror(err));
+    running = !err;
+}
+
+void suspension_go_on(void)
+{
+    SCOPED_LOCK(&lock);
+    wanted = false;
+    pthread_cond_broadcast(&changed);
+}
+
+void suspension_wait(void)
+{
+    SCOPED_LOCK(&lock);
+    const struct control_called called = {.number = number};
+    if (suspension_holds && !told &&
+        control_send_packet(session.control, CONTROL_CALLED, &called, -1))
+        log_debug("the call was not taken");
+    told = true;
+    while (suspension_holds)
+        pthread_cond_wait(&changed, &lock);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lease that is suspended: its workers are quiet while their memory is away from the GPUs.
+//
+// The driver's lock waits for all work that is queued, and lets nobody queue more. So before it is taken no stream may
+// stop at a gate whose opening needs a call of the driver: the worker takes the side of those who drain (gates.h),
+// which goes on until the lease does. Requests that come meanwhile wait unread, or read and not executed; the link
+// stays as it is.
+#ifndef RGPU_WORKER_SUSPENSION_H
+#define RGPU_WORKER_SUSPENSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// The supervisor's PAUSE and GO_ON, from the main thread. PAUSED is said when all is quiet.
+void suspension_pause(uint32_t number);
+void suspension_go_on(void);
+
+// COUNT says how many requests are being executed. Before requests are served.
+void suspension_ask(unsigned (*count)(void));
+
+// Before a request is executed, by the thread that has read it.
+extern _Atomic bool suspension_holds;
+void suspension_wait(void);
+static inline void suspension_pass(void)
+{
+    if (__builtin_expect(__atomic_load_n((bool *)&suspension_holds, __ATOMIC_ACQUIRE), 0))
+        suspension_wait();
+}
+
+#endif

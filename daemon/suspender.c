@@ -30,7 +30,8 @@ static TAILQ_HEAD(suspender_list, suspender) all = TAILQ_HEAD_INITIALIZER(all);
 
 static int spawn(struct box *box, char **arguments, int output, pid_t *pid)
 {
-    static const char *const programs[] = {"rgpu-suspender", "../libexec/rgpu/rgpu-suspender", NULL};
+    static const char *const programs[] = {"rgpu-suspender", "../libexec/rgpu/rgpu-suspender",
+                                           NULL};
     char program[4096];
     const int fds[] = {-1, output, STDERR_FILENO, -1, [CONTROL_WORKER_DRIVER_FD] = box->driver_fd};
     const struct spawn_request request = {.program = program,

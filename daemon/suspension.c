@@ -19,7 +19,8 @@
 enum {
     TICK_MS = 250,
     RETRY_MS = 1000,
-    IDLE_LOCK_MS = 100, // for which the calls of a session that is not idle after all may have to wait
+    IDLE_LOCK_MS =
+        100, // for which the calls of a session that is not idle after all may have to wait
     MEMBERS_MAX = 1024,
 };
 
@@ -40,8 +41,8 @@ struct suspension {
 };
 
 static const char *const state_words[] = {
-    [SUSPENSION_NONE] = "running",     [SUSPENSION_PAUSING] = "pausing",
-    [SUSPENSION_LEAVING] = "leaving",  [SUSPENSION_AWAY] = "suspended",
+    [SUSPENSION_NONE] = "running",        [SUSPENSION_PAUSING] = "pausing",
+    [SUSPENSION_LEAVING] = "leaving",     [SUSPENSION_AWAY] = "suspended",
     [SUSPENSION_RETURNING] = "returning",
 };
 
@@ -123,7 +124,7 @@ const char *suspension_word(const struct worker_process *worker)
 {
     const struct suspension *s = find_of(worker);
 
-    return !s || s->state == SUSPENSION_NONE                 ? NULL
+    return !s || s->state == SUSPENSION_NONE                ? NULL
            : s->state == SUSPENSION_AWAY && !s->away_wanted ? "waits for memory"
                                                             : state_words[s->state];
 }
@@ -220,15 +221,17 @@ static int check_room(struct suspension *s, char *text, size_t room)
     if (!limit)
         limit = machine_memory("MemTotal") / 2;
     if (held + bytes > limit) {
-        snprintf(text, room,
-                 "its memory, %llu MiB, does not fit: suspend_memory allows images of %llu MiB on this box, "
-                 "of which %llu MiB are taken",
-                 (unsigned long long)bytes >> 20, (unsigned long long)limit >> 20,
-                 (unsigned long long)held >> 20);
+        snprintf(
+            text, room,
+            "its memory, %llu MiB, does not fit: suspend_memory allows images of %llu MiB on this box, "
+            "of which %llu MiB are taken",
+            (unsigned long long)bytes >> 20, (unsigned long long)limit >> 20,
+            (unsigned long long)held >> 20);
         return -ENOSPC;
     }
     if (available && bytes > available) {
-        snprintf(text, room, "its memory, %llu MiB, does not fit: the box has %llu MiB of memory left",
+        snprintf(text, room,
+                 "its memory, %llu MiB, does not fit: the box has %llu MiB of memory left",
                  (unsigned long long)bytes >> 20, (unsigned long long)available >> 20);
         return -ENOSPC;
     }
@@ -279,7 +282,8 @@ static void lose(struct suspension *s, const char *why)
     size_t count = members(s, list);
     char text[400];
 
-    snprintf(text, sizeof(text), "the session was lost as it was suspended or resumed: %.256s", why);
+    snprintf(text, sizeof(text), "the session was lost as it was suspended or resumed: %.256s",
+             why);
     log_error("lease=%s sessions=%zu lost error=\"%s\"", s->lease, count, why);
     for (size_t i = 0; i < count; i++)
         worker_end(list[i], CONTROL_END_REASON_SUSPENDED, text);
@@ -411,7 +415,9 @@ static void review_pause(struct suspension *s, struct worker_process **list, siz
     else if (all_rest(s, list, count))
         take_away(s);
     else if (late)
-        stay(s, "copies or kernels that wait for the client, or for another box, do not come to an end");
+        stay(
+            s,
+            "copies or kernels that wait for the client, or for another box, do not come to an end");
 }
 
 // A program that waits for an answer for longer than the site wants learns why it gets none.
@@ -517,8 +523,8 @@ static void suspend_idle(struct box *box)
         snprintf(number, sizeof(number), "%llu", (unsigned long long)worker->session.id);
         worker->active_ms = clock_ms();
         if (suspension_begin(box, *lease ? lease : number, SUSPENSION_IDLE, text, sizeof(text)))
-            log_info("session=%s lease=%s is idle and is not suspended reason=\"%s\"", number, lease,
-                     text);
+            log_info("session=%s lease=%s is idle and is not suspended reason=\"%s\"", number,
+                     lease, text);
     }
 }
 

@@ -33,10 +33,9 @@ static struct {
     unsigned timeout_ms;
 } work;
 
-static const char usage[] =
-    "usage: rgpu-suspender suspend MILLISECONDS DRIVER PID ...\n"
-    "       rgpu-suspender resume UUID=UUID,...|- DRIVER PID ...\n"
-    "rgpud starts it.\n";
+static const char usage[] = "usage: rgpu-suspender suspend MILLISECONDS DRIVER PID ...\n"
+                            "       rgpu-suspender resume UUID=UUID,...|- DRIVER PID ...\n"
+                            "rgpud starts it.\n";
 
 static int say(enum outcome outcome, const char *what, int pid, CUresult result)
 {
@@ -119,9 +118,10 @@ static int suspend(void)
 
     if (result) {
         again = each(locked, unlock, &failed);
-        return again ? say(LOST, "cannot be unlocked", work.pids[failed], again)
-                     : say(result == CUDA_ERROR_NOT_READY ? LATER : FAILED,
-                           "its work on the GPU does not come to an end", work.pids[locked], result);
+        return again
+                   ? say(LOST, "cannot be unlocked", work.pids[failed], again)
+                   : say(result == CUDA_ERROR_NOT_READY ? LATER : FAILED,
+                         "its work on the GPU does not come to an end", work.pids[locked], result);
     }
     result = until_failure(take_away, &away);
     if (!result)

@@ -46,8 +46,8 @@ static void look_at_host(const char *what, const uint32_t *memory, uint32_t roun
 static void add_one(CUdeviceptr memory, size_t words, CUstream stream)
 {
     unsigned one = 1, n = (unsigned)words;
-    CHECK(cuLaunchKernel(held.add, 64, 1, 1, 256, 1, 1, 0, stream,
-                         (void *[]){&memory, &one, &n}, NULL));
+    CHECK(cuLaunchKernel(held.add, 64, 1, 1, 256, 1, 1, 0, stream, (void *[]){&memory, &one, &n},
+                         NULL));
 }
 
 // Memory of the program that no kernel may reach, as over a network.

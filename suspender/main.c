@@ -23,7 +23,7 @@
 #include "suspender/checkpoint_calls.h"
 
 enum { WORKERS_MAX = 1024, PAIRS_MAX = 64 };
-enum outcome { DONE, LATER, FAILED, LOST };
+enum upshot { DONE, LATER, FAILED, LOST };
 
 static struct {
     int pids[WORKERS_MAX];
@@ -37,7 +37,7 @@ static const char usage[] = "usage: rgpu-suspender suspend MILLISECONDS DRIVER P
                             "       rgpu-suspender resume UUID=UUID,...|- DRIVER PID ...\n"
                             "rgpud starts it.\n";
 
-static int say(enum outcome outcome, const char *what, int pid, CUresult result)
+static int say(enum upshot outcome, const char *what, int pid, CUresult result)
 {
     static const char *const words[] = {"done", "later", "failed", "lost"};
 

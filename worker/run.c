@@ -25,7 +25,7 @@
 #include "worker/move/carriers.h"
 #include "worker/peer/peer_direct.h"
 #include "worker/session.h"
-#include "worker/suspension.h"
+#include "worker/standstill.h"
 #include "worker/welcome.h"
 
 enum {
@@ -115,7 +115,7 @@ static int take_pause(const struct control_frame *frame)
     int err = control_decode(frame, CONTROL_PAUSE, &pause);
 
     if (!err)
-        suspension_pause(pause.number);
+        standstill_begin(pause.number);
     return err;
 }
 
@@ -138,7 +138,7 @@ static void take_order(void)
     else if (!err && frame.header.type == CONTROL_PAUSE)
         err = take_pause(&frame);
     else if (!err && frame.header.type == CONTROL_GO_ON)
-        suspension_go_on();
+        standstill_end();
     else if (!err)
         err = control_decode(&frame, CONTROL_END, &end) ?: 1;
     control_frame_free(&frame);

@@ -19,7 +19,7 @@
 #include "worker/intake/relief.h"
 #include "worker/session.h"
 #include "worker/setup.h"
-#include "worker/suspension.h"
+#include "worker/standstill.h"
 #include "worker_serve.h"
 
 enum { THREADS_MAX = 1024 };
@@ -104,7 +104,7 @@ static void take_requests(struct serve *serve)
             dispatch_link_down(size);
         if (!size)
             continue;
-        suspension_pass();
+        standstill_pass();
         if (!reads_on(serve))
             relief_executing(serve);
         if (!serve_record(serve, (uint32_t)size))
@@ -200,7 +200,7 @@ static void let_others_read(struct serve *serve)
 
 void dispatch_start(void)
 {
-    suspension_ask(count_executing);
+    standstill_ask(count_executing);
     if (relief_start() || !promote())
         session_end(CONTROL_END_REASON_INTERNAL, "no thread to serve the session");
 }

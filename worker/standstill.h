@@ -5,26 +5,26 @@
 // stop at a gate whose opening needs a call of the driver: the worker takes the side of those who drain (gates.h),
 // which goes on until the lease does. Requests that come meanwhile wait unread, or read and not executed; the link
 // stays as it is.
-#ifndef RGPU_WORKER_SUSPENSION_H
-#define RGPU_WORKER_SUSPENSION_H
+#ifndef RGPU_WORKER_STANDSTILL_H
+#define RGPU_WORKER_STANDSTILL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 // The supervisor's PAUSE and GO_ON, from the main thread. PAUSED is said when all is quiet.
-void suspension_pause(uint32_t number);
-void suspension_go_on(void);
+void standstill_begin(uint32_t number);
+void standstill_end(void);
 
 // COUNT says how many requests are being executed. Before requests are served.
-void suspension_ask(unsigned (*count)(void));
+void standstill_ask(unsigned (*count)(void));
 
 // Before a request is executed, by the thread that has read it.
-extern _Atomic bool suspension_holds;
-void suspension_wait(void);
-static inline void suspension_pass(void)
+extern _Atomic bool standstill_holds;
+void standstill_wait(void);
+static inline void standstill_pass(void)
 {
-    if (__builtin_expect(__atomic_load_n((bool *)&suspension_holds, __ATOMIC_ACQUIRE), 0))
-        suspension_wait();
+    if (__builtin_expect(__atomic_load_n((bool *)&standstill_holds, __ATOMIC_ACQUIRE), 0))
+        standstill_wait();
 }
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See suspension.h.
-#include "worker/suspension.h"
+// See standstill.h.
+#include "worker/standstill.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "worker/move/gates.h"
 #include "worker/session.h"
 
-_Atomic bool suspension_holds;
+_Atomic bool standstill_holds;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -57,12 +57,12 @@ static void hold_on(void)
             return;
         pause = number;
         told = false;
-        suspension_holds = true;
+        standstill_holds = true;
     }
     say_paused(pause);
     await_end(pause);
     SCOPED_LOCK(&lock);
-    suspension_holds = false;
+    standstill_holds = false;
     pthread_cond_broadcast(&changed);
 }
 
@@ -79,12 +79,12 @@ static void *keep_quiet(void *argument)
     return NULL;
 }
 
-void suspension_ask(unsigned (*count)(void))
+void standstill_ask(unsigned (*count)(void))
 {
     executing = count;
 }
 
-void suspension_pause(uint32_t pause)
+void standstill_begin(uint32_t pause)
 {
     pthread_t thread;
 
@@ -102,21 +102,21 @@ void suspension_pause(uint32_t pause)
     running = !err;
 }
 
-void suspension_go_on(void)
+void standstill_end(void)
 {
     SCOPED_LOCK(&lock);
     wanted = false;
     pthread_cond_broadcast(&changed);
 }
 
-void suspension_wait(void)
+void standstill_wait(void)
 {
     SCOPED_LOCK(&lock);
     const struct control_called called = {.number = number};
-    if (suspension_holds && !told &&
+    if (standstill_holds && !told &&
         control_send_packet(session.control, CONTROL_CALLED, &called, -1))
         log_debug("the call was not taken");
     told = true;
-    while (suspension_holds)
+    while (standstill_holds)
         pthread_cond_wait(&changed, &lock);
 }

@@ -58,6 +58,16 @@ static struct memory_use *use_of(const struct exported_memory *exported, uint64_
     return NULL;
 }
 
+bool exports_has_any(const struct worker_process *worker)
+{
+    const struct exported_memory *exported;
+
+    TAILQ_FOREACH(exported, &worker->box->exports, link)
+        if (exported->exporter == worker->session.id || use_of(exported, worker->session.id))
+            return true;
+    return false;
+}
+
 static struct worker_process *worker_of(const struct box *box, uint64_t session)
 {
     struct worker_process *worker;

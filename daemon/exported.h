@@ -17,6 +17,8 @@ int exports_redeem(struct worker_process *worker, const struct control_redeem *r
 // Memory that a worker has shared is freed, or one that it had from another is not used any more. -EPROTO: neither.
 int exports_end(struct worker_process *worker, const struct control_export_end *end)
     __attribute__((warn_unused_result));
+// Whether the worker's client shares memory or events with other processes, as far as anybody has asked for it.
+bool exports_has_any(const struct worker_process *worker);
 // A worker has ended, and its account not yet.
 void exports_leave(struct worker_process *worker);
 

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/exclusion.h"
+#include "daemon/exported.h"
 #include "daemon/figures.h"
 #include "daemon/suspender.h"
 #include "daemon/worker_process.h"
@@ -22,6 +23,7 @@ enum {
     IDLE_LOCK_MS =
         100, // for which the calls of a session that is not idle after all may have to wait
     MEMBERS_MAX = 1024,
+    ROOM_TO_SPARE = 32 << 20, // that the driver may want besides
 };
 
 struct suspension {
@@ -34,7 +36,8 @@ struct suspension {
     bool away_wanted; // else it is to come back
     uint32_t number;  // of the pause
     struct suspender *helper;
-    uint64_t bytes; // of the images
+    uint64_t bytes;                   // of the images
+    uint64_t needed[BOX_DEVICES_MAX]; // of each GPU, to come back
     int64_t since_ms, retry_ms;
     char problem[256]; // of the last step that did not work
     struct event *tick;
@@ -239,6 +242,17 @@ static int check_room(struct suspension *s, char *text, size_t room)
     return 0;
 }
 
+// What the driver (580) does not bring back as it was is not taken away: handles of what is shared are another
+// process's memory afterwards, or nobody's.
+static const char *objection(struct worker_process **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (exports_has_any(list[i]))
+            return "it shares memory or events with other processes (cuIpc*, cuMemExportToShareableHandle), which "
+                   "the driver does not bring back";
+    return NULL;
+}
+
 // ---- ends ----
 
 static void release(struct suspension *s)
@@ -338,9 +352,25 @@ static int start_helper(struct suspension *s, const char *what, const char *deta
     return suspender_start(s->box, what, detail, pids, count, ended, s, &s->helper);
 }
 
-static void take_away(struct suspension *s)
+// As far as it is known: of a GPU whose figures nobody tells, rgpu-suspender finds out.
+static void note_needs(struct suspension *s, struct worker_process **list, size_t count)
+{
+    memset(s->needed, 0, sizeof(s->needed));
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < s->box->device_count; j++)
+            s->needed[j] += list[i]->driver_bytes[j];
+}
+
+static void take_away(struct suspension *s, struct worker_process **list, size_t count)
 {
     char milliseconds[24];
+    const char *why = objection(list, count);
+
+    if (why) {
+        stay(s, why);
+        return;
+    }
+    note_needs(s, list, count);
 
     snprintf(milliseconds, sizeof(milliseconds), "%llu",
              s->cause == SUSPENSION_IDLE
@@ -365,9 +395,23 @@ static const char *gpu_is_taken(const struct suspension *s)
     return NULL;
 }
 
+// A process that is restored while there is no room is lost (driver 580), so that nobody tries.
+static const char *gpu_is_full(const struct suspension *s)
+{
+    for (uint32_t i = 0; i < s->box->device_count; i++) {
+        const struct box_device *device = &s->box->devices[i];
+        if (s->needed[i] && device->library_memory &&
+            device->driver_bytes + s->needed[i] + ROOM_TO_SPARE > device->library_memory)
+            return "the memory of its GPU is taken";
+    }
+    return NULL;
+}
+
 static void bring_back(struct suspension *s)
 {
     const char *taken = gpu_is_taken(s);
+
+    taken = taken ? taken : gpu_is_full(s);
 
     if (clock_ms() < s->retry_ms)
         return;
@@ -413,7 +457,7 @@ static void review_pause(struct suspension *s, struct worker_process **list, siz
     else if (all_rest(s, list, count) && check_room(s, text, sizeof(text)))
         stay(s, text); // they have more than was known
     else if (all_rest(s, list, count))
-        take_away(s);
+        take_away(s, list, count);
     else if (late)
         stay(
             s,

@@ -214,7 +214,9 @@ static CUresult find(int pid, struct shared_request **out)
 {
     SIM_TRY(sim_check_started());
     *out = pid > 0 ? shared_state_request_of((uint32_t)pid) : NULL;
-    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (*out)
+        return CUDA_SUCCESS;
+    return pid > 0 && !kill(pid, 0) ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 static CUresult ask(int pid, uint32_t what, uint32_t timeout_ms, const int32_t *places)

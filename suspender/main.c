@@ -94,6 +94,14 @@ static CUresult put_back(int pid)
     return checkpoint.restore(pid, work.pair_count ? &args : NULL);
 }
 
+// Of one whose memory found no room the driver (580) says so once, and then that it is lost.
+static CUresult put_back_or_know(int pid)
+{
+    CUresult result = put_back(pid);
+
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? put_back(pid) : result;
+}
+
 static CUresult put_back_as_it_was(int pid)
 {
     return checkpoint.restore(pid, NULL);
@@ -111,6 +119,23 @@ static CUresult until_failure(CUresult (*act)(int pid), size_t *done)
     return CUDA_SUCCESS;
 }
 
+static const char *why_not_locked(CUresult result)
+{
+    return result == CUDA_ERROR_NOT_READY ? "its work on the GPU does not come to an end"
+           : result == CUDA_ERROR_NOT_SUPPORTED
+               ? "the driver does not suspend processes of this kind, as those of MPS"
+               : "it cannot be locked";
+}
+
+static const char *why_not_taken(CUresult result)
+{
+    return result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_UNKNOWN
+               ? "the driver cannot take what it has off the GPU, as managed memory"
+           : result == CUDA_ERROR_OUT_OF_MEMORY
+               ? "it may not have so much memory of the box (worker_memory)"
+               : "its memory cannot be taken off the GPU";
+}
+
 static int suspend(void)
 {
     size_t locked, away, failed = 0;
@@ -118,10 +143,9 @@ static int suspend(void)
 
     if (result) {
         again = each(locked, unlock, &failed);
-        return again
-                   ? say(LOST, "cannot be unlocked", work.pids[failed], again)
-                   : say(result == CUDA_ERROR_NOT_READY ? LATER : FAILED,
-                         "its work on the GPU does not come to an end", work.pids[locked], result);
+        return again ? say(LOST, "cannot be unlocked", work.pids[failed], again)
+                     : say(result == CUDA_ERROR_NOT_READY ? LATER : FAILED, why_not_locked(result),
+                           work.pids[locked], result);
     }
     result = until_failure(take_away, &away);
     if (!result)
@@ -130,23 +154,24 @@ static int suspend(void)
     if (!again)
         again = each(work.count, unlock, &failed);
     return again ? say(LOST, "cannot be brought back", work.pids[failed], again)
-                 : say(FAILED, "its memory cannot be taken off the GPU", work.pids[away], result);
+                 : say(FAILED, why_not_taken(result), work.pids[away], result);
 }
 
 static int resume(void)
 {
     size_t back, failed = 0;
-    CUresult result = until_failure(put_back, &back), again;
+    CUresult result = until_failure(put_back_or_know, &back), again;
 
     if (!result) {
         again = each(work.count, unlock, &failed);
         return again ? say(LOST, "cannot be unlocked", work.pids[failed], again)
                      : say(DONE, "", 0, CUDA_SUCCESS);
     }
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        return say(LOST, "its memory does not come back to the GPU", work.pids[back], result);
     again = each(back, take_away, &failed);
     return again ? say(LOST, "cannot be taken away again", work.pids[failed], again)
-                 : say(result == CUDA_ERROR_OUT_OF_MEMORY ? LATER : FAILED,
-                       "its memory does not come back to the GPU", work.pids[back], result);
+                 : say(LATER, "its memory finds no room on the GPU", work.pids[back], result);
 }
 
 static bool read_uuid(const char *text, CUuuid *uuid)

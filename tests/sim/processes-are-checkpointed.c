@@ -185,8 +185,10 @@ int main(void)
     if (!hears_one() || cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) ||
         cuCtxSetCurrent(context))
         bail("nothing to test with");
-    gives(cuCheckpointProcessGetState(0x3fffffff, &state), CUDA_ERROR_INVALID_VALUE,
+    gives(cuCheckpointProcessGetState(0x3fffffff, &state), CUDA_ERROR_OPERATING_SYSTEM,
           "who is not there has no state");
+    gives(cuCheckpointProcessGetState(1, &state), CUDA_ERROR_NOT_INITIALIZED,
+          "nor has who uses no GPU");
     walk_through();
     wait_for_work();
     find_no_room();

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "admin-cli/box_commands.h"
-#include "admin-cli/command.h"
+#include "admin-cli/conversation.h"
 
 enum { QUESTION_MAX = 200, LOOK_MS = 100 };
 
@@ -81,6 +81,72 @@ static int order_box(const struct command *command, const struct command_line *l
     return status;
 }
 
+// ---- the pool ----
+
+static bool any_held(const json_t *lease)
+{
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
+        if (json_is_true(json_object_get(gpu, "held")))
+            return true;
+    return false;
+}
+
+// As above, of a lease as the broker shows it.
+static int lease_settled(const struct conversation *pool, const json_t *lease)
+{
+    bool resumes = !strcmp(pool->command->name, "resume");
+    const char *suspension = text_of(lease, "suspension"), *why = text_of(lease, "not_suspended");
+
+    if (!*suspension && !resumes) {
+        fprintf(stderr, "rgpuctl suspend: %s is not suspended%s%s\n", text_of(lease, "id"),
+                *why ? ": " : "", why);
+        return EXIT_ANSWER_NO;
+    }
+    if (resumes)
+        return *suspension ? -1 : 0;
+    return !strcmp(suspension, "suspended") && !any_held(lease) ? 0 : -1;
+}
+
+static int await_lease(struct conversation *pool, const char *path)
+{
+    json_int_t last = -1;
+    // The place in the event log comes first: what happens after the look must wake us.
+    int status = pool_await_event(pool, 0, &last);
+
+    while (!status) {
+        json_t *answer = NULL;
+        status = pool_call(pool, "GET", path, NULL, &answer);
+        if (status)
+            return status;
+        status = lease_settled(pool, json_object_get(answer, "lease"));
+        json_decref(answer);
+        if (status >= 0)
+            return status;
+        status = pool_await_event(pool, 30, &last);
+    }
+    return status;
+}
+
+static int order_pool(const struct command *command, int argc, char **argv)
+{
+    struct conversation pool;
+    char path[160], order[200];
+    int status = pool_open(&pool, command, argc, argv, 1, 1);
+
+    if (status >= 0)
+        return status;
+    snprintf(path, sizeof(path), "/v1/leases/%.120s", pool.line.argv[0]);
+    snprintf(order, sizeof(order), "%s/%s", path, command->name);
+    status = pool_call(&pool, "POST", order, NULL, NULL);
+    if (!status && !pool_option(&pool, "no-wait"))
+        status = await_lease(&pool, path);
+    pool_close(&pool);
+    return status;
+}
+
 static int run_suspension(const struct command *command, int argc, char **argv)
 {
     struct command_line line;
@@ -92,14 +158,12 @@ static int run_suspension(const struct command *command, int argc, char **argv)
         fprintf(stderr, "rgpuctl %s: name one lease\n", command->name);
         return EXIT_USAGE;
     }
-    if (!command_value(command, &line, "socket")) {
-        fprintf(stderr, "rgpuctl %s: name the socket of the box\n", command->name);
-        return EXIT_USAGE;
-    }
-    return order_box(command, &line);
+    return command_value(command, &line, "socket") ? order_box(command, &line)
+                                                   : order_pool(command, argc, argv);
 }
 
 static const struct command_option options[] = {
+    POOL_OPTIONS,
     {"socket", "PATH", "of the box of this machine alone: a lease, or a session that has none", 0},
     {"no-wait", NULL, "return as soon as it is ordered", 0},
     {0},

@@ -13,6 +13,7 @@ struct box_line {
     int64_t look;          // the last question for sessions that its report came after
     int64_t look_told;     // and the last that had been asked when it was answered
     bool busy_kept;        // the GPU time that it reported last is in the database
+    uint64_t suspensions;  // of the box, as it was told of them last
 };
 
 // By name; the root is NULL where there are none. Makes one that is not there yet.

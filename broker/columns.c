@@ -89,6 +89,7 @@ const struct column lease_columns[] = {
     LEASE(reason, TEXT, SHOWN | ENDED | CHANGES | OPTIONAL),
     LEASE(epoch, NUMBER, 0),
     LEASE(account, CHARS, SHOWN | ENDED | ASKED),
+    NAMED(struct pool_lease, suspension, lease_suspension_names, SHOWN | CHANGES | OPTIONAL),
     {0},
 };
 

@@ -142,6 +142,10 @@ static const char *const migrations[] = {
 
     // 9: how processes share GPUs.
     "ALTER TABLE gpus ADD COLUMN sharing TEXT NOT NULL DEFAULT 'time';",
+
+    // 10: leases that are suspended, whose holds are given back and taken again.
+    "ALTER TABLE leases ADD COLUMN suspension TEXT NOT NULL DEFAULT ''"
+    "  CHECK (suspension IN ('', 'suspended', 'returning'));",
 };
 
 #endif

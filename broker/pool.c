@@ -22,6 +22,13 @@ const char *const policy_names[] = {
     [POLICY_BEST_FIT] = "best-fit",
     NULL,
 };
+// A lease that runs has no word.
+const char *const lease_suspension_names[] = {
+    [LEASE_HERE] = "",
+    [LEASE_AWAY] = "suspended",
+    [LEASE_RETURNING] = "returning",
+    NULL,
+};
 const char *const lease_state_names[] = {
     [LEASE_QUEUED] = "queued", [LEASE_GRANTED] = "granted", [LEASE_LOST] = "lost",
     [LEASE_ENDING] = "ending", [LEASE_ENDED] = "ended",     NULL,
@@ -302,6 +309,7 @@ void lease_free(struct pool_lease **lease)
         return;
     free((*lease)->key);
     free((*lease)->reason);
+    free((*lease)->refusal);
     free((*lease)->holds);
     free(*lease);
     *lease = NULL;
@@ -343,6 +351,7 @@ void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
 {
     queue_leave(pool->queue, lease);
     pool_move_lease(pool, lease, LEASE_ENDED);
+    pool->returning -= lease->suspension == LEASE_RETURNING;
     for (size_t i = 0; i < lease->hold_count; i++) {
         if (lease->holds[i].held)
             pool_note_freed(pool, lease->holds[i].gpu);
@@ -511,7 +520,7 @@ uint64_t gpu_free_bytes(const struct pool_gpu *gpu)
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].held && lease->holds[i].box == box)
+        if ((lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].box == box)
             return true;
     return false;
 }
@@ -519,7 +528,7 @@ bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].held && lease->holds[i].gpu == gpu)
+        if ((lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].gpu == gpu)
             return true;
     return false;
 }

@@ -140,11 +140,12 @@ struct pool_box {
     char version[32];
     char instance[POOL_NAME_MAX]; // changes with every start of rgpud
     struct drain drain;
-    bool known_lost; // its leases are marked lost
-    bool recheck;    // a lease may have been marked lost before the broker was started
-    bool has_orders; // there is something to tell it at once; then it is in pool->orders
-    bool impostor;   // somebody at another address was refused who claimed to be this box
-    int64_t epoch;   // in which it has registered
+    bool known_lost;      // its leases are marked lost
+    bool recheck;         // a lease may have been marked lost before the broker was started
+    uint64_t suspensions; // counts changes of which leases are to be suspended there
+    bool has_orders;      // there is something to tell it at once; then it is in pool->orders
+    bool impostor;        // somebody at another address was refused who claimed to be this box
+    int64_t epoch;        // in which it has registered
     // Registered with this broker process, which knows since then what it has told the box.
     bool registered_here;
     bool reported_here;       // the same for its sessions
@@ -153,6 +154,13 @@ struct pool_box {
     int64_t seen, registered; // seconds since 1970, for people
     struct pool_gpu *gpus[POOL_GPUS_PER_BOX];
 } __attribute__((aligned(64)));
+
+// Whether a lease's sessions are to be on their GPUs.
+enum lease_suspension {
+    LEASE_HERE,
+    LEASE_AWAY, // suspended: what it holds is for others, as soon as its box has said that they have left
+    LEASE_RETURNING, // as soon as what it held is free again
+};
 
 // One GPU of one lease.
 struct pool_hold {
@@ -164,6 +172,7 @@ struct pool_hold {
     int64_t tenant;
     uint32_t compute;
     bool held;
+    bool aside; // not held, as the lease is suspended, but to be held again
 };
 
 struct pool_lease {
@@ -175,6 +184,8 @@ struct pool_lease {
     char job[121];
     char account[65]; // that the job is charged to, or none
     char *reason;     // why it ended or ends, or NULL
+    enum lease_suspension suspension;
+    char *refusal; // why it was not suspended when that was asked for last, or NULL
     uid_t owner;
     enum lease_state state;
     struct request request;
@@ -204,7 +215,7 @@ struct pool {
     struct lease_list leases; // all that have not ended
     struct lease_list ending; // those of state LEASE_ENDING
     struct box_list orders;
-    size_t lease_count;
+    size_t lease_count, returning; // of these, those that wait to return
     struct queue *queue;
     // Given back since the queue was served; where there are more than the list takes, it is any GPU.
     struct pool_gpu *freed[POOL_FREED_MAX];
@@ -265,6 +276,7 @@ uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
 // Whether a request could have a part of it beside those who have one, as far as that depends on who they are and how
 // much they compute.
 bool gpu_takes_tenant(const struct pool_gpu *gpu, const struct request *request);
+// Of what is given back while its lease is suspended, too.
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
 
@@ -274,8 +286,9 @@ bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
 int gpu_parse_mode(const char *text, enum gpu_mode *mode, bool *automatic)
     __attribute__((warn_unused_result));
 
-extern const char *const gpu_mode_names[], *const gpu_sharing_names[],
-                                               *const policy_names[], *const lease_state_names[];
+extern const char *const gpu_mode_names[],
+    *const gpu_sharing_names[], *const policy_names[], *const lease_state_names[],
+                                                           *const lease_suspension_names[];
 // Index of `name` in a table above, or -EINVAL.
 int pool_parse_name(const char *const *names, const char *name) __attribute__((warn_unused_result));
 

@@ -2,6 +2,7 @@
 // A pass over the queue: the heads of its classes are granted what has come free.
 #include "broker/queue_pass.h"
 
+#include "broker/away.h"
 #include "broker/claims.h"
 #include "broker/grant.h"
 #include "broker/plan.h"
@@ -75,6 +76,7 @@ void broker_serve_queue(struct broker *broker)
     struct queue_class *entry;
     bool granted, all = broker->queue_dirty || pool->freed_count > POOL_FREED_MAX;
 
+    broker_serve_returning(broker);
     if ((!all && pool->freed_count == 0) || broker->storage.broken)
         return;
     broker->queue_dirty = false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/away.h"
 #include "broker/boxes.h"
 #include "broker/busy_time.h"
 #include "broker/drain.h"
@@ -255,6 +256,9 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     if (!error)
         line->busy_kept =
             busy_time_take(server->broker, box, json_object_get(call->body, "gpu_time"));
+    if (!error)
+        error = broker_hear_suspensions(server->broker, box,
+                                        json_object_get(call->body, "suspensions"), call->actor);
     if (!error) {
         pool_figures_bound(sessions);
         pool_figures_take(box, json_object_get(call->body, "figures"));
@@ -309,16 +313,17 @@ static void sync_box(struct api_call *call)
     revoke = broker_revocations(server->broker, box, running);
     json_decref(running);
     if (json_array_size(revoke) == 0 && json_array_size(restored) == 0 && !api_expired(call) &&
-        line->look == server->look) {
+        line->look == server->look && line->suspensions == box->suspensions) {
         json_decref(revoke);
         json_decref(restored);
         api_wait(call, report_pause(server, first), NULL);
         return;
     }
     line->look_told = server->look;
-    answer = json_pack("{s:o, s:o, s:b, s:b}", "revoke", revoke, "restored",
+    line->suspensions = box->suspensions;
+    answer = json_pack("{s:o, s:o, s:b, s:b, s:o}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
-                       line->busy_kept);
+                       line->busy_kept, "suspended", broker_suspensions(server->broker, box));
     history_put_point(server->broker, answer);
     api_answer(call, 200, answer);
 }

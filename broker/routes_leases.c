@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/away.h"
 #include "broker/explain.h"
 #include "broker/leases.h"
 #include "broker/queue.h"
@@ -383,6 +384,37 @@ static void release_key(struct api_call *call)
         answer_if_ended(call, NULL, key);
 }
 
+static void steer_lease(struct api_call *call,
+                        enum outcome (*order)(struct broker *, struct pool_lease *, const char *))
+{
+    struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
+    enum outcome error;
+
+    if (!lease) {
+        api_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
+        return;
+    }
+    if (!may_steer(call, lease)) {
+        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
+        return;
+    }
+    error = order(call->server->broker, lease, call->actor);
+    if (error)
+        api_fail(call, error);
+    else
+        api_answer(call, 200, show(call, lease));
+}
+
+static void suspend_lease(struct api_call *call)
+{
+    steer_lease(call, broker_suspend_lease);
+}
+
+static void resume_lease(struct api_call *call)
+{
+    steer_lease(call, broker_resume_lease);
+}
+
 static void renew_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
@@ -486,6 +518,8 @@ const struct route lease_routes[] = {
     {EVHTTP_REQ_GET, "/v1/leases/*", ALLOW_READERS, get_lease},
     {EVHTTP_REQ_DELETE, "/v1/leases/*", ALLOW_USERS | ALLOW_SCHEDULERS, delete_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/revoke", ALLOW_ADMINS, revoke_lease},
+    {EVHTTP_REQ_POST, "/v1/leases/*/suspend", ALLOW_USERS | ALLOW_SCHEDULERS, suspend_lease},
+    {EVHTTP_REQ_POST, "/v1/leases/*/resume", ALLOW_USERS | ALLOW_SCHEDULERS, resume_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/renew", ALLOW_USERS | ALLOW_SCHEDULERS, renew_lease},
     {EVHTTP_REQ_POST, "/v1/tickets", ALLOW_USERS | ALLOW_SCHEDULERS, issue_ticket},
     {0, NULL, 0, NULL},

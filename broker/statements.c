@@ -28,6 +28,8 @@ const struct statement_text statement_texts[STATEMENT_COUNT] = {
     [INSERT_HOLD] = {"INSERT INTO holds (lease, {columns}) VALUES (:lease, {values})",
                      hold_columns},
     [RELEASE_HOLD] = {"UPDATE holds SET held = 0 WHERE lease = ? AND ordinal = ?", NULL},
+    [RETAKE_HOLD] = {"INSERT OR REPLACE INTO holds (lease, {columns}) VALUES (:lease, {values})",
+                     hold_columns},
     [SHIFT_EXPIRY] = {"UPDATE leases SET expires = expires + ?1"
                       " WHERE state <> 'ended' AND expires <> 0",
                       NULL},

@@ -24,6 +24,7 @@ enum statement {
     UPDATE_LEASE,
     INSERT_HOLD,
     RELEASE_HOLD,
+    RETAKE_HOLD,
     SHIFT_EXPIRY,
     TRIM_LEASES,
     TRIM_EVENTS,

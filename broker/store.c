@@ -126,6 +126,8 @@ static enum outcome add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_l
     lease->hold_count++;
     if (held)
         pool_take(hold);
+    else
+        hold->aside = lease->suspension != LEASE_HERE;
     return OUTCOME_DONE;
 }
 
@@ -155,6 +157,7 @@ static enum outcome load_lease(struct store *store, sqlite3_stmt *row, struct po
     }
     request_set_tenant(&lease->request, lease->owner);
     error = outcome_of(pool_add_lease(pool, lease));
+    pool->returning += !error && lease->suspension == LEASE_RETURNING;
     return error ? error : load_holds(store, pool, lease);
 }
 
@@ -305,6 +308,14 @@ enum outcome store_insert_hold(struct store *store, const char *lease, const str
 
     row.held = true;
     return statement_run_with(store, INSERT_HOLD, &row, lease);
+}
+
+enum outcome store_retake_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+{
+    struct pool_hold row = *hold;
+
+    row.held = true;
+    return statement_run_with(store, RETAKE_HOLD, &row, lease);
 }
 
 enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)

@@ -90,6 +90,9 @@ enum outcome store_insert_hold(struct store *store, const char *lease, const str
     __attribute__((warn_unused_result));
 enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)
     __attribute__((warn_unused_result));
+// One that was given back while its lease was suspended.
+enum outcome store_retake_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+    __attribute__((warn_unused_result));
 // Moves the end of every live lease by `seconds`: the wall clock was changed under us.
 enum outcome store_shift_expiry(struct store *store, int64_t seconds)
     __attribute__((warn_unused_result));

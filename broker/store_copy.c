@@ -31,7 +31,7 @@ static const char *const promises[] = {
     "SELECT 'lease ' || id || ' is ' || state || ' and holds GPUs' FROM leases"
     " WHERE state IN ('queued', 'ended') AND id IN (SELECT lease FROM holds WHERE held = 1)",
     "SELECT 'lease ' || id || ' is ' || state || ' and holds nothing' FROM leases"
-    " WHERE state IN ('granted', 'lost') AND id NOT IN (SELECT lease FROM holds WHERE held = 1)",
+    " WHERE state IN ('granted', 'lost') AND suspension = '' AND id NOT IN (SELECT lease FROM holds WHERE held = 1)",
     "SELECT 'lease ' || lease || ' has ' || count(*) || ' events ' || kind FROM events"
     " WHERE kind IN ('lease.granted', 'lease.ended') GROUP BY kind, lease HAVING count(*) > 1",
 };

@@ -97,6 +97,8 @@ json_t *view_lease(const struct pool_lease *lease, bool full)
     columns_show(lease_columns, COLUMN_SHOWN, lease, object);
     if (!full)
         json_object_del(object, "key");
+    if (lease->refusal)
+        json_object_set_new(object, "not_suspended", json_string(lease->refusal));
     for (size_t i = 0; i < lease->hold_count; i++)
         json_array_append_new(holds, view_hold(&lease->holds[i]));
     json_object_set_new(object, "gpus", holds);

@@ -66,6 +66,7 @@ struct box {
     uint64_t gpu_time_counts;       // that have been begun
     struct suspension_list suspensions;
     uint32_t pauses; // numbers them
+    unsigned suspension_changes;
     struct event *idle_tick;
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;

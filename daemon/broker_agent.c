@@ -22,6 +22,7 @@
 #include "daemon/broker_orders.h"
 #include "daemon/broker_report.h"
 #include "daemon/gpu_time.h"
+#include "daemon/suspension.h"
 
 enum {
     RETRY_MIN_MS = 200,
@@ -54,6 +55,7 @@ struct broker_agent {
     bool doubted;       // it has been said that somebody else answers
     char instance[33];  // of this start of the daemon
     unsigned described; // the box's description that the broker has
+    unsigned suspended; // the changes of its suspensions that the broker has heard of
     struct broker_orders orders;
 };
 
@@ -147,6 +149,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
         return;
     }
     broker_orders_restore(&agent->orders, json_object_get(answer, "restored"));
+    suspension_adopt(agent->box, json_object_get(answer, "suspended"));
     if (broker_orders_take(&agent->orders, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
@@ -209,14 +212,15 @@ static void register_box(struct broker_agent *agent)
 static void report(struct broker_agent *agent)
 {
     const struct box *box = agent->box;
-    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "instance", agent->instance,
+    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "instance", agent->instance,
                              "sessions", broker_report_sessions(box), "figures",
                              broker_report_figures(box), "gpu_time", gpu_time_report(agent->box),
                              "ended", broker_orders_endings(&agent->orders), "accepting",
-                             box->state == BOX_SERVING);
+                             box->state == BOX_SERVING, "suspensions", suspension_report(box));
 
     if (agent->orders.refused)
         json_object_set(body, "refused", agent->orders.refused);
+    agent->suspended = box->suspension_changes;
     move(agent, AGENT_REPORTING);
     if (broker_connection_send(agent->connection, "POST", "/sync", body))
         go_offline(agent, "the request cannot be made");
@@ -257,7 +261,8 @@ void broker_agent_review(struct box *box)
     if (agent->state == AGENT_OFFLINE && box->devices_known && !evtimer_pending(agent->timer, NULL))
         arm(agent, 0);
     // The report that is out describes the box as it was before the change, so it is taken back and sent anew.
-    if (agent->state == AGENT_REPORTING && agent->described != box->description) {
+    if (agent->state == AGENT_REPORTING && (agent->described != box->description ||
+                                            agent->suspended != box->suspension_changes)) {
         broker_connection_drop(agent->connection);
         move(agent, AGENT_REGISTERED);
         arm(agent, 0);

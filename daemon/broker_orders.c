@@ -16,6 +16,7 @@
 #include "daemon/broker_history.h"
 #include "daemon/revocations.h"
 #include "daemon/state_saver.h"
+#include "daemon/suspension.h"
 #include "daemon/worker_process.h"
 
 enum {
@@ -227,6 +228,7 @@ int broker_orders_take(struct broker_orders *orders, const json_t *list, bool co
         if (!err)
             err = refuse_from_now_on(orders, entry);
         end_sessions(orders->box, lease);
+        suspension_forget(orders->box, lease);
         if (confirm)
             log_info("lease=%s is to end", lease);
     }

@@ -12,6 +12,7 @@
 #include "daemon/listeners.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
+#include "daemon/suspension.h"
 #include "daemon/worker_process.h"
 #include "version.h"
 
@@ -110,6 +111,9 @@ json_t *broker_report_sessions(const struct box *box)
                           (json_int_t)session->stats.bytes_out, "calls",
                           (json_int_t)session->stats.calls);
         figures_show_session(worker, entry);
+        const char *suspension = suspension_word(worker);
+        if (suspension)
+            json_object_set_new(entry, "suspension", json_string(suspension));
         json_array_append_new(list, entry);
     }
     return list;

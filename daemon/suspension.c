@@ -64,6 +64,7 @@ static void move(struct suspension *s, enum suspension_state state)
         list[i]->pause.away = state == SUSPENSION_AWAY;
     s->state = state;
     s->since_ms = clock_ms();
+    s->box->suspension_changes++;
     box_changed(s->box);
 }
 
@@ -620,6 +621,7 @@ static int begin(struct suspension *s, char *text, size_t room)
 
     if (err) {
         snprintf(s->problem, sizeof(s->problem), "%.255s", text);
+        s->box->suspension_changes++;
         return err;
     }
     *s->problem = '\0';
@@ -658,6 +660,62 @@ int suspension_end(struct box *box, const char *name)
     s->retry_ms = 0;
     box_changed(box);
     return 0;
+}
+
+static bool names(const json_t *list, const char *lease)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name && !strcmp(name, lease))
+            return true;
+    }
+    return false;
+}
+
+// What could not be suspended is known to the broker once it does not name it any more.
+static void end_those_left_out(struct box *box, const json_t *list)
+{
+    struct suspension *s, *next;
+
+    for (s = TAILQ_FIRST(&box->suspensions); s; s = next) {
+        next = TAILQ_NEXT(s, link);
+        if (s->cause != SUSPENSION_OF_POOL || names(list, s->lease))
+            continue;
+        s->away_wanted = false;
+        s->retry_ms = 0;
+        if (s->state == SUSPENSION_NONE)
+            release(s);
+    }
+}
+
+void suspension_adopt(struct box *box, const json_t *list)
+{
+    char text[320];
+
+    if (!json_is_array(list))
+        return;
+    end_those_left_out(box, list);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *lease = json_string_value(json_array_get(list, i));
+        const struct suspension *known = lease ? find(box, lease) : NULL;
+        if (!lease || !*lease || strlen(lease) >= sizeof(known->lease) ||
+            (known && known->cause == SUSPENSION_OF_POOL && known->away_wanted))
+            continue;
+        if (suspension_begin(box, lease, SUSPENSION_OF_POOL, text, sizeof(text)))
+            log_info("lease=%s is not suspended reason=\"%s\"", lease, text);
+    }
+    box_changed(box);
+}
+
+json_t *suspension_report(const struct box *box)
+{
+    json_t *list = json_array();
+    const struct suspension *s;
+
+    TAILQ_FOREACH(s, &box->suspensions, link)
+        if (s->cause == SUSPENSION_OF_POOL)
+            json_array_append_new(list, suspension_show(box, s->lease));
+    return list;
 }
 
 void suspension_forget(struct box *box, const char *lease)

@@ -18,6 +18,7 @@ enum suspension_state {
 
 enum suspension_cause {
     SUSPENSION_ORDERED, // stays so until it is ordered otherwise
+    SUSPENSION_OF_POOL, // as long as the broker says so
     SUSPENSION_IDLE,    // until the client asks for something
 };
 
@@ -28,6 +29,10 @@ int suspension_begin(struct box *box, const char *name, enum suspension_cause ca
                      size_t room) __attribute__((warn_unused_result));
 // Brings them back as soon as there is room. -ENOENT: it is not suspended.
 int suspension_end(struct box *box, const char *name) __attribute__((warn_unused_result));
+// The broker's whole list of leases to be suspended here; NULL: it says nothing of that.
+void suspension_adopt(struct box *box, const json_t *list);
+// What has come of them, for the broker.
+json_t *suspension_report(const struct box *box);
 // The lease is over: what was kept of it is forgotten.
 void suspension_forget(struct box *box, const char *lease);
 

@@ -43,6 +43,7 @@ def violations(db, idle):
                              " AND id IN (SELECT lease FROM holds WHERE held = 1)"):
         yield "lease %s is %s and holds GPUs" % (lease, state)
     for lease, state in rows("SELECT id, state FROM leases WHERE state IN ('granted', 'lost')"
+                             " AND suspension = ''"
                              " AND id NOT IN (SELECT lease FROM holds WHERE held = 1)"):
         yield "lease %s is %s and holds nothing" % (lease, state)
     for lease, state, request, held in rows(

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See away.h.
+#include "broker/away.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+
+static void tell_boxes(struct broker *broker, const struct pool_lease *lease)
+{
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        lease->holds[i].box->suspensions++;
+        pool_order(broker->pool, lease->holds[i].box);
+    }
+}
+
+// After the commit.
+static void set(struct broker *broker, struct pool_lease *lease, enum lease_suspension suspension)
+{
+    broker->pool->returning -= lease->suspension == LEASE_RETURNING;
+    lease->suspension = suspension;
+    broker->pool->returning += lease->suspension == LEASE_RETURNING;
+    broker->queue_dirty |= suspension == LEASE_RETURNING;
+    tell_boxes(broker, lease);
+    log_info("lease=%s suspension=%s", lease->id,
+             suspension == LEASE_HERE ? "none" : lease_suspension_names[suspension]);
+}
+
+static enum outcome write_suspension(struct broker *broker, struct pool_lease *lease,
+                                     enum lease_suspension suspension)
+{
+    struct pool_lease changed = *lease;
+
+    changed.suspension = suspension;
+    return store_update_lease(broker->store, &changed, lease->state,
+                              lease->reason ? lease->reason : "", lease->ended);
+}
+
+static enum outcome change_to(struct broker *broker, struct pool_lease *lease,
+                              enum lease_suspension suspension, const char *kind,
+                              const char *reason, const char *actor)
+{
+    struct change change = {.kind = kind, .actor = actor, .lease = lease};
+    enum outcome error = broker_begin(broker, &change);
+
+    if (error)
+        return error;
+    change.detail = reason ? json_pack("{s:s}", "reason", reason) : json_object();
+    error = broker_commit(broker, write_suspension(broker, lease, suspension), &change);
+    if (!error)
+        set(broker, lease, suspension);
+    return error;
+}
+
+static bool has_left(const struct pool_lease *lease)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].aside)
+            return true;
+    return false;
+}
+
+// ---- orders ----
+
+static enum outcome check(const struct pool_lease *lease)
+{
+    switch (lease->state) {
+    case LEASE_QUEUED: return OUTCOME_QUEUED;
+    case LEASE_GRANTED:
+    case LEASE_LOST: return OUTCOME_DONE;
+    case LEASE_ENDING:
+    case LEASE_ENDED: break;
+    }
+    return OUTCOME_ENDED;
+}
+
+enum outcome broker_suspend_lease(struct broker *broker, struct pool_lease *lease,
+                                  const char *actor)
+{
+    enum outcome error = check(lease);
+
+    if (error || lease->suspension == LEASE_AWAY)
+        return error;
+    free(lease->refusal);
+    lease->refusal = NULL;
+    return change_to(broker, lease, LEASE_AWAY, "lease.suspending", NULL, actor);
+}
+
+enum outcome broker_resume_lease(struct broker *broker, struct pool_lease *lease, const char *actor)
+{
+    enum outcome error = check(lease);
+
+    if (error || lease->suspension != LEASE_AWAY)
+        return error;
+    // What has not left yet stays.
+    if (!has_left(lease))
+        return change_to(broker, lease, LEASE_HERE, "lease.resumed", NULL, actor);
+    error = change_to(broker, lease, LEASE_RETURNING, "lease.returning", NULL, actor);
+    if (!error)
+        broker_serve_returning(broker);
+    return error;
+}
+
+json_t *broker_suspensions(const struct broker *broker, const struct pool_box *box)
+{
+    json_t *list = json_array();
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        if (lease->suspension != LEASE_HERE && lease->state != LEASE_ENDING &&
+            lease_holds_on(lease, box))
+            json_array_append_new(list, json_string(lease->id));
+    return list;
+}
+
+// ---- what boxes say ----
+
+static bool holds_there(const struct pool_lease *lease, const struct pool_box *box)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].held && lease->holds[i].box == box)
+            return true;
+    return false;
+}
+
+// Its sessions have left the box's GPUs, which are for others now.
+static enum outcome give_way(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+                             const char *actor)
+{
+    struct change change = {.kind = "lease.suspended", .actor = actor, .box = box, .lease = lease};
+    enum outcome error = broker_begin(broker, &change);
+
+    if (error)
+        return error;
+    change.detail = json_object();
+    for (size_t i = 0; !error && i < lease->hold_count; i++)
+        if (lease->holds[i].held && lease->holds[i].box == box)
+            error = store_release_hold(broker->store, lease->id, lease->holds[i].ordinal);
+    error = broker_commit(broker, error, &change);
+    if (error)
+        return error;
+    for (size_t i = 0; i < lease->hold_count; i++) {
+        struct pool_hold *hold = &lease->holds[i];
+        if (!hold->held || hold->box != box)
+            continue;
+        pool_note_freed(broker->pool, hold->gpu);
+        pool_give_back(hold);
+        hold->aside = true;
+    }
+    broker->queue_dirty = true;
+    return OUTCOME_DONE;
+}
+
+// Where one box cannot, the others bring theirs back.
+static enum outcome stay(struct broker *broker, struct pool_lease *lease, const char *reason,
+                         const char *actor)
+{
+    enum outcome error = change_to(broker, lease, has_left(lease) ? LEASE_RETURNING : LEASE_HERE,
+                                   "lease.not-suspended", reason, actor);
+
+    if (error)
+        return error;
+    free(lease->refusal);
+    lease->refusal = strdup(reason);
+    return OUTCOME_DONE;
+}
+
+static enum outcome hear(struct broker *broker, struct pool_box *box, const json_t *said,
+                         const char *actor)
+{
+    const char *id = json_string_value(json_object_get(said, "lease"));
+    const char *state = json_string_value(json_object_get(said, "state"));
+    const char *reason = json_string_value(json_object_get(said, "reason"));
+    struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
+
+    if (!lease || !state || lease->suspension == LEASE_HERE || !holds_there(lease, box))
+        return OUTCOME_DONE;
+    if (!strcmp(state, "suspended"))
+        return give_way(broker, box, lease, actor);
+    if (!strcmp(state, "running") && reason && *reason && lease->suspension == LEASE_AWAY)
+        return stay(broker, lease, reason, actor);
+    return OUTCOME_DONE;
+}
+
+enum outcome broker_hear_suspensions(struct broker *broker, struct pool_box *box,
+                                     const json_t *list, const char *actor)
+{
+    enum outcome error = OUTCOME_DONE;
+    const json_t *said;
+    size_t i;
+
+    json_array_foreach(list, i, said)
+        if (!error)
+            error = hear(broker, box, said, actor);
+    return error;
+}
+
+// ---- returning ----
+
+// As a grant would be, but for drains: those that run go on.
+static bool is_free_for(const struct pool_lease *lease, const struct pool_hold *hold)
+{
+    const struct pool_gpu *gpu = hold->gpu;
+
+    if (!gpu->present || !hold->box->connected || hold->box->hung_up)
+        return false;
+    if (hold->mode == GPU_EXCLUSIVE)
+        return gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE);
+    return gpu_takes_mode(gpu, GPU_SHARED) && gpu_takes_tenant(gpu, &lease->request) &&
+           gpu_free_bytes(gpu) >= hold->memory + hold->context;
+}
+
+static bool has_room(const struct pool_lease *lease)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].aside && !is_free_for(lease, &lease->holds[i]))
+            return false;
+    return true;
+}
+
+static enum outcome retake(struct broker *broker, const struct pool_lease *lease)
+{
+    enum outcome error = OUTCOME_DONE;
+
+    for (size_t i = 0; !error && i < lease->hold_count; i++) {
+        const struct pool_hold *hold = &lease->holds[i];
+        if (!hold->aside)
+            continue;
+        if (hold->mode != hold->gpu->mode)
+            error = store_set_gpu_mode(broker->store, hold->gpu->uuid, hold->mode, true);
+        if (!error)
+            error = store_retake_hold(broker->store, lease->id, hold);
+    }
+    return error;
+}
+
+static enum outcome come_back(struct broker *broker, struct pool_lease *lease)
+{
+    struct change change = {.kind = "lease.resumed", .actor = "broker", .lease = lease};
+    enum outcome error = broker_begin(broker, &change);
+
+    if (error)
+        return error;
+    change.detail = json_object();
+    error = retake(broker, lease);
+    if (!error)
+        error = write_suspension(broker, lease, LEASE_HERE);
+    error = broker_commit(broker, error, &change);
+    if (error)
+        return error;
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if (lease->holds[i].aside) {
+            lease->holds[i].aside = false;
+            pool_take(&lease->holds[i]);
+        }
+    set(broker, lease, LEASE_HERE);
+    return OUTCOME_DONE;
+}
+
+void broker_serve_returning(struct broker *broker)
+{
+    struct pool_lease *lease;
+
+    if (!broker->pool->returning || broker->storage.broken)
+        return;
+    TAILQ_FOREACH(lease, &broker->pool->leases, all)
+        if (lease->suspension == LEASE_RETURNING && lease->state == LEASE_GRANTED &&
+            has_room(lease) && come_back(broker, lease))
+            return;
+}

@@ -47,10 +47,14 @@ static const struct table_column gpu_columns[] = {
 };
 
 static const struct table_column lease_columns[] = {
-    {"LEASE", "id", TABLE_TEXT, 9},          {"STATE", "state", TABLE_TEXT, 8},
-    {"OWNER", "user", TABLE_TEXT, 7},        {"JOB", "job", TABLE_TEXT, 4},
-    {"GPUS", "where", TABLE_SENTENCE, 5},    {"AGE", "age", TABLE_SECONDS, 3},
-    {"REASON", "reason", TABLE_SENTENCE, 6}, {"SUSPENSION", "suspension", TABLE_TEXT, 7},
+    {"LEASE", "id", TABLE_TEXT, 9},
+    {"STATE", "state", TABLE_TEXT, 8},
+    {"OWNER", "user", TABLE_TEXT, 7},
+    {"JOB", "job", TABLE_TEXT, 4},
+    {"GPUS", "where", TABLE_SENTENCE, 5},
+    {"AGE", "age", TABLE_SECONDS, 3},
+    {"REASON", "reason", TABLE_SENTENCE, 6},
+    {"SUSPENSION", "suspension", TABLE_TEXT, 7},
     {0},
 };
 

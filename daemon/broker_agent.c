@@ -261,8 +261,8 @@ void broker_agent_review(struct box *box)
     if (agent->state == AGENT_OFFLINE && box->devices_known && !evtimer_pending(agent->timer, NULL))
         arm(agent, 0);
     // The report that is out describes the box as it was before the change, so it is taken back and sent anew.
-    if (agent->state == AGENT_REPORTING && (agent->described != box->description ||
-                                            agent->suspended != box->suspension_changes)) {
+    if (agent->state == AGENT_REPORTING &&
+        (agent->described != box->description || agent->suspended != box->suspension_changes)) {
         broker_connection_drop(agent->connection);
         move(agent, AGENT_REGISTERED);
         arm(agent, 0);

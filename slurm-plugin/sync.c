@@ -79,6 +79,29 @@ static int release_orphans(struct sync *sync, json_t *orphans)
     return error;
 }
 
+// ---- leases of suspended jobs ----
+
+// Once at each round for as long as it is not so: a kernel that has to end first may have ended.
+static int follow_suspensions(struct sync *sync, json_t *orders)
+{
+    const json_t *entry;
+    size_t i;
+    int error = 0;
+
+    json_array_foreach(orders, i, entry) {
+        const char *id = json_string_value(json_object_get(entry, "lease"));
+        const char *order = json_string_value(json_object_get(entry, "order"));
+        char path[160];
+        snprintf(path, sizeof(path), "/v1/leases/%.100s/%s", id, order);
+        log_info("lease=%s follows its job: %s", id, order);
+        error = broker_client_call(sync->client, "POST", path, NULL, NULL);
+        if (error)
+            break;
+    }
+    json_decref(orders);
+    return error;
+}
+
 // ---- a round ----
 
 static int fetch(struct sync *sync, const char *path, const char *name, json_t **list)
@@ -104,6 +127,8 @@ static int compare(struct sync *sync, const json_t *leases)
         return error;
     }
     error = release_orphans(sync, plan_orphans(&sync->settings, leases, &jobs));
+    if (!error)
+        error = follow_suspensions(sync, plan_suspensions(&sync->settings, leases, &jobs));
     if (!error)
         error = lost_jobs_round(&sync->lost, &sync->settings, sync->client, leases, &jobs);
     if (error)

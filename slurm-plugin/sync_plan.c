@@ -91,6 +91,38 @@ json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases
     return orphans;
 }
 
+// NULL: it is as it should be.
+static const char *order_for(const struct live_job *job, const char *suspension)
+{
+    if (job->suspended && !*suspension)
+        return "suspend";
+    return job->runs && !strcmp(suspension, "suspended") ? "resume" : NULL;
+}
+
+json_t *plan_suspensions(const struct slurm_settings *settings, const json_t *leases,
+                         const struct job_table *jobs)
+{
+    json_t *orders = json_array();
+    const json_t *lease;
+    size_t i;
+
+    json_array_foreach(leases, i, lease) {
+        uint32_t id;
+        time_t start;
+        const struct live_job *job;
+        const char *order;
+        if (strcmp(text_of(lease, "state"), "granted") ||
+            !lease_key_parse(settings, text_of(lease, "key"), &id, &start))
+            continue;
+        job = job_table_find(jobs, id);
+        order = job ? order_for(job, text_of(lease, "suspension")) : NULL;
+        if (order)
+            json_array_append_new(orders, json_pack("{s:s, s:s}", "lease", text_of(lease, "id"),
+                                                    "order", order));
+    }
+    return orders;
+}
+
 json_t *plan_bare_jobs(const struct slurm_settings *settings, const json_t *leases,
                        const struct job_table *jobs)
 {

@@ -17,6 +17,7 @@ struct live_job {
     time_t start;
     bool live; // runs, is suspended, configures or completes
     bool runs; // and does not configure or complete
+    bool suspended;
     bool can_requeue;
     bool asks; // for remote GPUs
 };
@@ -36,6 +37,11 @@ const struct live_job *job_table_find(const struct job_table *table, uint32_t id
 // lease of another start than the job's is over only where the job has a lease of its own start.
 json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases,
                      const struct job_table *jobs);
+
+// What is to be done so that leases are suspended as their jobs are, [{"lease": ID, "order": "suspend" or "resume"}];
+// the caller decrefs.
+json_t *plan_suspensions(const struct slurm_settings *settings, const json_t *leases,
+                         const struct job_table *jobs);
 
 // Ids of jobs that run with remote GPUs and have no lease; the caller decrefs.
 json_t *plan_bare_jobs(const struct slurm_settings *settings, const json_t *leases,

@@ -50,6 +50,7 @@ static void read_job(const job_info_t *job, struct live_job *out)
         .live = base == JOB_RUNNING || base == JOB_SUSPENDED ||
                 (job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
         .runs = base == JOB_RUNNING && !(job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
+        .suspended = base == JOB_SUSPENDED,
         .can_requeue = job->batch_flag && job->requeue,
         .asks = asks(job->tres_per_node),
     };

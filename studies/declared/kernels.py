@@ -82,7 +82,8 @@ STUDY = Study(
                 Ours("time", "naive-tcp", PRODUCT_LARGE, "matmul"))),
         Answer("GVirtuS", "SAXPY, context switches", "counted in the same way, of client and worker apart",
                "RDMA tuned 0.02 of Ethernet's, 0.27 of IPoIB's; naive 0.88 of IPoIB's",
-               "Theirs polls always and keeps a core busy; ours spins for a bounded time and then sleeps.",
+               "Theirs polls always and keeps a core busy; ours spins for a bounded time and then sleeps. Over shared memory the "
+               "program's own threads copy and wake each other, and the worker hardly has to be woken.",
                (Ours("switches client", "shm", SAXPY_LARGE, "saxpy", base="tcp"),
                 Ours("switches worker", "shm", SAXPY_LARGE, "saxpy", base="tcp"),
                 Ours("switches client", "verbs", SAXPY_LARGE, "saxpy", base="tcp"))),
@@ -92,7 +93,8 @@ STUDY = Study(
                 Ours("switches client", "naive-tcp", PRODUCT_LARGE, "matmul", base="tcp"),
                 Ours("switches client", "verbs", PRODUCT_LARGE, "matmul", base="tcp"))),
         Answer("rCUDA", "start-up of a process", "yes", "1.3 s locally and hardly anything remotely; verbs over 3 times TCP's, under "
-               "20 ms more", "A worker with its context is ready before the program comes, as theirs is.",
+               "20 ms more", "A worker with its context is ready before the program comes, as theirs is, unless another program has just taken "
+               "it: here programs follow each other without a pause, and most of ours wait for a new worker.",
                (Ours("first call", "shm", None, "start"), Ours("first call", "tcp", None, "start"),
                 Ours("first call", "verbs", None, "start", base="tcp"))),
         Answer("rCUDA", "CUDA's samples", "no: not among these studies", "94 of 118 run, in 245 s; locally 49 % slower",

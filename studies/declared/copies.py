@@ -67,7 +67,9 @@ STUDY = Study(
              references=(paper("rCUDA", 6.0, 5.6), paper("CUDA of that time", 5.1, 6.2), paper("GVirtuS", 183, 0.3),
                          paper("DS-CUDA", 26.5, 1.0))),
         Plot("Bandwidth: page-locked memory", DIRECTIONS, program="pinned", show="rate", x="bytes", log="x"),
-        Plot("Bandwidth: ordinary memory", DIRECTIONS, program="pageable", show="rate", x="bytes", log="x"),
+        Plot("Bandwidth: ordinary memory", DIRECTIONS, program="pageable", show="rate", x="bytes", log="x",
+             note="A synchronous copy to the GPU returns when its bytes are taken: small ones may still be on their way "
+                  "then, natively as well."),
         Plot("Page-locked memory beside the native driver", DIRECTIONS, program="pinned", show="ratio", x="bytes", log="xy",
              references=(Reference("rCUDA to the GPU, 64 B and 30 MB", PAPER + ", table 1",
                                    points=((64, 23.1 / 4.3), (30 * MIB, 5.8 / 5.3))),

@@ -65,6 +65,18 @@ static bool must_give_up(const struct box *box)
     return box->standalone && !box->devices_known && warm_pool_is_broken(&box->probe);
 }
 
+static void end_clients_of_mps(struct box *box)
+{
+    struct worker_process *worker;
+    char text[256];
+
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (mps_says_farewell(&box->devices[i], text, sizeof(text)))
+            TAILQ_FOREACH(worker, &box->workers, link)
+                if (worker->mps && worker->device == &box->devices[i])
+                    worker_end(worker, CONTROL_END_REASON_DEVICE_LOST, text);
+}
+
 void lifecycle_review(struct box *box)
 {
     if (box->state == BOX_STARTING && box->devices_known) {
@@ -72,6 +84,7 @@ void lifecycle_review(struct box *box)
         announce_ready(box);
     }
     mps_review(box);
+    end_clients_of_mps(box);
     suspension_review(box);
     waiting_serve(box);
     refill_pools(box);

@@ -45,8 +45,9 @@ struct mps_daemon {
     unsigned failures;   // in a row
     char pipe[128], socket[140];
     struct event
-        *alone;       // pending: the session whose fault it was has its error told before it ends
-    char reason[256]; // of the last end
+        *alone;         // pending: the session whose fault it was has its error told before it ends
+    char reason[256];   // of the last end
+    char farewell[256]; // what clients are told as they end; empty: they need not
 };
 
 // ---- what becomes of it ----
@@ -75,11 +76,8 @@ static bool given_up(const struct mps_daemon *mps)
 
 static void end_clients(struct mps_daemon *mps, const char *text)
 {
-    struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &mps->device->box->workers, link)
-        if (worker->mps && worker->device == mps->device)
-            worker_end(worker, CONTROL_END_REASON_DEVICE_LOST, text);
+    snprintf(mps->farewell, sizeof(mps->farewell), "%s", text);
+    box_changed(mps->device->box);
 }
 
 static void let_go(struct mps_daemon *mps)
@@ -124,25 +122,15 @@ static void stop(struct mps_daemon *mps)
     mps->input = -1;
 }
 
-// All of the server's clients have lost their contexts. The server itself would take no others before all have gone; a
-// new one is as quick and has nothing of the old one.
-static unsigned count_sessions(const struct mps_daemon *mps)
-{
-    const struct worker_process *worker;
-    unsigned count = 0;
-
-    TAILQ_FOREACH(worker, &mps->device->box->workers, link)
-        count += worker->mps && worker->device == mps->device && worker->session.id;
-    return count;
-}
-
 static void end_of_lone_session(evutil_socket_t fd, short events, void *argument)
 {
     end_clients(argument, "its fault ended the GPU's MPS server");
     stop(argument);
 }
 
-static void fault_of(struct mps_daemon *mps, const char *lease, int result)
+// All of the server's clients have lost their contexts. The server itself would take no others before all have gone; a
+// new one is as quick and has nothing of the old one.
+static void fault_of(struct mps_daemon *mps, const char *lease, int result, bool alone)
 {
     char text[256];
 
@@ -151,7 +139,7 @@ static void fault_of(struct mps_daemon *mps, const char *lease, int result)
     log_warn("gpu=%u the MPS server is lost to a fault result=%d seen_by_lease=%s",
              mps->device->ordinal, result, *lease ? lease : "none");
     // Where nobody else is concerned, its program hears of its own error first.
-    if (result && count_sessions(mps) == 1) {
+    if (result && alone) {
         const struct timeval while_ms = {.tv_usec = LONE_FAULT_US};
         evtimer_add(mps->alone, &while_ms);
         return;
@@ -165,10 +153,19 @@ static void fault_of(struct mps_daemon *mps, const char *lease, int result)
     stop(mps);
 }
 
-void mps_faulted(struct worker_process *worker, int result)
+void mps_faulted(const struct box_device *device, const char *lease, int result, bool alone)
 {
-    if (worker->mps && worker->device->mps)
-        fault_of(worker->device->mps, worker->session.grant.lease, result);
+    if (device->mps)
+        fault_of(device->mps, lease, result, alone);
+}
+
+bool mps_says_farewell(const struct box_device *device, char *text, size_t room)
+{
+    if (!device->mps || !*device->mps->farewell)
+        return false;
+    snprintf(text, room, "%s", device->mps->farewell);
+    *device->mps->farewell = '\0';
+    return true;
 }
 
 // ---- what the keeper says ----
@@ -191,7 +188,7 @@ static void take_line(struct mps_daemon *mps, const char *line)
         // It has served somebody: what fails from now on fails anew.
         mps->failures = pid ? 0 : mps->failures;
         if (!strcmp(status, "FAULT"))
-            fault_of(mps, "none", 0);
+            fault_of(mps, "none", 0, false);
     } else if (!strncmp(line, "ends ", 5)) {
         snprintf(mps->reason, sizeof(mps->reason), "%s", line + 5);
     }

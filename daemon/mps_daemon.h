@@ -5,7 +5,6 @@
 #define RGPU_DAEMON_MPS_DAEMON_H
 
 #include "daemon/box.h"
-#include "daemon/worker_process.h"
 
 // Starts daemons that are not there and may be.
 void mps_review(struct box *box);
@@ -30,8 +29,11 @@ bool mps_terminate(const struct box_device *device, pid_t client);
 bool mps_has_process(const struct box_device *device, pid_t pid);
 const char *mps_state_word(const struct box_device *device); // for people
 
-// A client's context was lost to a fault, and with it those of all clients: their sessions end, and the daemon is
-// started anew.
-void mps_faulted(struct worker_process *worker, int result);
+// The context of a client, of this lease, was lost to a fault, and with it those of all clients: their sessions end, and
+// the daemon is started anew. ALONE: no other session is concerned.
+void mps_faulted(const struct box_device *device, const char *lease, int result, bool alone);
+// Whether all who are clients of the device's daemon have to end, for which TEXT is the reason. It says so once, at the
+// look that follows (lifecycle.c), as workers need this file.
+bool mps_says_farewell(const struct box_device *device, char *text, size_t room);
 
 #endif

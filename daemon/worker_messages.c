@@ -96,6 +96,19 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
     return 0;
 }
 
+// Whether others have lost their contexts with it decides what they are told.
+static void take_fault(const struct worker_process *worker, int result)
+{
+    const struct worker_process *other;
+    unsigned sessions = 0;
+
+    if (!worker->mps)
+        return;
+    TAILQ_FOREACH(other, &worker->box->workers, link)
+        sessions += other->mps && other->device == worker->device && other->session.id;
+    mps_faulted(worker->device, worker->session.grant.lease, result, sessions == 1);
+}
+
 static int take_message(struct worker_process *worker, const struct control_frame *frame, int fd)
 {
     SCOPED_FREE union control_message *message = malloc(sizeof(*message));
@@ -131,7 +144,7 @@ static int take_message(struct worker_process *worker, const struct control_fram
     case CONTROL_FAULTED:
         err = control_decode(frame, CONTROL_FAULTED, message);
         if (!err)
-            mps_faulted(worker, message->faulted.result);
+            take_fault(worker, message->faulted.result);
         break;
     case CONTROL_PAUSED:
         err = control_decode(frame, CONTROL_PAUSED, message);

@@ -12,7 +12,6 @@
 #include "common/control.h"
 #include "common/log.h"
 #include "worker/gpus.h"
-#include "worker/session.h"
 #include "worker/setup.h"
 #include "worker_driver.h"
 
@@ -75,7 +74,7 @@ static bool is_fatal(CUresult result)
     }
 }
 
-void mps_client_note(CUresult result)
+void mps_client_note(int control, CUresult result)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     struct control_faulted faulted = {.result = (int32_t)result};
@@ -83,7 +82,7 @@ void mps_client_note(CUresult result)
     if (!*setup.mps_pipe || !is_fatal(result) || atomic_flag_test_and_set(&told))
         return;
     log_warn("the context is lost result=%d", (int)result);
-    if (control_send_packet(session.control, CONTROL_FAULTED, &faulted, -1))
+    if (control_send_packet(control, CONTROL_FAULTED, &faulted, -1))
         log_debug("the supervisor does not hear of it");
     nanosleep(&(struct timespec){.tv_nsec = REASON_NS}, NULL);
 }

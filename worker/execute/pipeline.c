@@ -191,7 +191,7 @@ bool serve_record(struct serve *serve, uint32_t size)
     if (serve_failed(serve))
         shortage_note(serve);
     if (serve_failed(serve))
-        mps_client_note(serve->result);
+        mps_client_note(session.control, serve->result);
     if (learned_of_completion(serve, entry))
         deliver_all();
     if (serve->request->call)

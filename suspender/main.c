@@ -219,6 +219,15 @@ static bool read_pids(int argc, char **argv)
     return work.count != 0;
 }
 
+// The driver (580) lets no other user than 0 act on processes that are not dumpable, as workers are not; it asks for no
+// capability. rgpud may change users and need not be that one. Where it may not, workers are its own user, and the driver
+// says what it thinks of that.
+static void become_root(void)
+{
+    if (geteuid() && setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0))
+        perror("rgpu-suspender: cannot become the user 0");
+}
+
 int main(int argc, char **argv)
 {
     bool suspends = argc > 4 && !strcmp(argv[1], "suspend");
@@ -232,6 +241,8 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return FAILED;
     }
+    become_root();
+    // After that, which forgets it.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const char *problem = checkpoint_load(argv[3]);
     if (problem) {

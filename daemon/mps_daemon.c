@@ -6,11 +6,13 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -343,17 +345,18 @@ void mps_reap(struct box *box)
     }
 }
 
+// Waits until DEADLINE_MS at most. A keeper that cannot be waited for is taken for one that does not end.
 static bool await_end(struct mps_daemon *mps, int64_t deadline_ms)
 {
-    const struct timespec moment = {.tv_nsec = 5000000};
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, mps->keeper, 0), .events = POLLIN};
+    int64_t left_ms = deadline_ms - clock_ms();
     int status;
 
-    while (waitpid(mps->keeper, &status, WNOHANG) == 0) {
-        if (clock_ms() > deadline_ms)
-            return false;
-        nanosleep(&moment, NULL);
+    if (end.fd >= 0) {
+        poll(&end, 1, left_ms > 0 ? (int)left_ms : 0);
+        close(end.fd);
     }
-    return true;
+    return waitpid(mps->keeper, &status, WNOHANG) == mps->keeper;
 }
 
 void mps_close(struct box *box)

@@ -18,6 +18,7 @@ rounds() { grep -c "the driver's figures" "$BOX_LOG" || true; }
 reached() { [ "$(rounds)" -ge "$1" ]; }
 more_rounds() { await "$1 more readings" reached $(($(rounds) + $1)); }
 devices() { "$BUILD/bin/rgpuctl" devices --socket "$TMP/admin.sock" --json; }
+has_idle_worker() { [ "$(devices | member warm)" = 1 ]; }
 member() { python3 -c 'import json,sys; print(json.loads(sys.stdin.readline())[sys.argv[1]])' "$1"; }
 
 # launch NAME [arguments of rgpud]
@@ -26,7 +27,7 @@ launch() {
     shift
     start "$name" "$BUILD/bin/rgpud" --standalone --devices sim:1 --driver "$TMP/driver/leaky-driver.so" \
         --listen 127.0.0.1:0 --auth ticket --key-file "$TMP/box.key" --name "$name" --transports tcp,shm \
-        --admin-socket "$TMP/admin.sock" --memory-check 20ms --memory-tolerance 16M --log-level debug "$@"
+        --admin-socket "$TMP/admin.sock" --memory-check 20ms --memory-tolerance 16M --refill-patience 0 --log-level debug "$@"
     BOX_PID=$PID BOX_LOG=$TMP/$name.log BOX_NAME=$name
     await_line "$name" 'ready listen=([^ ]+) devices=1' || bail "$name: the box did not start"
     BOX=${BASH_REMATCH[1]}
@@ -45,6 +46,7 @@ hold() {
 launch honest
 hold one
 hold two
+await "an idle worker" has_idle_worker
 more_rounds 6
 is "$(devices | member account_bytes)" $((3 * 67108864)) "the accounts of two processes: what they hold, and the second's context"
 is "$(devices | member driver_bytes)" $((5 * 67108864)) "the driver says the same, and the contexts of the first and of an idle worker"
@@ -89,6 +91,7 @@ stop "$BOX_PID" KILL
 unset LEAK
 launch hides-well
 hold hidden
+await "an idle worker" has_idle_worker
 more_rounds 6
 unlike "$(cat "$BOX_LOG")" 'WARN|more memory is taken' "and nothing is told where that agrees"
 stop "$BOX_PID" KILL

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "client-lib/objects/thread.h"
+#include "client-lib/report/watch.h"
 #include "common/scope.h"
 
 enum { HELPERS_MAX = 3 };
@@ -18,6 +19,7 @@ static struct {
     void (*work)(void *);
     void *argument;
     CUcontext context;
+    uint32_t call;        // of the program, of which the copy is
     unsigned int number;  // of the present copy
     unsigned int working; // helpers that have not finished it
 } job;
@@ -34,6 +36,7 @@ static void *help(void *unused)
         void (*work)(void *) = job.work;
         void *argument = job.argument;
         CUcontext context = job.context;
+        watch_number = job.call;
         pthread_mutex_unlock(&lock);
         if (thread_set_context(context) == CUDA_SUCCESS)
             work(argument);
@@ -73,6 +76,7 @@ void crew_run(void (*work)(void *argument), void *argument, CUcontext context)
         job.work = work;
         job.argument = argument;
         job.context = context;
+        job.call = watch_number;
         job.working = (unsigned int)helpers;
         job.number++;
         pthread_cond_broadcast(&start);

@@ -20,6 +20,22 @@ profiles() {
 for transport in shm tcp; do
     profiles "over $transport" on_box RGPU_TRANSPORT=$transport "$profiled" libcupti.so.13
 done
+
+# A node with many processors has threads of its own for large copies, whose pieces are the same call's.
+cat >"$TMP/processors.c" <<'C'
+#define _GNU_SOURCE
+#include <sched.h>
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    CPU_ZERO_S(size, set);
+    for (int i = 0; i < 8; i++)
+        CPU_SET_S(i, size, set);
+    return 0;
+}
+C
+"${CC:-cc}" -shared -fPIC -o "$TMP/processors.so" "$TMP/processors.c"
+profiles "over shm by several threads" on_box RGPU_TRANSPORT=shm LD_PRELOAD="$TMP/processors.so" "$profiled" libcupti.so.13
+
 profiles "by the name of the release before" on_box "$profiled" libcupti.so.12
 profiles "while a timeline is written" on_box RGPU_TRACE="$TMP/both.json" "$profiled" libcupti.so.13
 ok "which can be read" python3 -m json.tool "$TMP/both.json" "$TMP/read"

@@ -65,13 +65,28 @@ static int read_size(const char *name, size_t preset, size_t least, size_t most,
 
 static int find_uuid(const char *text, size_t length, int first, int end)
 {
+    int found = -1;
     for (int i = first; i < end; i++) {
         char uuid[40];
         sim_uuid_text(i, uuid);
-        if (length <= strlen(uuid) && !strncasecmp(uuid, text, length))
-            return i;
+        if (length > strlen(uuid) || strncasecmp(uuid, text, length) != 0)
+            continue;
+        if (found >= 0)
+            return -1; // it does not tell one from the other
+        found = i;
     }
-    return -1;
+    return found;
+}
+
+// What the entries of a list begin with: all as its first.
+static bool same_naming(const char *entry, const char *first)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *prefix = i ? "MIG-" : "GPU-";
+        if (!strncasecmp(entry, prefix, 4) != !strncasecmp(first, prefix, 4))
+            return false;
+    }
+    return true;
 }
 
 // One entry of CUDA_VISIBLE_DEVICES: an index, or "GPU-" or "MIG-" and the start of a UUID; -1: unknown.
@@ -85,7 +100,7 @@ static int find_visible(const struct sim_config *config, const char *entry, size
     if (length > 4 && !strncasecmp(entry, "MIG-", 4))
         return find_uuid(entry + 4, length - 4, count, count + config->instance_count);
     long index = strtol(entry, &end, 10);
-    return end != entry && end == entry + length && index >= 0 && index < count ? (int)index : -1;
+    return end != entry && index >= 0 && index < count ? (int)index : -1;
 }
 
 // As the real driver does: whole GPUs, or where there are none, one instance and no more.
@@ -109,7 +124,8 @@ static int first_part(const struct sim_config *config, int ordinal)
     return ordinal;
 }
 
-// As the real driver does, the list ends at the first entry that names no device, and an instance is alone.
+// As the real driver does: the list ends at the first entry that names no device, one that names a device twice shows
+// none, and an instance is alone.
 static void apply_visible_devices(struct sim_config *config)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -118,10 +134,11 @@ static void apply_visible_devices(struct sim_config *config)
         show_all(config);
         return;
     }
-    while (*list && config->device_count < SIM_MAX_DEVICES) {
+    const char *naming = list += strspn(list, " ");
+    while (*list) {
         list += strspn(list, " ");
         size_t length = strcspn(list, ", ");
-        int index = find_visible(config, list, length);
+        int index = same_naming(list, naming) ? find_visible(config, list, length) : -1;
         if (index < 0)
             return;
         index = first_part(config, index);
@@ -131,8 +148,10 @@ static void apply_visible_devices(struct sim_config *config)
             return;
         }
         for (int i = 0; i < config->device_count; i++)
-            if (config->ordinals[i] == index)
+            if (config->ordinals[i] == index) {
+                config->device_count = 0;
                 return;
+            }
         config->ordinals[config->device_count++] = index;
         list += strcspn(list, ",");
         list += *list == ',';

@@ -205,8 +205,8 @@ static const struct wire_peer *peer_row(CUdevice a, CUdevice b)
     struct box_session *session = session_of_device(a);
     if (a == b || !session || session != session_of_device(b))
         return NULL;
-    return &session->peers[(uint32_t)(a - session->first_device) * session->device_count +
-                           (uint32_t)(b - session->first_device)];
+    return &session->peers[(uint32_t)box_device_number(a) * session->device_count +
+                           (uint32_t)box_device_number(b)];
 }
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)

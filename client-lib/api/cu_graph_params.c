@@ -214,13 +214,14 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PAR
         ask_typed(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC, params_out, &got, &wire, sizeof(wire));
     if (result != CUDA_SUCCESS)
         return result;
+    const struct box_session *session = got.node->session;
     size_t bytes = wire.access_count * sizeof(CUmemAccessDesc);
     CUmemAccessDesc *access = bytes && got.size - sizeof(wire) >= bytes ? malloc(bytes) : NULL;
     if (access)
         memcpy(access, got.bytes + sizeof(wire), bytes);
     for (uint32_t i = 0; access && i < wire.access_count; i++)
-        access[i].location.id += got.node->session->first_device;
-    wire.pool.location.id += got.node->session->first_device;
+        access[i].location.id = session_shown(session, (uint32_t)access[i].location.id);
+    wire.pool.location.id = session_shown(session, (uint32_t)wire.pool.location.id);
     *params_out = (CUDA_MEM_ALLOC_NODE_PARAMS){.poolProps = wire.pool,
                                                .accessDescs = access,
                                                .accessDescCount = access ? wire.access_count : 0,

@@ -152,8 +152,9 @@ static bool place_on_box(const struct box_session *session, CUmemLocation *locat
 {
     if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
         return true;
-    location->id -= session->first_device;
-    return location->id >= 0 && (uint32_t)location->id < session->device_count;
+    bool here = session_of_device(location->id) == session;
+    location->id = box_device_number(location->id);
+    return here;
 }
 
 static CUresult make_alloc(struct box_session *session, const CUgraphNodeParams *params,

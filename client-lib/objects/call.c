@@ -153,7 +153,7 @@ int32_t call_device(struct call *call, CUdevice device)
         call->result = CUDA_ERROR_INVALID_DEVICE;
         return 0;
     }
-    return adopt_session(call, session, NULL) ? device - session->first_device : 0;
+    return adopt_session(call, session, NULL) ? box_device_number(device) : 0;
 }
 
 // All but the streams of a green context belong to the primary one.

@@ -82,7 +82,7 @@ CUresult pool_create(const CUmemPoolProps *properties, CUmemoryPool *pool)
         return CUDA_ERROR_INVALID_DEVICE;
     // The box counts its own devices, and the pool belongs to a context of that box.
     CUmemPoolProps theirs = *properties;
-    theirs.location.id -= session->first_device;
+    theirs.location.id = box_device_number(dev);
     CUcontext context;
     CUresult result = primary_retain(dev, &context);
     if (result != CUDA_SUCCESS)

@@ -221,10 +221,10 @@ CUresult physical_import(int fd, CUmemGenericAllocationHandle *handle)
         result = CUDA_ERROR_UNKNOWN;
     if (result != CUDA_SUCCESS)
         return result;
-    physical_adopt(made, session->first_device + (CUdevice)device, size, granularity,
+    CUdevice ours = session_shown(session, device);
+    physical_adopt(made, ours, size, granularity,
                    &(CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                          .location = {CU_MEM_LOCATION_TYPE_DEVICE,
-                                                       session->first_device + (CUdevice)device}});
+                                          .location = {CU_MEM_LOCATION_TYPE_DEVICE, ours}});
     *handle = made;
     return CUDA_SUCCESS;
 }

@@ -28,7 +28,7 @@ CUresult place_on_box(const CUmemLocation *location, struct box_session **sessio
     *session = session_of_device(location->id);
     if (!*session)
         return CUDA_ERROR_INVALID_DEVICE;
-    *number = location->id - (*session)->first_device;
+    *number = box_device_number(location->id);
     return CUDA_SUCCESS;
 }
 

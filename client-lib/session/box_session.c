@@ -12,23 +12,43 @@
 struct box_session *sessions[SESSIONS_MAX];
 unsigned int session_count;
 int session_device_count;
+// The program's devices, in its order.
+static struct shown_device {
+    struct box_session *session;
+    uint32_t number; // there
+} shown[SESSIONS_MAX * WIRE_DEVICE_MAX];
 const struct session_listener *session_listener;
 
 struct box_session *session_of_device(CUdevice device)
 {
-    for (unsigned int i = 0; i < session_count; i++) {
-        struct box_session *session = sessions[i];
-        if (device >= session->first_device &&
-            device < session->first_device + (CUdevice)session->device_count)
-            return session;
-    }
-    return NULL;
+    return device >= 0 && device < session_device_count ? shown[device].session : NULL;
+}
+
+void session_show(struct box_session *session, uint32_t number)
+{
+    CUdevice next = session_device_count++;
+    shown[next] = (struct shown_device){session, number};
+    if (session->first_device == CU_DEVICE_INVALID)
+        session->first_device = next;
+}
+
+int box_device_number(CUdevice device)
+{
+    return session_of_device(device) ? (int)shown[device].number : CU_DEVICE_INVALID;
+}
+
+CUdevice session_shown(const struct box_session *session, uint32_t number)
+{
+    for (CUdevice i = 0; i < session_device_count; i++)
+        if (shown[i].session == session && shown[i].number == number)
+            return i;
+    return CU_DEVICE_INVALID;
 }
 
 const struct wire_device *session_device(CUdevice device)
 {
     struct box_session *session = session_of_device(device);
-    return session ? &session->devices[device - session->first_device] : NULL;
+    return session ? &session->devices[shown[device].number] : NULL;
 }
 
 static void wake_all(struct box_session *session)

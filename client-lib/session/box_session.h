@@ -63,8 +63,8 @@ struct box_session {
     struct staging *blocks;             // this side's account of the staging blocks
     uint32_t spin_us;
     uint64_t knows[SESSION_OPS / 64]; // a bit for each request that the box carries out
-    CUdevice first_device;            // program's number of devices[0]
-    uint32_t device_count;
+    CUdevice first_device;            // the first of the program's that is this box's
+    uint32_t device_count;            // of the box, which the program need not see
     int driver_version;
     bool budgeted; // the lease has a share of memory, and not whole GPUs
     struct wire_device *devices;
@@ -99,6 +99,11 @@ struct box_session {
 extern struct box_session *sessions[];
 extern unsigned int session_count;
 extern int session_device_count;
+// Makes the box's device NUMBER the program's next one.
+void session_show(struct box_session *session, uint32_t number);
+// What the box calls the program's device, and the program the box's; CU_DEVICE_INVALID where it does not see it.
+int box_device_number(CUdevice device);
+CUdevice session_shown(const struct box_session *session, uint32_t number);
 // The session that owns the program's device; NULL for a wrong number.
 struct box_session *session_of_device(CUdevice device);
 const struct wire_device *session_device(CUdevice device);

@@ -13,6 +13,7 @@
 #include "client-lib/session/choose_transport.h"
 #include "client-lib/session/snapshot_read.h"
 #include "client-lib/session/staging_blocks.h"
+#include "client-lib/session/visible_devices.h"
 #include "common/endpoint.h"
 #include "common/log.h"
 #include "common/ticket.h"
@@ -38,6 +39,7 @@ static struct box_session *session_try(const struct wish *wish, struct session_e
     }
     memset(session, 0, sizeof(*session));
     session->stream.fd = -1;
+    session->first_device = CU_DEVICE_INVALID;
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->pushing, NULL);
     pthread_cond_init(&session->service_needed, NULL);
@@ -97,8 +99,6 @@ static CUresult open_box(const struct wish *wish)
         tell("%s", error.text);
         return error.result ? (CUresult)error.result : CUDA_ERROR_SYSTEM_NOT_READY;
     }
-    session->first_device = session_device_count;
-    session_device_count += (int)session->device_count;
     sessions[session_count++] = session;
     return CUDA_SUCCESS;
 }
@@ -151,6 +151,21 @@ static void close_all(void)
     session_device_count = 0;
 }
 
+// A box of which the program sees nothing is left.
+static CUresult show_devices(void)
+{
+    unsigned int kept = 0;
+    visible_show_devices();
+    for (unsigned int i = 0; i < session_count; i++) {
+        if (sessions[i]->first_device != CU_DEVICE_INVALID)
+            sessions[kept++] = sessions[i];
+        else
+            session_free(sessions[i]);
+    }
+    session_count = kept;
+    return kept ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
 static void describe_sessions(FILE *out)
 {
     for (unsigned int i = 0; i < session_count; i++) {
@@ -168,6 +183,8 @@ static void describe_sessions(FILE *out)
 CUresult sessions_open(void)
 {
     watch_describe(describe_sessions);
+    if (visible_hides_all())
+        return CUDA_ERROR_NO_DEVICE;
     struct wish wish = {0};
     if (transport_choice(&wish.transport) != 0 ||
         protection_choice(&wish.request.protection) != 0 ||
@@ -194,6 +211,8 @@ CUresult sessions_open(void)
              "(RGPU_TICKET_FILE)");
         result = CUDA_ERROR_NO_DEVICE;
     }
+    if (result == CUDA_SUCCESS)
+        result = show_devices();
     if (result != CUDA_SUCCESS)
         close_all();
     return result;

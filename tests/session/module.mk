@@ -4,6 +4,10 @@ $(eval $(call link_rule,$(B)/tests/error-logs,tests/session/error_logs.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/error_logs.o: tests/programs/kernels.ptx
 
+TEST_EXTRAS += $(B)/tests/visible-list
+$(eval $(call link_rule,$(B)/tests/visible-list,tests/session/visible_list.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+
 TEST_EXTRAS += $(B)/tests/copy-pattern
 $(eval $(call link_rule,$(B)/tests/copy-pattern,tests/session/copy_pattern.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))

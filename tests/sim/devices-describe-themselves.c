@@ -33,6 +33,9 @@ int main(void)
     check_visible("0,9,1", 1, "0000:40:00.0");
     check_visible("GPU-72677075-7369-4d30-8000-000000000002", 1, "0000:41:00.0");
     check_visible("", -1, "");
+    check_visible("1,1", -1, "");
+    check_visible("GPU-72677075", -1, "");
+    check_visible("0,GPU-72677075-7369-4d30-8000-000000000002", 1, "0000:40:00.0");
 
     CHECK(cuInit(0));
     CUuuid uuids[3];

@@ -35,6 +35,9 @@ static int settled(const struct command *command, const char *name, const json_t
 
     if (!strcmp(state, "running"))
         return resumes ? 0 : explain(command, name, row);
+    // The box finds out in time; that may be long.
+    if (!strcmp(state, "unclear"))
+        return explain(command, name, row);
     if (!strcmp(state, "suspended") && !json_is_true(json_object_get(row, "returns")))
         return resumes ? explain(command, name, row) : 0;
     return -1;

@@ -22,6 +22,9 @@ struct suspender {
     TAILQ_ENTRY(suspender) link;
     pid_t pid;
     int output;
+    struct event *limit;
+    int64_t limit_ms;
+    bool late; // it was killed for that
     suspender_ended *ended;
     void *argument;
 };
@@ -64,8 +67,28 @@ static char **make_arguments(struct box *box, const char *what, const char *deta
     return arguments;
 }
 
+// It is reaped like others.
+static void is_late(evutil_socket_t fd, short events, void *argument)
+{
+    struct suspender *suspender = argument;
+
+    suspender->late = true;
+    kill(suspender->pid, SIGKILL);
+}
+
+static int set_limit(struct box *box, struct suspender *suspender, int64_t limit_ms)
+{
+    const struct timeval delay = {.tv_sec = (time_t)(limit_ms / 1000),
+                                  .tv_usec = (suseconds_t)(limit_ms % 1000) * 1000};
+
+    suspender->limit_ms = limit_ms;
+    suspender->limit = evtimer_new(box->base, is_late, suspender);
+    return suspender->limit && !evtimer_add(suspender->limit, &delay) ? 0 : -ENOMEM;
+}
+
 int suspender_start(struct box *box, const char *what, const char *detail, const pid_t *pids,
-                    size_t count, suspender_ended *ended, void *argument, struct suspender **out)
+                    size_t count, int64_t limit_ms, suspender_ended *ended, void *argument,
+                    struct suspender **out)
 {
     SCOPED_FREE char **arguments = make_arguments(box, what, detail, pids, count);
     struct suspender *suspender = calloc(1, sizeof(*suspender));
@@ -73,12 +96,16 @@ int suspender_start(struct box *box, const char *what, const char *detail, const
     int err = !arguments || !suspender ? -ENOMEM : pipe2(ends, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
 
     if (!err)
+        err = set_limit(box, suspender, limit_ms);
+    if (!err)
         err = spawn(box, arguments, ends[1], &suspender->pid);
     if (ends[1] >= 0)
         close(ends[1]);
     if (err) {
         if (ends[0] >= 0)
             close(ends[0]);
+        if (suspender && suspender->limit)
+            event_free(suspender->limit);
         free(suspender);
         return err;
     }
@@ -94,6 +121,7 @@ static void release(struct suspender *suspender)
 {
     TAILQ_REMOVE(&all, suspender, link);
     close(suspender->output);
+    event_free(suspender->limit);
     free(suspender);
 }
 
@@ -111,8 +139,13 @@ static void tell(struct suspender *suspender, int status)
         return;
     }
     spawn_describe_status(status, how, sizeof(how));
-    snprintf(line, sizeof(line), "rgpu-suspender %s", how);
-    suspender->ended(suspender->argument, SUSPENDER_LOST, line);
+    if (suspender->late)
+        snprintf(line, sizeof(line),
+                 "the driver has not answered for %lld s: it hangs, or a worker is stopped",
+                 (long long)suspender->limit_ms / 1000);
+    else
+        snprintf(line, sizeof(line), "rgpu-suspender %s", how);
+    suspender->ended(suspender->argument, SUSPENDER_UNKNOWN, line);
 }
 
 void suspender_reap_all(struct box *box)

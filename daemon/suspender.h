@@ -8,18 +8,25 @@
 #include "daemon/box.h"
 
 // See suspender/main.c.
-enum suspender_outcome { SUSPENDER_DONE, SUSPENDER_LATER, SUSPENDER_FAILED, SUSPENDER_LOST };
+enum suspender_outcome {
+    SUSPENDER_DONE,
+    SUSPENDER_LATER,
+    SUSPENDER_FAILED,
+    SUSPENDER_LOST,
+    SUSPENDER_UNKNOWN, // it ended before it said anything
+};
 
 // TEXT says why, empty where all is well.
 typedef void suspender_ended(void *argument, enum suspender_outcome outcome, const char *text);
 
 struct suspender;
 
-// WHAT is "suspend" or "resume", ARGUMENT the milliseconds or the pairs of GPUs. ENDED is called once, from the event
-// loop. -errno: it does not start.
+// WHAT is "suspend", "resume" or "settle", DETAIL the milliseconds or the pairs of GPUs. After LIMIT_MS it is killed, as a
+// driver that hangs, or a worker that is stopped, may never answer it. ENDED is called once, from the event loop.
+// -errno: it does not start.
 int suspender_start(struct box *box, const char *what, const char *detail, const pid_t *pids,
-                    size_t count, suspender_ended *ended, void *argument, struct suspender **out)
-    __attribute__((warn_unused_result));
+                    size_t count, int64_t limit_ms, suspender_ended *ended, void *argument,
+                    struct suspender **out) __attribute__((warn_unused_result));
 // A child has ended, perhaps one of them.
 void suspender_reap_all(struct box *box);
 // Ends it without a word.

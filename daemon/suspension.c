@@ -23,7 +23,9 @@ enum {
     IDLE_LOCK_MS =
         100, // for which the calls of a session that is not idle after all may have to wait
     MEMBERS_MAX = 1024,
-    ROOM_TO_SPARE = 32 << 20, // that the driver may want besides
+    ROOM_TO_SPARE = 32 << 20,      // that the driver may want besides
+    HELPER_MS = 5000,              // for rgpu-suspender to start, beside what it does
+    SLOW_BYTES_PER_MS = 256 << 10, // an H100's driver moves five times as much
 };
 
 struct suspension {
@@ -46,7 +48,7 @@ struct suspension {
 static const char *const state_words[] = {
     [SUSPENSION_NONE] = "running",        [SUSPENSION_PAUSING] = "pausing",
     [SUSPENSION_LEAVING] = "leaving",     [SUSPENSION_AWAY] = "suspended",
-    [SUSPENSION_RETURNING] = "returning",
+    [SUSPENSION_RETURNING] = "returning", [SUSPENSION_UNCLEAR] = "unclear",
 };
 
 static size_t members(const struct suspension *s, struct worker_process **list);
@@ -309,6 +311,35 @@ static void lose(struct suspension *s, const char *why)
 
 // ---- steps ----
 
+// The driver may do what it was asked for although nobody waits for the answer any more. So it is asked how far it came,
+// again and again, and nothing is given up that could be found.
+static void doubt(struct suspension *s, const char *why)
+{
+    snprintf(s->problem, sizeof(s->problem), "%s", why);
+    s->retry_ms = 0;
+    log_error("lease=%s session=%llu nobody knows whether it is suspended reason=\"%s\"",
+              *s->lease ? s->lease : "none", (unsigned long long)s->session, why);
+    move(s, SUSPENSION_UNCLEAR);
+}
+
+static void is_settled(void *argument, enum suspender_outcome outcome, const char *text)
+{
+    struct suspension *s = argument;
+    char why[sizeof(s->problem)];
+
+    s->helper = NULL;
+    s->retry_ms = clock_ms() + RETRY_MS;
+    snprintf(why, sizeof(why), "%.200s; it runs on", s->problem);
+    if (outcome == SUSPENDER_DONE)
+        stay(s, s->away_wanted ? why : "");
+    else if (outcome == SUSPENDER_LATER)
+        move(s, SUSPENSION_AWAY);
+    else if (outcome == SUSPENDER_LOST)
+        lose(s, text);
+    else
+        log_debug("lease=%s is still in doubt reason=\"%s\"", s->lease, text);
+}
+
 static void is_away(void *argument, enum suspender_outcome outcome, const char *text)
 {
     struct suspension *s = argument;
@@ -319,6 +350,8 @@ static void is_away(void *argument, enum suspender_outcome outcome, const char *
         move(s, SUSPENSION_AWAY);
     else if (outcome == SUSPENDER_LOST)
         lose(s, text);
+    else if (outcome == SUSPENDER_UNKNOWN)
+        doubt(s, text);
     else
         stay(s, text);
 }
@@ -333,6 +366,8 @@ static void is_back(void *argument, enum suspender_outcome outcome, const char *
         stay(s, "");
     } else if (outcome == SUSPENDER_LOST) {
         lose(s, text);
+    } else if (outcome == SUSPENDER_UNKNOWN) {
+        doubt(s, text);
     } else {
         // What finds no room waits for it; what does not go at all is for a person to look at.
         s->away_wanted |= outcome == SUSPENDER_FAILED;
@@ -350,7 +385,10 @@ static int start_helper(struct suspension *s, const char *what, const char *deta
 
     for (size_t i = 0; i < count; i++)
         pids[i] = list[i]->pid;
-    return suspender_start(s->box, what, detail, pids, count, ended, s, &s->helper);
+    // Each of them may take suspend_timeout to be locked.
+    int64_t limit = HELPER_MS + (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1) +
+                                          s->bytes / SLOW_BYTES_PER_MS);
+    return suspender_start(s->box, what, detail, pids, count, limit, ended, s, &s->helper);
 }
 
 // As far as it is known: of a GPU whose figures nobody tells, rgpu-suspender finds out.
@@ -491,6 +529,15 @@ static void review_away(struct suspension *s, struct worker_process **list, size
         bring_back(s);
 }
 
+static void review_doubt(struct suspension *s, struct worker_process **list, size_t count)
+{
+    end_waiting(s, list, count);
+    if (s->helper || clock_ms() < s->retry_ms)
+        return;
+    if (start_helper(s, "settle", "-", is_settled))
+        s->retry_ms = clock_ms() + RETRY_MS;
+}
+
 // False: it is over.
 static bool review(struct suspension *s)
 {
@@ -511,6 +558,7 @@ static bool review(struct suspension *s)
     switch (s->state) {
     case SUSPENSION_PAUSING: review_pause(s, list, count); break;
     case SUSPENSION_AWAY: review_away(s, list, count); break;
+    case SUSPENSION_UNCLEAR: review_doubt(s, list, count); break;
     case SUSPENSION_NONE:
     case SUSPENSION_LEAVING:
     case SUSPENSION_RETURNING: break;

@@ -14,6 +14,7 @@ enum suspension_state {
     SUSPENSION_LEAVING,   // their memory is taken off the GPUs
     SUSPENSION_AWAY,      // it is in the box's memory
     SUSPENSION_RETURNING, // it is put back
+    SUSPENSION_UNCLEAR,   // one of both, and the driver has not said how far it came
 };
 
 enum suspension_cause {

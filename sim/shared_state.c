@@ -128,6 +128,15 @@ static void drop_uses(int slot)
                 state.file->spans[i].uses[j] = 0;
 }
 
+// Likewise: whom it was asking something as it ended. Its next owner would be taken for it.
+static void drop_questions(int slot)
+{
+    for (int i = 0; i < STATE_SLOTS; i++) {
+        uint32_t asking = (uint32_t)slot + 1;
+        atomic_compare_exchange_strong(&state.file->slots[i].request.asking, &asking, 0);
+    }
+}
+
 static int take_slot(uint32_t pid)
 {
     for (int i = 0; i < STATE_SLOTS; i++) {
@@ -136,6 +145,7 @@ static int take_slot(uint32_t pid)
             continue;
         memset(slot, 0, sizeof(*slot));
         drop_uses(i);
+        drop_questions(i);
         slot->taken = 1;
         slot->pid = pid;
         state.slot = i;

@@ -11,6 +11,9 @@
 //                           or the memory of the GPU is taken
 //     failed REASON         status 2: nothing has changed, and it will not go
 //     lost REASON           status 3: some are neither suspended nor do they run
+//
+// rgpud ends it where the driver does not answer in time, and then has "settle" find out how far it came: all that are
+// away stay so (later), and otherwise all run again (done).
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -22,7 +25,7 @@
 
 #include "suspender/checkpoint_calls.h"
 
-enum { WORKERS_MAX = 1024, PAIRS_MAX = 64 };
+enum { WORKERS_MAX = 1024, PAIRS_MAX = 64, PROBE_MS = 100 };
 enum upshot { DONE, LATER, FAILED, LOST };
 
 static struct {
@@ -35,6 +38,7 @@ static struct {
 
 static const char usage[] = "usage: rgpu-suspender suspend MILLISECONDS DRIVER PID ...\n"
                             "       rgpu-suspender resume UUID=UUID,...|- DRIVER PID ...\n"
+                            "       rgpu-suspender settle - DRIVER PID ...\n"
                             "rgpud starts it.\n";
 
 static int say(enum upshot outcome, const char *what, int pid, CUresult result)
@@ -87,10 +91,20 @@ static CUresult take_away(int pid)
     return checkpoint.checkpoint(pid, NULL);
 }
 
+static bool is_in(int pid, CUprocessState wanted)
+{
+    CUprocessState state;
+
+    return !checkpoint.state(pid, &state) && state == wanted;
+}
+
 static CUresult put_back(int pid)
 {
     CUcheckpointRestoreArgs args = {.gpuPairs = work.pairs, .gpuPairsCount = work.pair_count};
 
+    // An earlier attempt that was given up may have come to its end.
+    if (is_in(pid, CU_PROCESS_STATE_LOCKED))
+        return CUDA_SUCCESS;
     return checkpoint.restore(pid, work.pair_count ? &args : NULL);
 }
 
@@ -174,6 +188,44 @@ static int resume(void)
                  : say(LATER, "its memory finds no room on the GPU", work.pids[back], result);
 }
 
+// ---- after an attempt that nobody knows the end of ----
+
+static bool all_away(void)
+{
+    for (size_t i = 0; i < work.count; i++)
+        if (!is_in(work.pids[i], CU_PROCESS_STATE_CHECKPOINTED) && !is_gone(work.pids[i]))
+            return false;
+    return true;
+}
+
+// One that runs may have a request to lock before it that it has not come to: a lock of our own, which is carried out
+// behind that, leaves none.
+static CUresult have_run(int pid)
+{
+    if (is_in(pid, CU_PROCESS_STATE_CHECKPOINTED)) {
+        CUresult result = put_back_as_it_was(pid);
+        if (result)
+            return result;
+    }
+    if (is_in(pid, CU_PROCESS_STATE_RUNNING) && lock(pid) == CUDA_ERROR_NOT_READY)
+        return CUDA_SUCCESS; // its work goes on, and nothing is locked
+    return is_in(pid, CU_PROCESS_STATE_LOCKED) ? unlock(pid) : CUDA_SUCCESS;
+}
+
+static int settle(void)
+{
+    size_t failed = 0;
+
+    work.timeout_ms = PROBE_MS;
+    if (all_away())
+        return say(LATER, "all are suspended", work.pids[0], CUDA_SUCCESS);
+    CUresult result = each(work.count, have_run, &failed);
+    return result ? say(LOST, "cannot be brought back", work.pids[failed], result)
+                  : say(DONE, "", 0, CUDA_SUCCESS);
+}
+
+// ---- what is asked ----
+
 static bool read_uuid(const char *text, CUuuid *uuid)
 {
     unsigned count = 0, byte;
@@ -232,11 +284,12 @@ int main(int argc, char **argv)
 {
     bool suspends = argc > 4 && !strcmp(argv[1], "suspend");
     bool resumes = argc > 4 && !strcmp(argv[1], "resume");
+    bool settles = argc > 4 && !strcmp(argv[1], "settle");
     char *end = "";
 
     if (suspends)
         work.timeout_ms = (unsigned)strtoul(argv[2], &end, 10);
-    if ((!suspends && !resumes) || *end || (resumes && !read_pairs(argv[2])) ||
+    if ((!suspends && !resumes && !settles) || *end || (resumes && !read_pairs(argv[2])) ||
         !read_pids(argc - 4, argv + 4)) {
         fputs(usage, stderr);
         return FAILED;
@@ -249,5 +302,5 @@ int main(int argc, char **argv)
         printf("failed %s\n", problem);
         return FAILED;
     }
-    return suspends ? suspend() : resume();
+    return suspends ? suspend() : resumes ? resume() : settle();
 }

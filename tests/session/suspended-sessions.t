@@ -26,7 +26,9 @@ for transport in shm tcp; do
     ok "$transport: twice is no more than once" eval "ctl suspend $id && ctl suspend $id"
     ok "$transport: back" ctl resume "$id"
     fails "$transport: what runs cannot be resumed" ctl resume "$id"
+    worker=$(worker_of "$id")
     stop "${line_pid[$transport]}"
+    await "the end of its worker, which has memory" gone "$worker"
 done
 
 hold large 120
@@ -35,7 +37,9 @@ fails "no more is suspended than suspend_memory allows" ctl suspend "$id"
 like "$(cat "$TMP/ok.out")" 'does not fit: suspend_memory allows images of 400 MiB' "which is said"
 look large
 ok "the program runs on" await_line large '^right 1$'
+worker=$(worker_of "$id")
 stop "${line_pid[large]}"
+await "the end of its worker" gone "$worker"
 
 hold busy "1 600000000000"
 fails "work that does not end keeps its session on the GPU" ctl suspend "$(last_session)"

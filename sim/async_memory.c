@@ -111,7 +111,8 @@ SIM_STREAM_API(cuMemAllocFromPoolAsync,
                (CUdeviceptr * out, size_t size, CUmemoryPool pool, CUstream stream),
                allocate_from_pool(out, size, pool, stream))
 
-// Memory of a graph is freed as the graphs see it at once, and given back with the stream.
+// Memory of a graph is freed as the graphs see it at once, and given back with the stream. That of a pool no call may
+// name from now on, even in a stream that comes to it before; plain memory is known until the stream is there.
 static CUresult submit_free(struct stream *stream, CUdeviceptr address)
 {
     struct memory_range range;
@@ -130,7 +131,11 @@ static CUresult submit_free(struct stream *stream, CUdeviceptr address)
         operation_discard(&free_operation->operation);
         return result;
     }
-    return stream_submit(stream, &free_operation->operation, NULL);
+    memory_set_leaving(address, true); // before it runs, which may be at once
+    result = stream_submit(stream, &free_operation->operation, NULL);
+    if (result)
+        memory_set_leaving(address, false);
+    return result;
 }
 
 static CUresult free_async(CUdeviceptr address, CUstream handle)

@@ -334,7 +334,7 @@ void memory_show_all(bool all)
 static struct memory_range *find_shown(uint64_t address)
 {
     struct memory_range *range = find(address);
-    if (range && range->kind == MEMORY_ARRAY)
+    if (range && (range->kind == MEMORY_ARRAY || range->leaving))
         return NULL;
     bool hidden = range && range->kind == MEMORY_GRAPH && !range->shown && !all_shown;
     return hidden ? NULL : range;
@@ -401,6 +401,15 @@ bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out)
         *out = *range;
     pthread_rwlock_unlock(&table.lock);
     return whole;
+}
+
+void memory_set_leaving(uint64_t base, bool leaving)
+{
+    pthread_rwlock_wrlock(&table.lock);
+    struct memory_range *range = find(base);
+    if (range && range->base == base && range->kind == MEMORY_POOL)
+        range->leaving = leaving;
+    pthread_rwlock_unlock(&table.lock);
 }
 
 void memory_set_sync_copies(uint64_t address, bool sync)

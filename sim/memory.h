@@ -37,6 +37,7 @@ struct memory_range {
     size_t charged;           // bytes of the device's budget
     uint64_t id;              // unique for the process
     bool sync_copies;         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+    bool leaving;             // cuMemFreeAsync has been asked for it, and calls know it no more
     // Of MEMORY_MAPPED.
     unsigned handle_types;
     struct sim_physical *physical;             // counted
@@ -82,6 +83,8 @@ bool memory_lookup(uint64_t address, struct memory_range *out);
 // The same, when all of [address, address + size) lies in it, or in mappings that follow each other without
 // a gap and are open to a device.
 bool memory_lookup_span(uint64_t address, size_t size, struct memory_range *out);
+// Takes the memory of a pool that starts at BASE away from calls, or gives it back to them.
+void memory_set_leaving(uint64_t base, bool leaving);
 void memory_set_sync_copies(uint64_t address, bool sync);
 
 // Enters memory of another process, which ipc_memory.c has mapped and unmaps.

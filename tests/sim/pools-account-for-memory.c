@@ -30,6 +30,12 @@ static void check_order(CUmemoryPool pool, CUstream stream)
     CHECK(cuMemFreeAsync(address, stream));
     is_int(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 8 * MIB,
            "memory is in use until the stream comes to the free");
+    CUmemorytype type;
+    gives(cuMemsetD8Async(address, 9, MIB, stream), CUDA_ERROR_INVALID_VALUE,
+          "though no call may name it any more, even in that stream");
+    gives(cuMemcpyDtoHAsync(gate + 1, address, 1, stream), CUDA_ERROR_INVALID_VALUE, "to copy it");
+    gives(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address),
+          CUDA_ERROR_INVALID_VALUE, "or to ask about it");
     sim_open_gate(gate);
     CHECK(cuStreamSynchronize(stream));
     memcpy(&byte, gate + 1, 1);

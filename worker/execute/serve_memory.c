@@ -14,6 +14,7 @@
 #include "worker/execute/serve_graph_exec.h"
 #include "worker/execute/serve_green.h"
 #include "worker/gpus.h"
+#include "worker/move/held_frees.h"
 #include "worker/move/one_sided/direct.h"
 #include "worker/move/wait_for_gpu.h"
 #include "worker/session.h"
@@ -268,9 +269,14 @@ void serve_cuMemFreeAsync(struct serve *serve, const struct args_cuMemFreeAsync 
 {
     CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
 
+    uint64_t start = 0, end = 0;
+
     if (!serve_require(serve, driver.cuMemFreeAsync))
         return;
-    serve_fail(serve, driver.cuMemFreeAsync(args->dptr, stream));
+    bool behind = allocation_find(args->dptr, &start, &end) && start == args->dptr &&
+                  memory_is_copied(start, end) && !is_captured(stream);
+    serve_fail(serve, behind ? free_behind_copies(start, end, stream, serve->current)
+                             : driver.cuMemFreeAsync(args->dptr, stream));
     if (serve_failed(serve))
         return;
     allocation_remove(args->dptr);

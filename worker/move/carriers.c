@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker/move/carriers.h"
 
+#include "worker/move/held_frees.h"
+
 const struct carrier *carrier = &carrier_mapped;
 
 int carrier_start(enum link_memory memory)
@@ -10,5 +12,7 @@ int carrier_start(enum link_memory memory)
                                                  [LINK_MEMORY_APART] = &carrier_staged};
 
     carrier = rows[memory];
-    return carrier->start();
+    int err = carrier->start();
+    held_frees_start();
+    return err;
 }

@@ -244,6 +244,7 @@ static void end_job(struct peer_job *job)
         gate_open(job->gate, job->ticket);
         gate_release(job->gate);
     }
+    copied_range_over(&job->copied);
     expected_came();
     begun--;
     pthread_cond_broadcast(&peer_mover.ended);
@@ -356,6 +357,9 @@ void peer_job_begin(struct peer_job *job)
     job->link->half_known--;
     if (job->link->lost != CUDA_SUCCESS)
         peer_job_fail(job, job->link->lost);
+    uint64_t total, extent;
+    if (peer_shape_measure(&job->shape, &total, &extent))
+        copied_range_begin(&job->copied, job->shape.address, extent);
     begun++;
     expected_add();
     pthread_cond_signal(&peer_mover.added);

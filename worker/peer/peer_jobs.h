@@ -9,6 +9,7 @@
 #define RGPU_WORKER_PEER_JOBS_H
 
 #include "transport/link.h"
+#include "worker/move/held_frees.h"
 #include "worker/peer/peer_link.h"
 #include "worker/peer/peer_shape.h"
 
@@ -38,6 +39,7 @@ struct peer_job {
     struct peer_queue flying;  // copies under way, in order
     struct peer_queue arrived; // blocks to be stored
     CUresult result;
+    struct copied_range copied;
     struct peer_job *next;
 };
 

@@ -89,6 +89,7 @@ void move_fail(struct move *move, CUresult result)
         return;
     move->result = result;
     reach.unready_failures += !move->ready;
+    copied_range_over(&move->copied_range);
     atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
     gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
 }
@@ -160,6 +161,8 @@ static CUresult copy_to_device(struct flight *flight)
         result = gate_open_from(stream, move->gate, move->ticket);
     if (result == CUDA_SUCCESS)
         result = staging_mark(flight->block, move->context, stream);
+    if (move->copied == move->size)
+        copied_range_over(&move->copied_range);
     return result;
 }
 
@@ -384,6 +387,8 @@ static bool issue_one(struct move *move)
         reach_block_began(move, flight->size);
         move->issued += flight->size;
         move->flying++;
+        if (move->kind == MOVE_FROM_DEVICE && move->issued == move->size)
+            copied_range_over(&move->copied_range);
         return true;
     }
     staging_give(block);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "transport/link.h"
+#include "worker/move/held_frees.h"
 #include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker_driver.h"
@@ -47,7 +48,8 @@ struct move {
     uint32_t ticket;
     CUresult result;
     unsigned flying;
-    uint32_t call; // of the program that it is of, where work is noted
+    uint32_t call;                    // of the program that it is of, where work is noted
+    struct copied_range copied_range; // not of a direct one, which the driver is not asked for
     struct move *next;
 };
 

@@ -156,6 +156,16 @@ bool reach_has(uint64_t host, uint64_t size)
     return offset <= limit && size <= limit - offset;
 }
 
+// Bytes of the GPU's memory from the first to the last that the move touches.
+static uint64_t device_extent(const struct move *move)
+{
+    const struct rect *box = &move->box;
+    if (!box->width)
+        return move->size;
+    uint64_t rows = move->size / box->width, height = box->height < rows ? box->height : rows;
+    return (rows / height - 1) * box->device_slice + (height - 1) * box->device_pitch + box->width;
+}
+
 // Both ranges have been checked.
 static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, uint64_t host,
                      uint64_t size, const struct rect *box, CUstream stream)
@@ -205,6 +215,8 @@ static void add_move(struct serve *serve, bool to_device, CUdeviceptr device, ui
     row.context = move->context;
     row.kind = move->kind;
     row.last = move;
+    if (!move->direct)
+        copied_range_begin(&move->copied_range, device, device_extent(move));
     append(move, failures);
 }
 

@@ -18,6 +18,7 @@
 #include "worker/context_watchers.h"
 #include "worker/events.h"
 #include "worker/move/gates.h"
+#include "worker/move/held_frees.h"
 #include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker/session.h"
@@ -38,6 +39,7 @@ struct pull {
     CUresult result;
     unsigned flying; // blocks with a copy under way
     uint32_t call;   // of the program that it is of, where work is noted
+    struct copied_range copied;
     struct pull *next;
 };
 
@@ -79,12 +81,15 @@ static CUresult issue_one(struct pull *job, CUstream stream, struct block *block
         (struct pull_flight){.job = job, .block = block, .offset = job->issued, .size = size};
     job->issued += size;
     job->flying++;
+    if (job->issued == job->size)
+        copied_range_over(&job->copied);
     return CUDA_SUCCESS;
 }
 
 static void fail(struct pull *job, CUresult result)
 {
     job->result = result;
+    copied_range_over(&job->copied);
     gate_open(job->gate, job->ticket); // nothing is to wait for data that will not come
 }
 
@@ -293,6 +298,7 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
         serve->result = CUDA_SUCCESS; // told already
         return;
     }
+    copied_range_begin(&job->copied, args->src, args->size);
     append(job);
 }
 

@@ -17,6 +17,7 @@
 #include "worker/expected.h"
 #include "worker/move/deliver.h"
 #include "worker/move/gates.h"
+#include "worker/move/held_frees.h"
 #include "worker/move/mover.h"
 #include "worker/move/staging.h"
 #include "worker/session.h"
@@ -43,6 +44,7 @@ struct push {
     int gate;          // -1: none is held
     uint32_t ticket;
     uint32_t call; // of the program that it is of, where work is noted
+    struct copied_range copied;
 };
 
 // A block on its way to the GPU, and what ends with it.
@@ -201,6 +203,8 @@ static bool add_job(const struct push *job)
     for (unsigned i = 0; i < JOBS_MAX; i++)
         if (!jobs[i].used) {
             jobs[i] = *job;
+            if (job->lane)
+                copied_range_begin(&jobs[i].copied, job->dst, job->size);
             return true;
         }
     return false;
@@ -254,6 +258,7 @@ static void give_up(struct push *job)
         job->gate = -1;
     }
     leave_lane(job);
+    copied_range_over(&job->copied);
 }
 
 // The driver calls this when the lane has come to its start: what was to write to the client's
@@ -380,6 +385,7 @@ static void take_block(struct serve *serve, struct block *block, const struct ar
     }
     if (job->received == job->size) {
         job->used = false;
+        copied_range_over(&job->copied);
         expected_came();
     }
 }

@@ -55,6 +55,7 @@ static const struct table_column device_columns[] = {
     {"TEMP", "temperature", TABLE_NUMBER},
     {"WATTS", "power", TABLE_DECIMAL},
     {"SESSIONS", "sessions", TABLE_TEXT},
+    {"SUSPENDED", "suspended", TABLE_TEXT},
     {"WARM", "warm", TABLE_TEXT},
     {"SHARING", "sharing", TABLE_TEXT},
     {"LAST ERROR", "last_error", TABLE_TEXT},

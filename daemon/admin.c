@@ -90,12 +90,13 @@ static void put_devices(struct box *box, struct evbuffer *out)
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *d = &box->devices[i];
         json_t *line = json_pack(
-            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:s, s:s, s:s}", "ordinal",
-            (int)d->ordinal, "uuid", d->uuid, "name", text_value(d->info.name), "pci", d->info.pci,
-            "memory", (json_int_t)d->info.memory, "context_cost", (json_int_t)d->info.context_cost,
-            "account_bytes", (json_int_t)accounts_sum(box, d->ordinal), "capability",
-            (int)d->info.capability, "sessions", (int)d->sessions, "warm", (int)d->pool.warm,
-            "starting", (int)d->pool.starting, "last_error",
+            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s}",
+            "ordinal", (int)d->ordinal, "uuid", d->uuid, "name", text_value(d->info.name), "pci",
+            d->info.pci, "memory", (json_int_t)d->info.memory, "context_cost",
+            (json_int_t)d->info.context_cost, "account_bytes",
+            (json_int_t)accounts_sum(box, d->ordinal), "capability", (int)d->info.capability,
+            "sessions", (int)d->sessions, "suspended", (int)suspension_sessions(box, d), "warm",
+            (int)d->pool.warm, "starting", (int)d->pool.starting, "last_error",
             d->pool.failures || mps_is_broken(d, UINT64_C(1) << d->ordinal) ? d->pool.last_error
                                                                             : "",
             "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d));

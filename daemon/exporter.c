@@ -14,6 +14,7 @@
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
 #include "daemon/figures.h"
+#include "daemon/suspension.h"
 #include "daemon/waiting_clients.h"
 
 enum { DEFAULT_PORT = 7301 };
@@ -31,6 +32,11 @@ static void put_box(FILE *out, struct box *box)
                 (double)box->handshakes);
     metrics_put(out, "box_queued", "gauge", "Clients that wait for a worker.",
                 (double)waiting_count(box));
+    metrics_put(out, "box_suspended_sessions", "gauge", "Sessions whose memory is off the GPUs.",
+                suspension_sessions(box, NULL));
+    metrics_put(out, "box_suspended_bytes", "gauge",
+                "Memory of this machine that suspended sessions have for it.",
+                (double)suspension_bytes(box));
     metrics_put_histogram(out, "box_session_start_seconds",
                           "From the end of the handshake to a worker.", &box->session_starts);
 }

@@ -156,13 +156,21 @@ uint64_t suspension_bytes(const struct box *box)
     return sum;
 }
 
-unsigned suspension_sessions(const struct box *box)
+static bool has_device(const struct session_grant *grant, const struct box_device *device)
+{
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i] == device)
+            return true;
+    return false;
+}
+
+unsigned suspension_sessions(const struct box *box, const struct box_device *device)
 {
     const struct worker_process *worker;
     unsigned count = 0;
 
     TAILQ_FOREACH(worker, &box->workers, link)
-        count += worker->pause.away;
+        count += worker->pause.away && (!device || has_device(&worker->session.grant, device));
     return count;
 }
 

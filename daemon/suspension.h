@@ -45,8 +45,9 @@ bool suspension_delays(struct box *box, const struct session_grant *grant);
 const char *suspension_word(const struct worker_process *worker);
 // The state of one, for those who wait for it; NULL: there is none of that name.
 json_t *suspension_show(const struct box *box, const char *name);
-uint64_t suspension_bytes(const struct box *box);    // of all images
-unsigned suspension_sessions(const struct box *box); // whose memory is away
+uint64_t suspension_bytes(const struct box *box); // of all images
+// How many have their memory away from this device; NULL: from any.
+unsigned suspension_sessions(const struct box *box, const struct box_device *device);
 
 // What workers say. -EPROTO.
 int suspension_paused(struct worker_process *worker, const struct control_paused *paused);

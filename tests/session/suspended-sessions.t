@@ -4,10 +4,17 @@
 # goes wrong in between is said and harms nobody else.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/suspending.sh"
+requires python3
 
 export RGPU_SIM_MEMORY=512M
-start_box --devices sim:1 --admin-socket "$TMP/admin" --memory-check 200ms --suspend-memory 400M \
+start_box --devices sim:1 --admin-socket "$TMP/admin" --metrics-listen 127.0.0.1:0 --memory-check 200ms --suspend-memory 400M \
     --suspend-timeout 2s --worker-backoff-max 1s
+metrics=$(grep -o 'metrics_listen=.* port=[0-9]*' "$BOX_LOG" | grep -o '[0-9]*$')
+figure() {
+    python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$metrics/metrics" |
+        sed -n "s/^rgpu_box_suspended_$1 //p"
+}
+suspended_of_gpu() { ctl devices --json | sed -n 's/.*"suspended":\([0-9]*\).*/\1/p'; }
 for transport in shm tcp; do
     hold "$transport" 40 "RGPU_TRANSPORT=$transport"
     id=$(last_session)
@@ -15,12 +22,15 @@ for transport in shm tcp; do
     ok "$transport: a program has its data on the GPU" await_line "$transport" '^right 1$'
     ok "$transport: its session is suspended" ctl suspend "$id"
     is "$(state_of "$id")" suspended "$transport: which is shown"
+    is "$(suspended_of_gpu) $(figure sessions)" "1 1" "$transport: and counted"
+    ok "$transport: with the memory that it takes" [ "$(figure bytes | sed 's/[.e].*//')" != 0 ]
     ok "$transport: its memory is off the GPU" await "the figures" taken_below 200
     look "$transport"
     ok "$transport: a program needs what it had, and has it" on_box "$ENDURE" 2
     fails "$transport: the suspended one gets no answer" read_line "$transport" 0.1
     ok "$transport: it is resumed" ctl resume "$id"
     ok "$transport: and goes on with its data" await_line "$transport" '^right 2$'
+    is "$(suspended_of_gpu) $(figure sessions) $(figure bytes)" "0 0 0" "$transport: nothing is suspended any more"
     look "$transport"
     ok "$transport: and on" await_line "$transport" '^right 3$'
     ok "$transport: twice is no more than once" eval "ctl suspend $id && ctl suspend $id"

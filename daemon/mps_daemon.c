@@ -22,6 +22,7 @@
 #include "common/spawn.h"
 #include "daemon/confinement.h"
 #include "daemon/mps_settings.h"
+#include "proto/cuda_abi.h"
 
 enum {
     PAUSE_FIRST_MS = 250,
@@ -37,10 +38,16 @@ static const char *const state_words[] = {[MPS_DOWN] = "mps: down",
                                           [MPS_READY] = "mps",
                                           [MPS_ENDING] = "mps: ending"};
 
+// Which of them went first is not always seen.
+static const char gone_text[] =
+    "the GPU's MPS daemon or its server is gone, and with it what its clients had on the GPU";
+
 struct mps_daemon {
     struct box_device *device;
     enum mps_state state;
     pid_t keeper, daemon, server; // 0: none
+    int server_fd;                // a pidfd; -1: none
+    struct event *server_end;     // of it
     int input;                    // its end is the keeper's
     struct bufferevent *output;
     struct event *pause; // pending: no start before its end
@@ -49,6 +56,7 @@ struct mps_daemon {
     struct event
         *alone;         // pending: the session whose fault it was has its error told before it ends
     char reason[256];   // of the last end
+    bool gave_reason;   // the keeper; it had none for an end that was wanted
     char farewell[256]; // what clients are told as they end; empty: they need not
 };
 
@@ -82,6 +90,17 @@ static void end_clients(struct mps_daemon *mps, const char *text)
     box_changed(mps->device->box);
 }
 
+static void forget_server(struct mps_daemon *mps)
+{
+    if (mps->server_end)
+        event_free(mps->server_end);
+    mps->server_end = NULL;
+    if (mps->server_fd >= 0)
+        close(mps->server_fd);
+    mps->server_fd = -1;
+    mps->server = 0;
+}
+
 static void let_go(struct mps_daemon *mps)
 {
     if (mps->output)
@@ -96,14 +115,16 @@ static void let_go(struct mps_daemon *mps)
 static void is_down(struct mps_daemon *mps)
 {
     struct box_device *device = mps->device;
-    bool wanted = mps->state == MPS_ENDING;
+    // A server that has gone before its daemon does not hide how that ended.
+    bool wanted = mps->state == MPS_ENDING && !mps->gave_reason;
 
     // A keeper that was killed has left the daemon behind.
     if (mps->daemon > 0)
         kill(-mps->daemon, SIGKILL);
     let_go(mps);
     evtimer_del(mps->alone);
-    mps->keeper = mps->daemon = mps->server = 0;
+    forget_server(mps);
+    mps->keeper = mps->daemon = 0;
     mps->state = MPS_DOWN;
     if (wanted)
         return;
@@ -113,7 +134,7 @@ static void is_down(struct mps_daemon *mps)
               given_up(mps) ? "; its processes share the GPU by time until it starts" : "");
     snprintf(device->pool.last_error, sizeof(device->pool.last_error), "the GPU's MPS daemon: %s",
              mps->reason);
-    end_clients(mps, "the MPS daemon of the GPU is gone");
+    end_clients(mps, gone_text);
     arm_pause(mps);
 }
 
@@ -122,6 +143,54 @@ static void stop(struct mps_daemon *mps)
     mps->state = MPS_ENDING;
     close(mps->input);
     mps->input = -1;
+}
+
+// Its clients' contexts are lost with it, also of workers that wait for a session. The daemon would start another server
+// for who comes next; with a daemon of its own nobody meets what is left of this one.
+static void server_lost(struct mps_daemon *mps)
+{
+    if (mps->state != MPS_READY || evtimer_pending(mps->alone, NULL))
+        return;
+    log_warn("gpu=%u the MPS server is gone pid=%d", mps->device->ordinal, (int)mps->server);
+    end_clients(mps, gone_text);
+    stop(mps);
+}
+
+static void server_ended(evutil_socket_t fd, short events, void *argument)
+{
+    server_lost(argument);
+}
+
+static bool server_is_gone(const struct mps_daemon *mps)
+{
+    struct pollfd end = {.fd = mps->server_fd, .events = POLLIN};
+
+    return mps->server_fd >= 0 && poll(&end, 1, 0) > 0;
+}
+
+// Another one than before, or none: that one has ended.
+static void watch_server(struct mps_daemon *mps, pid_t pid)
+{
+    if (pid == mps->server)
+        return;
+    if (mps->server) {
+        server_lost(mps);
+        return;
+    }
+    mps->server = pid;
+    mps->server_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (mps->server_fd < 0 && errno == ESRCH) {
+        server_lost(mps);
+        return;
+    }
+    // Its clients' errors tell of its end all the same.
+    if (mps->server_fd < 0) {
+        log_error("gpu=%u cannot watch the MPS server pid=%d reason=\"%s\"", mps->device->ordinal,
+                  (int)pid, strerror(errno));
+        return;
+    }
+    mps->server_end = event_new(mps->device->box->base, mps->server_fd, EV_READ, server_ended, mps);
+    event_add(mps->server_end, NULL);
 }
 
 static void end_of_lone_session(evutil_socket_t fd, short events, void *argument)
@@ -136,6 +205,10 @@ static void fault_of(struct mps_daemon *mps, const char *lease, int result, bool
 {
     char text[256];
 
+    if (result == CUDA_ERROR_MPS_RPC_FAILURE) {
+        server_lost(mps);
+        return;
+    }
     if (mps->state != MPS_READY || evtimer_pending(mps->alone, NULL))
         return;
     log_warn("gpu=%u the MPS server is lost to a fault result=%d seen_by_lease=%s",
@@ -186,13 +259,14 @@ static void take_line(struct mps_daemon *mps, const char *line)
                  mps->pipe);
     } else if (sscanf(line, "server %d %63s", &pid, status) == 2) {
         log_info("gpu=%u MPS server pid=%d status=%s", mps->device->ordinal, pid, status);
-        mps->server = pid;
+        watch_server(mps, pid);
         // It has served somebody: what fails from now on fails anew.
         mps->failures = pid ? 0 : mps->failures;
         if (!strcmp(status, "FAULT"))
             fault_of(mps, "none", 0, false);
     } else if (!strncmp(line, "ends ", 5)) {
         snprintf(mps->reason, sizeof(mps->reason), "%s", line + 5);
+        mps->gave_reason = true;
     }
 }
 
@@ -279,6 +353,7 @@ static void start(struct mps_daemon *mps)
     int err = make_directory(mps->device->box->settings.mps_directory);
 
     mps->state = MPS_STARTING;
+    mps->gave_reason = false;
     snprintf(mps->reason, sizeof(mps->reason), "rgpu-mps-keeper ended");
     if (!err)
         err = spawn_keeper(mps);
@@ -303,7 +378,7 @@ static struct mps_daemon *add(struct box_device *device)
 
     if (!mps)
         return NULL;
-    *mps = (struct mps_daemon){.device = device, .input = -1};
+    *mps = (struct mps_daemon){.device = device, .input = -1, .server_fd = -1};
     mps->pause = evtimer_new(device->box->base, pause_is_over, device->box);
     snprintf(mps->pipe, sizeof(mps->pipe), "%s/%u/pipe", device->box->settings.mps_directory,
              device->ordinal);
@@ -374,6 +449,7 @@ void mps_close(struct box *box)
             kill(mps->keeper, SIGKILL);
             kill(-mps->daemon, SIGKILL);
         }
+        forget_server(mps);
         event_free(mps->pause);
         event_free(mps->alone);
         free(mps);
@@ -396,7 +472,10 @@ bool mps_serves(const struct box_device *device, device_set sees)
 
 bool mps_holds_up(const struct box_device *device, device_set sees)
 {
-    return mps_serves(device, sees) && (!device->mps || device->mps->state != MPS_READY);
+    const struct mps_daemon *mps = device ? device->mps : NULL;
+
+    return mps_serves(device, sees) && (!mps || mps->state != MPS_READY ||
+                                        evtimer_pending(mps->alone, NULL) || server_is_gone(mps));
 }
 
 bool mps_is_broken(const struct box_device *device, device_set sees)
@@ -412,6 +491,14 @@ const char *mps_pipe(const struct box_device *device)
 const char *mps_socket(const struct box_device *device)
 {
     return device->mps->socket;
+}
+
+void mps_note_client(const struct box_device *device)
+{
+    const struct mps_daemon *mps = device->mps;
+
+    if (mps && mps->state == MPS_READY && !mps->server && dprintf(mps->input, "look\n") < 0)
+        log_debug("gpu=%u the MPS daemon's keeper does not listen", device->ordinal);
 }
 
 bool mps_terminate(const struct box_device *device, pid_t client)

@@ -17,12 +17,14 @@ void mps_close(struct box *box);
 bool mps_is_wanted(const struct box_device *device);
 // A worker that reaches these devices is to be a client of its device's daemon.
 bool mps_serves(const struct box_device *device, device_set sees);
-// Nothing can be started on the device now: its daemon is not ready.
+// Nothing can be started or begun on the device now: its daemon is not ready, or its server is lost.
 bool mps_holds_up(const struct box_device *device, device_set sees);
 // It has failed to start so often that a client should not wait for it.
 bool mps_is_broken(const struct box_device *device, device_set sees);
 const char *mps_pipe(const struct box_device *device);   // the directory by which clients find it
 const char *mps_socket(const struct box_device *device); // where they connect
+// A client has its context, so there is a server, whose end is noticed from here on.
+void mps_note_client(const struct box_device *device);
 // Ends a client with whatever it has the GPU do, which would otherwise be a fault to others. False: it cannot be done so.
 bool mps_terminate(const struct box_device *device, pid_t client);
 // One of the daemon's processes.

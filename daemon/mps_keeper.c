@@ -4,6 +4,7 @@
 // ends. A process of its own, since rgpud waits for nobody and must not be the daemon's user. Its end is the daemon's:
 // rgpud then starts another one. It ends when its standard input does, on which it takes
 //
+//     look                     there may be a server now; it looks after any other line, too
 //     terminate PID            a client is to end, and what it has the GPU do
 //
 // On standard output:

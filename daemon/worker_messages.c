@@ -15,6 +15,7 @@
 #include "daemon/exported.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/suspension.h"
+#include "proto/cuda_abi.h"
 
 enum {
     MESSAGES_PER_TURN = 8,
@@ -72,6 +73,8 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
     box->cuda_version = ready->driver_version;
     evtimer_del(worker->deadline);
     worker_process_move(worker, WORKER_WARM);
+    if (worker->mps)
+        mps_note_client(device);
     log_info("worker ready pid=%d device=%u took_ms=%lld context_cost=%llu", (int)worker->pid,
              device->ordinal, (long long)(clock_ms() - worker->started_ms),
              (unsigned long long)device->info.context_cost);
@@ -96,14 +99,28 @@ static int take_stats(struct worker_process *worker, const struct control_stats 
     return 0;
 }
 
+// The server may have others.
+static bool is_left_alone(int result)
+{
+    return result == CUDA_ERROR_MPS_CONNECTION_FAILED ||
+           result == CUDA_ERROR_MPS_SERVER_NOT_READY || result == CUDA_ERROR_MPS_CLIENT_TERMINATED;
+}
+
 // Whether others have lost their contexts with it decides what they are told.
-static void take_fault(const struct worker_process *worker, int result)
+static void take_fault(struct worker_process *worker, int result)
 {
     const struct worker_process *other;
     unsigned sessions = 0;
+    char text[128];
 
     if (!worker->mps)
         return;
+    if (is_left_alone(result)) {
+        snprintf(text, sizeof(text),
+                 "the GPU's MPS server serves this session no more (CUDA error %d)", result);
+        worker_end(worker, CONTROL_END_REASON_DEVICE_LOST, text);
+        return;
+    }
     TAILQ_FOREACH(other, &worker->box->workers, link)
         sessions += other->mps && other->device == worker->device && other->session.id;
     mps_faulted(worker->device, worker->session.grant.lease, result, sessions == 1);

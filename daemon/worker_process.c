@@ -98,6 +98,9 @@ struct worker_process *worker_find_warm(struct box *box, const struct box_device
 {
     struct worker_process *worker;
 
+    // What waits on a server that is lost has nothing left to serve with.
+    if (mps_holds_up(device, sees))
+        return NULL;
     TAILQ_FOREACH(worker, &box->workers, link)
         if (worker->state == WORKER_WARM && worker->device == device && worker->sees == sees &&
             mps_part_equal(worker->part, part) && worker->mps == mps_serves(device, sees))

@@ -53,8 +53,8 @@ bool mps_client_as_meant(CUdevice device)
 
 // ---- faults ----
 
-// The context is lost by these, and under MPS those of all clients of the server. That a further context cannot be made,
-// or that MPS has ended this client alone, is nobody else's affair.
+// The context is lost by these; by faults and by the server's end those of all its clients, too. That the server has no
+// room for a further context harms none.
 static bool is_fatal(CUresult result)
 {
     switch ((int)result) {
@@ -69,7 +69,10 @@ static bool is_fatal(CUresult result)
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_MPS_RPC_FAILURE: return true;
+    case CUDA_ERROR_MPS_CONNECTION_FAILED:
+    case CUDA_ERROR_MPS_RPC_FAILURE:
+    case CUDA_ERROR_MPS_SERVER_NOT_READY:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED: return true;
     default: return false;
     }
 }

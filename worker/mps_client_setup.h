@@ -11,7 +11,7 @@
 int mps_client_set_up(void) __attribute__((warn_unused_result));
 // Whether contexts of the device are what the supervisor wants them to be.
 bool mps_client_as_meant(CUdevice device);
-// A request has failed with this: where that means the end of all clients' contexts, the supervisor is told over
+// A request has failed with this: where that means the end of the context, the supervisor is told over
 // CONTROL, which has then a moment to end the session with the reason, before a program sees an error that may not be
 // its own.
 void mps_client_note(int control, CUresult result);

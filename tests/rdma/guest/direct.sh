@@ -13,8 +13,7 @@ registered() { rdma resource show mr | grep -c . || true; }
 start_rdma_box --gpudirect-to-min 1 --gpudirect-from-min 1
 ok "a first session" over_rdma "$BUILD/tests/programs/saxpy"
 like "$(cat "$BOX_LOG")" 'gpudirect=yes by="peer memory"' "the log says how GPU memory is registered"
-one_warm() { [ "$(pgrep -c -x rgpu-worker)" = 1 ]; }
-await "one warm worker" one_warm
+await "an idle box" is_idle 1
 before=$(registered)
 for name in allocations pinned traps overlap rectangles; do program $name "all copies direct"; done
 run_program "large, all copies direct" "$BUILD/tests/programs/large" 1

@@ -37,8 +37,7 @@ for way in to from; do
     like "$(cat "$TMP/rounds")" '^sticky' "for every call from then on"
 done
 
-one_warm() { [ "$(pgrep -c -x rgpu-worker)" = 1 ]; }
-await "one warm worker" one_warm
+await "an idle box" is_idle 1
 settled() { [ "$(rdma_resources)" = "$before" ]; }
 descriptors() { ls "/proc/$BOX_PID/fd" | wc -l; }
 before=$(rdma_resources) open_before=$(descriptors)

@@ -7,9 +7,8 @@ exits=$BUILD/tests/programs/exits
 turns=50
 start_rdma_box --devices sim:1 --warm-workers 2
 ok "a first session" over_rdma "$saxpy"
-warm() { [ "$(pgrep -c -x rgpu-worker)" = 2 ]; }
 descriptors() { ls "/proc/$BOX_PID/fd" | wc -l; }
-await "warm workers" warm
+await "an idle box" is_idle 2
 before=$(rdma_resources) open_before=$(descriptors)
 
 failed=0 sessions=1
@@ -31,5 +30,5 @@ settled() { [ "$(rdma_resources)" = "$before" ]; }
 as_many_open() { [ "$(descriptors)" = "$open_before" ]; }
 ok "as many queue pairs, regions and completion queues as before" await "resources to settle" settled
 ok "as many descriptors of the box" await "descriptors to be closed" as_many_open
-ok "as many workers" await "warm workers" warm
+ok "as many workers" await "an idle box" is_idle 2
 done_testing

@@ -11,6 +11,6 @@ start_rdma_box() {
 # is_idle WORKERS: no client is served, and so many workers are ready for those to come.
 is_idle() {
     "$BUILD/bin/rgpuctl" devices --socket "$TMP/rdma-box.admin" --json |
-        grep -q "\"sessions\":0,\"warm\":$1,\"starting\":0,"
+        grep -q "\"sessions\":0,.*\"warm\":$1,\"starting\":0,"
 }
 over_rdma() { on_box RGPU_TRANSPORT=rdma RGPU_RDMA_ADDRESS="$RDMA_VM_ADDRESS_1" "$@"; }

@@ -236,6 +236,8 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
         spank_setenv(spank, "RGPU_TICKET_FILE", step.files[(unsigned)task % step.file_count], 1);
         spank_setenv(spank, "RGPU_COUNT", "1", 1);
     }
+    // It numbers GPUs of the node, or of where the job was submitted, and would choose among the remote ones.
+    spank_unsetenv(spank, "CUDA_VISIBLE_DEVICES");
     return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "admin-cli/box_commands.h"
 #include "admin-cli/conversation.h"
 
-enum { QUESTION_MAX = 200, LOOK_MS = 100 };
+enum { WORD_MOST = 16, NAME_MOST = 160, LOOK_MS = 100 };
 
 static const char *text_of(const json_t *row, const char *member)
 {
@@ -47,11 +47,10 @@ static int settled(const struct command *command, const char *name, const json_t
 
 static int ask_box(const char *path, const char *verb, const char *name, json_t **row)
 {
-    char question[QUESTION_MAX];
+    char question[WORD_MOST + NAME_MOST];
     json_t *rows = NULL;
 
-    if ((size_t)snprintf(question, sizeof(question), "%s %s", verb, name) >= sizeof(question))
-        return EXIT_USAGE;
+    snprintf(question, sizeof(question), "%s %s", verb, name);
     int err = box_rows(path, question, &rows);
     if (err)
         return err == -EBADMSG ? EXIT_ANSWER_NO : EXIT_UNREACHABLE;
@@ -68,18 +67,14 @@ static int order_box(const struct command *command, const struct command_line *l
     json_t *row = NULL;
     int status = ask_box(path, command->name, name, &row);
 
-    if (status == EXIT_UNREACHABLE)
-        fprintf(stderr, "rgpuctl %s: no answer from rgpud at %s\n", command->name, path);
-    if (status || !waits) {
-        json_decref(row);
-        return status;
-    }
-    while (!status && (status = settled(command, name, row)) < 0) {
+    while (waits && !status && (status = settled(command, name, row)) < 0) {
         json_decref(row);
         row = NULL;
         nanosleep(&look, NULL);
         status = ask_box(path, "suspension", name, &row);
     }
+    if (status == EXIT_UNREACHABLE)
+        fprintf(stderr, "rgpuctl %s: no answer from rgpud at %s\n", command->name, path);
     json_decref(row);
     return status;
 }
@@ -157,7 +152,7 @@ static int run_suspension(const struct command *command, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (line.argc != 1 || strpbrk(line.argv[0], " \n")) {
+    if (line.argc != 1 || strlen(line.argv[0]) > NAME_MOST || strpbrk(line.argv[0], " \n")) {
         fprintf(stderr, "rgpuctl %s: name one lease\n", command->name);
         return EXIT_USAGE;
     }

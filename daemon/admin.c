@@ -21,7 +21,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
-#include "daemon/suspension.h"
+#include "daemon/suspension_orders.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"

@@ -22,7 +22,7 @@
 #include "daemon/broker_orders.h"
 #include "daemon/broker_report.h"
 #include "daemon/gpu_time.h"
-#include "daemon/suspension.h"
+#include "daemon/suspension_orders.h"
 
 enum {
     RETRY_MIN_MS = 200,

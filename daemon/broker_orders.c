@@ -16,7 +16,7 @@
 #include "daemon/broker_history.h"
 #include "daemon/revocations.h"
 #include "daemon/state_saver.h"
-#include "daemon/suspension.h"
+#include "daemon/suspension_orders.h"
 #include "daemon/worker_process.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/refill.h"
-#include "daemon/suspension.h"
+#include "daemon/suspension_orders.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"

@@ -34,7 +34,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/suspender.h"
-#include "daemon/suspension.h"
+#include "daemon/suspension_orders.h"
 #include "daemon/start_check.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"

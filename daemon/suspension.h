@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Leases whose sessions are suspended on this box: their workers are quiet, what they had in the GPUs' memory lies in
-// the box's, and the GPUs are for others. The clients wait, connected.
+// the box's, and the GPUs are for others. The clients wait, connected. What is known of them is here; suspension_orders.c
+// says what is to become of them, and suspension_steps.c does it.
 #ifndef RGPU_DAEMON_SUSPENSION_H
 #define RGPU_DAEMON_SUSPENSION_H
 
 #include <jansson.h>
 
 #include "daemon/box.h"
+
+enum { SUSPENSION_MEMBERS_MAX = 1024 };
 
 enum suspension_state {
     SUSPENSION_NONE,      // the sessions run; why they are not suspended is known
@@ -23,22 +26,23 @@ enum suspension_cause {
     SUSPENSION_IDLE,    // until the client asks for something
 };
 
-// Begins to suspend all sessions of the lease; where NAME is a number, that one session without a lease. 0, also
-// where they are suspended already, or -errno with the reason in TEXT: -ENOENT: nothing of that name is here, -ENOSPC:
-// the images find no room, -EBUSY.
-int suspension_begin(struct box *box, const char *name, enum suspension_cause cause, char *text,
-                     size_t room) __attribute__((warn_unused_result));
-// Brings them back as soon as there is room. -ENOENT: it is not suspended.
-int suspension_end(struct box *box, const char *name) __attribute__((warn_unused_result));
-// The broker's whole list of leases to be suspended here; NULL: it says nothing of that.
-void suspension_adopt(struct box *box, const json_t *list);
-// What has come of them, for the broker.
-json_t *suspension_report(const struct box *box);
-// The lease is over: what was kept of it is forgotten.
-void suspension_forget(struct box *box, const char *lease);
+struct suspension {
+    TAILQ_ENTRY(suspension) link;
+    struct box *box;
+    char lease[128];
+    uint64_t session; // where that has no name
+    enum suspension_state state;
+    enum suspension_cause cause;
+    bool away_wanted; // else it is to come back
+    uint32_t number;  // of the pause
+    struct suspender *helper;
+    uint64_t bytes;                   // of the images
+    uint64_t needed[BOX_DEVICES_MAX]; // of each GPU, to come back
+    int64_t since_ms, retry_ms;
+    char problem[256]; // of the last step that did not work
+    struct event *tick;
+};
 
-// Looks at all of them after something has changed.
-void suspension_review(struct box *box);
 // Whether clients with this grant have to wait for one.
 bool suspension_delays(struct box *box, const struct session_grant *grant);
 // "pausing" and so on; NULL: its session runs.
@@ -49,11 +53,13 @@ uint64_t suspension_bytes(const struct box *box); // of all images
 // How many have their memory away from this device; NULL: from any.
 unsigned suspension_sessions(const struct box *box, const struct box_device *device);
 
-// What workers say. -EPROTO.
-int suspension_paused(struct worker_process *worker, const struct control_paused *paused);
-int suspension_called(struct worker_process *worker, const struct control_called *called);
-
-int suspension_open(struct box *box) __attribute__((warn_unused_result));
-void suspension_close_all(struct box *box);
+// For those two.
+// The one of this name, or of this worker's session; NULL: there is none.
+struct suspension *suspension_find(const struct box *box, const char *name);
+struct suspension *suspension_of(const struct worker_process *worker);
+// The workers that serve it: how many, of SUSPENSION_MEMBERS_MAX at most.
+size_t suspension_members(const struct suspension *s, struct worker_process **list);
+void suspension_move(struct suspension *s, enum suspension_state state);
+void suspension_release(struct suspension *s);
 
 #endif

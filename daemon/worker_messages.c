@@ -14,7 +14,7 @@
 #include "daemon/box_calls.h"
 #include "daemon/exported.h"
 #include "daemon/mps_daemon.h"
-#include "daemon/suspension.h"
+#include "daemon/suspension_steps.h"
 #include "proto/cuda_abi.h"
 
 enum {

@@ -40,7 +40,7 @@ struct expected_call {
     uint8_t token[CONTROL_TOKEN_BYTES];
 };
 
-// What a worker says of the pause of its lease (suspension.c).
+// What a worker says of the pause of its lease (suspension_steps.c).
 struct worker_pause {
     uint32_t number;   // at which it rests; 0: none
     int64_t called_ms; // since when the client waits for something; 0: it does not

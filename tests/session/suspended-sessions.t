@@ -41,6 +41,9 @@ for transport in shm tcp; do
     await "the end of its worker, which has memory" gone "$worker"
 done
 
+fails "a name longer than any lease's is nobody's" ctl suspend --no-wait "$(printf 'x%.0s' {1..150})"
+like "$(cat "$TMP/ok.out")" 'no lease has so long a name' "which is said"
+
 hold large 120
 id=$(last_session)
 fails "no more is suspended than suspend_memory allows" ctl suspend "$id"

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See image_room.h.
+#include "daemon/image_room.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "common/scope.h"
+#include "daemon/figures.h"
+#include "daemon/worker_process.h"
+
+static uint64_t machine_memory(const char *row)
+{
+    char line[128], format[64];
+    unsigned long long kilobytes = 0;
+    SCOPED_FILE FILE *file = fopen("/proc/meminfo", "re");
+
+    snprintf(format, sizeof(format), "%s: %%llu kB", row);
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, format, &kilobytes) == 1)
+            break;
+    return (uint64_t)kilobytes << 10;
+}
+
+static uint64_t image_bytes(const struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    uint64_t bytes = figures_session_bytes(worker), account = worker->session.stats.memory;
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        account += grant->devices[i]->info.context_cost;
+    return bytes > account ? bytes : account;
+}
+
+static uint64_t image_bytes_of_all(const struct suspension *s)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += image_bytes(list[i]);
+    return bytes;
+}
+
+int image_room_take(struct suspension *s, char *text, size_t room)
+{
+    const struct box *box = s->box;
+    uint64_t limit = box->settings.suspend_memory, bytes = image_bytes_of_all(s);
+
+    s->bytes = 0;
+    uint64_t held = suspension_bytes(box);
+    uint64_t available = machine_memory("MemAvailable");
+
+    if (!limit)
+        limit = machine_memory("MemTotal") / 2;
+    if (held + bytes > limit) {
+        snprintf(
+            text, room,
+            "its memory, %llu MiB, does not fit: suspend_memory allows images of %llu MiB on this box, "
+            "of which %llu MiB are taken",
+            (unsigned long long)bytes >> 20, (unsigned long long)limit >> 20,
+            (unsigned long long)held >> 20);
+        return -ENOSPC;
+    }
+    if (available && bytes > available) {
+        snprintf(text, room,
+                 "its memory, %llu MiB, does not fit: the box has %llu MiB of memory left",
+                 (unsigned long long)bytes >> 20, (unsigned long long)available >> 20);
+        return -ENOSPC;
+    }
+    s->bytes = bytes;
+    return 0;
+}

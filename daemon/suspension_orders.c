@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See suspension_orders.h.
+#include "daemon/suspension_orders.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon/figures.h"
+#include "daemon/suspension_steps.h"
+#include "daemon/worker_process.h"
+
+enum { TICK_MS = 250 };
+
+// ---- an order ----
+
+static void look_again(evutil_socket_t fd, short events, void *argument)
+{
+    box_changed(argument);
+}
+
+static struct suspension *add(struct box *box, const char *lease, uint64_t session)
+{
+    const struct timeval interval = {.tv_usec = TICK_MS * 1000};
+    struct suspension *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->box = box;
+    s->session = session;
+    snprintf(s->lease, sizeof(s->lease), "%s", lease);
+    TAILQ_INSERT_TAIL(&box->suspensions, s, link);
+    s->tick = event_new(box->base, -1, EV_PERSIST, look_again, box);
+    if (!s->tick || event_add(s->tick, &interval)) {
+        suspension_release(s);
+        return NULL;
+    }
+    return s;
+}
+
+// A number names a session that has no lease.
+static uint64_t session_number(const struct box *box, const char *name)
+{
+    char *end;
+    unsigned long long number = strtoull(name, &end, 10);
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (end != name && !*end && worker->session.id == number && !*worker->session.grant.lease)
+            return number;
+    return 0;
+}
+
+static bool is_known_lease(const struct box *box, const char *name)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->session.id && !strcmp(worker->session.grant.lease, name))
+            return true;
+    return false;
+}
+
+int suspension_begin(struct box *box, const char *name, enum suspension_cause cause, char *text,
+                     size_t room)
+{
+    struct suspension *s = suspension_find(box, name);
+    uint64_t session = session_number(box, name);
+
+    if (strlen(name) >= sizeof(s->lease)) {
+        snprintf(text, room, "no lease has so long a name");
+        return -ENOENT;
+    }
+    if (!s && !session && cause == SUSPENSION_IDLE && !is_known_lease(box, name))
+        return -ENOENT;
+    if (!s)
+        s = add(box, session ? "" : name, session);
+    if (!s) {
+        snprintf(text, room, "out of memory");
+        return -ENOMEM;
+    }
+    s->cause = cause;
+    s->away_wanted = true;
+    return s->state == SUSPENSION_NONE ? suspension_pause(s, text, room) : 0;
+}
+
+int suspension_end(struct box *box, const char *name)
+{
+    struct suspension *s = suspension_find(box, name);
+
+    if (!s || s->state == SUSPENSION_NONE)
+        return -ENOENT;
+    s->away_wanted = false;
+    s->retry_ms = 0;
+    box_changed(box);
+    return 0;
+}
+
+// ---- the broker ----
+
+static bool names(const json_t *list, const char *lease)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name && !strcmp(name, lease))
+            return true;
+    }
+    return false;
+}
+
+// What could not be suspended is known to the broker once it does not name it any more.
+static void end_those_left_out(struct box *box, const json_t *list)
+{
+    struct suspension *s, *next;
+
+    for (s = TAILQ_FIRST(&box->suspensions); s; s = next) {
+        next = TAILQ_NEXT(s, link);
+        if (s->cause != SUSPENSION_OF_POOL || names(list, s->lease))
+            continue;
+        s->away_wanted = false;
+        s->retry_ms = 0;
+        if (s->state == SUSPENSION_NONE)
+            suspension_release(s);
+    }
+}
+
+void suspension_adopt(struct box *box, const json_t *list)
+{
+    char text[320];
+
+    if (!json_is_array(list))
+        return;
+    end_those_left_out(box, list);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *lease = json_string_value(json_array_get(list, i));
+        const struct suspension *known = lease ? suspension_find(box, lease) : NULL;
+        if (!lease || !*lease ||
+            (known && known->cause == SUSPENSION_OF_POOL && known->away_wanted))
+            continue;
+        if (suspension_begin(box, lease, SUSPENSION_OF_POOL, text, sizeof(text)))
+            log_info("lease=%s is not suspended reason=\"%s\"", lease, text);
+    }
+    box_changed(box);
+}
+
+json_t *suspension_report(const struct box *box)
+{
+    json_t *list = json_array();
+    const struct suspension *s;
+
+    TAILQ_FOREACH(s, &box->suspensions, link)
+        if (s->cause == SUSPENSION_OF_POOL)
+            json_array_append_new(list, suspension_show(box, s->lease));
+    return list;
+}
+
+void suspension_forget(struct box *box, const char *lease)
+{
+    struct suspension *s = suspension_find(box, lease);
+
+    if (s)
+        s->away_wanted = false;
+}
+
+// ---- idleness ----
+
+static bool is_idle(const struct worker_process *worker)
+{
+    struct figure busy = figures_session_utilization(worker);
+    int64_t since = clock_ms() - worker->active_ms;
+
+    return since >= (int64_t)(worker->box->settings.idle_suspend / 1000) &&
+           (!busy.known || !busy.value);
+}
+
+static bool all_idle(const struct box *box, const char *lease)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->state == WORKER_SERVING && !strcmp(worker->session.grant.lease, lease) &&
+            !is_idle(worker))
+            return false;
+    return true;
+}
+
+// What cannot be suspended for want of memory is tried again as late as what was not idle after all.
+static void suspend_idle(struct box *box)
+{
+    struct worker_process *worker;
+    char number[24], text[320];
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        const char *lease = worker->session.grant.lease;
+        if (worker->state != WORKER_SERVING || suspension_word(worker) || !is_idle(worker) ||
+            (*lease && !all_idle(box, lease)))
+            continue;
+        snprintf(number, sizeof(number), "%llu", (unsigned long long)worker->session.id);
+        worker->active_ms = clock_ms();
+        if (suspension_begin(box, *lease ? lease : number, SUSPENSION_IDLE, text, sizeof(text)))
+            log_info("session=%s lease=%s is idle and is not suspended reason=\"%s\"", number,
+                     lease, text);
+    }
+}
+
+// ---- all of them ----
+
+int suspension_open(struct box *box)
+{
+    const struct timeval interval = {.tv_sec = 1};
+
+    box->idle_tick = event_new(box->base, -1, EV_PERSIST, look_again, box);
+    return box->idle_tick && !event_add(box->idle_tick, &interval) ? 0 : -ENOMEM;
+}
+
+void suspension_review(struct box *box)
+{
+    struct suspension *s, *next;
+
+    if (box->settings.idle_suspend)
+        suspend_idle(box);
+    for (s = TAILQ_FIRST(&box->suspensions); s; s = next) {
+        next = TAILQ_NEXT(s, link);
+        suspension_step(s);
+    }
+}
+
+void suspension_close_all(struct box *box)
+{
+    while (!TAILQ_EMPTY(&box->suspensions))
+        suspension_release(TAILQ_FIRST(&box->suspensions));
+    if (box->idle_tick)
+        event_free(box->idle_tick);
+    box->idle_tick = NULL;
+}

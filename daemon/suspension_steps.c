@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See suspension_steps.h.
+#include "daemon/suspension_steps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon/exclusion.h"
+#include "daemon/exported.h"
+#include "daemon/image_room.h"
+#include "daemon/suspender.h"
+#include "daemon/worker_process.h"
+
+enum {
+    RETRY_MS = 1000,
+    IDLE_LOCK_MS =
+        100, // for which the calls of a session that is not idle after all may have to wait
+    ROOM_TO_SPARE = 32 << 20,      // that the driver may want besides
+    HELPER_MS = 5000,              // for rgpu-suspender to start, beside what it does
+    SLOW_BYTES_PER_MS = 256 << 10, // an H100's driver moves five times as much
+};
+
+// ---- the workers ----
+
+static void tell_workers(const struct suspension *s, bool pause)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct control_pause stop = {.number = s->number};
+        const struct control_go_on start = {.number = s->number};
+        list[i]->pause = (struct worker_pause){0};
+        list[i]->active_ms = clock_ms();
+        int err = pause ? control_send_packet(list[i]->control_fd, CONTROL_PAUSE, &stop, -1)
+                        : control_send_packet(list[i]->control_fd, CONTROL_GO_ON, &start, -1);
+        if (err)
+            worker_process_kill(list[i], "does not hear that its lease is suspended");
+    }
+}
+
+// They run as if nothing had been; WHY is kept for those who ask.
+static void stay(struct suspension *s, const char *why)
+{
+    snprintf(s->problem, sizeof(s->problem), "%s", why);
+    s->bytes = 0;
+    tell_workers(s, false);
+    suspension_move(s, SUSPENSION_NONE);
+}
+
+static void lose(struct suspension *s, const char *why)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    char text[400];
+
+    snprintf(text, sizeof(text), "the session was lost as it was suspended or resumed: %.256s",
+             why);
+    log_error("lease=%s sessions=%zu lost error=\"%s\"", s->lease, count, why);
+    for (size_t i = 0; i < count; i++)
+        worker_end(list[i], CONTROL_END_REASON_SUSPENDED, text);
+    snprintf(s->problem, sizeof(s->problem), "%s", why);
+    s->bytes = 0;
+    suspension_move(s, SUSPENSION_NONE);
+}
+
+int suspension_paused(struct worker_process *worker, const struct control_paused *paused)
+{
+    const struct suspension *s = suspension_of(worker);
+
+    if (!worker->session.id)
+        return -EPROTO;
+    // Of one that has been taken back meanwhile.
+    if (!s || s->number != paused->number || s->state != SUSPENSION_PAUSING)
+        return 0;
+    worker->pause.number = paused->number;
+    worker->session.stats.memory = paused->memory;
+    if (paused->executing)
+        worker->pause.called_ms = clock_ms();
+    return 0;
+}
+
+int suspension_called(struct worker_process *worker, const struct control_called *called)
+{
+    const struct suspension *s = suspension_of(worker);
+
+    if (!worker->session.id)
+        return -EPROTO;
+    if (s && s->number == called->number && !worker->pause.called_ms)
+        worker->pause.called_ms = clock_ms();
+    return 0;
+}
+
+// ---- what rgpu-suspender has done ----
+
+// The driver may do what it was asked for although nobody waits for the answer any more. So it is asked how far it came,
+// again and again, and nothing is given up that could be found.
+static void doubt(struct suspension *s, const char *why)
+{
+    snprintf(s->problem, sizeof(s->problem), "%s", why);
+    s->retry_ms = 0;
+    log_error("lease=%s session=%llu nobody knows whether it is suspended reason=\"%s\"",
+              *s->lease ? s->lease : "none", (unsigned long long)s->session, why);
+    suspension_move(s, SUSPENSION_UNCLEAR);
+}
+
+static void is_settled(void *argument, enum suspender_outcome outcome, const char *text)
+{
+    struct suspension *s = argument;
+    char why[sizeof(s->problem)];
+
+    s->helper = NULL;
+    s->retry_ms = clock_ms() + RETRY_MS;
+    snprintf(why, sizeof(why), "%.200s; it runs on", s->problem);
+    if (outcome == SUSPENDER_DONE)
+        stay(s, s->away_wanted ? why : "");
+    else if (outcome == SUSPENDER_LATER)
+        suspension_move(s, SUSPENSION_AWAY);
+    else if (outcome == SUSPENDER_LOST)
+        lose(s, text);
+    else
+        log_debug("lease=%s is still in doubt reason=\"%s\"", s->lease, text);
+}
+
+static void is_away(void *argument, enum suspender_outcome outcome, const char *text)
+{
+    struct suspension *s = argument;
+
+    s->helper = NULL;
+    *s->problem = '\0';
+    if (outcome == SUSPENDER_DONE)
+        suspension_move(s, SUSPENSION_AWAY);
+    else if (outcome == SUSPENDER_LOST)
+        lose(s, text);
+    else if (outcome == SUSPENDER_UNKNOWN)
+        doubt(s, text);
+    else
+        stay(s, text);
+}
+
+static void is_back(void *argument, enum suspender_outcome outcome, const char *text)
+{
+    struct suspension *s = argument;
+
+    s->helper = NULL;
+    snprintf(s->problem, sizeof(s->problem), "%s", text);
+    if (outcome == SUSPENDER_DONE) {
+        stay(s, "");
+    } else if (outcome == SUSPENDER_LOST) {
+        lose(s, text);
+    } else if (outcome == SUSPENDER_UNKNOWN) {
+        doubt(s, text);
+    } else {
+        // What finds no room waits for it; what does not go at all is for a person to look at.
+        s->away_wanted |= outcome == SUSPENDER_FAILED;
+        s->retry_ms = clock_ms() + RETRY_MS;
+        suspension_move(s, SUSPENSION_AWAY);
+    }
+}
+
+// ---- off the GPUs and back ----
+
+int suspension_pause(struct suspension *s, char *text, size_t room)
+{
+    int err = image_room_take(s, text, room);
+
+    if (err) {
+        snprintf(s->problem, sizeof(s->problem), "%.255s", text);
+        s->box->suspension_changes++;
+        return err;
+    }
+    *s->problem = '\0';
+    s->number = ++s->box->pauses;
+    suspension_move(s, SUSPENSION_PAUSING);
+    tell_workers(s, true);
+    return 0;
+}
+
+static int start_helper(struct suspension *s, const char *what, const char *detail,
+                        suspender_ended *ended)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    pid_t pids[SUSPENSION_MEMBERS_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        pids[i] = list[i]->pid;
+    // Each of them may take suspend_timeout to be locked.
+    int64_t limit = HELPER_MS + (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1) +
+                                          s->bytes / SLOW_BYTES_PER_MS);
+    return suspender_start(s->box, what, detail, pids, count, limit, ended, s, &s->helper);
+}
+
+// What the driver (580) does not bring back as it was is not taken away: handles of what is shared are another
+// process's memory afterwards, or nobody's.
+static const char *objection(struct worker_process **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (exports_has_any(list[i]))
+            return "it shares memory or events with other processes (cuIpc*, cuMemExportToShareableHandle), which "
+                   "the driver does not bring back";
+    return NULL;
+}
+
+// As far as it is known: of a GPU whose figures nobody tells, rgpu-suspender finds out.
+static void note_needs(struct suspension *s, struct worker_process **list, size_t count)
+{
+    memset(s->needed, 0, sizeof(s->needed));
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < s->box->device_count; j++)
+            s->needed[j] += list[i]->driver_bytes[j];
+}
+
+static void take_away(struct suspension *s, struct worker_process **list, size_t count)
+{
+    char milliseconds[24];
+    const char *why = objection(list, count);
+
+    if (why) {
+        stay(s, why);
+        return;
+    }
+    note_needs(s, list, count);
+
+    snprintf(milliseconds, sizeof(milliseconds), "%llu",
+             s->cause == SUSPENSION_IDLE
+                 ? (unsigned long long)IDLE_LOCK_MS
+                 : (unsigned long long)s->box->settings.suspend_timeout / 1000);
+    int err = start_helper(s, "suspend", milliseconds, is_away);
+    if (err)
+        stay(s, strerror(-err));
+    else
+        suspension_move(s, SUSPENSION_LEAVING);
+}
+
+// A GPU that another lease has for itself, or that it cannot share with this one, is not there for it.
+static const char *gpu_is_taken(const struct suspension *s)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    for (size_t i = 0; i < count; i++)
+        if (exclusion_find(s->box, &list[i]->session.grant))
+            return "its GPU is in use by another lease, beside which it cannot be used";
+    return NULL;
+}
+
+// A process that is restored while there is no room is lost (driver 580), so that nobody tries.
+static const char *gpu_is_full(const struct suspension *s)
+{
+    for (uint32_t i = 0; i < s->box->device_count; i++) {
+        const struct box_device *device = &s->box->devices[i];
+        if (s->needed[i] && device->library_memory &&
+            device->driver_bytes + s->needed[i] + ROOM_TO_SPARE > device->library_memory)
+            return "the memory of its GPU is taken";
+    }
+    return NULL;
+}
+
+static void bring_back(struct suspension *s)
+{
+    if (clock_ms() < s->retry_ms)
+        return;
+    const char *why = gpu_is_taken(s);
+    why = why ? why : gpu_is_full(s);
+    int err = why ? 0 : start_helper(s, "resume", "-", is_back);
+    if (!why && !err) {
+        suspension_move(s, SUSPENSION_RETURNING);
+        return;
+    }
+    snprintf(s->problem, sizeof(s->problem), "%s", why ? why : strerror(-err));
+    s->retry_ms = clock_ms() + RETRY_MS;
+}
+
+// ---- what is next ----
+
+static bool all_rest(const struct suspension *s, struct worker_process **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pause.number != s->number)
+            return false;
+    return true;
+}
+
+static bool any_calls(struct worker_process **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->pause.called_ms)
+            return true;
+    return false;
+}
+
+static void review_pause(struct suspension *s, struct worker_process **list, size_t count)
+{
+    bool late = clock_ms() - s->since_ms > (int64_t)(s->box->settings.suspend_timeout / 1000);
+    char text[256];
+
+    if (!s->away_wanted)
+        stay(s, "it was resumed before it was suspended");
+    else if (!all_rest(s, list, count) && !late)
+        return;
+    else if (!all_rest(s, list, count))
+        stay(
+            s,
+            "copies or kernels that wait for the client, or for another box, do not come to an end");
+    else if (s->cause == SUSPENSION_IDLE && any_calls(list, count))
+        stay(s, "it is not idle any more");
+    else if (image_room_take(s, text, sizeof(text)))
+        stay(s, text); // they have more than was known
+    else
+        take_away(s, list, count);
+}
+
+// A program that waits for an answer for longer than the site wants learns why it gets none.
+static void end_waiting(struct suspension *s, struct worker_process **list, size_t count)
+{
+    int64_t most = (int64_t)(s->box->settings.suspend_wait / 1000), now = clock_ms();
+
+    for (size_t i = 0; most && i < count; i++) {
+        char text[160];
+        if (!list[i]->pause.called_ms || now - list[i]->pause.called_ms < most)
+            continue;
+        snprintf(text, sizeof(text),
+                 "a call has waited %lld s for the lease, which is suspended (suspend_wait)",
+                 (long long)most / 1000);
+        worker_end(list[i], CONTROL_END_REASON_SUSPENDED, text);
+    }
+}
+
+static void review_away(struct suspension *s, struct worker_process **list, size_t count)
+{
+    if (s->cause == SUSPENSION_IDLE && any_calls(list, count))
+        s->away_wanted = false;
+    if (s->away_wanted)
+        end_waiting(s, list, count);
+    else
+        bring_back(s);
+}
+
+static void review_doubt(struct suspension *s, struct worker_process **list, size_t count)
+{
+    end_waiting(s, list, count);
+    if (s->helper || clock_ms() < s->retry_ms)
+        return;
+    if (start_helper(s, "settle", "-", is_settled))
+        s->retry_ms = clock_ms() + RETRY_MS;
+}
+
+void suspension_step(struct suspension *s)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    // Without sessions nothing is away. A lease stays suspended for those that it begins later.
+    if (!count && !s->helper && (!*s->lease || !s->away_wanted || s->state == SUSPENSION_NONE)) {
+        suspension_release(s);
+        return;
+    }
+    if (!count && !s->helper) {
+        s->bytes = 0;
+        if (s->state != SUSPENSION_AWAY)
+            suspension_move(s, SUSPENSION_AWAY);
+        return;
+    }
+    switch (s->state) {
+    case SUSPENSION_PAUSING: review_pause(s, list, count); break;
+    case SUSPENSION_AWAY: review_away(s, list, count); break;
+    case SUSPENSION_UNCLEAR: review_doubt(s, list, count); break;
+    case SUSPENSION_NONE:
+    case SUSPENSION_LEAVING:
+    case SUSPENSION_RETURNING: break;
+    }
+}

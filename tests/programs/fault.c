@@ -27,7 +27,37 @@ static void sticky(const struct gpu *gpu, const char *name, CUresult want)
     ok(text && *text, "%s: the error has a text", name);
 }
 
-static int in_child(const char *kernel_name, CUresult want)
+// What lies behind a fault: a copy to the GPU, and memory that is given back. Nobody waits for what will not be.
+static void freed_behind(const struct gpu *gpu, const char *name, CUresult want)
+{
+    enum { SIZE = 9 << 20 };
+    CUdeviceptr bad = 0x1000, memory, before = device_alloc(SIZE);
+    unsigned value = 1;
+    CUstream stream;
+    CUevent copied;
+    void *host;
+    if (!device_attribute(gpu->device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
+        return;
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuEventCreate(&copied, CU_EVENT_DISABLE_TIMING));
+    CHECK(cuMemHostAlloc(&host, SIZE, 0));
+    CHECK(cuMemAllocAsync(&memory, SIZE, stream));
+    struct hold copy = hold_stream(gpu, stream);
+    CHECK(cuMemcpyDtoHAsync(host, memory, SIZE, stream));
+    CHECK(cuEventRecord(copied, stream));
+    struct hold fault = hold_stream(gpu, stream);
+    launch(kernel(gpu, name), 1, 1, stream, &bad, &value);
+    CHECK(cuMemcpyHtoDAsync(before, host, SIZE, stream));
+    CHECK(cuMemFreeAsync(memory, stream));
+    hold_release(&copy);
+    CHECK(cuEventSynchronize(copied));
+    CHECK(cuMemsetD32Async(fault.flag, 1, 1, fault.release));
+    gives(cuStreamSynchronize(stream), want, "%s before a free: the synchronization says so", name);
+    gives(cuMemFree(before), want, "%s before a free: so does another free", name);
+}
+
+static int in_child(void (*check)(const struct gpu *, const char *, CUresult),
+                    const char *kernel_name, CUresult want)
 {
     fflush(stdout);
     pid_t child = fork();
@@ -39,7 +69,7 @@ static int in_child(const char *kernel_name, CUresult want)
             _exit(2);
         tap_count = tap_failures = 0;
         struct gpu gpu = open_gpu(0);
-        sticky(&gpu, kernel_name, want);
+        check(&gpu, kernel_name, want);
         exit(tap_failures != 0);
     }
     int status = -1;
@@ -49,8 +79,10 @@ static int in_child(const char *kernel_name, CUresult want)
 
 int main(void)
 {
-    int before = in_child("poke", CUDA_ERROR_ILLEGAL_ADDRESS);
+    int before = in_child(sticky, "poke", CUDA_ERROR_ILLEGAL_ADDRESS);
     is_int(before, 0, "a process whose kernel writes to a bad address");
+    before = in_child(freed_behind, "poke", CUDA_ERROR_ILLEGAL_ADDRESS);
+    is_int(before, 0, "one that does so between copies, and before a free");
 
     struct gpu gpu = open_gpu(0);
     CUdeviceptr data = device_alloc(400);

@@ -51,13 +51,17 @@ static void leave_gate(struct free_on_hold *held)
         gate_release(gate);
 }
 
-// The driver calls this when the memory is free and the gate is open.
-static void CUDA_CB is_free(void *argument)
+static void is_over(struct free_on_hold *held)
 {
-    struct free_on_hold *held = argument;
-
     leave_gate(held);
     atomic_store(&held->state, HELD_IDLE);
+}
+
+// The driver calls this when the memory is free and the gate is open, or the context has failed: a host function it
+// would not call then, and the gate would keep out for ever who drains.
+static void CUDA_CB is_free(CUstream stream, CUresult status, void *held)
+{
+    is_over(held);
 }
 
 static void note_failure(const struct free_on_hold *held, CUresult result)
@@ -77,7 +81,7 @@ static CUresult ask_driver(struct free_on_hold *held)
     if (result == CUDA_SUCCESS && gate >= 0)
         result = gate_open_from(held->stream, gate, held->ticket);
     if (result == CUDA_SUCCESS)
-        result = driver.cuLaunchHostFunc(held->stream, is_free, held);
+        result = driver.cuStreamAddCallback(held->stream, is_free, held, 0);
     return result;
 }
 
@@ -97,7 +101,7 @@ static void queue(struct free_on_hold *held)
     note_failure(held, result);
     if (atomic_load(&held->gate) >= 0)
         gate_open(atomic_load(&held->gate), held->ticket);
-    is_free(held);
+    is_over(held);
 }
 
 static void queue_what_is_due(void)
@@ -113,21 +117,21 @@ void copied_range_begin(struct copied_range *range, uint64_t start, uint64_t siz
 {
     SCOPED_LOCK(&lock);
     *range =
-        (struct copied_range){.start = start, .end = start + size, .listed = true, .next = copies};
+        (struct copied_range){.start = start, .end = start + size, .at = &copies, .next = copies};
+    if (copies)
+        copies->at = &range->next;
     copies = range;
 }
 
 void copied_range_over(struct copied_range *range)
 {
     SCOPED_LOCK(&lock);
-    if (!range->listed)
+    if (!range->at)
         return;
-    for (struct copied_range **at = &copies; *at; at = &(*at)->next)
-        if (*at == range) {
-            *at = range->next;
-            break;
-        }
-    range->listed = false;
+    *range->at = range->next;
+    if (range->next)
+        range->next->at = range->at;
+    range->at = NULL;
     queue_what_is_due();
 }
 
@@ -189,7 +193,7 @@ static CUresult place(const struct gate_pass *pass, struct free_on_hold *held, C
 CUresult free_behind_copies(CUdeviceptr address, uint64_t end, CUstream stream, CUcontext context)
 {
     GATE_PASS(pass);
-    struct free_on_hold *held = driver.cuLaunchHostFunc ? take_idle(context) : NULL;
+    struct free_on_hold *held = driver.cuStreamAddCallback ? take_idle(context) : NULL;
     if (!held)
         return CUDA_ERROR_OUT_OF_MEMORY;
     held->address = address;

@@ -16,12 +16,12 @@
 // The device memory of a copy, from its request until the driver has all of its parts or will be given no more.
 struct copied_range {
     uint64_t start, end;
-    bool listed;
     struct copied_range *next;
+    struct copied_range **at; // what points to it in the list; NULL: it is not there
 };
 
-void held_frees_start(
-    void); // before requests are served, behind those who watch contexts for their copies
+// Before requests are served, behind those who watch contexts for their copies.
+void held_frees_start(void);
 void copied_range_begin(struct copied_range *range, uint64_t start, uint64_t size);
 // Does nothing a second time. Any thread; what is current stays so.
 void copied_range_over(struct copied_range *range);

@@ -261,21 +261,27 @@ static void give_up(struct push *job)
     copied_range_over(&job->copied);
 }
 
-// The driver calls this when the lane has come to its start: what was to write to the client's
-// memory before has done so, and the data may be read from there.
-static void CUDA_CB want_data(void *job)
+static void ask_for_data(uint32_t job)
 {
-    struct wire_wanted wanted = {.job = (uint32_t)(uintptr_t)job};
+    struct wire_wanted wanted = {.job = job};
 
     deliver_all();
     event_send(EVENT_WANTED, &wanted, sizeof(wanted), 0);
 }
 
+// The driver calls this when the lane has come to its start: what was to write to the client's
+// memory before has done so, and the data may be read from there. Or when the context has failed, and a
+// host function would not be called: the data is to be swallowed then.
+static void CUDA_CB want_data(CUstream stream, CUresult status, void *job)
+{
+    ask_for_data((uint32_t)(uintptr_t)job);
+}
+
 static CUresult ask_when_due(const struct push *job)
 {
-    return driver.cuLaunchHostFunc
-               ? driver.cuLaunchHostFunc(job->lane->stream, want_data, (void *)(uintptr_t)job->id)
-               : CUDA_ERROR_NOT_SUPPORTED;
+    return driver.cuStreamAddCallback ? driver.cuStreamAddCallback(job->lane->stream, want_data,
+                                                                   (void *)(uintptr_t)job->id, 0)
+                                      : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static bool is_known(uint32_t id)
@@ -314,7 +320,7 @@ void serve_push_begin(struct serve *serve, const struct args_push_begin *args)
         if (job.lane)
             serve_fail(serve, ask_when_due(&job));
         if (serve_failed(serve)) // its data is asked for all the same, to be swallowed
-            want_data((void *)(uintptr_t)job.id);
+            ask_for_data(job.id);
     }
 }
 

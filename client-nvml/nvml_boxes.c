@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/session_client.h"
 #include "common/ticket.h"
+#include "common/uuid_text.h"
 
 enum {
     BOXES_MAX = 64,
@@ -96,13 +97,10 @@ static int64_t wall_us(void)
 
 static void take_uuid(struct lease_gpu *gpu)
 {
-    const uint8_t *u = gpu->said.uuid;
-    size_t used =
-        (size_t)snprintf(gpu->uuid, sizeof(gpu->uuid), gpu->said.instance ? "MIG-" : "GPU-");
+    char uuid[UUID_TEXT];
 
-    for (unsigned i = 0; i < sizeof(gpu->said.uuid); i++)
-        used += (size_t)snprintf(gpu->uuid + used, sizeof(gpu->uuid) - used, "%s%02x",
-                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+    uuid_text(gpu->said.uuid, uuid);
+    snprintf(gpu->uuid, sizeof(gpu->uuid), "%s-%s", gpu->said.instance ? "MIG" : "GPU", uuid);
 }
 
 static void take_figures(struct lease_gpu *gpu, const struct control_figures *said)

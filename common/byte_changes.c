@@ -108,8 +108,7 @@ bool byte_changes_apply(const void *changes, size_t bytes, uint8_t *memory, uint
         memcpy(&run, from + i, sizeof(run));
         i += sizeof(run);
         store(memory + run.at, from + i, run.size);
-        if (known)
-            memcpy(known + run.at, from + i, run.size);
+        memcpy(known + run.at, from + i, run.size);
         i += run.size;
     }
     return true;

@@ -18,7 +18,7 @@
 // *AT becomes where it ended, as ROOM (more than 8) was used up; SIZE: nothing is left. How many bytes were written.
 size_t byte_changes_pack(const uint8_t *now, uint8_t *known, size_t size, size_t *at, void *out,
                          size_t room);
-// Makes the changes in both, of SIZE bytes; KNOWN may be NULL. False: they do not fit, and nothing was changed.
+// Makes the changes in both, of SIZE bytes. False: they do not fit, and nothing was changed.
 bool byte_changes_apply(const void *changes, size_t bytes, uint8_t *memory, uint8_t *known,
                         size_t size) __attribute__((warn_unused_result));
 

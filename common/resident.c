@@ -4,10 +4,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_WRITE
+// Newer than the headers of the oldest system that this is built on.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -21,11 +22,16 @@ struct resident_piece {
     bool started;
 };
 
+bool memory_enter_pages(void *base, size_t size, bool write)
+{
+    return madvise(base, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0;
+}
+
 static void *populate(void *argument)
 {
     const struct resident_piece *piece = argument;
 
-    (void)madvise(piece->base, piece->size, MADV_POPULATE_WRITE);
+    (void)memory_enter_pages(piece->base, piece->size, true);
     return NULL;
 }
 

@@ -3,11 +3,14 @@
 #ifndef RGPU_COMMON_RESIDENT_H
 #define RGPU_COMMON_RESIDENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // Has the kernel make the pages of a writable mapping, and enter them in this process, in several threads where that
 // pays: one page after the other, as the first access finds them missing, takes many times as long. A kernel
 // before 5.14 leaves them as they are, as does one that has no memory for them: then the first access finds out.
 void memory_make_resident(void *base, size_t size);
+// The same of a few pages at most, in this thread and for reading as well. False: the kernel has left them.
+bool memory_enter_pages(void *base, size_t size, bool write);
 
 #endif

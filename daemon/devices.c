@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/uuid_text.h"
 #include "daemon/box_settings.h"
 
 static int parse_number(const char **text, uint32_t max, uint32_t *out)
@@ -64,11 +65,12 @@ int device_choice_parse(const char *text, struct device_choice *out)
     return 0;
 }
 
-void device_uuid_text(const uint8_t u[16], char text[48])
+void device_uuid_text(const uint8_t uuid[16], char text[48])
 {
-    snprintf(text, 48, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-             u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-             u[14], u[15]);
+    char digits[UUID_TEXT];
+
+    uuid_text(uuid, digits);
+    snprintf(text, 48, "GPU-%s", digits);
 }
 
 device_set device_set_of(const struct session_grant *grant)

@@ -11,6 +11,7 @@
 
 #include "common/control.h"
 #include "common/log.h"
+#include "common/lost_context.h"
 #include "worker/gpus.h"
 #include "worker/setup.h"
 #include "worker_driver.h"
@@ -53,27 +54,16 @@ bool mps_client_as_meant(CUdevice device)
 
 // ---- faults ----
 
-// The context is lost by these; by faults and by the server's end those of all its clients, too. That the server has no
-// room for a further context harms none.
+// By faults and by the server's end the contexts of all its clients are lost. That the server has no room for a further
+// context harms none.
 static bool is_fatal(CUresult result)
 {
     switch ((int)result) {
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
     case CUDA_ERROR_MPS_CONNECTION_FAILED:
     case CUDA_ERROR_MPS_RPC_FAILURE:
     case CUDA_ERROR_MPS_SERVER_NOT_READY:
     case CUDA_ERROR_MPS_CLIENT_TERMINATED: return true;
-    default: return false;
+    default: return result_loses_context(result);
     }
 }
 

@@ -68,6 +68,13 @@ bool session_report(void)
     return changed;
 }
 
+void session_keep_failure(int result)
+{
+    int none = 0;
+
+    atomic_compare_exchange_strong(&session.deferred, &none, result);
+}
+
 void session_end(enum control_end_reason reason, const char *format, ...)
 {
     static atomic_flag ending = ATOMIC_FLAG_INIT;

@@ -56,6 +56,8 @@ int session_open_account(const struct control_grant *grant, int account_fd)
     __attribute__((warn_unused_result));
 // Takes the devices and budgets that the supervisor grants. -errno.
 int session_take_grant(const struct control_grant *grant) __attribute__((warn_unused_result));
+// Keeps a failure (CUresult) that no answer tells of until one does, unless another is kept. Any thread.
+void session_keep_failure(int result);
 // Ends the process after telling the supervisor; any thread, first one wins.
 void session_end(enum control_end_reason reason, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));

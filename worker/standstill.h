@@ -8,6 +8,7 @@
 #ifndef RGPU_WORKER_STANDSTILL_H
 #define RGPU_WORKER_STANDSTILL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ extern _Atomic bool standstill_holds;
 void standstill_wait(void);
 static inline void standstill_pass(void)
 {
-    if (__builtin_expect(__atomic_load_n((bool *)&standstill_holds, __ATOMIC_ACQUIRE), 0))
+    if (__builtin_expect(atomic_load_explicit(&standstill_holds, memory_order_acquire), 0))
         standstill_wait();
 }
 

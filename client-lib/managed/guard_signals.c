@@ -15,13 +15,8 @@
 
 #include "client-lib/managed/guard.h"
 #include "client-lib/objects/thread.h"
+#include "common/resident.h"
 #include "common/scope.h"
-
-// Newer than the headers of the oldest system that this is built on.
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum {
     SLOTS = 64,
@@ -229,7 +224,7 @@ static int open_range(uint64_t address, size_t size, bool write)
     void *memory = (void *)(uintptr_t)address;
     if (mprotect(memory, size, write ? PROT_READ | PROT_WRITE : PROT_READ) != 0)
         return -errno;
-    (void)madvise(memory, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+    (void)memory_enter_pages(memory, size, write);
     return write;
 }
 

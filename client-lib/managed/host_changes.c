@@ -72,7 +72,7 @@ CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8
         if (result != CUDA_SUCCESS)
             return result;
         if (!done || done > left ||
-            !byte_changes_apply(changes, bytes, memory + at, known ? known + at : NULL, done)) {
+            !byte_changes_apply(changes, bytes, memory + at, known + at, done)) {
             session_fail(part->session, CUDA_ERROR_DEVICE_UNAVAILABLE,
                          "changes of mirrored memory that cannot be");
             return session_lost(part->session);

@@ -19,7 +19,7 @@ struct host_part {
 // Sends how SIZE bytes of NOW differ from KNOWN, which become that. Later work of the GPU will find them.
 CUresult host_changes_send(const struct host_part *part, const uint8_t *now, uint8_t *known,
                            size_t size);
-// Makes the changes of the box in MEMORY and, unless that is NULL, in KNOWN.
+// Makes the changes of the box in MEMORY and in KNOWN.
 CUresult host_changes_fetch(const struct host_part *part, uint8_t *memory, uint8_t *known,
                             size_t size);
 

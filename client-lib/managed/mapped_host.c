@@ -4,7 +4,6 @@
 // (compared_memory.h), and may have another address on the GPU.
 #include "client-lib/managed/mapped_host.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -120,22 +119,6 @@ CUresult mapped_host_allocate(const struct object *context, size_t bytes, unsign
 
 // ---- what is registered ----
 
-// The GPU has it at addresses that must be nothing else here.
-static CUresult enter_elsewhere(const struct allocation *memory, size_t size, void *held)
-{
-    struct allocation other = {.base = memory->elsewhere,
-                               .size = size,
-                               .mirrored = true,
-                               .session = memory->session,
-                               .context = memory->context,
-                               .device = memory->device};
-    munmap(held, size);
-    int err = memory_add(&other);
-    return !err             ? CUDA_SUCCESS
-           : err == -EEXIST ? CUDA_ERROR_ALREADY_MAPPED
-                            : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 static CUresult open_once(struct allocation *memory)
 {
     void *held;
@@ -145,9 +128,12 @@ static CUresult open_once(struct allocation *memory)
     if (result != CUDA_SUCCESS)
         return result;
     memory->region_offset = (uint32_t)(memory->base - page);
-    memory->elsewhere = (uintptr_t)held;
-    if (held)
-        result = enter_elsewhere(memory, size, held);
+    memory->elsewhere = 0;
+    if (held) {
+        munmap(held, size);
+        result = page_locked_enter_elsewhere(memory, (uintptr_t)held, size, true);
+        memory->elsewhere = result == CUDA_SUCCESS ? (uintptr_t)held : 0;
+    }
     if (result == CUDA_SUCCESS)
         result = compared_add(memory);
     coherence_begin();
@@ -156,7 +142,7 @@ static CUresult open_once(struct allocation *memory)
         return CUDA_SUCCESS;
     struct allocation other;
     (void)remote_host_mirror_end(memory->region);
-    if (held)
+    if (memory->elsewhere)
         (void)memory_remove(memory->elsewhere, &other);
     compared_remove(memory->base);
     return result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : result;

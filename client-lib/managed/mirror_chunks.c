@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "client-lib/managed/mirror_chunks.h"
 
-#include <string.h>
-#include <sys/mman.h>
-
 #include "client-lib/managed/host_changes.h"
 #include "client-lib/managed/private_stream.h"
 #include "client-lib/move/copies.h"
 #include "client-lib/move/flags.h"
 #include "client_calls.h"
-
-// Newer than the headers of the oldest system that this is built on.
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "common/resident.h"
 
 static __thread bool mine;
 static struct mirror *sent_last; // whose stream has not been waited for
@@ -146,7 +138,7 @@ static void make_pages(struct mirror *mirror, size_t first, size_t count)
 {
     volatile uint8_t *at = mirror->back + first * MIRROR_CHUNK;
     size_t size = mirror_bytes(mirror, first, count);
-    if (madvise((void *)at, size, MADV_POPULATE_WRITE) == 0)
+    if (memory_enter_pages((void *)at, size, true))
         return;
     for (size_t i = 0; i < size; i += MIRROR_PAGE)
         at[i] = at[i];
@@ -184,10 +176,9 @@ static CUresult bring_changes(struct mirror *mirror, size_t first, size_t count,
         enum chunk_state state = mirror->chunks[at];
         if (state == CHUNK_AWAY || state == CHUNK_FRESH)
             make_pages(mirror, at, length);
-        if (state == CHUNK_AWAY) {
-            result = host_changes_fetch(&part, mirror->back + part.at, NULL, size);
-            memcpy(mirror->known + part.at, mirror->back + part.at, size);
-        }
+        if (state == CHUNK_AWAY)
+            result =
+                host_changes_fetch(&part, mirror->back + part.at, mirror->known + part.at, size);
         if (result == CUDA_SUCCESS && opener)
             opener->open(opener->argument, mirror_address(mirror, at), size, state);
     }

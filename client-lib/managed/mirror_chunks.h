@@ -36,7 +36,7 @@ struct mirror {
     struct mirror_place place;
     struct ranges parts; // of one that is in parts
     uint8_t *back;
-    uint8_t *known;  // of page-locked memory: what the box knows of chunks that are not AWAY
+    uint8_t *known;  // of page-locked memory: what the box knows of this process's copy
     uint64_t stream; // the only one whose work touches it; 0: any
     bool away;       // all chunks are
     struct run_ahead reads, writes;

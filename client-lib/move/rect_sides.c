@@ -4,6 +4,7 @@
 
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/arrays.h"
+#include "client-lib/objects/before_work.h"
 #include "client-lib/objects/thread.h"
 
 static bool multiply(size_t a, size_t b, size_t *product)
@@ -16,6 +17,9 @@ static bool on_device(CUmemorytype type, uint64_t *address, bool *seen)
 {
     struct allocation found;
     uint64_t there = *address;
+    *seen = false;
+    if (type == CU_MEMORYTYPE_DEVICE && !before_work_duties())
+        return true;
     bool on_gpu = memory_on_gpu(&there, &found);
     *seen = on_gpu && (found.managed || found.mirrored);
     if (type == CU_MEMORYTYPE_DEVICE)

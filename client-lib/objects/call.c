@@ -14,6 +14,7 @@
 #include "client-lib/session/staging_blocks.h"
 #include "common/handle_table.h"
 #include "common/log.h"
+#include "common/lost_context.h"
 #include "cuda_ops.h"
 
 void call_begin(struct call *call, uint16_t op)
@@ -194,13 +195,14 @@ void *call_reserve(struct call *call, size_t size)
         call->result = no_session(call);
         return NULL;
     }
-    if (before_work_duties() && cuda_op_touches(call->op)) {
-        call->result = call_work(call, 0);
+    if (before_work_duties()) {
+        if (cuda_op_touches(call->op))
+            call->result = call_work(call, 0);
         if (call->result != CUDA_SUCCESS)
             return NULL;
+        if (cuda_op_completes(call->op))
+            before_work_wait_begins(call->session);
     }
-    if (cuda_op_completes(call->op))
-        before_work_wait_begins(call->session);
     call->record = session_reserve(call->session, call->op,
                                    call->context ? call->context->ctx.wire : 0, size,
                                    &call->result);
@@ -210,26 +212,6 @@ void *call_reserve(struct call *call, size_t size)
 CUresult call_work(const struct call *call, uint64_t stream)
 {
     return before_work_sent(call->session, call->context ? call->context->handle : 0, stream);
-}
-
-// Errors after which the context is of no more use, as the driver's manual lists them.
-static bool is_sticky(CUresult result)
-{
-    switch ((int)result) {
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_CONTAINED:
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED: return true;
-    default: return false;
-    }
 }
 
 // What the context has failed with; CUDA_SUCCESS: it has not.
@@ -250,7 +232,7 @@ static bool ends_context(uint16_t op)
 // A context may have failed here, and the box know nothing of it.
 static CUresult note_sticky(const struct call *call, CUresult result)
 {
-    if (__builtin_expect(is_sticky(result), 0) && call->context)
+    if (__builtin_expect(result_loses_context(result), 0) && call->context)
         atomic_store_explicit(&call->context->ctx.sticky, (int)result, memory_order_relaxed);
     return result == CUDA_SUCCESS && !ends_context(call->op) ? failure_of(call->context) : result;
 }
@@ -283,10 +265,11 @@ CUresult call_wait_bytes(struct call *call, void *reply, size_t size, void *byte
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (used)
         *used = waiter.bytes_used;
-    if (waiter.result == CUDA_SUCCESS)
+    if (waiter.result == CUDA_SUCCESS) {
         staging_deliver(session);
-    if (waiter.result == CUDA_SUCCESS && cuda_op_completes(call->op))
-        before_work_wait_ended(session);
+        if (before_work_duties() && cuda_op_completes(call->op))
+            before_work_wait_ended(session);
+    }
     return note_sticky(call, waiter.result != CUDA_SUCCESS ? waiter.result : waiter.deferred);
 }
 

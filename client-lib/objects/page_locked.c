@@ -159,11 +159,12 @@ static uint64_t unused_place(size_t size)
     return (uintptr_t)at;
 }
 
-// What the box has mapped elsewhere has addresses of its own on the GPU, which must be nothing else here.
-static CUresult enter_elsewhere(const struct allocation *allocation, uint64_t place, size_t size)
+CUresult page_locked_enter_elsewhere(const struct allocation *allocation, uint64_t place,
+                                     size_t size, bool mirrored)
 {
     struct allocation other = {.base = place,
                                .size = size,
+                               .mirrored = mirrored,
                                .session = allocation->session,
                                .context = allocation->context,
                                .device = allocation->device};
@@ -184,7 +185,7 @@ static CUresult map_at(struct allocation *allocation, uint64_t place, size_t siz
     if (result != CUDA_SUCCESS)
         return result;
     if (place != page)
-        result = enter_elsewhere(allocation, place, size);
+        result = page_locked_enter_elsewhere(allocation, place, size, false);
     if (result != CUDA_SUCCESS) {
         remote_host_unmap(allocation->region);
         return result;

@@ -134,14 +134,14 @@ static bool take_work(struct box_session *session, struct box_work *box,
 {
     struct wire_activity told = *from;
     const char *name = NULL;
-    if (from->size != sizeof(*from) || session_shown(session, from->device) == CU_DEVICE_INVALID ||
-        from->name >= NAMES_MAX)
+    CUdevice device = session_shown(session, from->device);
+    if (from->size != sizeof(*from) || device == CU_DEVICE_INVALID || from->name >= NAMES_MAX)
         return false;
     if (from->kind == WIRE_ACTIVITY_KERNEL)
         name = from->name && box->names[from->name] ? box->names[from->name] : "";
     told.start = our_time(box, from->start);
     told.end = our_time(box, from->end);
-    told.device = (uint32_t)session_shown(session, from->device);
+    told.device = (uint32_t)device;
     for (struct profiler_listener *at = work.first; at; at = at->next)
         at->worked(at->argument, &told, name);
     return true;

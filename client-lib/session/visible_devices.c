@@ -3,14 +3,14 @@
 #include "client-lib/session/visible_devices.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "client-lib/session/box_session.h"
+#include "common/uuid_text.h"
 
-enum { PREFIX = 4, UUID_TEXT = 37 };
+enum { PREFIX = 4 };
 
 // How a list names its devices: all of its entries as the first one.
 enum naming { BY_INDEX, BY_GPU, BY_INSTANCE };
@@ -20,15 +20,6 @@ static enum naming naming_of(const char *entry)
     return !strncasecmp(entry, "GPU-", PREFIX)   ? BY_GPU
            : !strncasecmp(entry, "MIG-", PREFIX) ? BY_INSTANCE
                                                  : BY_INDEX;
-}
-
-static void uuid_text(const uint8_t uuid[16], char text[UUID_TEXT])
-{
-    for (int i = 0, at = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            text[at++] = '-';
-        at += snprintf(text + at, 3, "%02x", uuid[i]);
-    }
 }
 
 // The device of all boxes whose UUID begins so; -1: none, or more than one.

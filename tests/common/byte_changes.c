@@ -60,22 +60,22 @@ static void both_sides_keep_what_they_wrote(void)
 
 static void refused(void)
 {
-    uint8_t memory[64] = {0}, zeros[64] = {0};
+    uint8_t memory[64] = {0}, known[64] = {0}, zeros[64] = {0};
     struct {
         uint32_t at, size;
         uint8_t bytes[8];
     } runs[] = {{0, 8, {1, 2, 3}}, {60, 8, {1}}};
-    ok(!byte_changes_apply(runs, sizeof(runs), memory, NULL, sizeof(memory)),
+    ok(!byte_changes_apply(runs, sizeof(runs), memory, known, sizeof(memory)),
        "a run that goes beyond the end is refused");
     runs[1].at = UINT32_MAX;
-    ok(!byte_changes_apply(runs, sizeof(runs), memory, NULL, sizeof(memory)),
+    ok(!byte_changes_apply(runs, sizeof(runs), memory, known, sizeof(memory)),
        "so is one that begins there");
     runs[1].at = 0, runs[1].size = 9;
-    ok(!byte_changes_apply(runs, sizeof(runs), memory, NULL, sizeof(memory)),
+    ok(!byte_changes_apply(runs, sizeof(runs), memory, known, sizeof(memory)),
        "one that is longer than its bytes");
-    ok(!byte_changes_apply(runs, 7, memory, NULL, sizeof(memory)), "and half a head");
+    ok(!byte_changes_apply(runs, 7, memory, known, sizeof(memory)), "and half a head");
     is_mem(memory, zeros, sizeof(memory), "nothing of them was done");
-    ok(byte_changes_apply(runs, 16, memory, NULL, sizeof(memory)) && memory[2] == 3,
+    ok(byte_changes_apply(runs, 16, memory, known, sizeof(memory)) && memory[2] == 3,
        "what is right is done");
 }
 

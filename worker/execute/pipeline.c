@@ -49,11 +49,9 @@ static void send_reply(struct serve *serve)
 
 static void keep_failure(struct serve *serve)
 {
-    int none = 0;
-
     log_debug("op=%s result=%s", cuda_op_name(serve->request->op),
               driver_error_name(serve->result));
-    atomic_compare_exchange_strong(&session.deferred, &none, (int)serve->result);
+    session_keep_failure((int)serve->result);
 }
 
 // ---- contexts ----
@@ -188,10 +186,10 @@ bool serve_record(struct serve *serve, uint32_t size)
     serve->fixed_size = serve->bytes_size = 0;
     atomic_fetch_add_explicit(&session.calls, 1, memory_order_relaxed);
     execute(serve, entry);
-    if (serve_failed(serve))
+    if (serve_failed(serve)) {
         shortage_note(serve);
-    if (serve_failed(serve))
         mps_client_note(session.control, serve->result);
+    }
     if (learned_of_completion(serve, entry))
         deliver_all();
     if (serve->request->call)

@@ -66,11 +66,9 @@ static void CUDA_CB is_free(CUstream stream, CUresult status, void *held)
 
 static void note_failure(const struct free_on_hold *held, CUresult result)
 {
-    int none = 0;
-
     log_warn("memory behind a copy was not freed address=0x%llx result=%d",
              (unsigned long long)held->address, (int)result);
-    atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
+    session_keep_failure((int)result);
 }
 
 static CUresult ask_driver(struct free_on_hold *held)

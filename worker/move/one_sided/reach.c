@@ -83,14 +83,12 @@ static void retire(const struct flight *flight)
 
 void move_fail(struct move *move, CUresult result)
 {
-    int none = 0;
-
     if (move->result != CUDA_SUCCESS)
         return;
     move->result = result;
     reach.unready_failures += !move->ready;
     copied_range_over(&move->copied_range);
-    atomic_compare_exchange_strong(&session.deferred, &none, (int)result);
+    session_keep_failure((int)result);
     gate_open(move->gate, move->ticket); // nothing is to wait for data that will not come
 }
 

@@ -38,7 +38,9 @@ STUDY = Study(
         Plot("Turn-around by what a remote GPU costs", ("turn-around",), program="cost", x="% of the GPU's part more", y="minutes"),
     ),
     measured="Nothing is timed here: it is a model of the queue, whose decisions a test (tests/slurm/queue-as-modelled.t) compares with "
-             "a real Slurm with rgpu's plugins, job end by job end, for whole GPUs (shares were packed otherwise there in some runs). 400 generated jobs of five kinds come to 16 nodes of 16 cores; each "
+             "a real Slurm with rgpu's plugins, job end by job end, for whole GPUs. With shares a real Slurm sometimes lets a job "
+             "overtake another one: it starts two of different sizes at once where only one has room, and the other waits again. "
+             "400 generated jobs of five kinds come to 16 nodes of 16 cores; each "
              "uses the GPU for 5 to 85 % of its time. Jobs that share a GPU run at full speed until together they want more of it than "
              "there is, and then slow down alike. A remote GPU costs 5 % of the part of a job that runs on it, or what the last picture "
              "says. Rounds are other jobs. Energy is counted with a node's 120 W, 8 W for each busy core, a GPU's 70 W idle and 500 W "

@@ -3,16 +3,16 @@
 """Plays the events of studies/programs/cluster_model.py (standard input) on the cluster that SLURM_CONF names: ends the jobs
 in its order, and after each end waits until the jobs run that it says. Prints how Slurm differs, or nothing.
 
-    lockstep.py node|remote|pack|spread USER MEBIBYTES
+    lockstep.py gpu|rgpu USER
 
-MEBIBYTES is the unit of a job's memory. All jobs are submitted first, held, and let go in their order."""
+A job has one GPU, of its node or of the pool. All jobs are submitted first, held, and let go in their order."""
 import json
 import pwd
 import subprocess
 import sys
 import time
 
-way, user, unit = sys.argv[1], pwd.getpwnam(sys.argv[2]), int(sys.argv[3])
+gres, user = sys.argv[1], pwd.getpwnam(sys.argv[2])
 PATIENCE = 120
 
 
@@ -27,12 +27,8 @@ def call(*command):
 
 
 def submit(job):
-    options = {"node": ["--gres=gpu:1"], "remote": ["--gres=rgpu:1"]}.get(
-        way, ["--gres=rgpu:1", "--rgpu-mem=%dM" % (job["memory"] * unit)])
-    if way == "spread":
-        options.append("--rgpu-constraint=policy=spread")
-    return call("sbatch", "--parsable", "-H", "-o", "/dev/null", "-t", "60", "-n1", "-c%d" % job["cores"], *options,
-                "--wrap", "exec sleep 3600").split(";")[0]
+    return call("sbatch", "--parsable", "-H", "-o", "/dev/null", "-t", "60", "-n1", "-c%d" % job["cores"],
+                "--gres=%s:1" % gres, "--wrap", "exec sleep 3600").split(";")[0]
 
 
 def running(numbers):

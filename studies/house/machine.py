@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 
 from house.places import without_ours
 
@@ -64,7 +63,6 @@ def describe(known, real):
         "rdma": sorted(os.listdir("/sys/class/infiniband")) if os.path.isdir("/sys/class/infiniband") else [],
         "virtual": first_of("/proc/cpuinfo", r"^flags\s*:.*\b(hypervisor)\b") != "",
         "load": os.getloadavg()[0],
-        "arguments": sys.argv[1:],
     }
 
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from house import catalog, declare, machine, plan, record
-from house.execute import execute
+from house.execute import execute, named
 from house.figures import Figures, wide_spreads
 from house.places import TOP, places
 from house.progress import Progress
@@ -69,8 +69,8 @@ def settings_of(options):
     if unknown:
         raise catalog.CatalogError("there is no column %s; there are %s" % (", ".join(unknown), ", ".join(sorted(known_columns))))
     own = None if options.declared == catalog.DECLARED else os.path.abspath(options.declared)
-    return {"studies": [study.name for study in studies], "programs": catalog.chosen_programs(options.names), "chosen": chosen, "more": [dataclasses.asdict(c) for c in more],
-            "declared": own,
+    return {"studies": [study.name for study in studies], "programs": catalog.chosen_programs(options.names),
+            "chosen": chosen, "more": [dataclasses.asdict(c) for c in more], "declared": own,
             "rounds": options.rounds or (1 if options.miniature else 5), "miniature": options.miniature,
             "devices": "software" if options.miniature else options.devices}
 
@@ -85,7 +85,7 @@ def studies_of(settings):
 
 
 def start(options, known):
-    """(settings, real GPUs, writer, jobs done before)"""
+    """(settings, real GPUs, the machine, the file of results, keys of jobs done before)"""
     if options.resume:
         before = record.Results(options.resume)
         if before.path.endswith(".gz"):
@@ -157,12 +157,11 @@ def measure(options, known):
     settings, real, now, path, before = start(options, known)
     studies, columns = studies_of(settings)
     jobs, left_out = plan.make(studies, columns, plan.Context(now, real, known), settings["rounds"], settings["programs"])
-    jobs = [job for job in jobs
-            if (job.study.name, job.program.name, job.column.name, job.size, job.round) not in before]
+    jobs = [job for job in jobs if record.key_of(named(job)) not in before]
     writer = record.Writer(path)
     if not options.resume:
         writer.add([{"kind": "run", "version": record.VERSION, "machine": now, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-                     "studies": settings["studies"], "settings": settings}] + left_out)
+                     "studies": settings["studies"], "settings": settings, "limit": options.limit}] + left_out)
     say_before(jobs, left_out, now, writer)
     scratch = tempfile.mkdtemp(prefix="rgpu-studies.")
     servers = Servers(known, scratch, real, max([study.gpus for study in studies], default=1))

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """GPUs among themselves: copies and event waits between two, Jacobi's method on several, collectives of NCCL."""
-import json
-import re
-
-from house.declare import NATIVE, SHM, TCP, VERBS, Answer, Box, Need, Ours, Plot, Program, Reference, Study
+from house.declare import (NATIVE, SHM, TCP, VERBS, Answer, Box, Need, Ours, Plot, Program, Reference, Study,
+                           json_lines)
 
 PAPER = "Zhang et al., C-GDR (K80, EDR InfiniBand)"
 DCUDA = "dCUDA over verbs (K80, ConnectX-4)"
@@ -17,11 +15,9 @@ COLLECTIVES = ("broadcast", "all-gather", "all-reduce", "all-to-all")
 def between_figures(text):
     """bench/between says the size of a copy as `size`."""
     names = {"copy_alone": "copy, one alone", "copy_rate": "copies behind each other", "event_wait": "event wait, one way"}
-    for line in text.splitlines():
-        if line.startswith("{"):
-            record = json.loads(line)
-            figure = names.get(record["figure"], record["figure"])
-            yield {"figure": figure, "x": record["size"] or None, "value": record["value"], "unit": record["unit"]}
+    for record in json_lines(text):
+        figure = names.get(record["figure"], record["figure"])
+        yield {"figure": figure, "x": record["size"] or None, "value": record["value"], "unit": record["unit"]}
 
 
 def jacobi(name, gpus, columns, mini):

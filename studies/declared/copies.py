@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Copies by size, kind of memory, direction and block size, beside what the GPU and the network can do by themselves."""
-from house.declare import (Answer, Box, Headline, NAIVE_TCP, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS)
+from house.declare import (Answer, Box, Headline, NAIVE_TCP, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP,
+                           USUAL_NAMES, VERBS)
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = tuple(str(64 << (2 * i)) for i in range(11)) + (str(30 * MIB),)  # 64 B to 64 MiB
@@ -17,14 +18,12 @@ TCP_BLOCKS, VERBS_BLOCKS = blocks(TCP, "TCP"), blocks(VERBS, "verbs")
 ADAPTIVE = VERBS.but("verbs-auto", "verbs, adaptive blocks", boxes=(Box(options=("--block-size=auto",)),))
 TCP_PLAIN = TCP.but("tcp-unpipelined", "TCP, not pipelined", boxes=(Box(options=("--pipeline=no",)),))
 VERBS_PLAIN = VERBS.but("verbs-unpipelined", "verbs, not pipelined", boxes=(Box(options=("--pipeline=no",)),))
-USUAL = ("native", "shm", "tcp", "verbs")
 BY_BLOCK = tuple(column.name for column in TCP_BLOCKS + VERBS_BLOCKS) + ("verbs-auto",)
 PIPELINES = ("tcp", "tcp-unpipelined", "verbs", "verbs-unpipelined")
 LINK = ("native",)  # measured beside the columns: the link has none of its own
 
 LARGE = ("1048576", "4194304", "31457280")
 MINI = {"limit": 40, "environment": {"STUDY_SECONDS": "0.002"}}
-
 
 
 def speed(name, title, kind, sizes, columns, mini=("64", "65536", "1048576"), **more):
@@ -47,9 +46,9 @@ STUDY = Study(
              "the blocks in which data travel?",
     columns=(NATIVE, SHM, TCP, VERBS, TCP_PLAIN, VERBS_PLAIN, NAIVE_TCP) + TCP_BLOCKS + VERBS_BLOCKS + (ADAPTIVE,),
     programs=(
-        speed("pinned", "Page-locked memory, one copy and its synchronization", "pinned", SIZES, USUAL),
-        speed("pageable", "Ordinary memory, one synchronous copy", "pageable", SIZES, USUAL + ("naive-tcp",)),
-        speed("queued", "Page-locked memory, eight copies on their way", "queued", LARGE, USUAL),
+        speed("pinned", "Page-locked memory, one copy and its synchronization", "pinned", SIZES, USUAL_NAMES),
+        speed("pageable", "Ordinary memory, one synchronous copy", "pageable", SIZES, USUAL_NAMES + ("naive-tcp",)),
+        speed("queued", "Page-locked memory, eight copies on their way", "queued", LARGE, USUAL_NAMES),
         speed("blocks", "Page-locked memory, by block size", "pinned", ("65536", "262144") + LARGE, BY_BLOCK, rounds=3),
         speed("pipeline", "Page-locked memory, pipelined and not", "pinned", ("262144",) + LARGE, PIPELINES, rounds=3),
         Program("tcp-link", ("{python}", "{here}/programs/tcp_link.py"), title="What one TCP stream carries (iperf3)",

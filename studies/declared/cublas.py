@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Products of matrices by cuBLAS: whole programs, many small products, single calls; beside the processors' BLAS."""
-from house.declare import NATIVE, SHM, TCP, VERBS, Answer, Column, Need, Ours, Plot, Program, Reference, Study
+from house.declare import (NATIVE, SHM, TCP, USUAL_NAMES, VERBS, Answer, Column, Need, Ours, Plot, Program, Reference,
+                           Study)
 
 SIZES = (256, 512, 1024, 2048, 4096, 8192, 13848)
 PAPER = "Reaño et al., rCUDA (K20, FDR InfiniBand, 2015), figure 7b"
 PROCESSORS = Column("processors", "processors (OpenBLAS)", environment={"STUDY_BLAS": "processors"},
                     needs=(Need("python", "numpy"),))
-GPU = ("native", "shm", "tcp", "verbs")
 CUBLAS = (Need("real-gpu"), Need("file", "{programs}/blas"))
 OWN = {"needs": (), "limit": 30}
 
@@ -34,12 +34,12 @@ STUDY = Study(
     programs=(
         whole("sgemm", "s", 3),
         whole("dgemm", "d", 4),
-        Program("many", ("{programs}/blas", "many", "{size}"), title="64 products: one by one, batched, strided", columns=GPU,
+        Program("many", ("{programs}/blas", "many", "{size}"), title="64 products: one by one, batched, strided", columns=USUAL_NAMES,
                 sizes=(32, 128, 512), needs=CUBLAS, seconds=3, miniature=dict(sizes=(16,))),
-        Program("calls", ("{programs}/blas", "calls"), title="What one call costs", columns=GPU, needs=CUBLAS, seconds=4,
+        Program("calls", ("{programs}/blas", "calls"), title="What one call costs", columns=USUAL_NAMES, needs=CUBLAS, seconds=4,
                 miniature=dict(limit=30)),
         Program("own-calls", ("{programs}/own_kernels", "calls"), title="The same for a kernel of the program's own",
-                columns=GPU, needs=(Need("file", "{programs}/own_kernels"),), seconds=2, miniature=dict(OWN)),
+                columns=USUAL_NAMES, needs=(Need("file", "{programs}/own_kernels"),), seconds=2, miniature=dict(OWN)),
     ),
     plots=(
         Plot("SGEMM from ordinary memory", ("SGEMM",), program="sgemm", x="n", y="ms", log="xy",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SAXPY and a matrix product with the context switches that they cost, as GVirtuS measured its ways to transport calls."""
-from house.declare import Answer, Headline, NAIVE_TCP, NAIVE_VERBS, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS
+from house.declare import (Answer, Headline, NAIVE_TCP, NAIVE_VERBS, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP,
+                           USUAL_NAMES, VERBS)
 
 PAPER = "GVirtuS RDMA communicator (V100, FDR 56 Gb/s, CUDA 11.4)"
 NAIVE_SHM = SHM.but("naive-shm", "shared memory, naive", environment={"STUDY_NAIVE": "1"})
@@ -14,16 +15,14 @@ def program(name, sizes, mini, seconds):
                    miniature=dict(sizes=mini, command=("{programs}/two_kernels", name, "{size}", "3"), limit=40))
 
 
-def ratios(native, ethernet, ipoib, naive, tuned):
-    return tuple(Reference("GVirtuS, %s" % label, PAPER, value=value / native)
-                 for label, value in (("TCP, Ethernet", ethernet), ("TCP, IPoIB", ipoib), ("RDMA, naive", naive),
-                                      ("RDMA, tuned", tuned)))
-
-
 def switches(ethernet, ipoib, naive, tuned):
     return tuple(Reference("GVirtuS, %s" % label, PAPER, value=value)
                  for label, value in (("TCP, Ethernet", ethernet), ("TCP, IPoIB", ipoib), ("RDMA, naive", naive),
                                       ("RDMA, tuned", tuned)))
+
+
+def ratios(native, *others):
+    return switches(*(value / native for value in others))
 
 
 SAXPY_LARGE, PRODUCT_LARGE = 1 << 26, 4096
@@ -38,7 +37,7 @@ STUDY = Study(
         program("saxpy", (1 << 20, 1 << 23, SAXPY_LARGE), (1 << 10, 1 << 14), 3),
         program("matmul", (320, 1024, PRODUCT_LARGE), (16, 48), 2),
         Program("start", ("{bench}/measure", "--first"), title="A new process until its first operation is done", seconds=0.5,
-                columns=("native", "shm", "tcp", "verbs"), limit=60, miniature=dict(limit=30)),
+                columns=USUAL_NAMES, limit=60, miniature=dict(limit=30)),
     ),
     plots=(
         Plot("SAXPY: time of one", ("time",), program="saxpy", x="elements", y="ms", log="xy"),

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LAMMPS with its GPU package: four inputs by size, ranks that work together, tasks that share GPUs, too many of them."""
-from house.declare import (NATIVE, SHM, TCP, VERBS, Answer, Box, Column, Need, Ours, Plot, Program, Reference, Study,
+from house.declare import (NATIVE, SHM, TCP, USUAL_NAMES, VERBS, Answer, Box, Column, Need, Ours, Plot, Program, Reference, Study,
                            json_figures)
 
 PAPER = "Reaño et al., rCUDA (K20, FDR InfiniBand, 2015), figure 8"
 PROCESSORS = Column("processors", "processors (MPI)", environment={"STUDY_LAMMPS": "processors"})
 TWO = SHM.but("two-boxes", "two boxes, shared memory", boxes=(Box(gpus=(0,)), Box(gpus=(1,))), needs=(Need("gpus", "2"),))
-GPU = ("native", "shm", "tcp", "verbs")
-ALL_COLUMNS = GPU + ("processors",)
+ALL_COLUMNS = USUAL_NAMES + ("processors",)
 BUILT = (Need("real-gpu"), Need("file", "{programs}/lammps/lmp"))
 INPUTS = ("lj", "eam", "rhodo", "chain")
 
@@ -37,7 +36,7 @@ def by_size(kind, sizes, seconds):
 def together(gpus):
     return run("ranks-%d" % gpus, "lj", 1024, "--ranks", "{size}", "--gpus", str(gpus), sizes=(1, 2, 4, 8), seconds=20,
                title="lj, 1M atoms, by ranks that work together on %d GPU%s" % (gpus, "s" * (gpus > 1)), rounds=2,
-               columns=GPU if gpus == 1 else GPU + ("two-boxes",), needs=(Need("gpus", str(gpus)),),
+               columns=USUAL_NAMES if gpus == 1 else USUAL_NAMES + ("two-boxes",), needs=(Need("gpus", str(gpus)),),
                mini={"sizes": (2,)} if gpus == 1 else {"needs": BUILT + (Need("gpus", str(gpus)),)})
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A box whose processors compute for somebody else while its GPUs serve: what each costs the other."""
-from house.declare import Answer, Box, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, VERBS
+from house.declare import Answer, Box, NATIVE, Need, Ours, Plot, Program, Reference, SHM, Study, TCP, USUAL_NAMES, VERBS
 
 PAPER = "Reaño et al., rCUDA, figures 9 and 10 (K20, 2×6 cores, MKL)"
 
@@ -15,7 +15,7 @@ def both(column, word):
 
 ALONE = NATIVE.but("alone", "processors alone", environment={"STUDY_REST": "1"}, cores="second")
 COLUMNS = (ALONE,) + both(NATIVE, "native") + both(SHM, "shared memory") + both(TCP, "TCP") + both(VERBS, "verbs")
-IDLE_OF_BUSY = {"%s-busy" % name: "%s-idle" % name for name in ("native", "shm", "tcp", "verbs")}
+IDLE_OF_BUSY = {"%s-busy" % name: "%s-idle" % name for name in USUAL_NAMES}
 COMPUTING = ("alone", "native-busy", "shm-busy", "tcp-busy", "verbs-busy")
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many sessions on a box and many boxes under a broker, and what a rack, a cluster and a region need by these figures."""
 import html
-import json
 
-from house.declare import Answer, Column, Headline, NATIVE, Need, Ours, Plot, Program, SHM, Study, TCP, VERBS
+from house.declare import (Answer, Column, Headline, NATIVE, Need, Ours, Plot, Program, SHM, Study, TCP, USUAL_NAMES, VERBS,
+                           json_lines)
 
 BROKER = Column("broker", "the broker, simulated boxes", here=True)
-SESSIONS = ("native", "shm", "tcp", "verbs")
 CALLS = ("launch and synchronize", "64 bytes from the GPU", "launch alone")
 
 
@@ -22,10 +21,6 @@ def broker_figures(text):
             for part, name in (("p50", "median"), ("p99", "99th percentile")):
                 yield {"figure": "%s, %s%s" % (what, name, case), "x": row["boxes"], "value": row["%s_%s" % (what, part)], "unit": "ms"}
         yield {"figure": "processor time of a lease" + case, "x": row["boxes"], "value": row["cpu"], "unit": "ms"}
-
-
-def json_lines(text):
-    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 # ---- on paper ----
@@ -90,7 +85,7 @@ STUDY = Study(
     columns=(NATIVE, SHM, TCP, VERBS, BROKER),
     programs=(
         Program("sessions", ("{programs}/call_cost",), title="Calls of so many clients at once", sizes=(1, 4, 16, 64),
-                clients="size", marks=True, columns=SESSIONS, seconds=8, limit=150, rounds=2,
+                clients="size", marks=True, columns=USUAL_NAMES, seconds=8, limit=150, rounds=2,
                 environment={"STUDY_SECONDS": "0.25"}, needs=(Need("file", "{programs}/call_cost"),),
                 miniature=dict(sizes=(1, 3), limit=60, environment={"STUDY_SECONDS": "0.002"})),
         Program("broker", ("{python}", "{top}/bench/broker_load.py", "{build}", "size"), title="Leases by the size of the pool",

@@ -10,7 +10,7 @@ def expected_columns(study, program, skipped):
     if any(row["program"] == program.name for row in skipped):
         return []
     without = {row["column"] for row in skipped if row["program"] is None}
-    return [column.name for column in program_columns(program, study.columns, study) if column.name not in without]
+    return [column.name for column in program_columns(program, study.columns) if column.name not in without]
 
 
 def gaps_of_programs(study, known, skipped):

@@ -66,15 +66,16 @@ VERBS = TCP.but("verbs", "rgpu, verbs", environment={"RGPU_TRANSPORT": "rdma"}, 
 NAIVE_TCP = TCP.but("naive-tcp", "TCP, naive", environment={"STUDY_NAIVE": "1"})
 NAIVE_VERBS = VERBS.but("naive-verbs", "verbs, naive", environment={"STUDY_NAIVE": "1"})
 USUAL = (NATIVE, SHM, TCP, VERBS)
+USUAL_NAMES = tuple(column.name for column in USUAL)
+
+
+def json_lines(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def json_figures(text):
     """The figures of a program that prints JSON lines with figure, value and unit, and x where it is one of a curve."""
-    for line in text.splitlines():
-        if line.startswith("{"):
-            record = json.loads(line)
-            if "figure" in record and "value" in record:
-                yield record
+    return (record for record in json_lines(text) if "figure" in record and "value" in record)
 
 
 def sized_figures(text):

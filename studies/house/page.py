@@ -181,17 +181,25 @@ def spread_note(known, study):
                      class_="warning")
 
 
+def first_ratio(machines, study, wanted, column, base):
+    """(machine, ratio) of a Headline's or an Ours' figure, of the first machine that measured it; None where none did."""
+    for known in machines:
+        key = known.figures.find(study.name, wanted.figure, column, wanted.x, wanted.program)
+        ratio = known.figures.ratio(key, base) if key else None
+        if ratio:
+            return known, ratio
+    return None
+
+
 def headline_cell(machines, study, headline, column):
-    """The ratio on the first machine that measured it."""
     if column not in headline.columns:
         return tag("td", "")
-    for known in machines:
-        key = known.figures.find(study.name, headline.figure, column, headline.x, headline.program)
-        ratio = known.figures.ratio(key, "native") if key else None
-        if ratio:
-            title = "%s, %d rounds, %.2f to %.2f" % (known.name(), ratio.count, ratio.low, ratio.high)
-            return tag("td", tag("span", "× %.2f" % ratio.median, title=title), class_="number")
-    return tag("td", "–", class_="number missing")
+    found = first_ratio(machines, study, headline, column, "native")
+    if not found:
+        return tag("td", "–", class_="number missing")
+    known, ratio = found
+    title = "%s, %d rounds, %.2f to %.2f" % (known.name(), ratio.count, ratio.low, ratio.high)
+    return tag("td", tag("span", "× %.2f" % ratio.median, title=title), class_="number")
 
 
 def in_brief(studies, machines):
@@ -208,19 +216,16 @@ def in_brief(studies, machines):
 
 
 def ours_text(machines, study, ours):
-    """Our ratio on the first machine that measured it."""
     parts = []
     for wanted in ours:
-        for known in machines:
-            key = known.figures.find(study.name, wanted.figure, wanted.column, wanted.x, wanted.program)
-            ratio = known.figures.ratio(key, wanted.base) if key else None
-            if ratio:
-                size = " at %s" % shown_size(wanted.x) if wanted.x is not None else ""
-                parts.append("%s%s, %s: %.2f × %s (%s)" % (wanted.figure, size, wanted.column, ratio.median, wanted.base,
-                                                         known.says()["gpu"]))
-                break
-        else:
+        found = first_ratio(machines, study, wanted, wanted.column, wanted.base)
+        if not found:
             parts.append("%s, %s: not measured here" % (wanted.figure, wanted.column))
+            continue
+        known, ratio = found
+        size = " at %s" % shown_size(wanted.x) if wanted.x is not None else ""
+        parts.append("%s%s, %s: %.2f × %s (%s)" % (wanted.figure, size, wanted.column, ratio.median, wanted.base,
+                                                 known.says()["gpu"]))
     return tag("td", "<br>".join(e(part) for part in parts) or "–")
 
 

@@ -32,7 +32,7 @@ def skipped(study, program, column, why):
             "column": column.name if column else None, "why": why}
 
 
-def program_columns(program, columns, study):
+def program_columns(program, columns):
     """Of the declared columns those that the program names; a user's columns go with programs that name none."""
     return [column for column in columns if program.columns is None or column.name in program.columns]
 
@@ -52,7 +52,7 @@ def of_study(study, columns, context, only=None):
         if why:
             left_out.append(skipped(study, program, None, why))
         else:
-            pairs += [(program, column) for column in program_columns(program, usable, study)]
+            pairs += [(program, column) for column in program_columns(program, usable)]
     return pairs, left_out
 
 
@@ -63,11 +63,7 @@ def turned(things, by):
 
 
 def jobs_of_round(study, pairs, number):
-    programs = []
-    for program, _ in pairs:
-        if program not in programs:
-            programs.append(program)
-    for program in programs:
+    for program in study.programs:
         if program.rounds is not None and number >= program.rounds:
             continue
         columns = [column for other, column in pairs if other is program]

@@ -171,11 +171,16 @@ class Servers:
             await_port(process, port, log)
         return Server(process, str(port))
 
+    @staticmethod
+    def keys(column):
+        """What the servers of a column are known by: columns with the same boxes share them."""
+        if column.server:
+            return [("other", column.name)]
+        return [("box", number, box.gpus, box.options, box.cores) for number, box in enumerate(column.boxes)]
+
     def of(self, column):
         """The servers of a column, ready; one that has died is started anew."""
-        keys = [("box", number, box.gpus, box.options, box.cores) for number, box in enumerate(column.boxes)]
-        if column.server:
-            keys = [("other", column.name)]
+        keys = self.keys(column)
         for number, key in enumerate(keys):
             if key in self.running and not self.running[key].alive():
                 end(self.running.pop(key).process)
@@ -186,9 +191,7 @@ class Servers:
 
     def keep_only(self, columns):
         """Ends those that none of these columns uses: they hold memory of the GPU."""
-        wanted = {("box", number, box.gpus, box.options, box.cores)
-                  for column in columns for number, box in enumerate(column.boxes)}
-        wanted |= {("other", column.name) for column in columns}
+        wanted = {key for column in columns for key in self.keys(column)}
         for key in [key for key in self.running if key not in wanted]:
             end(self.running.pop(key).process)
 

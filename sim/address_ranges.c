@@ -107,12 +107,12 @@ SIM_API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
     struct sim_physical *physical;
     SIM_TRY(sim_physical_get(handle, &physical));
     CUresult result = CUDA_ERROR_INVALID_VALUE;
-    if (sim_physical_is_tile_pool(physical)) {
-        result = CUDA_ERROR_INVALID_VALUE; // for tiles of arrays only
-    } else if (size && size % least == 0 && address % least == 0 && !flags &&
-               (offset || size != sim_physical_size(physical))) {
+    // A pool of tiles is for arrays only.
+    bool valid = size && size % least == 0 && address % least == 0 && !flags &&
+                 !sim_physical_is_tile_pool(physical);
+    if (valid && (offset || size != sim_physical_size(physical))) {
         result = CUDA_ERROR_NOT_SUPPORTED; // no part of it, nor more
-    } else if (size && size % least == 0 && address % least == 0 && !flags) {
+    } else if (valid) {
         pthread_mutex_lock(&space.lock);
         result = map(address, size, offset, physical);
         pthread_mutex_unlock(&space.lock);

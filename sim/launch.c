@@ -165,12 +165,9 @@ static CUresult pack_extra(void **extra, char *out, size_t size)
         else
             return CUDA_ERROR_INVALID_VALUE;
     }
-    SIM_RETURN_IF(size && !buffer, CUDA_ERROR_INVALID_VALUE);
-    SIM_RETURN_IF(size && !given, CUDA_ERROR_INVALID_VALUE);
+    SIM_RETURN_IF(size && (!buffer || !given), CUDA_ERROR_INVALID_VALUE);
     SIM_RETURN_IF(given > size, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     // NCCL gives less than its kernels have parameters: what it leaves out they do not look at.
-    if (given > size)
-        given = size;
     if (given)
         memcpy(out, buffer, given);
     memset(out + given, 0, size - given);

@@ -94,7 +94,7 @@ size_t array_tail_bytes(const struct array_storage *storage)
     array_tile_extents(storage, tile);
     for (unsigned i = array_first_of_tail(storage); i < storage->part_count; i++)
         bytes += bytes_on_gpu(&storage->parts[i], tile);
-    return (bytes + ARRAY_TILE_BYTES - 1) & ~(ARRAY_TILE_BYTES - 1);
+    return rounded(bytes, ARRAY_TILE_BYTES);
 }
 
 // ---- the texels of a unit, and their copy ----

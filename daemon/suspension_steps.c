@@ -141,6 +141,16 @@ static void is_away(void *argument, enum suspender_outcome outcome, const char *
         stay(s, text);
 }
 
+// Whoever ordered it meanwhile wants them away again.
+static void go_on(struct suspension *s)
+{
+    char text[320];
+
+    stay(s, "");
+    if (s->away_wanted && suspension_pause(s, text, sizeof(text)))
+        log_info("lease=%s is not suspended again reason=\"%s\"", s->lease, text);
+}
+
 static void is_back(void *argument, enum suspender_outcome outcome, const char *text)
 {
     struct suspension *s = argument;
@@ -148,7 +158,7 @@ static void is_back(void *argument, enum suspender_outcome outcome, const char *
     s->helper = NULL;
     snprintf(s->problem, sizeof(s->problem), "%s", text);
     if (outcome == SUSPENDER_DONE) {
-        stay(s, "");
+        go_on(s);
     } else if (outcome == SUSPENDER_LOST) {
         lose(s, text);
     } else if (outcome == SUSPENDER_UNKNOWN) {

@@ -106,6 +106,20 @@ static bool close_gate(uint32_t timeout_ms)
 
 // ---- the process that is asked ----
 
+// Each device that this process can see has to go to one, and no two to the same.
+static bool names_all(const int places[SIM_MAX_DEVICES])
+{
+    bool taken[SIM_MAX_DEVICES] = {false};
+
+    for (int i = 0; i < device_count(); i++) {
+        int to = places[shared_state_place(device_config()->ordinals[i])];
+        if (to < 0 || taken[to])
+            return false;
+        taken[to] = true;
+    }
+    return true;
+}
+
 static CUresult take_back(const struct shared_request *request)
 {
     int places[SIM_MAX_DEVICES];
@@ -115,10 +129,8 @@ static CUresult take_back(const struct shared_request *request)
         places[i] = request->places[i] < SIM_MAX_DEVICES ? request->places[i] : -1;
         totals[i] = sim_config_memory(device_config(), i);
     }
-    int err = shared_state_take_back(places, totals);
-    return !err             ? CUDA_SUCCESS
-           : err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
-                            : CUDA_ERROR_INVALID_VALUE;
+    SIM_RETURN_IF(!names_all(places), CUDA_ERROR_INVALID_VALUE);
+    return shared_state_take_back(places, totals) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 static CUresult act(struct shared_request *request)

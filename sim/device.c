@@ -100,12 +100,13 @@ SIM_API(cuDeviceGetName, char *name, int length, CUdevice index)
     return CUDA_SUCCESS;
 }
 
+// After a restore on another GPU the driver tells that one's UUID, and the address on the bus of before.
 static CUresult get_uuid(CUuuid *uuid, CUdevice index)
 {
     struct device *device;
     SIM_TRY(device_get(index, &device));
     SIM_RETURN_IF(!uuid, CUDA_ERROR_INVALID_VALUE);
-    device_uuid(device->ordinal, (unsigned char *)uuid->bytes);
+    device_uuid(shared_state_place(device->ordinal), (unsigned char *)uuid->bytes);
     return CUDA_SUCCESS;
 }
 

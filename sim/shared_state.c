@@ -287,6 +287,11 @@ static bool has_room(const uint64_t wanted[SIM_MAX_DEVICES], const uint64_t tota
     return true;
 }
 
+int shared_state_place(int ordinal)
+{
+    return place_of(ordinal);
+}
+
 int shared_state_take_back(const int places[SIM_MAX_DEVICES],
                            const uint64_t totals[SIM_MAX_DEVICES])
 {
@@ -297,8 +302,6 @@ int shared_state_take_back(const int places[SIM_MAX_DEVICES],
     for (int i = 0; i < SIM_MAX_DEVICES; i++)
         if (places[i] >= 0)
             wanted[places[i]] += state.aside[i];
-        else if (state.aside[i])
-            result = -EINVAL;
     if (!result && !has_room(wanted, totals))
         result = -ENOMEM;
     if (!result) {

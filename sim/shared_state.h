@@ -20,9 +20,12 @@ void shared_state_release(int ordinal, uint64_t bytes);
 // While a process is checkpointed nothing of what it has taken counts. To be called by its checkpoint thread alone.
 void shared_state_put_aside(void);
 // Takes all of it again, each device's share at the device whose number PLACES has for it, and goes on there.
-// -ENOMEM when that has not the room, -EINVAL when PLACES has -1 for one that was in use.
+// -ENOMEM when that has not the room.
 int shared_state_take_back(const int places[SIM_MAX_DEVICES],
                            const uint64_t totals[SIM_MAX_DEVICES]);
+
+// The device of the machine that one of this process is at the moment.
+int shared_state_place(int ordinal);
 
 // What other processes ask of this one, and this one's answer: in its slot, for sim/checkpoint.c alone.
 struct shared_request {

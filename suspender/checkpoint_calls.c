@@ -33,6 +33,9 @@ const char *checkpoint_load(const char *path)
         return dlerror();
     if (!find(handle, "cuInit", &checkpoint.init) ||
         !find(handle, "cuGetErrorName", &checkpoint.error_name) ||
+        !find(handle, "cuDeviceGetCount", &checkpoint.device_count) ||
+        !find(handle, "cuDeviceGet", &checkpoint.device) ||
+        !find(handle, "cuDeviceGetUuid_v2", &checkpoint.device_uuid) ||
         !find(handle, "cuCheckpointProcessGetState", &checkpoint.state) ||
         !find(handle, "cuCheckpointProcessLock", &checkpoint.lock) ||
         !find(handle, "cuCheckpointProcessCheckpoint", &checkpoint.checkpoint) ||

@@ -8,6 +8,9 @@
 struct checkpoint_calls {
     CUresult (*init)(unsigned flags);
     CUresult (*error_name)(CUresult result, const char **name);
+    CUresult (*device_count)(int *count);
+    CUresult (*device)(CUdevice *device, int number);
+    CUresult (*device_uuid)(CUuuid *uuid, CUdevice device);
     CUresult (*state)(int pid, CUprocessState *state);
     CUresult (*lock)(int pid, CUcheckpointLockArgs *args);
     CUresult (*checkpoint)(int pid, CUcheckpointCheckpointArgs *args);

@@ -25,6 +25,16 @@ ok "it can be suspended again" ctl suspend "$id"
 ok "and resumed" ctl resume "$id"
 look away
 ok "with its data" await_line away '^right 2$'
+ctl suspend "$id"
+kill -STOP "$worker"
+ctl resume --no-wait "$id"
+await "the return" is_state "$id" returning
+ok "it is to be suspended again while it returns" ctl suspend --no-wait "$id"
+kill -CONT "$worker"
+ok "and is, as soon as it has returned" await "the state" is_state "$id" suspended
+ctl resume "$id"
+look away
+ok "with its data" await_line away '^right 3$'
 stop "${line_pid[away]}"
 
 # While the driver waits for the kernel; the worker is stopped in between, so that it never says that time is up.

@@ -74,6 +74,17 @@ worker=$(worker_of "$one")
 stop "${line_pid[first]}" KILL
 ok "who dies suspended leaves nothing behind" await "its worker's end" gone "$worker"
 
+# A process that has left the driver, and that nobody has reaped yet.
+ended_while_suspended() {
+    python3 - "$BUILD/bin/rgpu-suspender" "$BUILD/lib/libcuda-sim.so" <<'PYTHON'
+import os, subprocess, sys
+child = os.fork() or os._exit(0)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+print(subprocess.run([sys.argv[1], "resume", "-", sys.argv[2], str(child)], stdout=subprocess.PIPE).stdout.decode(), end="")
+PYTHON
+}
+is "$(RGPU_SIM_STATE=$TMP/state ended_while_suspended)" done "who ends while it is brought back is not lost, but gone"
+
 hold one 10
 hold two 10
 id=$(last_session)

@@ -157,17 +157,21 @@ static void find_no_room(void)
 static void change_devices(void)
 {
     CUuuid first, second;
-    CUcheckpointGpuPair pair;
-    CUcheckpointRestoreArgs args = {.gpuPairs = &pair, .gpuPairsCount = 1};
+    CUcheckpointGpuPair pairs[2];
+    CUcheckpointRestoreArgs args = {.gpuPairs = pairs, .gpuPairsCount = 1};
     size_t before = free_memory();
     if (cuDeviceGetUuid(&first, 0) || cuDeviceGetUuid(&second, 1))
         bail("no two devices");
     cuCheckpointProcessLock(child.pid, NULL);
     cuCheckpointProcessCheckpoint(child.pid, NULL);
-    pair = (CUcheckpointGpuPair){second, first};
+    pairs[0] = (CUcheckpointGpuPair){first, second};
+    pairs[1] = (CUcheckpointGpuPair){second, second};
     gives(cuCheckpointProcessRestore(child.pid, &args), CUDA_ERROR_INVALID_VALUE,
-          "it needs a place for each device that it was on");
-    pair = (CUcheckpointGpuPair){first, second};
+          "it needs a place for each device that it can see");
+    args.gpuPairsCount = 2;
+    gives(cuCheckpointProcessRestore(child.pid, &args), CUDA_ERROR_INVALID_VALUE,
+          "and one of its own for each");
+    pairs[1] = (CUcheckpointGpuPair){second, first};
     gives(cuCheckpointProcessRestore(child.pid, &args), CUDA_SUCCESS, "it moves to another device");
     cuCheckpointProcessUnlock(child.pid, NULL);
     ok(free_memory() >= before + HELD, "its memory is no longer on the first");

@@ -111,6 +111,13 @@ static void let_go(struct mps_daemon *mps)
     mps->input = -1;
 }
 
+// A keeper that was killed has left the daemon behind.
+static void kill_daemon(const struct mps_daemon *mps)
+{
+    if (mps->daemon > 0)
+        kill(-mps->daemon, SIGKILL);
+}
+
 // The keeper has ended, or could not be started.
 static void is_down(struct mps_daemon *mps)
 {
@@ -118,9 +125,7 @@ static void is_down(struct mps_daemon *mps)
     // A server that has gone before its daemon does not hide how that ended.
     bool wanted = mps->state == MPS_ENDING && !mps->gave_reason;
 
-    // A keeper that was killed has left the daemon behind.
-    if (mps->daemon > 0)
-        kill(-mps->daemon, SIGKILL);
+    kill_daemon(mps);
     let_go(mps);
     evtimer_del(mps->alone);
     forget_server(mps);
@@ -447,7 +452,7 @@ void mps_close(struct box *box)
             continue;
         if (mps->keeper && !await_end(mps, deadline)) {
             kill(mps->keeper, SIGKILL);
-            kill(-mps->daemon, SIGKILL);
+            kill_daemon(mps);
         }
         forget_server(mps);
         event_free(mps->pause);

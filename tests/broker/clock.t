@@ -10,7 +10,7 @@ echo +0 >"$TMP/clock"
 start_broker FAKETIME_TIMESTAMP_FILE="$TMP/clock" FAKETIME_NO_CACHE=1 \
     FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD="$library"
 start_pool_box box1
-short=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "lifetime": 100}')
+short=$(api POST /v1/leases '{"request": {"gpus": [{}]}, "lifetime": 1000}')
 id=$(at lease.id <<<"$short") expires=$(at lease.expires <<<"$short")
 set_clock() { echo "$1" >"$TMP/clock.new"; mv "$TMP/clock.new" "$TMP/clock"; }
 expires_about() { local now; now=$(api GET "/v1/leases/$id" | at lease.expires); [ $((now - expires - $1)) -ge -3 ] && [ $((now - expires - $1)) -le 3 ]; }

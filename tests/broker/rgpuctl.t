@@ -3,7 +3,7 @@
 # rgpuctl shows the pool and steers it: drain, mode, revoke, gone, events, and exit statuses.
 . "$(dirname "$0")/broker.sh"
 
-start_broker --away-after 3s
+start_broker
 start_pool_box box1
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
@@ -93,6 +93,9 @@ ok "events --follow" await_line follower "lease.granted .*lease=$lease"
 
 is "$("$ctl" box-key box1)" "$(cat "$TMP/box1.boxkey")" "box-key"
 is "$(status_of "$ctl" gone box1)" 1 "a box that is there is not gone"
+stop "$BROKER_PID"
+start_broker --away-after 3s
+await "the box" box_is box1 up
 lease=$(take '{}')
 stop "$BOX_PID" KILL
 await "the box's absence" sh -c "'$ctl' boxes | grep -q 'box1 *away'"

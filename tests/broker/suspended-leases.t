@@ -6,18 +6,18 @@
 [ -z "${SAN:-}" ] || skip_all "a sanitized library must be loaded first, which rgpuctl does not do"
 
 start_broker
-start_cuda_box box1 --devices sim:1 --suspend-timeout 1s
+start_cuda_box box1 --devices sim:1
 ctl=$BUILD/bin/rgpuctl
 export RGPU_BROKER=unix:$BROKER_SOCKET
 declare -A say_to=()
-# job NAME "MIB [NANOSECONDS]": a lease with a program that looks at its data when told to. Sets LEASE.
+# job NAME "MIB [NANOSECONDS]" [OPTION...]: a lease with a program that looks at its data when told to. Sets LEASE.
 job() {
     local fd
     rm -f "$TMP/$1.in"
     mkfifo "$TMP/$1.in"
     exec {fd}<>"$TMP/$1.in"
     say_to[$1]=$fd
-    start "$1" "$ctl" run -- bash -c 'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$2" "$TMP/$1.in"
+    start "$1" "$ctl" run "${@:3}" -- bash -c 'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$2" "$TMP/$1.in"
     await_line "$1" ready || bail "$1 does not start"
     LEASE=$("$ctl" leases --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p' | head -n 1)
 }
@@ -64,7 +64,8 @@ ok "can be revoked" "$ctl" revoke "$one"
 ok "and is over" await "the end" none_left
 stop "${line_pid[one]}"
 
-job busy "1 600000000000"
+start_cuda_box impatient --devices sim:1 --suspend-timeout 1s
+job busy "1 600000000000" --constraint box=impatient
 fails "a kernel that does not end keeps its lease on the GPU" "$ctl" suspend "$LEASE"
 like "$(cat "$TMP/ok.out")" 'is not suspended: its work on the GPU does not come to an end' "which is said"
 is "$(suspension "$LEASE")" "" "and it is not suspended"

@@ -24,9 +24,9 @@ above() { local value; value=$("${@:2}"); [[ $value =~ ^[0-9.]+$ ]] && python3 -
 says() { web "$1" | grep -Eq "$2"; }
 is_not_told() { [ "$("$@")" = none ]; }
 
-await "figures of the box" above -1 pool utilization
-is "$(pool utilization)" 0 "an idle GPU is not busy"
-is "$(pool processes)" 1 "the worker that waits has memory of it"
+figure_is() { [ "$(pool "$1")" = "$2" ]; }
+ok "an idle GPU is not busy" await "figures of the box" figure_is utilization 0
+ok "the worker that waits has memory of it" await "its figures" figure_is processes 1
 idle=$(pool driver_bytes)
 like "$("$ctl" gpus | head -n 1)" 'UTIL% +DRIVER +PROCS +TEMP +WATTS' "the list has columns for it"
 like "$("$ctl" gpus | sed -n 2p)" ' 0 +[0-9.]+M +1 +- +- ' "with dashes for what software GPUs have not got"

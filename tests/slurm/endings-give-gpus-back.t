@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # However a job ends, its GPUs come back: by itself, failing, cancelled, out of time, requeued, with
 # processes that linger, before it has started, with its node, or with slurmctld's memory of it. seconds: 600
-DOWN_SECONDS=10
 . "$(dirname "$0")/cluster.sh"
 # Slurm's count does not follow the pool here, so that a job can be started for which there is nothing.
 RGPU_JOBS=('count = no')
@@ -92,10 +91,17 @@ start_slurmctld
 ok "a lost record gives back" back
 await "idle nodes" nodes_idle
 
+# patience SECONDS: for so long slurmctld waits for a node that does not answer.
+patience() {
+    sed -i "s/^SlurmdTimeout=.*/SlurmdTimeout=$1/" "$SLURM_DIR/slurm.conf"
+    scontrol reconfigure
+}
 job=$(submit --gres=rgpu:1 -w n3 --wrap "$hold")
 running "$job"
 stop "${SLURMD_PID[n3]}" KILL
+patience 10
 ok "a dead node gives back" back
+patience $DOWN_SECONDS
 start_slurmd n3
 scancel "$job" 2>/dev/null || true
 await "idle nodes" nodes_idle

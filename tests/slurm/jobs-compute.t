@@ -6,7 +6,7 @@
 start_pool_cluster
 
 ok "srun" as $ALICE srun --gres=rgpu:1 "$SAXPY"
-ok "its GPU is back" no_leases
+ok "its GPU is back" await "its end" no_leases
 out=$(as $ALICE srun --gres=rgpu:2 sh -c 'echo count=$RGPU_COUNT file=$RGPU_TICKET_FILE; cat $RGPU_TICKET_FILE | wc -l')
 like "$out" '^count=2 file=/' "a step finds its count and its ticket"
 like "$(as $ALICE srun --gres=rgpu:2 "$DEVICES" || true)" '^ok .* both devices' "and computes on both"

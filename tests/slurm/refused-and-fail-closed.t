@@ -16,7 +16,7 @@ requeued() { [ "$(job_field "$job" Restarts)" -ge 1 ] && job_is "$job" PENDING; 
 ok "a job without GPUs goes back into the queue" await "the requeue" requeued
 like "$(scontrol show job "$job")" 'SystemComment=rgpu: no GPUs of the pool fit this job now' "and says why"
 ok "no node is drained" await "idle nodes" nodes_idle
-ok "nothing is left of the attempt" leases_are 1
+ok "nothing is left of the attempt" await "its end" leases_are 1
 api DELETE "/v1/leases/$outsider" >/dev/null
 ok "it runs when there are GPUs" await "its end" job_is "$job" COMPLETED
 unlike "$(scontrol show job "$job")" 'SystemComment=rgpu' "and the reason is gone"

@@ -49,7 +49,8 @@ enum wire_event_kind {
     EVENT_GRAPH_BLOCK,   // as EVENT_GRAPH_DATA, but the bytes follow the record (bulk)
     EVENT_PEER_FRAME =
         40, // struct wire_peer_frame for the other end of a peer link, its bytes behind it (bulk)
-    EVENT_PEER_OVER, // struct wire_peer_over: a copy between boxes has ended
+    EVENT_PEER_OVER,    // struct wire_peer_over: a copy between boxes has ended
+    EVENT_PULLED_SMALL, // struct wire_job_end, and the data behind it: a small pull has ended
 };
 
 struct wire_event {

@@ -59,12 +59,17 @@ void *link_reserve(struct link *link, uint32_t size)
 
 void link_commit(struct link *link)
 {
-    link->ops->commit(link, false);
+    link->ops->commit(link, LINK_LEAVES_SOON);
+}
+
+void link_commit_ahead(struct link *link)
+{
+    link->ops->commit(link, LINK_LEAVES_LATER);
 }
 
 int link_commit_flush(struct link *link)
 {
-    return link->ops->commit(link, true);
+    return link->ops->commit(link, LINK_LEAVES_NOW);
 }
 
 void link_cancel(struct link *link)

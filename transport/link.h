@@ -44,6 +44,8 @@ uint32_t link_default_spin_us(void);
 // Waits while the peer has not taken earlier ones.
 void *link_reserve(struct link *link, uint32_t size);
 void link_commit(struct link *link);
+// The same for a record that a flush by the same thread follows at once: it leaves with that.
+void link_commit_ahead(struct link *link);
 // Both in one step, where the sender is about to wait for the answer.
 int link_commit_flush(struct link *link);
 void link_cancel(struct link *link); // forget the reserved record

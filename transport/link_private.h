@@ -30,11 +30,14 @@ struct link_reaching {
 extern const struct link_sharing link_shares_nothing;
 extern const struct link_reaching link_reaches_nothing;
 
+// When a record that is committed leaves: with a flush that follows, by itself before long, or in this call.
+enum link_leaving { LINK_LEAVES_LATER, LINK_LEAVES_SOON, LINK_LEAVES_NOW };
+
 // link.c has checked sizes and that the link is up. No entry is NULL.
 struct link_ops {
     enum link_memory memory;
     void *(*reserve)(struct link *link, uint32_t size);
-    int (*commit)(struct link *link, bool flush);
+    int (*commit)(struct link *link, enum link_leaving leaving);
     void (*cancel)(struct link *link);
     int (*flush)(struct link *link);
     int (*send_bulk)(struct link *link, const void *record, uint32_t size, const void *payload,

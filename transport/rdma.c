@@ -129,7 +129,7 @@ static int send_gathered(struct rdma_link *rdma)
     return r == -EAGAIN ? wait_to_send(rdma, 0) : r;
 }
 
-static int rdma_commit(struct link *link, bool flush)
+static int rdma_commit(struct link *link, enum link_leaving leaving)
 {
     struct rdma_link *rdma = rdma_of(link);
     int r = link_failure(link);
@@ -137,9 +137,9 @@ static int rdma_commit(struct link *link, bool flush)
     memcpy(ring_end(rdma), &rdma->reserved, sizeof(rdma->reserved));
     if (!r) {
         add_bytes(rdma, rdma->reserved);
-        if (flush)
+        if (leaving == LINK_LEAVES_NOW)
             rdma_gather_flushed(rdma);
-        if (flush || !rdma_gather_waits(rdma))
+        if (leaving == LINK_LEAVES_NOW || (leaving == LINK_LEAVES_SOON && !rdma_gather_waits(rdma)))
             r = send_gathered(rdma);
     }
     pthread_mutex_unlock(&rdma->send_lock);

@@ -169,11 +169,11 @@ static void *shm_reserve(struct link *link, uint32_t size)
     return ring_room(&shm->out);
 }
 
-static int shm_commit(struct link *link, bool flush)
+static int shm_commit(struct link *link, enum link_leaving leaving)
 {
     struct shm_link *shm = shm_of(link);
 
-    (void)flush; // a published record has left
+    (void)leaving; // a published record has left
     memcpy(ring_room(&shm->out), &shm->reserved, sizeof(shm->reserved));
     produce(shm, shm->reserved);
     pthread_mutex_unlock(&shm->send_lock);

@@ -214,16 +214,16 @@ static void *tcp_reserve(struct link *link, uint32_t size)
     return tcp->gathering + tcp->gathered;
 }
 
-static int tcp_commit(struct link *link, bool flush)
+static int tcp_commit(struct link *link, enum link_leaving leaving)
 {
     struct tcp_link *tcp = tcp_of(link);
-    bool wake = false;
+    bool flush = leaving == LINK_LEAVES_NOW, soon = leaving == LINK_LEAVES_SOON, wake = false;
 
     memcpy(tcp->gathering + tcp->gathered, &tcp->reserved, sizeof(tcp->reserved));
     tcp->gathered += tcp->reserved;
-    if (!flush && !tcp->flusher_runs)
+    if (soon && !tcp->flusher_runs)
         flush = !start_flusher(tcp);
-    if (!flush && tcp->flusher_idle) {
+    if (soon && !flush && tcp->flusher_idle) {
         tcp->flusher_idle = false; // the next record need not wake it again
         wake = true;
     }

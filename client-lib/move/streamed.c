@@ -51,23 +51,39 @@ CUresult streamed_to_device(struct box_session *session, CUdeviceptr dst, const 
     return result;
 }
 
+// A small copy that is not waited for here is best brought by the answer to the call that will wait for it.
+static bool may_come_later(const struct box_session *session, size_t size, bool wait)
+{
+    return !wait && size <= WIRE_INLINE_MAX && session_knows(session, OP_pull_small);
+}
+
+static void expect_data(struct box_session *session, bool later, int change)
+{
+    if (later)
+        session_expect_later(session, change);
+    else
+        session_expect(session, change);
+}
+
 CUresult streamed_from_device(struct box_session *session, void *dst, CUdeviceptr src, size_t size,
                               CUstream stream, bool wait)
 {
+    bool later = may_come_later(session, size, wait);
     struct waiter waiter = {0};
     struct pending_pull *pull = calloc(1, sizeof(*pull));
     if (!pull)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *pull =
-        (struct pending_pull){.destination = dst, .size = size, .waiter = wait ? &waiter : NULL};
+    *pull = (struct pending_pull){
+        .destination = dst, .size = size, .later = later, .waiter = wait ? &waiter : NULL};
     session_add_pull(session, pull);
     if (!wait)
-        session_expect(session, 1);
-    CUresult result = remote_pull(pull->job, src, size, stream);
+        expect_data(session, later, 1);
+    CUresult result = later ? remote_pull_small(pull->job, src, size, stream)
+                            : remote_pull(pull->job, src, size, stream);
     if (result != CUDA_SUCCESS) {
         session_drop_pull(session, pull);
         if (!wait)
-            session_expect(session, -1);
+            expect_data(session, later, -1);
         free(pull);
     } else if (wait) {
         link_flush(session->link);

@@ -44,6 +44,7 @@ struct pending_pull {
     uint8_t *destination;
     uint64_t size;
     struct waiter *waiter; // NULL: nobody waits for its end
+    bool later;            // nobody waits, and the program's next call will most likely read it
     struct pending_pull *next;
 };
 
@@ -90,7 +91,10 @@ struct box_session {
     uint32_t next_job;
     struct pending_pull *pulls;
     _Atomic unsigned int expecting; // events that may come while nobody waits; read without lock
+    unsigned int later;    // of these, that may be left for a moment to a call of the program
+    unsigned int receipts; // how often somebody has read the link
     bool service_started;
+    bool service_sleeps; // until it is woken
     pthread_cond_t service_needed;
     _Alignas(16) uint8_t record[WIRE_RECORD_MAX]; // of the thread that receives
 };

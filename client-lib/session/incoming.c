@@ -84,6 +84,7 @@ static bool end_pull(struct box_session *session, const struct wire_job_end *end
         pthread_cond_signal(&pull->waiter->changed);
     } else {
         session->expecting--;
+        session->later -= pull->later;
         *ours = pull;
     }
     return true;
@@ -94,6 +95,21 @@ static void handle_pulled(struct box_session *session, const struct wire_job_end
     SCOPED_FREE struct pending_pull *pull = NULL;
     if (!end_pull(session, end, &pull))
         malformed_event(session, "the end of a copy that was not asked for");
+}
+
+// The data of a small copy lies behind the body, inside the record.
+static bool handle_small_pull(struct box_session *session, const struct wire_event *event,
+                              const uint8_t *body, uint32_t size)
+{
+    const struct wire_job_end *end = (const void *)body;
+    if (size < sizeof(*end) || event->bytes > size - sizeof(*end))
+        return false;
+    struct pending_pull *pull = find_pull(session, end->job);
+    if (!pull || pull->size != event->bytes)
+        return false;
+    memcpy(pull->destination, end + 1, event->bytes);
+    handle_pulled(session, end);
+    return true;
 }
 
 // What graphs call. The bytes of a copy lie behind the body, inside the record.
@@ -211,6 +227,10 @@ void incoming_handle(struct box_session *session, uint32_t size)
             session_listener->peer_over(session, (const void *)body);
             return;
         }
+        break;
+    case EVENT_PULLED_SMALL:
+        if (handle_small_pull(session, event, body, size))
+            return;
         break;
     case EVENT_HOST_FUNCTION:
         needed = sizeof(struct wire_host_function);

@@ -4,8 +4,11 @@
 
 #include "client-lib/report/watch.h"
 #include "client-lib/session/incoming.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
+
+enum { LATER_US = 1000 };
 
 uint32_t session_prepare(struct box_session *session, struct waiter *waiter)
 {
@@ -45,6 +48,13 @@ static void receive_one(struct box_session *session)
     else if (size < 0)
         session_fail(session, CUDA_ERROR_DEVICE_UNAVAILABLE, link_error(session->link));
     pthread_mutex_lock(&session->lock);
+    session->receipts++;
+}
+
+// Whether nobody but the service thread will read what is expected, and cannot be left for a moment.
+static bool service_is_due(const struct box_session *session)
+{
+    return session->expecting > session->later && !session->receiving && !session->waiting;
 }
 
 // Some thread must go on reading when the one that did so has what it wanted.
@@ -52,7 +62,7 @@ static void pass_on(struct box_session *session)
 {
     if (session->waiting)
         pthread_cond_signal(&session->waiting->changed);
-    else if (session->expecting)
+    else if (service_is_due(session) || (session->later && session->service_sleeps))
         pthread_cond_signal(&session->service_needed);
 }
 
@@ -151,38 +161,78 @@ void session_drop_pull(struct box_session *session, struct pending_pull *pull)
     }
 }
 
-// Reads events while no thread of the program does and some are expected.
+static void serve_one(struct box_session *session)
+{
+    session->receiving = session->service_receiving = true;
+    receive_one(session);
+    session->receiving = session->service_receiving = false;
+    if (session->waiting)
+        pass_on(session);
+}
+
+// For a moment: whether nobody has read the link meanwhile, though something is expected.
+static bool left_alone(struct box_session *session, bool *in_use)
+{
+    unsigned int before = session->receipts;
+    clock_wait(&session->service_needed, &session->lock, LATER_US);
+    *in_use = session->receipts != before;
+    return session->later && !*in_use && !session->receiving && !session->waiting;
+}
+
+// Reads events while no thread of the program does and some are expected. As long as the program goes on reading by
+// itself this thread is not woken for what can be left to it, but looks now and then.
 static void *serve_events(void *argument)
 {
     struct box_session *session = argument;
+    bool in_use = false;
     SCOPED_LOCK(&session->lock);
     while (!session_lost(session)) {
-        if (session->expecting && !session->receiving && !session->waiting) {
-            session->receiving = session->service_receiving = true;
-            receive_one(session);
-            session->receiving = session->service_receiving = false;
-            if (session->waiting)
-                pass_on(session);
+        if (service_is_due(session)) {
+            serve_one(session);
+        } else if (session->later || in_use) {
+            if (left_alone(session, &in_use))
+                serve_one(session);
         } else {
+            session->service_sleeps = true;
             pthread_cond_wait(&session->service_needed, &session->lock);
+            session->service_sleeps = false;
         }
     }
     return NULL;
+}
+
+// Under the lock.
+static void start_service(struct box_session *session)
+{
+    pthread_t thread;
+    if (session->service_started)
+        return;
+    if (pthread_create(&thread, NULL, serve_events, session) == 0) {
+        pthread_detach(thread);
+        session->service_started = true;
+    } else {
+        log_error("cannot start a thread box=%s", session->box);
+    }
 }
 
 void session_expect(struct box_session *session, int change)
 {
     SCOPED_LOCK(&session->lock);
     session->expecting += (unsigned int)change;
-    if (change > 0 && !session->service_started) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, serve_events, session) == 0) {
-            pthread_detach(thread);
-            session->service_started = true;
-        } else {
-            log_error("cannot start a thread box=%s", session->box);
-        }
-    }
-    if (change > 0)
+    if (change > 0) {
+        start_service(session);
         pthread_cond_signal(&session->service_needed);
+    }
+}
+
+void session_expect_later(struct box_session *session, int change)
+{
+    SCOPED_LOCK(&session->lock);
+    session->expecting += (unsigned int)change;
+    session->later += (unsigned int)change;
+    if (change > 0) {
+        start_service(session);
+        if (session->service_sleeps)
+            pthread_cond_signal(&session->service_needed);
+    }
 }

@@ -17,6 +17,9 @@ uint32_t session_new_job(struct box_session *session);
 void session_drop_pull(struct box_session *session, struct pending_pull *pull);
 // Says that events will come which no caller waits for (+1), or have come (-1).
 void session_expect(struct box_session *session, int change);
+// The same of events that a call of the program will most likely read before long: only when none does so for a moment they
+// are read for it.
+void session_expect_later(struct box_session *session, int change);
 // Whether work is under way that may write to this process's memory on its own account.
 bool session_expecting(struct box_session *session);
 

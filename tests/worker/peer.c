@@ -296,6 +296,7 @@ static void take_event(struct peer *peer, const struct wire_event *event)
         peer->text_size += event->bytes;
         peer->text[peer->text_size] = '\0';
         return;
+    case EVENT_PULLED_SMALL: bail("a small copy came that nobody asked for");
     case EVENT_PEER_FRAME:
     case EVENT_PEER_OVER:
     case EVENT_GRAPH_WANTED:

@@ -9,6 +9,7 @@
 #include "worker/move/one_sided/reach.h"
 #include "worker/move/print.h"
 #include "worker/move/staged/pull.h"
+#include "worker/move/staged/small_pull.h"
 #include "worker/session.h"
 
 void deliver_all(void)
@@ -16,6 +17,7 @@ void deliver_all(void)
     if (atomic_load_explicit(&session.prints, memory_order_relaxed))
         print_deliver();
     pull_deliver();
+    small_pull_deliver(); // behind what they came behind
     reach_deliver();
     pools_settle();
 }

@@ -20,6 +20,7 @@
 #include "worker/move/gates.h"
 #include "worker/move/held_frees.h"
 #include "worker/move/mover.h"
+#include "worker/move/staged/small_pull.h"
 #include "worker/move/staging.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -27,6 +28,7 @@
 
 struct pull {
     uint32_t id;
+    uint64_t number; // pull_number()
     CUdeviceptr src;
     uint64_t size;
     uint64_t issued; // bytes whose copies have been queued
@@ -133,6 +135,7 @@ static void send_block(const struct pull_flight *flight)
         .data = {.job = flight->job->id, .size = flight->size, .offset = flight->offset},
     };
 
+    small_pull_deliver_before(flight->job->number);
     // A link that is down is the reading thread's matter.
     if (link_send_bulk(session.link, &record, sizeof(record), flight->block->data, flight->size))
         log_debug("data of pull=%u was not sent", flight->job->id);
@@ -285,6 +288,7 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
     if (!serve_failed(serve) && serve_device_range(serve, args->src, args->size)) {
         *job = (struct pull){.id = args->job,
+                             .number = pull_number(),
                              .src = args->src,
                              .size = args->size,
                              .context = serve->current,
@@ -300,6 +304,24 @@ void serve_pull(struct serve *serve, const struct args_pull *args)
     }
     copied_range_begin(&job->copied, args->src, args->size);
     append(job);
+}
+
+uint64_t pull_number(void)
+{
+    static _Atomic uint64_t last;
+
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+bool pull_unsent_before(uint64_t number)
+{
+    if (!atomic_load_explicit(&job_count, memory_order_acquire))
+        return false;
+    SCOPED_LOCK(&mover.lock);
+    for (const struct pull *job = jobs; job; job = job->next)
+        if (job->number < number && job->sent < job->size && gate_is_open(job->gate, job->ticket))
+            return true;
+    return false;
 }
 
 static bool copied_but_not_sent(void)

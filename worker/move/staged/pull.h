@@ -3,7 +3,14 @@
 #ifndef RGPU_WORKER_PULL_H
 #define RGPU_WORKER_PULL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 int pull_start(void);
 void pull_deliver(void); // until pulls whose copies are done have been sent
+// The place of a copy among all from the GPU, small or not: a later one to the same memory must arrive later.
+uint64_t pull_number(void);
+// Whether the GPU is done with one before NUMBER whose data has not all been sent. Any thread.
+bool pull_unsent_before(uint64_t number);
 
 #endif

@@ -6,11 +6,12 @@
 #include "worker/move/mapped/mapped_carrier.h"
 #include "worker/move/staged/pull.h"
 #include "worker/move/staged/push.h"
+#include "worker/move/staged/small_pull.h"
 #include "worker/move/staging.h"
 
 static int start(void)
 {
-    return push_start() || pull_start() ? -1 : 0;
+    return push_start() || pull_start() || small_pull_start() ? -1 : 0;
 }
 
 static void refuse_signal(struct serve *serve, uint32_t index, uint32_t value, CUstream stream)

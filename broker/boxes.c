@@ -47,10 +47,11 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
     const char *model = json_string_value(json_object_get(object, "model"));
     const json_t *mode = json_object_get(object, "mode");
     const json_t *ready = json_object_get(object, "ready");
+    const json_t *parts = json_object_get(object, "parts");
     enum gpu_mode first = GPU_EXCLUSIVE;
     bool automatic = false;
     int bad_mode = mode ? gpu_parse_mode(json_string_value(mode), &first, &automatic) : 0;
-    uint64_t index, capability;
+    uint64_t index, capability, overcommit;
     const char *sharing = json_string_value(json_object_get(object, "sharing"));
     int shared_how = sharing ? pool_parse_name(gpu_sharing_names, sharing) : GPU_BY_TIME;
 
@@ -68,7 +69,12 @@ static const char *read_gpu(struct broker *broker, const json_t *object, struct 
         return "a GPU needs a \"model\", and its \"mode\" is \"exclusive\", \"shared\" or \"auto\"";
     if (shared_how < 0)
         return "\"sharing\" of a GPU is \"time\", \"mps-lease\", \"mps-user\" or \"mps-all\"";
+    if (!read_number(object, "overcommit", false, &overcommit) || overcommit > OVERCOMMIT_MAX)
+        return "\"overcommit\" of a GPU is a number of percent, from 100 to 10000";
+    gpu->overcommit = (uint16_t)(overcommit > 100 ? overcommit : 100);
     gpu->sharing = (uint8_t)shared_how;
+    // A box of an earlier release gives parts of multiprocessors only.
+    gpu->parts = parts ? json_is_true(parts) : gpu->sharing != GPU_BY_TIME;
     gpu->index = (uint32_t)index;
     gpu->capability = (uint8_t)capability;
     gpu->model = pool_intern_model(broker->pool, model);

@@ -25,16 +25,15 @@ static bool wants_mode(const struct request *request, enum gpu_mode mode)
     return false;
 }
 
-// A part of a GPU's multiprocessors is MPS's to give.
-bool sharing_is_kind(const struct request *request, uint8_t sharing)
+bool parts_are_kind(const struct request *request, bool parts)
 {
-    return !request->compute || sharing != GPU_BY_TIME;
+    return !request->compute || parts;
 }
 
 bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model)
 {
     return of_model && gpu->memory >= request->min_memory &&
-           gpu->capability >= request->min_capability && sharing_is_kind(request, gpu->sharing);
+           gpu->capability >= request->min_capability && parts_are_kind(request, gpu->parts);
 }
 
 bool box_matches(const struct request *request, const struct pool_box *box)

@@ -9,8 +9,8 @@
 // A glob of a request, whatever the case; an empty one matches everything.
 bool pattern_matches(const char *pattern, const char *text);
 
-// Whether GPUs that are shared so can be what it asks for.
-bool sharing_is_kind(const struct request *request, uint8_t sharing);
+// Whether GPUs whose boxes keep leases to a part of them (PARTS), or do not, can be what it asks for.
+bool parts_are_kind(const struct request *request, bool parts);
 // Whether a GPU is of the kind that is asked for, wherever it is; `of_model`: its model is.
 bool gpu_is_kind(const struct request *request, const struct pool_gpu *gpu, bool of_model);
 bool box_matches(const struct request *request, const struct pool_box *box);

@@ -63,6 +63,8 @@ const struct column gpu_columns[] = {
     GPU(context, NUMBER, SAID | SHOWN),
     NAMED(struct pool_gpu, mode, gpu_mode_names, SHOWN),
     NAMED(struct pool_gpu, sharing, gpu_sharing_names, SAID | SHOWN),
+    GPU(parts, FLAG, SAID | SHOWN),
+    GPU(overcommit, NUMBER, SAID | SHOWN),
     GPU(drained, FLAG, SHOWN | STEERED),
     DRAINS(struct pool_gpu),
     GPU(present, FLAG, SAID),

@@ -84,7 +84,7 @@ static bool passes(const struct pool *pool, const struct request *request, uint6
     case MODEL: return is_of_model(request, gpu, census);
     case MEMORY: return gpu->memory >= request->min_memory;
     case CAPABLE: return gpu->capability >= request->min_capability;
-    case SHARING: return sharing_is_kind(request, gpu->sharing);
+    case SHARING: return parts_are_kind(request, gpu->parts);
     case LARGE: return is_large(request, gpu);
     case MODE: return is_given_so(request, gpu);
     case SERVICE: return gpu_usable(gpu);
@@ -237,9 +237,7 @@ static void add_shortage(struct text *text, const struct request *request,
         add(text, "have compute capability %u.%u", request->min_capability / 10,
             request->min_capability % 10);
         return;
-    case SHARING:
-        add(text, "are shared by MPS, which a part of their multiprocessors takes");
-        return;
+    case SHARING: add(text, "are of boxes that keep leases to a part of a GPU"); return;
     case LARGE:
         add(text, "have the memory for a share of %.1f GiB", gib(least_share(request)));
         return;

@@ -146,6 +146,25 @@ static const char *const migrations[] = {
     // 10: leases that are suspended, whose holds are given back and taken again.
     "ALTER TABLE leases ADD COLUMN suspension TEXT NOT NULL DEFAULT ''"
     "  CHECK (suspension IN ('', 'suspended', 'returning'));",
+
+    // 11: GPUs of which a lease may have a part, and those whose shares may promise more than there is, though none
+    // more than the GPU has.
+    "ALTER TABLE gpus ADD COLUMN parts INTEGER NOT NULL DEFAULT 0 CHECK (parts IN (0, 1));"
+    "ALTER TABLE gpus ADD COLUMN overcommit INTEGER NOT NULL DEFAULT 100"
+    "  CHECK (overcommit BETWEEN 100 AND 10000);"
+    "DROP TRIGGER no_double_grant;"
+    "CREATE TRIGGER no_double_grant BEFORE INSERT ON holds WHEN NEW.held = 1 BEGIN"
+    "  SELECT RAISE(ABORT, 'gpu is held') WHERE EXISTS (SELECT 1 FROM holds"
+    "    WHERE gpu = NEW.gpu AND held = 1 AND"
+    "    (mode = 'exclusive' OR NEW.mode = 'exclusive' OR lease = NEW.lease));"
+    "  SELECT RAISE(ABORT, 'gpu has another mode') WHERE NEW.mode <>"
+    "    (SELECT mode FROM gpus WHERE uuid = NEW.gpu);"
+    "  SELECT RAISE(ABORT, 'over the memory') WHERE NEW.mode = 'shared' AND"
+    "    (NEW.memory + NEW.context > (SELECT memory - reserved FROM gpus WHERE uuid = NEW.gpu) OR"
+    "    (SELECT coalesce(sum(memory + context), 0) FROM holds WHERE gpu = NEW.gpu AND held = 1)"
+    "    + NEW.memory + NEW.context >"
+    "    (SELECT memory * overcommit / 100 - reserved FROM gpus WHERE uuid = NEW.gpu));"
+    "END;",
 };
 
 #endif

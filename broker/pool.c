@@ -409,7 +409,9 @@ static bool gpu_in_service(const struct pool_gpu *gpu)
 static uint64_t room_of_share(const struct pool_gpu *gpu)
 {
     uint64_t room = gpu_free_bytes(gpu);
+    uint64_t most = gpu->memory > gpu->reserved ? gpu->memory - gpu->reserved : 0;
 
+    room = room < most ? room : most; // however much all together may be promised
     return room > gpu->context ? room - gpu->context : 0;
 }
 
@@ -418,7 +420,8 @@ static bool are_alike(const struct pool_gpu *a, const struct pool_gpu *b)
 {
     return a->model == b->model && a->memory == b->memory && a->capability == b->capability &&
            a->mode == b->mode && a->automatic == b->automatic && a->sharing == b->sharing &&
-           gpu_free_bytes(a) == gpu_free_bytes(b) && room_of_share(a) == room_of_share(b);
+           a->parts == b->parts && gpu_free_bytes(a) == gpu_free_bytes(b) &&
+           room_of_share(a) == room_of_share(b);
 }
 
 static void count_idle(struct idle_gpus *idle, struct pool_gpu *gpu)
@@ -429,7 +432,7 @@ static void count_idle(struct idle_gpus *idle, struct pool_gpu *gpu)
                                    .model = gpu->model,
                                    .memory = gpu->memory,
                                    .capability = gpu->capability,
-                                   .sharing = gpu->sharing,
+                                   .parts = gpu->parts,
                                    .free = gpu_free_bytes(gpu),
                                    .room = room_of_share(gpu)};
     else if (idle->sample && !are_alike(gpu, idle->sample))
@@ -510,11 +513,16 @@ bool gpu_usable(const struct pool_gpu *gpu)
     return gpu_in_service(gpu) && box_usable(gpu->box);
 }
 
+uint64_t gpu_promised_bytes(const struct pool_gpu *gpu)
+{
+    return gpu->overcommit > 100 ? gpu->memory * gpu->overcommit / 100 : gpu->memory;
+}
+
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu)
 {
-    uint64_t taken = gpu->reserved + gpu->used;
+    uint64_t taken = gpu->reserved + gpu->used, promised = gpu_promised_bytes(gpu);
 
-    return gpu->memory > taken ? gpu->memory - taken : 0;
+    return promised > taken ? promised - taken : 0;
 }
 
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)

@@ -76,7 +76,8 @@ struct drain {
 };
 
 #define DRAIN_REASON_MAX 200
-enum { POOL_FIGURES = 5 }; // of what a GPU does at the moment, see pool_figures.h
+enum { OVERCOMMIT_MAX = 10000 }; // percent
+enum { POOL_FIGURES = 5 };       // of what a GPU does at the moment, see pool_figures.h
 
 // Placement looks at every GPU of the pool; what it reads of one fits into one cache line.
 struct pool_gpu {
@@ -92,10 +93,12 @@ struct pool_gpu {
     uint8_t capability; // compute capability, 10 * major + minor; 0: the box has not said
     bool automatic;     // the mode follows who asks, while nobody holds it
     bool drained, present;
-    bool ready;         // the box has measured what a context takes: it may be granted
-    uint8_t sharing;    // enum gpu_sharing
-    int64_t tenant;     // of the shares of it that are held
-    uint32_t computing; // percent of its multiprocessors that are promised to them
+    bool ready;          // the box has measured what a context takes: it may be granted
+    uint8_t sharing;     // enum gpu_sharing
+    bool parts;          // its box keeps leases to a part of it
+    uint16_t overcommit; // percent of the memory that shares may be promised; less than 100: 100
+    int64_t tenant;      // of the shares of it that are held
+    uint32_t computing;  // percent of its multiprocessors that are promised to them
     char uuid[POOL_NAME_MAX];
     struct gpu_claim claim;
     struct drain drain;
@@ -113,7 +116,7 @@ struct idle_gpus {
     uint64_t memory;
     uint64_t free; // bytes of each
     uint64_t room; // those that a share may have
-    uint8_t sharing;
+    bool parts;
 };
 
 // Placement looks at every box as well: what it reads of one comes first.
@@ -271,7 +274,9 @@ const struct drain *gpu_drain(const struct pool_gpu *gpu);
 bool gpu_usable(const struct pool_gpu *gpu);
 // Whether it could be held in this mode, as far as others that hold it are concerned.
 bool gpu_takes_mode(const struct pool_gpu *gpu, enum gpu_mode mode);
-// Bytes that a new share may still take, its context included.
+// Bytes that all shares together may be promised, with what the box's own workers take.
+uint64_t gpu_promised_bytes(const struct pool_gpu *gpu);
+// Bytes that new shares may still take, its context included.
 uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
 // Whether a request could have a part of it beside those who have one, as far as that depends on who they are and how
 // much they compute.

@@ -23,7 +23,7 @@ static const char *const promises[] = {
     " GROUP BY gpu HAVING count(DISTINCT mode) > 1",
     "SELECT 'shares of GPU ' || uuid || ' take more than there is' FROM gpus JOIN holds ON gpu = uuid"
     " WHERE held = 1 AND holds.mode = 'shared' GROUP BY uuid"
-    " HAVING sum(holds.memory + holds.context) > gpus.memory - reserved",
+    " HAVING sum(holds.memory + holds.context) > gpus.memory * overcommit / 100 - reserved",
     "SELECT 'GPU ' || uuid || ' of mode ' || gpus.mode || ' is held as ' || holds.mode FROM gpus"
     " JOIN holds ON gpu = uuid WHERE held = 1 AND gpus.mode <> holds.mode",
     "SELECT 'lease ' || lease || ' holds GPU ' || gpu || ', which is not known' FROM holds"

@@ -35,7 +35,7 @@ static bool has_room(const struct placement *attempt, const struct pool_gpu *gpu
                      const struct request_part *part)
 {
     uint64_t taken = gpu->reserved + (attempt->ideal ? 0 : gpu->used);
-    uint64_t need = part->memory + gpu->context;
+    uint64_t need = part->memory + gpu->context, alone = gpu->reserved + need;
 
     // A GPU's mode is the administrator's to change, so in the ideal it does not count.
     if (!attempt->ideal && !gpu_takes_mode(gpu, part->mode))
@@ -44,7 +44,8 @@ static bool has_room(const struct placement *attempt, const struct pool_gpu *gpu
         return false;
     if (part->mode == GPU_EXCLUSIVE)
         return attempt->ideal || gpu->holders == 0;
-    return need >= part->memory && gpu->memory >= taken && gpu->memory - taken >= need;
+    return need >= part->memory && alone >= need && alone <= gpu->memory &&
+           gpu_promised_bytes(gpu) >= taken + need;
 }
 
 bool placement_fits(struct placement *attempt, struct pool_gpu *gpu,
@@ -96,7 +97,7 @@ static uint32_t count_alike(struct placement *attempt, const struct idle_gpus *i
 
     if (idle->count == 0 || (part->mode == GPU_SHARED && idle->room < part->memory) ||
         idle->memory < request->min_memory || idle->capability < request->min_capability ||
-        !sharing_is_kind(request, idle->sharing) || !model_matches(attempt, idle->model))
+        !parts_are_kind(request, idle->parts) || !model_matches(attempt, idle->model))
         return 0;
     return idle->count;
 }

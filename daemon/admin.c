@@ -21,6 +21,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
+#include "daemon/shares.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
@@ -76,7 +77,11 @@ static void put_sessions(struct box *box, struct evbuffer *out)
             "memory", (json_int_t)s->stats.memory, "bytes_in", (json_int_t)s->stats.bytes_in,
             "bytes_out", (json_int_t)s->stats.bytes_out, "calls", (json_int_t)s->stats.calls,
             "links", text_value(s->stats.links), "compute",
-            s->grant.part.compute ? (int)s->grant.part.compute : 100);
+            s->grant.part.compute ? (int)s->grant.part.compute
+            : s->grant.time_share ? (int)s->grant.time_share
+                                  : 100);
+        if (worker->held_back)
+            json_object_set_new(line, "held_back", json_true());
         const char *suspension = suspension_word(worker);
         if (suspension)
             json_object_set_new(line, "suspension", json_string(suspension));
@@ -90,13 +95,14 @@ static void put_devices(struct box *box, struct evbuffer *out)
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *d = &box->devices[i];
         json_t *line = json_pack(
-            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s}",
+            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s}",
             "ordinal", (int)d->ordinal, "uuid", d->uuid, "name", text_value(d->info.name), "pci",
             d->info.pci, "memory", (json_int_t)d->info.memory, "context_cost",
             (json_int_t)d->info.context_cost, "account_bytes",
             (json_int_t)accounts_sum(box, d->ordinal), "capability", (int)d->info.capability,
-            "sessions", (int)d->sessions, "suspended", (int)suspension_sessions(box, d), "warm",
-            (int)d->pool.warm, "starting", (int)d->pool.starting, "last_error",
+            "sessions", (int)d->sessions, "suspended", (int)suspension_sessions(box, d),
+            "held_back", (int)shares_held(box, d), "warm", (int)d->pool.warm, "starting",
+            (int)d->pool.starting, "last_error",
             d->pool.failures || mps_is_broken(d, UINT64_C(1) << d->ordinal) ? d->pool.last_error
                                                                             : "",
             "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d));

@@ -89,6 +89,24 @@ static int check_instances(const struct session_grant *grant, char *text, size_t
     return 0;
 }
 
+// A part of the GPU is one of its multiprocessors under MPS, else one of its time.
+static int choose_bound(const struct box *box, struct session_grant *out, char *text, size_t size)
+{
+    if (!out->time_share)
+        return 0;
+    if (mps_serves(out->devices[0], device_set_of(out))) {
+        out->part.compute = out->time_share;
+        out->time_share = 0;
+    } else if (!box->gauge) {
+        snprintf(text, size,
+                 "a part of the GPU's time (%u%%) needs its figures, which this box does not take "
+                 "(memory_check = 0)",
+                 out->time_share);
+        return -ENODEV;
+    }
+    return 0;
+}
+
 static int resolve_ticket(struct box *box, const struct ticket *ticket, struct session_grant *out,
                           char *text, size_t size)
 {
@@ -108,18 +126,13 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
             return -ENODEV;
         }
         out->budgets[out->device_count] = order[i]->memory;
-        out->part.compute = order[i]->compute;
+        out->time_share = order[i]->compute;
         out->exclusive[out->device_count] = order[i]->mode == TICKET_EXCLUSIVE;
         out->devices[out->device_count++] = device;
     }
-    if (out->part.compute && !mps_serves(out->devices[0], device_set_of(out))) {
-        snprintf(
-            text, size,
-            "a part of the multiprocessors (%u%%) is for sessions of one GPU that is shared by MPS, and %s",
-            (unsigned)out->part.compute,
-            out->device_count > 1 ? "this one has several" : "this one is shared by time");
-        return -ENODEV;
-    }
+    int err = choose_bound(box, out, text, size);
+    if (err)
+        return err;
     if (out->part.compute && out->budgets[0])
         out->part.memory = out->budgets[0] + out->devices[0]->info.context_cost;
     return check_instances(out, text, size);

@@ -64,6 +64,7 @@ struct box {
     struct export_list exports;     // memory that processes of a lease share
     struct gpu_time_list gpu_times; // of leases
     uint64_t gpu_time_counts;       // that have been begun
+    int64_t shares_ms;              // when shares of time were settled last; 0: not yet
     struct suspension_list suspensions;
     uint32_t pauses; // numbers them
     unsigned suspension_changes;

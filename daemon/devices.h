@@ -96,6 +96,8 @@ struct session_grant {
     struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
     uint64_t budgets[BOX_DEVICES_MAX]; // bytes over all sessions of the lease; 0: no limit
     struct mps_part part;
+    unsigned
+        time_share; // percent of each GPU's time while others want it, where these take turns; 0: no bound
     bool exclusive[BOX_DEVICES_MAX]; // no session of another lease beside it
 };
 

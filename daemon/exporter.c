@@ -14,6 +14,7 @@
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
 #include "daemon/figures.h"
+#include "daemon/shares.h"
 #include "daemon/suspension.h"
 #include "daemon/waiting_clients.h"
 
@@ -54,6 +55,11 @@ static double sessions_of(struct box *box, const struct box_device *device)
 static double warm_of(struct box *box, const struct box_device *device)
 {
     return device->pool.warm;
+}
+
+static double held_of(struct box *box, const struct box_device *device)
+{
+    return shares_held(box, device);
 }
 
 static double failures_of(struct box *box, const struct box_device *device)
@@ -104,6 +110,7 @@ static double power_of(struct box *box, const struct box_device *device)
 
 static const struct device_figure device_figures[] = {
     {"box_gpu_sessions", "Sessions that use the GPU.", sessions_of},
+    {"box_gpu_held_back_sessions", "Those of leases that have had more than their share.", held_of},
     {"box_gpu_warm_workers", "Workers that are ready for clients.", warm_of},
     {"box_gpu_failed_starts", "Starts of workers in a row that failed.", failures_of},
     {"box_gpu_memory_bytes", "Memory of the GPU.", memory_of},

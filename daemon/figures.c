@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "daemon/accounts.h"
 #include "daemon/gpu_time.h"
+#include "daemon/shares.h"
 
 // ---- taking ----
 
@@ -85,6 +86,7 @@ void figures_take(struct box *box, const struct gauge_round *round)
         for (unsigned j = 0; round && j < round->gpu_count; j++)
             if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
                 take_gpu(&box->devices[i], round, j);
+    shares_review(box, !round);
     gpu_time_taken(box);
 }
 

@@ -13,13 +13,22 @@
 
 // ---- counting ----
 
-static struct gpu_time *of_lease(struct box *box, const char *lease)
+struct gpu_time *gpu_time_find(struct box *box, const char *lease)
 {
     struct gpu_time *entry;
 
     TAILQ_FOREACH(entry, &box->gpu_times, link)
         if (!strcmp(entry->lease, lease))
             return entry;
+    return NULL;
+}
+
+static struct gpu_time *of_lease(struct box *box, const char *lease)
+{
+    struct gpu_time *entry = gpu_time_find(box, lease);
+
+    if (entry)
+        return entry;
     entry = calloc(1, sizeof(*entry));
     if (!entry)
         return NULL;

@@ -70,6 +70,7 @@ struct worker_process {
     struct allowance calling; // of other boxes, on its behalf
     int64_t active_ms;        // when its client last asked for something, as far as we know
     struct worker_pause pause;
+    bool held_back; // its lease has had more than its share (shares.c)
     bool asked_to_end;
     bool promised;    // to a client that waits (refill.c)
     char reason[512]; // why the supervisor ended it, or what it said itself

@@ -52,8 +52,8 @@ static struct spank_option options[] = {
      1, 0, take_option},
     {"rgpu-mode", "MODE", "remote GPUs as exclusive or shared [shared with --rgpu-mem]", 1, 0,
      take_option},
-    {"rgpu-compute", "PERCENT", "part of each remote GPU's multiprocessors, such as 25%", 1, 0,
-     take_option},
+    {"rgpu-compute", "PERCENT", "part of each remote GPU that the job is kept to, such as 25%", 1,
+     0, take_option},
     {"rgpu-constraint", "LIST", "what remote GPUs must be like, such as model=*H200*,same-box", 1,
      0, take_option},
 };

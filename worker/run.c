@@ -119,6 +119,16 @@ static int take_pause(const struct control_frame *frame)
     return err;
 }
 
+static int take_hold(const struct control_frame *frame)
+{
+    struct control_hold hold;
+    int err = control_decode(frame, CONTROL_HOLD, &hold);
+
+    if (!err)
+        standstill_hold(hold.held);
+    return err;
+}
+
 // What the supervisor says: the end, or something about shared memory or other boxes.
 static void take_order(void)
 {
@@ -139,6 +149,8 @@ static void take_order(void)
         err = take_pause(&frame);
     else if (!err && frame.header.type == CONTROL_GO_ON)
         standstill_end();
+    else if (!err && frame.header.type == CONTROL_HOLD)
+        err = take_hold(&frame);
     else if (!err)
         err = control_decode(&frame, CONTROL_END, &end) ?: 1;
     control_frame_free(&frame);

@@ -17,6 +17,7 @@ _Atomic bool standstill_holds;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool wanted, running, told; // under lock
+static bool resting, held;         // under lock: why requests wait
 static uint32_t number;            // of the pause that was asked for last
 static unsigned (*executing)(void);
 
@@ -28,6 +29,13 @@ static void say_paused(uint32_t pause)
 
     if (control_send_packet(session.control, CONTROL_PAUSED, &paused, -1))
         log_debug("the pause was not taken");
+}
+
+// Under lock. Those who wait look at it again.
+static void hold_requests(void)
+{
+    standstill_holds = resting || held;
+    pthread_cond_broadcast(&changed);
 }
 
 static void await_order(void)
@@ -57,13 +65,14 @@ static void hold_on(void)
             return;
         pause = number;
         told = false;
-        standstill_holds = true;
+        resting = true;
+        hold_requests();
     }
     say_paused(pause);
     await_end(pause);
     SCOPED_LOCK(&lock);
-    standstill_holds = false;
-    pthread_cond_broadcast(&changed);
+    resting = false;
+    hold_requests();
 }
 
 static void *keep_quiet(void *argument)
@@ -109,14 +118,28 @@ void standstill_end(void)
     pthread_cond_broadcast(&changed);
 }
 
+void standstill_hold(bool hold)
+{
+    SCOPED_LOCK(&lock);
+    held = hold;
+    hold_requests();
+}
+
+// Under lock.
+static void say_called(void)
+{
+    const struct control_called called = {.number = number};
+
+    if (resting && !told && control_send_packet(session.control, CONTROL_CALLED, &called, -1))
+        log_debug("the call was not taken");
+    told = told || resting;
+}
+
 void standstill_wait(void)
 {
     SCOPED_LOCK(&lock);
-    const struct control_called called = {.number = number};
-    if (standstill_holds && !told &&
-        control_send_packet(session.control, CONTROL_CALLED, &called, -1))
-        log_debug("the call was not taken");
-    told = true;
-    while (standstill_holds)
+    while (standstill_holds) {
+        say_called();
         pthread_cond_wait(&changed, &lock);
+    }
 }

@@ -16,6 +16,9 @@
 void standstill_begin(uint32_t number);
 void standstill_end(void);
 
+// HOLD: requests wait without anything coming to a rest, as their lease has had more of the GPU than its share.
+void standstill_hold(bool held);
+
 // COUNT says how many requests are being executed. Before requests are served.
 void standstill_ask(unsigned (*count)(void));
 

@@ -28,10 +28,10 @@ def violations(db, idle):
                        " HAVING count(DISTINCT mode) > 1"):
         yield "GPU %s is held both exclusively and in shares" % gpu
     for gpu, used, room in rows("SELECT uuid, sum(holds.memory + holds.context),"
-                                " gpus.memory - reserved FROM gpus JOIN holds ON gpu = uuid"
+                                " gpus.memory * overcommit / 100 - reserved FROM gpus JOIN holds ON gpu = uuid"
                                 " WHERE held = 1 AND holds.mode = 'shared' GROUP BY uuid"
                                 " HAVING sum(holds.memory + holds.context) >"
-                                " gpus.memory - reserved"):
+                                " gpus.memory * overcommit / 100 - reserved"):
         yield "shares of GPU %s take %d of %d bytes" % (gpu, used, room)
     for gpu, mode, held in rows("SELECT uuid, gpus.mode, holds.mode FROM gpus JOIN holds"
                                 " ON gpu = uuid WHERE held = 1 AND gpus.mode <> holds.mode"):

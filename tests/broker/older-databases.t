@@ -36,5 +36,5 @@ print(db.execute('SELECT count(*) FROM events WHERE sequence <= 12').fetchone()[
     stop "$BROKER_PID"
 done
 current=$(python3 -c "import sqlite3; print(sqlite3.connect('$BROKER_DIR/pool.sqlite').execute('PRAGMA user_version').fetchone()[0])")
-is "$(ls "$TOP/tests/broker/schemas" | tr '\n' ' ')" "$(seq -f %g.sql 1 $((current - 1)) | tr '\n' ' ')" "a database of each earlier schema is here"
+is "$(ls -v "$TOP/tests/broker/schemas" | tr '\n' ' ')" "$(seq -f %g.sql 1 $((current - 1)) | tr '\n' ' ')" "a database of each earlier schema is here"
 done_testing

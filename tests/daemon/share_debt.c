@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lease that takes more of a GPU's time than its share, while others want it, has its share in the end; what nobody
+// else wants is free, and nothing is saved up or owed for ever.
+#include "daemon/share_debt.h"
+
+#include "tests/tap.h"
+
+enum { TURN_US = 2000000 };
+
+// The part of TURNS, in percent, that a lease gets which takes APPETITE percent of each turn in which it is not held back.
+static int64_t gets(unsigned percent, unsigned gpus, int64_t appetite, int turns)
+{
+    int64_t owed = 0, used = 0;
+
+    for (int i = 0; i < turns; i++) {
+        struct share_turn turn = {TURN_US, owed ? 0 : TURN_US * appetite / 100 * gpus, gpus,
+                                  percent, true};
+        used += turn.used_us;
+        owed = share_debt(owed, &turn);
+    }
+    return used * 100 / ((int64_t)TURN_US * turns * gpus);
+}
+
+int main(void)
+{
+    struct share_turn turn = {TURN_US, TURN_US, 1, 25, true};
+
+    is_int(gets(25, 1, 50, 1000), 25, "half of each turn is brought down to a share of a quarter");
+    is_int(gets(25, 1, 100, 1000), 25, "so is all of it");
+    is_int(gets(10, 1, 100, 1000), 10, "whatever the share");
+    is_int(gets(50, 4, 100, 1000), 50, "of several GPUs it is one of all of them");
+    is_int(gets(50, 1, 40, 1000), 40, "who takes less than his share is never held back");
+
+    int64_t owed = share_debt(0, &turn);
+    is_int(owed, TURN_US * 3 / 4, "what is owed is what went beyond the share");
+    turn.used_us = 0;
+    is_int(share_debt(owed, &turn), TURN_US / 2, "which each turn without work pays off");
+    turn.wanted = false;
+    is_int(share_debt(owed, &turn), 0, "where nobody else wants the GPU nothing is owed");
+    turn.wanted = true;
+    is_int(share_debt(0, &turn), 0, "nothing is saved up while nothing is done");
+    turn.used_us = 3600 * INT64_C(1000000);
+    is_int(share_debt(0, &turn), SHARE_DEBT_MAX_US,
+           "an hour in one kernel is not paid back for hours");
+    return done();
+}

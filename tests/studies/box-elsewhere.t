@@ -1,19 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A study may have its box on another machine: boxes, native programs and what loads the box's processors run there, by ssh;
-# programs that use the box run here; and nothing is left there when the run ends. A command in ssh's place runs things in a
-# session of their own, with an environment of their own.
+# programs that use the box run here; and nothing is left there when the run ends. The other machine is this one behind a real
+# sshd, which each connection has for itself.
 . "$(dirname "$0")/../lib.sh"
-requires python3 setsid
-cat >"$TMP/shell" <<END
-#!/bin/bash
-[ "\$1" = gpubox ] || exit 9
-echo "\$2" >>"$TMP/said"
-case "\$2" in *bin/rgpud*--listen*) set -- "\$1" "echo \\\$\\\$ >>'$TMP/pids'; \$2" ;; esac
-exec setsid -w env -i PATH="\$PATH" ${ASAN_OPTIONS:+ASAN_OPTIONS="$ASAN_OPTIONS"} sh -c "\$2"
+requires python3 ssh ssh-keygen /usr/sbin/sshd
+[ "$(id -u)" != 0 ] || mkdir -p /run/sshd # where an sshd of user 0 puts those who have not logged in yet
+for key in host user; do ssh-keygen -q -t ed25519 -N "" -f "$TMP/$key"; done
+# What runs there has the environment of a login and none of ours.
+cat >"$TMP/there" <<END
+#!/bin/sh
+${ASAN_OPTIONS:+export ASAN_OPTIONS="$ASAN_OPTIONS"}
+echo "\$SSH_ORIGINAL_COMMAND" >>"$TMP/said"
+case "\$SSH_ORIGINAL_COMMAND" in *bin/rgpud*--listen*) echo \$\$ >>"$TMP/pids" ;; esac
+exec sh -c "\$SSH_ORIGINAL_COMMAND"
 END
-chmod +x "$TMP/shell"
-run() { "$TOP/studies/run" --build "$BUILD" --miniature --box-shell "$TMP/shell" "$@" 2>"$TMP/err"; }
+chmod +x "$TMP/there"
+cat >"$TMP/sshd_config" <<END
+HostKey $TMP/host
+AuthorizedKeysFile $TMP/user.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+ForceCommand $TMP/there
+END
+cat >"$TMP/ssh_config" <<END
+IdentityFile $TMP/user
+StrictHostKeyChecking accept-new
+UserKnownHostsFile $TMP/known
+Host gpubox
+    ProxyCommand /usr/sbin/sshd -i -f $TMP/sshd_config 2>>$TMP/sshd.log
+Host nowhere
+    ProxyCommand false
+END
+ok "sshd lets us in" ssh -F "$TMP/ssh_config" -o BatchMode=yes gpubox true || diag "$(cat "$TMP/sshd.log")"
+run() { "$TOP/studies/run" --build "$BUILD" --miniature --box-shell "ssh -F $TMP/ssh_config -o BatchMode=yes" "$@" 2>"$TMP/err"; }
 
 ok "it runs" run --box gpubox --box-address 127.0.0.1 --output "$TMP/run" kernels processors
 diag "$(grep failed "$TMP/err" || true)"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small copies from the GPU over a byte stream. The GPU copies into a block in the order of the client's own
+// A small pull: few bytes from the GPU over a byte stream. The GPU copies into a block in the order of the client's own
 // stream, which nothing holds up, and then writes a flag. Whoever learns next of the GPU's progress sends the data
 // ahead of what it learned, in the same segment, so that a copy and its synchronization take no more than
 // the synchronization does. A program that learns by looking at its memory alone is served by a thread, before long.

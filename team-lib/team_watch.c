@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See team_watch.h. While something is queued, the members are asked from time to time whether they still are there: a box
+// that is gone answers with an error. What waits for signals of a lost team is let go by writing the numbers that it waits
+// for; again and again, since a put that was under way may write over that.
+#include "team-lib/team_watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+enum {
+    ASK_EVERY_MS = 200,
+    LET_GO_EVERY_MS = 10,
+};
+
+// ---- what is under way ----
+
+bool watch_is_pending(struct signal_use *use)
+{
+    if (use->pending && cuCtxPushCurrent_v2(use->context) == CUDA_SUCCESS) {
+        use->pending = cuEventQuery(use->last) == CUDA_ERROR_NOT_READY;
+        team_leave();
+    }
+    return use->pending;
+}
+
+static bool any_pending(const struct rgpu_team *team)
+{
+    bool any = false;
+    for (struct rgpu_window *window = team->windows; window; window = window->next)
+        for (struct signal_use *use = window->used; use; use = use->next_used)
+            any |= use->pending && watch_is_pending(use);
+    return any;
+}
+
+void watch_stir(struct rgpu_team *team)
+{
+    if (team->idle)
+        pthread_cond_signal(&team->stir);
+    team->idle = false;
+}
+
+// ---- the end of a team ----
+
+void watch_lose(struct rgpu_team *team, const char *format, ...)
+{
+    va_list args;
+    if (team->lost)
+        return;
+    va_start(args, format);
+    vsnprintf(team->why, sizeof(team->why), format, args);
+    va_end(args);
+    team->lost = true;
+    pthread_cond_signal(&team->stir);
+}
+
+// The numbers of one member's signals, as they are when all that is waited for has come.
+static void write_awaited(const struct rgpu_window *window, int i)
+{
+    const struct rgpu_team *team = window->team;
+    const struct signal_use *awaited = window->ends[i].awaited;
+    int rank = team->first + i;
+    for (int slot = 0; slot < team->size * window->tags; slot++)
+        if (awaited[slot].pending)
+            cuStreamWriteValue32_v2(team->members[rank].own,
+                                    window->sides[rank].signals + (size_t)slot * sizeof(uint32_t),
+                                    awaited[slot].count, 0);
+}
+
+static void let_go(const struct rgpu_team *team)
+{
+    for (int i = 0; i < team->local; i++) {
+        if (team_enter(team, team->first + i))
+            continue;
+        for (const struct rgpu_window *window = team->windows; window; window = window->next)
+            write_awaited(window, i);
+        cuStreamSynchronize(team->members[team->first + i].own);
+        team_leave();
+    }
+}
+
+// ---- the thread ----
+
+static void ask_members(struct rgpu_team *team)
+{
+    for (int rank = team->first; rank < team->first + team->local; rank++) {
+        char name[80] = "?";
+        CUdevice device;
+        if (team_enter(team, rank))
+            continue;
+        CUresult result = cuStreamQuery(team->members[rank].own);
+        if (cuCtxGetDevice(&device) == CUDA_SUCCESS)
+            cuDeviceGetName(name, sizeof(name), device);
+        team_leave();
+        if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+            continue;
+        failure_of_driver(result, "its stream");
+        watch_lose(team, "member %d (%s) is lost: %s", rank, name, rgpu_error_text());
+        log_error("a member of a team is lost member=%d gpu=\"%s\" why=\"%s\"", rank, name,
+                  rgpu_error_text());
+    }
+}
+
+// Until the next look is due, or the team is lost.
+static void pause_watching(struct rgpu_team *team)
+{
+    bool was_lost = team->lost;
+    uint64_t next = deadline_in(was_lost ? LET_GO_EVERY_MS : ASK_EVERY_MS);
+    while (team->lost == was_lost && clock_ns() < next)
+        clock_wait_until(&team->stir, &team->lock, next);
+}
+
+static void *watch(void *argument)
+{
+    struct rgpu_team *team = argument;
+    // Questions about events would spoil a capture of a thread of the program.
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    cuThreadExchangeStreamCaptureMode(&mode);
+    SCOPED_LOCK(&team->lock);
+    for (;;) {
+        while (!any_pending(team)) {
+            if (team->ends)
+                return NULL;
+            team->idle = true;
+            pthread_cond_wait(&team->stir, &team->lock);
+        }
+        if (team->lost)
+            let_go(team);
+        else
+            ask_members(team);
+        pause_watching(team);
+    }
+}
+
+enum rgpu_result watch_start(struct rgpu_team *team)
+{
+    if (pthread_create(&team->watcher, NULL, watch, team))
+        return failure(RGPU_ERROR_MEMORY, "no thread for a team");
+    team->watched = true;
+    return RGPU_SUCCESS;
+}
+
+void watch_end(struct rgpu_team *team)
+{
+    if (!team->watched)
+        return;
+    pthread_mutex_lock(&team->lock);
+    team->ends = true;
+    pthread_cond_signal(&team->stir);
+    pthread_mutex_unlock(&team->lock);
+    pthread_join(team->watcher, NULL);
+    team->watched = false;
+}

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs that use librgpu; a script runs them natively and through boxes.
+TEST_EXTRAS += $(B)/examples/exchange
+TEAM_PROGRAMS := puts collect bereaved
+define team_program
+TEST_EXTRAS += $(B)/tests/team/$(1)
+$(call link_rule,$(B)/tests/team/$(1),tests/team/$(1).c,,\
+    -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1)
+$(B)/obj/tests/team/$(1).o: tests/programs/kernels.ptx
+endef
+$(foreach p,$(TEAM_PROGRAMS),$(eval $(call team_program,$(p))))

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Ordinary CUDA programs, for `make demo` and for a first try of one's own.
 
-EXAMPLES := $(B)/examples/vector $(B)/examples/exchange
+EXAMPLES := $(B)/examples/vector
 $(eval $(call link_rule,$(B)/examples/vector,examples/vector.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/examples/vector.o: tests/programs/kernels.ptx
 
 # Programs with librgpu.
-$(eval $(call link_rule,$(B)/examples/exchange,examples/exchange.c,,\
-  -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1))
-$(B)/obj/examples/exchange.o: EXTRA_CPPFLAGS := -Iteam-lib -Iexamples/without-toolkit
+TEAM_EXAMPLES := exchange stencil power
+EXAMPLES += $(TEAM_EXAMPLES:%=$(B)/examples/%)
+$(foreach p,$(TEAM_EXAMPLES),$(eval $(call link_rule,$(B)/examples/$(p),examples/$(p).c,,\
+  -L$(B)/lib -l:librgpu.so.1 -l:libcuda.so.1 -lm,,$(B)/lib/librgpu.so.1 $(B)/lib/libcuda.so.1)))
+$(TEAM_EXAMPLES:%=$(B)/obj/examples/%.o): EXTRA_CPPFLAGS := -Iteam-lib -Iexamples/without-toolkit
+$(TEAM_EXAMPLES:%=$(B)/obj/examples/%.o): examples/apps.ptx
 
 $(B)/examples/vector-runtime: examples/vector.cu
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that use librgpu; a script runs them natively and through boxes.
-TEST_EXTRAS += $(B)/examples/exchange
+TEST_EXTRAS += $(TEAM_EXAMPLES:%=$(B)/examples/%)
 TEAM_PROGRAMS := puts collect bereaved
 define team_program
 TEST_EXTRAS += $(B)/tests/team/$(1)

@@ -63,20 +63,29 @@ static json_t *view_requests(struct pool *pool, const struct capacity_query *que
     return list;
 }
 
+static void add_hold(const struct pool_hold *hold, json_int_t *gpus, json_int_t *memory)
+{
+    if (hold->mode == GPU_EXCLUSIVE)
+        ++*gpus;
+    else
+        *memory += (json_int_t)hold->memory;
+}
+
 static json_t *view_lease_sums(const struct pool_lease *lease)
 {
-    json_int_t gpus = 0, memory = 0;
+    json_int_t gpus = 0, memory = 0, aside_gpus = 0, aside_memory = 0;
 
     for (size_t i = 0; i < lease->hold_count; i++) {
-        if (!lease->holds[i].held)
-            continue;
-        if (lease->holds[i].mode == GPU_EXCLUSIVE)
-            gpus++;
-        else
-            memory += (json_int_t)lease->holds[i].memory;
+        if (lease->holds[i].held)
+            add_hold(&lease->holds[i], &gpus, &memory);
+        else if (lease->holds[i].aside)
+            add_hold(&lease->holds[i], &aside_gpus, &aside_memory);
     }
-    return json_pack("{s:s, s:s, s:I, s:I}", "key", lease->key, "state",
-                     lease_state_names[lease->state], "gpus", gpus, "memory", memory);
+    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "id", lease->id, "key",
+                     lease->key, "state", lease_state_names[lease->state], "gpus", gpus, "memory",
+                     memory, "aside_gpus", aside_gpus, "aside_memory", aside_memory, "suspension",
+                     lease_suspension_names[lease->suspension], "not_suspended",
+                     lease->refusal ? lease->refusal : "");
 }
 
 static json_t *view_leases(const struct pool *pool, const char *prefix)

@@ -3,6 +3,7 @@
 #include "slurm-plugin/count.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,13 @@ static uint64_t number_of(const json_t *object, const char *name)
     return value > 0 ? (uint64_t)value : 0;
 }
 
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text ? text : "";
+}
+
 static int compare_leases(const void *a, const void *b)
 {
     const struct count_lease *left = a, *right = b;
@@ -102,9 +110,16 @@ static int read_leases(const struct slurm_settings *settings, const json_t *list
     json_array_foreach(list, i, entry) {
         const char *state = json_string_value(json_object_get(entry, "state"));
         struct count_lease lease = {.ending = state && !strcmp(state, "ending"),
+                                    .away = *text_of(entry, "suspension"),
+                                    .returning = !strcmp(text_of(entry, "suspension"), "returning"),
                                     .gpus = number_of(entry, "gpus"),
-                                    .memory = number_of(entry, "memory")};
-        if ((lease.gpus || lease.memory) &&
+                                    .memory = number_of(entry, "memory"),
+                                    .aside_gpus = number_of(entry, "aside_gpus"),
+                                    .aside_memory = number_of(entry, "aside_memory")};
+        snprintf(lease.id, sizeof(lease.id), "%s", text_of(entry, "id"));
+        snprintf(lease.not_suspended, sizeof(lease.not_suspended), "%s",
+                 text_of(entry, "not_suspended"));
+        if ((lease.gpus || lease.memory || lease.aside_gpus || lease.aside_memory) &&
             lease_key_parse(settings, json_string_value(json_object_get(entry, "key")), &lease.job,
                             &lease.start))
             leases[used++] = lease;
@@ -144,24 +159,41 @@ static bool is_of(const struct count_lease *lease, time_t start)
     return lease->start == start || (lease->start < start && !lease->ending);
 }
 
-void count_holder(struct count *count, uint32_t job, time_t start, struct count_class *class)
+// The next after `lease`, or the first after NULL.
+static const struct count_lease *next_lease(const struct count *count, uint32_t job, time_t start,
+                                            const struct count_lease *lease)
 {
-    struct count_lease key = {.job = job}, *lease, *end = count->leases + count->lease_count;
-    bool held = false;
+    const struct count_lease key = {.job = job}, *end = count->leases + count->lease_count;
 
-    lease = count->lease_count
-                ? bsearch(&key, count->leases, count->lease_count, sizeof(key), compare_leases)
-                : NULL;
-    while (lease && lease > count->leases && lease[-1].job == job)
-        lease--;
-    for (; lease && lease < end && lease->job == job; lease++) {
-        if (!is_of(lease, start))
-            continue;
-        held = true;
-        count->held_gpus += lease->gpus;
-        count->held_memory += lease->memory;
+    if (lease) {
+        lease++;
+    } else if (count->lease_count) {
+        lease = bsearch(&key, count->leases, count->lease_count, sizeof(key), compare_leases);
+        while (lease && lease > count->leases && lease[-1].job == job)
+            lease--;
     }
-    if (held && class)
+    while (lease && lease < end && lease->job == job && !is_of(lease, start))
+        lease++;
+    return lease && lease < end && lease->job == job ? lease : NULL;
+}
+
+const struct count_lease *count_lease_of(const struct count *count, uint32_t job, time_t start)
+{
+    return next_lease(count, job, start, NULL);
+}
+
+void count_holder(struct count *count, uint32_t job, time_t start, bool lends,
+                  struct count_class *class)
+{
+    const struct count_lease *lease = NULL;
+    bool counts = false;
+
+    while ((lease = next_lease(count, job, start, lease))) {
+        counts |= lends || lease->gpus || lease->memory;
+        count->held_gpus += lease->gpus + (lends ? lease->aside_gpus : 0);
+        count->held_memory += lease->memory + (lends ? lease->aside_memory : 0);
+    }
+    if (counts && class)
         class->held++;
 }
 

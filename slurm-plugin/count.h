@@ -28,8 +28,13 @@ struct count_class {
 struct count_lease {
     uint32_t job;
     time_t start;
+    char id[48];
     bool ending;
+    bool away;      // it is to be off its GPUs, or not yet back
+    bool returning; // that is ordered
     uint64_t gpus, memory;
+    uint64_t aside_gpus, aside_memory; // what it does not hold as it is suspended
+    char not_suspended[160];           // why it could not be
 };
 
 // One look at the pool.
@@ -55,8 +60,12 @@ json_t *count_question(const struct slurm_settings *settings, const struct count
 // The answer to it; what is held is zero then. -EPROTO: it is none.
 int count_answer(const struct slurm_settings *settings, const json_t *answer, struct count *count)
     __attribute__((warn_unused_result));
-// Adds what a job that has its licences holds; `class` may be NULL.
-void count_holder(struct count *count, uint32_t job, time_t start, struct count_class *class);
+// Adds what a job that has its licences holds; `class` may be NULL. A job that is suspended until somebody says otherwise lends
+// what its lease has given back: its licences count as used, so as many more are there.
+void count_holder(struct count *count, uint32_t job, time_t start, bool lends,
+                  struct count_class *class);
+// The lease of a job's run, or NULL.
+const struct count_lease *count_lease_of(const struct count *count, uint32_t job, time_t start);
 
 void count_clear(struct count *count);
 

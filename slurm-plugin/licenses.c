@@ -100,6 +100,8 @@ static bool set_license(const char *name, uint64_t total, uint64_t used)
         return false;
     if (total > INT32_MAX)
         total = INT32_MAX;
+    if (total < used) // GPUs are gone, or a job that runs again waits for those that it had
+        total = used;
     more = total > entry->total || used < entry->used;
     // A slurmctld that was reconfigured while jobs completed counts wrongly from then on.
     if (entry->used != used)
@@ -170,7 +172,8 @@ static void add_holder(job_record_t *job, struct round *round)
 
     list_for_each(job->license_list, add_used, &holding);
     if (holding.ours)
-        count_holder(round->count, job->job_id, job->start_time, holding.class);
+        count_holder(round->count, job->job_id, job->start_time, preempt_lends(round->count, job),
+                     holding.class);
 }
 
 static uint32_t nodes_of(const job_record_t *job)
@@ -396,7 +399,9 @@ static void *count_for_ever(void *argument)
             error = look(client, count);
         if (error)
             keep_what_is_held(count);
-        else if (apply(count))
+        else
+            preempt_resume(client, count);
+        if (!error && apply(count))
             schedule(false);
         if (!!error != told)
             info("job_submit/rgpu: %s",

@@ -3,7 +3,7 @@
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
 $(call static_library,rgpuslurm,$(addprefix slurm-plugin/,job_request.c plugin_settings.c job_lease.c sync_plan.c \
-    count.c places.c))
+    count.c places.c lent.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
 SLURM_LIBS     = $$(COMMON_LIBS) -ljansson -lmunge

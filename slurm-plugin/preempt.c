@@ -7,10 +7,12 @@
 #include "slurm-plugin/slurm_headers.h"
 
 #include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/lent.h"
 
 enum { VICTIMS_MAX = 1024 };
 
-// Who was last chosen for whom. While one of them still has its GPUs, nobody else is chosen.
+// Who was last chosen for whom. While one of them still has its GPUs, or is suspended and its GPUs are waited for, nobody else
+// is chosen.
 static struct {
     uint32_t preemptor;
     struct victim {
@@ -62,6 +64,12 @@ static bool has_nodes(const job_record_t *job)
 
 // ---- whom it may preempt ----
 
+static bool may_still_want(const job_record_t *job)
+{
+    return job && (IS_JOB_PENDING(job) || IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) ||
+                   IS_JOB_COMPLETING(job));
+}
+
 // NULL: it has given its GPUs back.
 static job_record_t *find_victim(const struct victim *victim)
 {
@@ -73,13 +81,15 @@ static job_record_t *find_victim(const struct victim *victim)
                : NULL;
 }
 
-// A suspended job keeps its GPUs: suspending helps nobody.
+// Part of a heterogeneous job is not suspended alone.
 static bool would_give(job_record_t *job)
 {
     uint16_t mode = slurm_job_preempt_mode(job);
 
     return IS_JOB_RUNNING(job) && licenses_name_ours(job->licenses) &&
-           (mode == PREEMPT_MODE_CANCEL || mode == PREEMPT_MODE_REQUEUE);
+           (mode == PREEMPT_MODE_CANCEL || mode == PREEMPT_MODE_REQUEUE ||
+            (mode == PREEMPT_MODE_SUSPEND && !job->het_job_id &&
+             lent_may_ask(job->system_comment)));
 }
 
 struct candidates {
@@ -112,6 +122,144 @@ static json_t *find_candidates(const struct slurm_settings *settings, job_record
     return candidates.keys;
 }
 
+// ---- suspending and resuming ----
+
+// slurmctld's function takes what it answers to in one way or another.
+typedef int (*suspend_for_line)(suspend_msg_t *, uid_t, int, bool, uint16_t);
+typedef int (*suspend_for_message)(slurm_msg_t *, suspend_msg_t *, uid_t, bool, uint16_t);
+#define ANY_FUNCTION(function) ((void (*)(void))(function))
+
+static int suspend_old(suspend_msg_t *order)
+{
+    suspend_for_line call = (suspend_for_line)ANY_FUNCTION(job_suspend);
+
+    return call(order, 0, -1, false, NO_VAL16);
+}
+
+static int suspend_new(suspend_msg_t *order)
+{
+    suspend_for_message call = (suspend_for_message)ANY_FUNCTION(job_suspend);
+
+    return call(NULL, order, 0, false, NO_VAL16);
+}
+
+// As gang scheduling does: the job keeps its processors, and Slurm may resume it where it would have.
+static bool suspend_or_resume(job_record_t *job, uint16_t operation)
+{
+    suspend_msg_t order = {.op = operation, .job_id = job->job_id};
+    int error = _Generic(&job_suspend, suspend_for_line
+                         : suspend_old, default
+                         : suspend_new)(&order);
+
+    if (error)
+        info("job_submit/rgpu: %pJ cannot be %s: %s", job,
+             operation == SUSPEND_JOB ? "suspended" : "resumed", slurm_strerror(error));
+    return !error;
+}
+
+static void comment_on(job_record_t *job, const char *text)
+{
+    xfree(job->system_comment);
+    job->system_comment = xstrdup(text);
+    last_job_update = time(NULL);
+}
+
+static void lend(job_record_t *job, const job_record_t *borrower)
+{
+    char text[LENT_TEXT_MAX];
+
+    if (!suspend_or_resume(job, SUSPEND_JOB))
+        return;
+    lent_text(borrower->job_id, text);
+    comment_on(job, text);
+}
+
+static void take_from(job_record_t *job, job_record_t *preemptor)
+{
+    uint16_t mode = slurm_job_preempt_mode(job);
+
+    if (mode == PREEMPT_MODE_SUSPEND)
+        lend(job, preemptor);
+    else
+        slurm_job_preempt(job, preemptor, mode, false);
+}
+
+// A job that ends wants GPUs for as long as its lease is there.
+static bool borrows(const struct count *count, const job_record_t *job)
+{
+    return may_still_want(job) &&
+           !(IS_JOB_COMPLETING(job) && !count_lease_of(count, job->job_id, job->start_time));
+}
+
+bool preempt_lends(const struct count *count, const struct job_record *job)
+{
+    uint32_t borrower = lent_to(job->system_comment);
+
+    return IS_JOB_SUSPENDED(job) && (!borrower || borrows(count, find_job_record(borrower)));
+}
+
+static void go_on(job_record_t *job, const char *refusal)
+{
+    char text[LENT_TEXT_MAX];
+
+    if (!suspend_or_resume(job, RESUME_JOB))
+        return;
+    info("job_submit/rgpu: %pJ has its GPUs and goes on", job);
+    lent_refusal(refusal, text);
+    comment_on(job, *refusal ? text : "");
+}
+
+struct lenders {
+    const struct count *count;
+    json_t *back; // ids of leases that are to return
+};
+
+// Who runs again, whoever has seen to that, lends nothing any more.
+static int look_at_lender(void *x, void *argument)
+{
+    struct lenders *lenders = argument;
+    job_record_t *job = x;
+    uint32_t borrower = lent_to(job->system_comment);
+    const struct count_lease *lease;
+    bool wanted;
+
+    if (!borrower)
+        return 0;
+    if (IS_JOB_RUNNING(job))
+        xfree(job->system_comment);
+    lease = IS_JOB_SUSPENDED(job) ? count_lease_of(lenders->count, job->job_id, job->start_time)
+                                  : NULL;
+    if (!lease)
+        return 0;
+    wanted = borrows(lenders->count, find_job_record(borrower));
+    if (!lease->away && (!wanted || *lease->not_suspended))
+        go_on(job, lease->not_suspended);
+    else if (lease->away && !lease->returning && !wanted)
+        json_array_append_new(lenders->back, json_string(lease->id));
+    return 0;
+}
+
+void preempt_resume(struct broker_client *client, const struct count *count)
+{
+    struct lenders lenders = {.count = count, .back = json_array()};
+    const json_t *id;
+    char path[128];
+    size_t i;
+
+    lock_slurmctld(locks);
+    if (job_list)
+        list_for_each(job_list, look_at_lender, &lenders);
+    unlock_slurmctld(locks);
+    json_array_foreach(lenders.back, i, id) {
+        snprintf(path, sizeof(path), "/v1/leases/%.60s/resume", json_string_value(id));
+        if (broker_client_call(client, "POST", path, NULL, NULL) < 0)
+            info("job_submit/rgpu: %s", broker_client_error(client));
+    }
+    json_decref(lenders.back);
+}
+
+// ---- the question ----
+
 // Those in their grace time are asked again, as Slurm does, until it is over.
 static bool last_is_under_way(void)
 {
@@ -123,11 +271,11 @@ static bool last_is_under_way(void)
     preemptor = find_job_record(last.preemptor);
     for (size_t i = 0; i < last.count; i++) {
         job = find_victim(&last.victims[i]);
-        if (!job)
+        if (!job || (IS_JOB_SUSPENDED(job) && !(preemptor && IS_JOB_PENDING(preemptor))))
             continue;
         any = true;
         if (preemptor && IS_JOB_PENDING(preemptor) && would_give(job) && !IS_JOB_COMPLETING(job))
-            slurm_job_preempt(job, preemptor, slurm_job_preempt_mode(job), false);
+            take_from(job, preemptor);
     }
     return any;
 }
@@ -195,7 +343,7 @@ void preempt_answered(const struct slurm_settings *settings, const json_t *answe
             continue;
         last.victims[last.count++] = victim;
         info("job_submit/rgpu: %pJ gives its GPUs to %pJ", job, preemptor);
-        slurm_job_preempt(job, preemptor, slurm_job_preempt_mode(job), false);
+        take_from(job, preemptor);
     }
     unlock_slurmctld(locks);
 }

@@ -91,12 +91,25 @@ json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases
     return orphans;
 }
 
-// NULL: it is as it should be.
-static const char *order_for(const struct live_job *job, const char *suspension)
+// A job that lends its GPUs has them back when the other one is over. Only then it runs again.
+static bool is_lent(const struct job_table *jobs, const struct live_job *job)
 {
-    if (job->suspended && !*suspension)
+    const struct live_job *borrower = job->lent_to ? job_table_find(jobs, job->lent_to) : NULL;
+
+    return borrower && (borrower->live || borrower->pending);
+}
+
+// NULL: it is as it should be. What is suspended for somebody else's sake is not tried twice.
+static const char *order_for(const struct job_table *jobs, const struct live_job *job,
+                             const json_t *lease)
+{
+    const char *suspension = text_of(lease, "suspension");
+    bool away = job->suspended && (!job->lent_to || is_lent(jobs, job));
+
+    if (away && !*suspension && !(job->lent_to && *text_of(lease, "not_suspended")))
         return "suspend";
-    return job->runs && !strcmp(suspension, "suspended") ? "resume" : NULL;
+    return (job->runs || (job->suspended && !away)) && !strcmp(suspension, "suspended") ? "resume"
+                                                                                        : NULL;
 }
 
 json_t *plan_suspensions(const struct slurm_settings *settings, const json_t *leases,
@@ -115,7 +128,7 @@ json_t *plan_suspensions(const struct slurm_settings *settings, const json_t *le
             !lease_key_parse(settings, text_of(lease, "key"), &id, &start))
             continue;
         job = job_table_find(jobs, id);
-        order = job ? order_for(job, text_of(lease, "suspension")) : NULL;
+        order = job ? order_for(jobs, job, lease) : NULL;
         if (order)
             json_array_append_new(orders, json_pack("{s:s, s:s}", "lease", text_of(lease, "id"),
                                                     "order", order));

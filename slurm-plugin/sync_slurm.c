@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "slurm-plugin/job_request.h"
+#include "slurm-plugin/lent.h"
 
 static char problem[256];
 
@@ -50,7 +51,9 @@ static void read_job(const job_info_t *job, struct live_job *out)
         .live = base == JOB_RUNNING || base == JOB_SUSPENDED ||
                 (job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
         .runs = base == JOB_RUNNING && !(job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
+        .pending = base == JOB_PENDING,
         .suspended = base == JOB_SUSPENDED,
+        .lent_to = lent_to(job->system_comment),
         .can_requeue = job->batch_flag && job->requeue,
         .asks = asks(job->tres_per_node),
     };

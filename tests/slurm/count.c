@@ -7,6 +7,7 @@
 
 #include "slurm-plugin/count.h"
 #include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/lent.h"
 #include "tests/tap.h"
 
 static struct slurm_settings settings = {.cluster = (char *)"c"};
@@ -98,8 +99,8 @@ static void answers(void)
     is_int((int)count.classes[0].now, 2, "jobs of a kind that could start");
     is_int((int)count.lease_count, 2, "leases of this cluster that hold something");
     is_int((int)count_units(&count), 2, "memory in units of shares");
-    count_holder(&count, 7, 100, &count.classes[0]);
-    count_holder(&count, 5, 90, NULL);
+    count_holder(&count, 7, 100, false, &count.classes[0]);
+    count_holder(&count, 5, 90, false, NULL);
     is_int((int)count.held_gpus, 2, "what jobs hold: GPUs");
     is_int((int)count.held_memory, 1048577, "memory");
     is_int((int)count.classes[0].held, 1, "and who of a kind");
@@ -117,12 +118,55 @@ static void starts(void)
         0, "two runs of a job, one of which ends");
     ok(!count.classes[0].possible, "a kind that can never be is known as such");
     is_int((int)(count.held_gpus + count.classes[0].held), 0, "an answer begins anew");
-    count_holder(&count, 7, 200, &count.classes[0]);
+    count_holder(&count, 7, 200, false, &count.classes[0]);
     is_int((int)count.held_gpus, 1, "the earlier run is not the later one's");
-    count_holder(&count, 8, 310, NULL);
+    count_holder(&count, 8, 310, false, NULL);
     is_int((int)count.held_gpus, 2, "a start that was put off has the lease that was taken for it");
-    count_holder(&count, 9, 1, &count.classes[0]);
+    count_holder(&count, 9, 1, false, &count.classes[0]);
     is_int((int)count.classes[0].held, 1, "a job without a lease holds nothing");
+}
+
+static void lenders(void)
+{
+    const struct count_lease *lease;
+
+    is_int(
+        answer(
+            "{\"known\": 8, \"gpus\": 2, \"memory\": 0, \"requests\": [{\"now\": 0, \"ever\": true}],"
+            " \"leases\": [{\"key\": \"slurm/c/7/100\", \"state\": \"granted\", \"gpus\": 0, \"memory\": 0, \"aside_gpus\": 2,"
+            " \"suspension\": \"suspended\"},"
+            " {\"key\": \"slurm/c/8/100\", \"state\": \"granted\", \"gpus\": 1, \"memory\": 0, \"not_suspended\": \"no room\"}]}"),
+        0, "leases of which one is suspended");
+    count_holder(&count, 7, 100, false, &count.classes[0]);
+    is_int((int)(count.held_gpus + count.classes[0].held), 0,
+           "a job that runs again holds nothing until its lease has its GPUs");
+    count_holder(&count, 7, 100, true, &count.classes[0]);
+    is_int((int)count.held_gpus, 2, "one that is suspended lends what it had");
+    is_int((int)count.classes[0].held, 1, "also of its kind");
+    lease = count_lease_of(&count, 7, 100);
+    ok(lease && lease->away && !*lease->not_suspended, "its lease is away");
+    lease = count_lease_of(&count, 8, 100);
+    ok(lease && !lease->away && !strcmp(lease->not_suspended, "no room"),
+       "one that could not be suspended says why");
+    ok(!count_lease_of(&count, 7, 99) && !count_lease_of(&count, 9, 100),
+       "and another run has none");
+}
+
+static void comments(void)
+{
+    char text[LENT_TEXT_MAX];
+
+    lent_text(4711, text);
+    is_int((int)lent_to(text), 4711, "who has a job's GPUs is read from its comment");
+    ok(!lent_to(NULL) && !lent_to("") && !lent_to("4711") && !lent_to("rgpu: no GPUs") &&
+           !lent_to("rgpu: suspended, its GPUs are lent to job 3x"),
+       "and from no other comment");
+    ok(lent_may_ask(NULL) && lent_may_ask("") && lent_may_ask(text) &&
+           lent_may_ask("rgpu: no GPUs of the pool fit this job now"),
+       "a job may be asked for its GPUs");
+    ok(!lent_may_ask("of the administrator"), "but not where the comment is somebody else's");
+    lent_refusal("it has managed memory", text);
+    ok(!lent_may_ask(text) && !lent_to(text), "or says that this was in vain");
 }
 
 static void no_answers(void)
@@ -161,6 +205,8 @@ int main(void)
     question();
     answers();
     starts();
+    lenders();
+    comments();
     no_answers();
     configured();
     return done();

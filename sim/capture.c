@@ -8,7 +8,8 @@
 
 #include "common/scope.h"
 
-pthread_mutex_t graph_mutex = PTHREAD_MUTEX_INITIALIZER;
+// Whoever drops a graph may drop with it the last reference to an event, which takes the lock as well when it ends.
+pthread_mutex_t graph_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static struct capture_sequence *captures; // in progress
 static atomic_uint capture_count;         // of these: nobody takes the lock while there are none

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/log.h"
 #include "common/scope.h"
 #include "sim/context.h"
+#include "sim/device.h"
 
 // handle: kind (8 bits) | generation (28) | index (24) | 0000; never a usable address.
 #define INDEX_SHIFT 4
@@ -130,7 +132,15 @@ bool handle_revoke(struct sim_object *object)
     return found;
 }
 
-void *handle_get(enum object_kind kind, const void *handle)
+void handle_stale(enum object_kind kind)
+{
+    if (!device_config()->crashes)
+        return;
+    log_error("a handle was given of what is gone, kind=%d", (int)kind);
+    abort();
+}
+
+void *handle_peek(enum object_kind kind, const void *handle)
 {
     struct sim_object *object = NULL;
     uint64_t value = (uintptr_t)handle;
@@ -142,6 +152,14 @@ void *handle_get(enum object_kind kind, const void *handle)
         object = slot->object;
         object_hold(object);
     }
+    return object;
+}
+
+void *handle_get(enum object_kind kind, const void *handle)
+{
+    void *object = handle_peek(kind, handle);
+    if (!object && handle_looks_like(kind, handle))
+        handle_stale(kind);
     return object;
 }
 

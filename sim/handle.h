@@ -53,8 +53,13 @@ CUresult handle_publish(struct sim_object *object);
 // Takes the handle away: false when another thread did so first. Drops no reference.
 bool handle_revoke(struct sim_object *object);
 
-// The object with one more reference, or NULL: no such handle of that kind.
+// The object with one more reference, or NULL: no such handle of that kind. handle_peek: one that the software GPU has
+// kept for itself, and may well have outlived its object.
 void *handle_get(enum object_kind kind, const void *handle);
+void *handle_peek(enum object_kind kind, const void *handle);
+
+// A call names what is gone: where RGPU_SIM_STALE says so the process crashes, as a driver may.
+void handle_stale(enum object_kind kind);
 
 // Whether HANDLE is of that kind by its form, live or not.
 bool handle_looks_like(enum object_kind kind, const void *handle);

@@ -179,7 +179,7 @@ SIM_API(cuLibraryUnload, CUlibrary handle)
     revoke_kernels(library);
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->loaded_count; i++) {
-        struct module *module = handle_get(OBJECT_MODULE, library->loaded[i].module);
+        struct module *module = handle_peek(OBJECT_MODULE, library->loaded[i].module);
         if (!module)
             continue;
         module_remove(module);
@@ -224,7 +224,7 @@ static CUresult current_module(struct library *library, struct module **out)
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->loaded_count && !module; i++)
         if (library->loaded[i].context_id == id)
-            module = handle_get(OBJECT_MODULE, library->loaded[i].module);
+            module = handle_peek(OBJECT_MODULE, library->loaded[i].module);
     if (!module)
         result = load_into(library, context, &module);
     pthread_mutex_unlock(&library->lock);

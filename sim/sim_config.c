@@ -241,6 +241,16 @@ static int read_addresses(bool *near)
     return -EINVAL;
 }
 
+static int read_stale(bool *crashes)
+{
+    const char *text = getenv("RGPU_SIM_STALE");
+    *crashes = text && strcmp(text, "crash") == 0;
+    if (!text || !*text || *crashes || strcmp(text, "refuse") == 0)
+        return 0;
+    log_error("setting not understood, name=RGPU_SIM_STALE value=\"%s\"", text);
+    return -EINVAL;
+}
+
 int sim_config_load(struct sim_config *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -254,7 +264,7 @@ int sim_config_load(struct sim_config *config)
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||
         read_size("RGPU_SIM_THREADS", cores > 0 ? (size_t)cores : 1, 1, 1024, &threads) ||
         read_size("RGPU_SIM_LAZY", 0, 0, 1, &lazy) || read_capability(&config->capability) ||
-        read_addresses(&config->near) || choose_state_path(config))
+        read_addresses(&config->near) || read_stale(&config->crashes) || choose_state_path(config))
         return -EINVAL;
     config->threads = (unsigned)threads;
     config->lazy = lazy;

@@ -22,6 +22,7 @@ struct sim_config {
     unsigned threads;              // RGPU_SIM_THREADS, worker threads of one kernel
     bool near;                     // RGPU_SIM_ADDRESSES=near, where the kernel puts mappings
     bool lazy;                     // RGPU_SIM_LAZY, the first use of a function waits for all work
+    bool crashes;                  // RGPU_SIM_STALE=crash, what is gone must not be named
     char state_path[256];          // RGPU_SIM_STATE, file shared by the processes of a machine
 };
 

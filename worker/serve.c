@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "proto/wire.h"
 #include "worker/account/allocation.h"
+#include "worker/context_set.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 #include "cuda_ops.h"
@@ -56,6 +57,14 @@ bool serve_require(struct serve *serve, const void *function)
 
 // ---- handles ----
 
+// Functions of kernels and modules of libraries are those of one context, though they also die with their library.
+static bool lives_in_context(enum handle_kind kind)
+{
+    return kind == HANDLE_STREAM || kind == HANDLE_EVENT || kind == HANDLE_MODULE ||
+           kind == HANDLE_FUNCTION || kind == HANDLE_LINK || kind == HANDLE_ARRAY ||
+           kind == HANDLE_MIPMAP;
+}
+
 void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle)
 {
     if (kind == HANDLE_STREAM)
@@ -67,7 +76,19 @@ void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle)
         object = handle_find(session.handles, handle, HANDLE_KERNEL);
     if (!object)
         serve_fail(serve, wire_wrong_handle(kind));
+    if (object && kind == HANDLE_EXEC &&
+        !context_set_lives(session.notes[handle_index(handle)].needs))
+        serve_fail(serve, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return object;
+}
+
+uint64_t serve_context_of(const struct serve *serve, uint64_t handle)
+{
+    enum handle_kind kind = (enum handle_kind)handle_type(handle);
+
+    return lives_in_context(kind) && handle_find(session.handles, handle, kind)
+               ? session.notes[handle_index(handle)].context
+               : serve_context(serve);
 }
 
 CUdevice serve_device(struct serve *serve, int32_t device)
@@ -90,13 +111,20 @@ void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, voi
         serve_fail(serve, CUDA_ERROR_INVALID_HANDLE);
         return;
     }
-    session.notes[handle_index(handle)] = (struct handle_note){.parent = parent};
+    session.notes[handle_index(handle)] = (struct handle_note){
+        .parent = parent,
+        .context = lives_in_context(kind) ? serve_context_of(serve, parent) : 0,
+    };
 }
 
 static void forget_if_child(void *argument, uint64_t handle, void *object)
 {
     uint64_t wanted = *(const uint64_t *)argument, parent = handle;
 
+    if (session.notes[handle_index(handle)].context == wanted) {
+        handle_release(session.handles, handle, handle_type(handle));
+        return;
+    }
     // Notes outlive their handles, so the chain holds even where its middle is gone already.
     for (unsigned depth = 0; depth < 4 && parent; depth++) {
         parent = session.notes[handle_index(parent)].parent;

@@ -65,13 +65,17 @@ extern const struct serve_entry serve_table[]; // by operation, CUDA_OP_LIMIT en
 void serve_fail(struct serve *serve, CUresult result);
 bool serve_failed(const struct serve *serve);
 
-// The driver's object behind a handle of the client; NULL and INVALID_HANDLE noted if there is none.
+// The driver's object behind a handle of the client; NULL and INVALID_HANDLE noted if there is none. What was
+// instantiated of a graph and needs a context that has gone is given with CONTEXT_IS_DESTROYED noted: it can be ended, and
+// nothing else done with it.
 // HANDLE_STREAM passes the two default streams through; HANDLE_FUNCTION takes kernels too.
 void *serve_handle(struct serve *serve, enum handle_kind kind, uint64_t handle);
 // The driver's ordinal of the session's device; INVALID_DEVICE noted if there is none.
 CUdevice serve_device(struct serve *serve, int32_t device);
 // The handle of the caller's current context; 0: none.
 uint64_t serve_context(const struct serve *serve);
+// That of the context in which the object behind HANDLE lives; the caller's where it is the default stream, or lives in none.
+uint64_t serve_context_of(const struct serve *serve, uint64_t handle);
 // Ties a handle that the client minted to the driver's object, which dies with PARENT (0: with nothing).
 void serve_bind(struct serve *serve, enum handle_kind kind, uint64_t handle, void *object,
                 uint64_t parent);

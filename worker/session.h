@@ -12,6 +12,7 @@
 #include "transport/link.h"
 #include "worker/gpus.h"
 
+struct context_set;
 struct ledger;
 struct graph_part;
 
@@ -42,12 +43,15 @@ extern struct client_session session;
 // What we keep about a bound handle, beside the driver's object.
 struct handle_note {
     uint64_t parent;          // handle of the context, module or library that it dies with
+    uint64_t context;         // handle of the context that it dies with as well; 0: with none
     uint32_t parameter_bytes; // of a function or kernel, plus one; 0: not asked yet
     union {
         uint32_t event_flags;    // of an event, as it was made
         int32_t pool_device;     // of a pool: which device's memory it has
         uint32_t frame_bytes;    // of a function or kernel: local memory of each thread
         struct graph_part *part; // of a graph or a node
+        struct context_set
+            *needs; // of what was instantiated: the contexts without which it cannot run
     };
 };
 

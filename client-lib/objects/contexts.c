@@ -91,6 +91,15 @@ static void retire_child(void *argument, struct object *object)
         object_retire(object->kind, object->handle);
 }
 
+static void end_green(void *argument, struct object *object)
+{
+    if (!object->ctx.green || object->ctx.root != *(const uint64_t *)argument)
+        return;
+    context_gone((CUcontext)(uintptr_t)object->handle);
+    object_retire(HANDLE_CONTEXT, object->handle);
+}
+
+// Its green contexts go with it.
 void context_gone(CUcontext context)
 {
     static const enum handle_kind owned[] = {HANDLE_STREAM, HANDLE_EVENT, HANDLE_MODULE,
@@ -98,6 +107,7 @@ void context_gone(CUcontext context)
     uint64_t handle = (uintptr_t)context;
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         object_each(owned[i], retire_child, &handle);
+    object_each(HANDLE_CONTEXT, end_green, &handle);
     code_forget_context(handle);
     context_storage_drop(context);
     if (before_work_duties())

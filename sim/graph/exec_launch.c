@@ -109,8 +109,7 @@ static CUresult submit(struct exec *exec, struct stream *stream, struct graph_la
 
 static CUresult check_context(struct exec_plan_node *node, void *opaque)
 {
-    struct context *context = step_context(node->step);
-    return context ? context_status(context) : CUDA_SUCCESS;
+    return step_status(node->step);
 }
 
 static CUresult launch_in(struct exec *exec, struct stream *stream)

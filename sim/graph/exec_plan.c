@@ -150,9 +150,9 @@ static CUresult add_node(struct making *making, struct exec_plan *plan, struct n
         SIM_TRY(add_event(making, made));
     if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         made->slot = slot_of(making->root, params->conditional.handle);
-    struct context *context = step_context(node->step);
-    if (context && context_status(context))
-        return blame(making, node, CUDA_GRAPH_INSTANTIATE_ERROR, context_status(context));
+    CUresult status = step_status(node->step);
+    if (status)
+        return blame(making, node, CUDA_GRAPH_INSTANTIATE_ERROR, status);
     SIM_TRY(add_edges(made, node));
     return add_parts(making, made, node);
 }

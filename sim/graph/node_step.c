@@ -274,6 +274,17 @@ struct context *step_context(const struct node_step *step)
     return step->stream ? step->stream->context : NULL;
 }
 
+CUresult step_status(const struct node_step *step)
+{
+    const struct stream *stream = step->stream;
+    if (!stream)
+        return CUDA_SUCCESS;
+    if (!atomic_load(&stream->context->destroyed) && stream->context->legacy == stream)
+        return context_status(stream->context);
+    handle_stale(OBJECT_CONTEXT);
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 CUresult step_run(const struct node_step *step, uint32_t correlation)
 {
     if (!step->operation)

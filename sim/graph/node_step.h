@@ -35,6 +35,8 @@ struct graph_memory *step_memory(const struct node_step *step);
 
 // The context that it runs in, NULL: in none.
 struct context *step_context(const struct node_step *step);
+// Whether it can be launched: its context is there, and is the one that it was made in, as a primary one has many lives.
+CUresult step_status(const struct node_step *step);
 // Does the work, on the calling thread; nothing for nodes that are not work. The fault that its
 // context is lost to. *brief: not worth a thread of its own.
 CUresult step_run(const struct node_step *step, uint32_t correlation);

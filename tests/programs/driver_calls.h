@@ -99,6 +99,7 @@ CUresult cuLibraryGetKernel(CUkernel *, CUlibrary, const char *);
 CUresult cuLibraryGetGlobal(CUdeviceptr *, size_t *, CUlibrary, const char *);
 CUresult cuLibraryGetManaged(CUdeviceptr *, size_t *, CUlibrary, const char *);
 CUresult cuKernelGetFunction(CUfunction *, CUkernel);
+CUresult cuLibraryGetModule(CUmodule *, CUlibrary);
 CUresult cuFuncGetAttribute(int *, CUfunction_attribute, CUfunction);
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int);
 CUresult cuFuncGetParamInfo(CUfunction, size_t, size_t *, size_t *);

@@ -3,6 +3,7 @@
 # The programs with graphs run through a box as on a GPU of this host, over shared memory and over tcp.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
+export RGPU_SIM_STALE=crash # no program has a worker name what is gone
 start_box
 for transport in shm tcp; do
     run=(on_box RGPU_TRANSPORT=$transport)

@@ -81,3 +81,8 @@ TEST_EXTRAS += $(B)/tests/held-data
 $(eval $(call link_rule,$(B)/tests/held-data,tests/session/held_data.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/held_data.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/left-behind
+$(eval $(call link_rule,$(B)/tests/left-behind,tests/session/left_behind.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/left_behind.o: tests/programs/kernels.ptx

@@ -3,6 +3,7 @@
 # Unmodified programs run through a box with two software GPUs, over the transport shm.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/session/programs.sh"
+export RGPU_SIM_STALE=crash # no program has a worker name what is gone
 start_box
 run=(on_box RGPU_TRANSPORT=shm)
 run_programs

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/wire.h"
+#include "worker/execute/graph_parts.h"
 #include "worker/execute/serve_launch.h"
 #include "worker/gpus.h"
 #include "worker/move/serve_copy.h"
@@ -38,8 +39,16 @@ static void refuse_callee(struct serve *serve, uint32_t type, const void *data, 
     }
 }
 
-static CUcontext context_of(struct serve *serve, uint64_t handle)
+static void need(struct serve *serve, struct node_params *params, uint64_t context)
 {
+    if (!context_set_add(&params->contexts, context))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+// The node runs in the context that it names, or in the caller's.
+static CUcontext context_of(struct serve *serve, uint64_t handle, struct node_params *params)
+{
+    need(serve, params, handle ? handle : serve_context(serve));
     return handle ? serve_handle(serve, HANDLE_CONTEXT, handle) : serve->current;
 }
 
@@ -84,10 +93,13 @@ static void read_kernel(struct serve *serve, const void *data, uint32_t size,
     if (serve_failed(serve) || !launch_fits(serve, wire.function, function, wire.bytes))
         return;
     bool is_kernel = handle_type(wire.function) == HANDLE_KERNEL;
+    CUcontext context = is_kernel ? context_of(serve, wire.context, out) : serve->current;
+    if (!is_kernel)
+        need(serve, out, serve_context_of(serve, wire.function));
     *kernel = (CUDA_KERNEL_NODE_PARAMS_v3){
         .func = is_kernel ? NULL : function,
         .kern = is_kernel ? function : NULL,
-        .ctx = context_of(serve, wire.context),
+        .ctx = context,
         .gridDimX = wire.grid[0],
         .gridDimY = wire.grid[1],
         .gridDimZ = wire.grid[2],
@@ -139,7 +151,7 @@ static void read_copy(struct serve *serve, const void *data, uint32_t size, stru
 
     if (!head(serve, data, size, &wire, sizeof(wire)))
         return;
-    out->params.memcpy.copyCtx = context_of(serve, wire.context);
+    out->params.memcpy.copyCtx = context_of(serve, wire.context, out);
     out->params.memcpy.copyParams = wire.copy;
     if (!wire.callee)
         box_resolve_addresses(serve, &out->params.memcpy.copyParams);
@@ -164,7 +176,7 @@ static void read_set(struct serve *serve, const void *data, uint32_t size, struc
         .elementSize = set->elementSize,
         .width = set->width,
         .height = set->height,
-        .ctx = context_of(serve, wire.context),
+        .ctx = context_of(serve, wire.context, out),
     };
     if (!set->height || __builtin_mul_overflow((uint64_t)set->width, set->elementSize, &bytes) ||
         __builtin_mul_overflow((uint64_t)set->height - 1, (uint64_t)set->pitch, &span) ||
@@ -172,6 +184,17 @@ static void read_set(struct serve *serve, const void *data, uint32_t size, struc
         serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
     else
         serve_device_range(serve, set->dst, bytes);
+}
+
+CUgraph graph_that_lives(struct serve *serve, uint64_t handle, struct context_set *contexts)
+{
+    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, handle);
+
+    if (graph && !part_contexts(handle, contexts))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!context_set_lives(contexts))
+        serve_fail(serve, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return graph;
 }
 
 static void read_host(struct serve *serve, const void *data, uint32_t size, struct node_params *out)
@@ -192,11 +215,12 @@ static void read_child(struct serve *serve, const void *data, uint32_t size,
 {
     struct wire_child_node wire;
 
-    if (head(serve, data, size, &wire, sizeof(wire)))
-        out->params.graph = (CUDA_CHILD_GRAPH_NODE_PARAMS){
-            .graph = serve_handle(serve, HANDLE_GRAPH, wire.graph),
-            .ownership = (CUgraphChildGraphNodeOwnership)wire.ownership,
-        };
+    if (!head(serve, data, size, &wire, sizeof(wire)))
+        return;
+    out->params.graph = (CUDA_CHILD_GRAPH_NODE_PARAMS){
+        .graph = graph_that_lives(serve, wire.graph, &out->contexts),
+        .ownership = (CUgraphChildGraphNodeOwnership)wire.ownership,
+    };
 }
 
 static void read_event(struct serve *serve, const void *data, uint32_t size,
@@ -207,6 +231,7 @@ static void read_event(struct serve *serve, const void *data, uint32_t size,
     if (!head(serve, data, size, &wire, sizeof(wire)))
         return;
     CUevent event = serve_handle(serve, HANDLE_EVENT, wire.event);
+    need(serve, out, serve_context_of(serve, wire.event));
     if (out->params.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
         out->params.eventWait.event = event;
     else
@@ -269,7 +294,7 @@ static void read_batch(struct serve *serve, const void *data, uint32_t size,
     }
     memcpy(out->batch, (const uint8_t *)data + sizeof(wire), bytes);
     out->params.memOp = (CUDA_BATCH_MEM_OP_NODE_PARAMS_v2){
-        .ctx = context_of(serve, wire.context),
+        .ctx = context_of(serve, wire.context, out),
         .count = wire.count,
         .paramArray = out->batch,
         .flags = wire.flags,
@@ -294,7 +319,7 @@ static void read_conditional(struct serve *serve, const void *data, uint32_t siz
         .handle = wire.handle,
         .type = (CUgraphConditionalNodeType)wire.type,
         .size = wire.size,
-        .ctx = context_of(serve, wire.context),
+        .ctx = context_of(serve, wire.context, out),
     };
 }
 
@@ -318,6 +343,7 @@ void node_params_read(struct serve *serve, uint32_t type, const void *data, uint
     memset(&out->params, 0, sizeof(out->params));
     out->call = NULL;
     out->graph_count = 0;
+    context_set_clear(&out->contexts);
     out->params.type = (CUgraphNodeType)type;
     if (serve_failed(serve))
         refuse_callee(serve, type, data, size);

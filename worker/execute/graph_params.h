@@ -3,6 +3,7 @@
 #ifndef RGPU_WORKER_GRAPH_PARAMS_H
 #define RGPU_WORKER_GRAPH_PARAMS_H
 
+#include "worker/context_set.h"
 #include "worker/execute/graph_calls.h"
 #include "worker/serve.h"
 #include "worker_driver.h"
@@ -25,7 +26,8 @@ struct node_params {
     // A host node's function, or what goes with a copy of memory that is not mapped here. Who takes the
     // parameters has it; NULL: none.
     struct graph_call *call;
-    const uint64_t *graphs; // handles for those inside a conditional node
+    struct context_set contexts; // what the node needs
+    const uint64_t *graphs;      // handles for those inside a conditional node
     uint32_t graph_count;
 };
 
@@ -33,6 +35,9 @@ struct node_params {
 // request has failed already, as a callee that it names is then to end.
 void node_params_read(struct serve *serve, uint32_t type, const void *data, uint32_t size,
                       struct node_params *out);
+// The driver's graph behind HANDLE, for use; the contexts that it needs are added to CONTEXTS, and noted is where one of
+// them has gone: then it can only be taken apart.
+CUgraph graph_that_lives(struct serve *serve, uint64_t handle, struct context_set *contexts);
 // Answers with the parameters of a node.
 void node_params_answer(struct serve *serve, CUgraphNode node, uint32_t room, uint32_t *type);
 // The two nodes of a copy of memory that is not mapped here, which is a child graph with the client's side as

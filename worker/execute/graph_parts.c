@@ -19,6 +19,7 @@ struct graph_part {
     void *object;
     struct graph_part *owner, *first, *next, *previous; // what it is inside, what is inside it
     struct graph_part *alike;                           // next of the bucket
+    struct context_set contexts; // that it needs by itself, not by what is inside
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -145,6 +146,7 @@ static void drop(struct graph_part *part)
         handle_release(session.handles, part->name, part->kind);
     else if (part->name)
         free_number(part->name);
+    context_set_clear(&part->contexts);
     free(part);
 }
 
@@ -219,6 +221,30 @@ void part_move(uint64_t handle, uint64_t owner)
         return;
     leave_owner(part);
     enter_owner(part, to);
+}
+
+bool part_need(uint64_t handle, const struct context_set *contexts, enum part_need_how how)
+{
+    SCOPED_LOCK(&lock);
+    struct graph_part *part = part_of(handle);
+    if (part && how == PART_NEEDS_ONLY)
+        context_set_clear(&part->contexts);
+    return !part || context_set_join(&part->contexts, contexts);
+}
+
+static bool collect(const struct graph_part *part, struct context_set *out)
+{
+    for (const struct graph_part *at = part->first; at; at = at->next)
+        if (!collect(at, out))
+            return false;
+    return context_set_join(out, &part->contexts);
+}
+
+bool part_contexts(uint64_t handle, struct context_set *out)
+{
+    SCOPED_LOCK(&lock);
+    const struct graph_part *part = part_of(handle);
+    return !part || collect(part, out);
 }
 
 static void give_handle(struct serve *serve, const struct wire_name *name)

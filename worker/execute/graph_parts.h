@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "worker/context_set.h"
 #include "worker/serve.h"
 
 // Ties HANDLE to a graph or a node inside OWNER, a handle (0: nothing); noted where that fails.
@@ -23,5 +24,12 @@ enum part_reach { PART_WHOLE, PART_INSIDE };
 void part_drop(uint64_t handle, enum part_reach reach);
 // Has the part be inside OWNER from now on.
 void part_move(uint64_t handle, uint64_t owner);
+
+// The contexts that a graph or a node needs by itself, beside what it needed or instead of that. False: no memory.
+enum part_need_how { PART_NEEDS_ALSO, PART_NEEDS_ONLY };
+bool part_need(uint64_t handle, const struct context_set *contexts, enum part_need_how how)
+    __attribute__((warn_unused_result));
+// Adds the contexts that it needs with all that is inside. False: no memory.
+bool part_contexts(uint64_t handle, struct context_set *out) __attribute__((warn_unused_result));
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/wire.h"
+#include "worker/execute/capture_contexts.h"
 #include "worker/execute/graph_calls.h"
 #include "worker/execute/graph_params.h"
 #include "worker/execute/graph_parts.h"
@@ -11,6 +12,56 @@
 #include "worker/execute/serve_graph_node.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
+
+static CUresult ask(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                    const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count)
+{
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+
+    *edges = NULL;
+    if (driver.cuStreamGetCaptureInfo_v3)
+        result = driver.cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edges, count);
+    else if (driver.cuStreamGetCaptureInfo_v2)
+        result = driver.cuStreamGetCaptureInfo_v2(stream, status, id, graph, nodes, count);
+    return result;
+}
+
+// Number of the capture that STREAM takes part in; 0: none.
+static cuuint64_t capture_number(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUgraphNode *nodes;
+    const CUgraphEdgeData *edges;
+    CUgraph graph;
+    cuuint64_t id = 0;
+    size_t count;
+
+    return ask(stream, &status, &id, &graph, &nodes, &edges, &count) == CUDA_SUCCESS &&
+                   status == CU_STREAM_CAPTURE_STATUS_ACTIVE
+               ? id
+               : 0;
+}
+
+// What is captured needs the contexts of all streams that take part.
+static void note_context(struct serve *serve, CUstream stream, uint64_t handle)
+{
+    cuuint64_t number = serve_failed(serve) ? 0 : capture_number(stream);
+
+    if (number && !capture_context_note(number, serve_context_of(serve, handle)))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+// A stream joins a capture by waiting for an event of it.
+void serve_cuStreamWaitEvent(struct serve *serve, const struct args_cuStreamWaitEvent *args)
+{
+    CUstream stream = serve_handle(serve, HANDLE_STREAM, args->hStream);
+    CUevent event = serve_handle(serve, HANDLE_EVENT, args->hEvent);
+
+    if (serve_require(serve, driver.cuStreamWaitEvent))
+        serve_fail(serve, driver.cuStreamWaitEvent(stream, event, args->Flags));
+    if (capture_contexts_any())
+        note_context(serve, stream, args->hStream);
+}
 
 static bool known_mode(struct serve *serve, int32_t mode)
 {
@@ -26,6 +77,7 @@ void serve_cuStreamBeginCapture_v2(struct serve *serve,
 
     if (known_mode(serve, args->mode) && serve_require(serve, driver.cuStreamBeginCapture_v2))
         serve_fail(serve, driver.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    note_context(serve, stream, args->hStream);
 }
 
 void serve_capture_to_graph(struct serve *serve, const struct args_capture_to_graph *args)
@@ -42,6 +94,7 @@ void serve_capture_to_graph(struct serve *serve, const struct args_capture_to_gr
                driver.cuStreamBeginCaptureToGraph(stream, graph, after.nodes,
                                                   after.with_edges ? after.edges : NULL,
                                                   after.count, CU_STREAM_CAPTURE_MODE_RELAXED));
+    note_context(serve, stream, args->stream);
 }
 
 static bool is_captured(CUstream stream)
@@ -60,32 +113,24 @@ void serve_capture_end(struct serve *serve, const struct args_capture_end *args,
 
     if (!serve_require(serve, driver.cuStreamEndCapture))
         return;
+    cuuint64_t number = capture_number(stream);
     serve_fail(serve, driver.cuStreamEndCapture(stream, &graph));
     if (serve_failed(serve) || !graph) {
         // The graph is gone, unless the capture goes on.
-        if (!is_captured(stream))
+        if (!is_captured(stream)) {
             part_drop(args->found, PART_WHOLE);
+            capture_context_end(number, 0);
+        }
         return;
     }
     reply->known = part_known(graph);
     if (!reply->known)
         part_bind(serve, HANDLE_GRAPH, args->graph, graph, 0);
+    if (!capture_context_end(number, reply->known ? reply->known : args->graph))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 // ---- what is under way ----
-
-static CUresult ask(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                    const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count)
-{
-    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-
-    *edges = NULL;
-    if (driver.cuStreamGetCaptureInfo_v3)
-        result = driver.cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edges, count);
-    else if (driver.cuStreamGetCaptureInfo_v2)
-        result = driver.cuStreamGetCaptureInfo_v2(stream, status, id, graph, nodes, count);
-    return result;
-}
 
 void serve_capture_info(struct serve *serve, const struct args_capture_info *args,
                         struct reply_capture_info *reply)

@@ -74,6 +74,7 @@ static void reset_primary(struct serve *serve, int ordinal)
     gpus.list[ordinal].retained = 0;
     if (!primary)
         return;
+    green_forget_root(serve, primary);
     forget_primary_handles(serve, primary);
     forget_context(primary);
     serve_fail(serve, gpu_reset(ordinal));

@@ -5,6 +5,7 @@
 
 #include "proto/wire.h"
 #include "worker/execute/serve_graph.h"
+#include "worker/execute/graph_params.h"
 #include "worker/execute/graph_parts.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
@@ -32,13 +33,16 @@ void serve_cuGraphDestroy(struct serve *serve, const struct args_cuGraphDestroy 
 
 void serve_cuGraphClone(struct serve *serve, const struct args_cuGraphClone *args)
 {
-    CUgraph original = serve_handle(serve, HANDLE_GRAPH, args->originalGraph), clone = NULL;
+    struct context_set needs = {0};
+    CUgraph original = graph_that_lives(serve, args->originalGraph, &needs), clone = NULL;
 
-    if (!serve_require(serve, driver.cuGraphClone))
-        return;
-    serve_fail(serve, driver.cuGraphClone(&clone, original));
+    if (serve_require(serve, driver.cuGraphClone))
+        serve_fail(serve, driver.cuGraphClone(&clone, original));
     if (!serve_failed(serve))
         part_bind(serve, HANDLE_GRAPH, args->phGraphClone, clone, 0);
+    if (!serve_failed(serve) && !part_need(args->phGraphClone, &needs, PART_NEEDS_ONLY))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    context_set_clear(&needs);
 }
 
 void serve_cuGraphDestroyNode(struct serve *serve, const struct args_cuGraphDestroyNode *args)

@@ -14,7 +14,7 @@
 #include "proto/wire.h"
 #include "worker/account/charge.h"
 #include "worker/execute/graph_calls.h"
-#include "worker/execute/graph_parts.h"
+#include "worker/execute/graph_params.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 #include "worker_driver.h"
@@ -120,9 +120,42 @@ static void tell(struct serve *serve, int result, CUgraphNode node, CUgraphNode 
         serve_reply_bytes(serve, &outcome, sizeof(outcome));
 }
 
-void serve_graph_instantiate(struct serve *serve, const struct args_graph_instantiate *args)
+void exec_need(struct serve *serve, uint64_t handle, const struct context_set *contexts,
+               enum part_need_how how)
 {
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
+    struct context_set *needs = session.notes[handle_index(handle)].needs;
+
+    if (serve_failed(serve))
+        return;
+    if (how == PART_NEEDS_ONLY)
+        context_set_clear(needs);
+    if (!context_set_join(needs, contexts))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+// Ties the handle to what was instantiated, which then has *NEEDS, or is ended.
+static void enter_exec(struct serve *serve, uint64_t handle, CUgraphExec exec,
+                       struct context_set *needs)
+{
+    struct context_set *kept = malloc(sizeof(*kept));
+
+    if (!kept)
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+    if (!serve_failed(serve))
+        serve_bind(serve, HANDLE_EXEC, handle, exec, 0);
+    if (serve_failed(serve)) {
+        driver.cuGraphExecDestroy(exec);
+        context_set_clear(needs);
+        free(kept);
+        return;
+    }
+    *kept = *needs;
+    session.notes[handle_index(handle)].needs = kept;
+}
+
+static void instantiate_known(struct serve *serve, const struct args_graph_instantiate *args,
+                              CUgraph graph, struct context_set *needs)
+{
     CUDA_GRAPH_INSTANTIATE_PARAMS params = {.flags = args->flags};
     CUgraphExec exec = NULL;
 
@@ -141,7 +174,17 @@ void serve_graph_instantiate(struct serve *serve, const struct args_graph_instan
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
         return;
     }
-    serve_bind(serve, HANDLE_EXEC, args->exec, exec, 0);
+    enter_exec(serve, args->exec, exec, needs);
+}
+
+void serve_graph_instantiate(struct serve *serve, const struct args_graph_instantiate *args)
+{
+    struct context_set needs = {0};
+    CUgraph graph = graph_that_lives(serve, args->graph, &needs);
+
+    instantiate_known(serve, args, graph, &needs);
+    if (serve_failed(serve))
+        context_set_clear(&needs);
 }
 
 void serve_graph_exec_name(struct serve *serve, const struct args_graph_exec_name *args,
@@ -152,11 +195,16 @@ void serve_graph_exec_name(struct serve *serve, const struct args_graph_exec_nam
 
 void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExecDestroy *args)
 {
-    CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->hGraphExec);
+    CUgraphExec exec = handle_find(session.handles, args->hGraphExec, HANDLE_EXEC);
 
+    if (!exec)
+        serve_fail(serve, wire_wrong_handle(HANDLE_EXEC));
     if (!serve_require(serve, driver.cuGraphExecDestroy))
         return;
+    struct context_set *needs = session.notes[handle_index(args->hGraphExec)].needs;
     serve_unbind(serve, HANDLE_EXEC, args->hGraphExec);
+    context_set_clear(needs);
+    free(needs);
     serve_fail(serve, driver.cuGraphExecDestroy(exec));
     graph_calls_end_exec(serve, args->hGraphExec);
     graph_calls_free_memory();
@@ -167,11 +215,14 @@ void serve_cuGraphExecDestroy(struct serve *serve, const struct args_cuGraphExec
 void serve_graph_update(struct serve *serve, const struct args_graph_update *args)
 {
     CUgraphExec exec = serve_handle(serve, HANDLE_EXEC, args->exec);
-    CUgraph graph = serve_handle(serve, HANDLE_GRAPH, args->graph);
+    struct context_set needs = {0};
+    CUgraph graph = graph_that_lives(serve, args->graph, &needs);
     CUgraphExecUpdateResultInfo info = {0};
 
-    if (!serve_require(serve, driver.cuGraphExecUpdate_v2))
-        return;
-    serve_fail(serve, driver.cuGraphExecUpdate_v2(exec, graph, &info));
-    tell(serve, info.result, info.errorNode, info.errorFromNode, args->graph, args->reply_room);
+    if (serve_require(serve, driver.cuGraphExecUpdate_v2)) {
+        serve_fail(serve, driver.cuGraphExecUpdate_v2(exec, graph, &info));
+        exec_need(serve, args->exec, &needs, PART_NEEDS_ONLY);
+        tell(serve, info.result, info.errorNode, info.errorFromNode, args->graph, args->reply_room);
+    }
+    context_set_clear(&needs);
 }

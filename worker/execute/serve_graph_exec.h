@@ -3,6 +3,11 @@
 #ifndef RGPU_WORKER_SERVE_GRAPH_EXEC_H
 #define RGPU_WORKER_SERVE_GRAPH_EXEC_H
 
+#include "worker/execute/graph_parts.h"
+
+// Has what was instantiated under the handle need these contexts.
+void exec_need(struct serve *serve, uint64_t handle, const struct context_set *contexts,
+               enum part_need_how how);
 // A graph allocates memory: what is instantiated and launched from now on is counted.
 void graph_memory_note(void);
 

@@ -98,6 +98,13 @@ static void note_memory(struct serve *serve, const CUDA_MEM_ALLOC_NODE_PARAMS_v2
         serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+static void need(struct serve *serve, uint64_t part, const struct node_params *params,
+                 enum part_need_how how)
+{
+    if (!serve_failed(serve) && !part_need(part, &params->contexts, how))
+        serve_fail(serve, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 static void add(struct serve *serve, uint64_t handle, uint64_t graph_handle, uint32_t type,
                 uint32_t count, bool edges, const void *data, uint32_t bytes, uint64_t *address)
 {
@@ -123,6 +130,7 @@ static void add(struct serve *serve, uint64_t handle, uint64_t graph_handle, uin
     if (!node || serve_failed(serve))
         return;
     part_bind(serve, HANDLE_NODE, handle, node, graph_handle);
+    need(serve, handle, &params, PART_NEEDS_ALSO);
     bind_inside(serve, &params, handle, wire);
     if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && address) {
         *address = params.params.alloc.dptr;
@@ -208,6 +216,10 @@ static void set(struct serve *serve, CUgraphExec exec, uint64_t exec_handle, uin
         serve_fail(serve, change(exec, node, &params.params));
     if (type == CU_GRAPH_NODE_TYPE_GRAPH && !exec && !serve_failed(serve))
         part_drop(handle, PART_INSIDE);
+    if (exec)
+        exec_need(serve, exec_handle, &params.contexts, PART_NEEDS_ALSO);
+    else
+        need(serve, handle, &params, PART_NEEDS_ONLY);
     give(serve, exec_handle, handle, params.call);
 }
 

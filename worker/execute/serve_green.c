@@ -187,15 +187,43 @@ void serve_green_create(struct serve *serve, const struct args_green_create *arg
         enter(serve, args->context, green, root);
 }
 
-static struct green *take(CUcontext context)
+// Takes the one at *AT out of the list; NULL: there is none. The lock is held.
+static struct green *take_at(struct green **at)
 {
-    SCOPED_LOCK(&lock);
-    struct green **at = find(context), *found = *at;
+    struct green *found = *at;
+
     if (found) {
         *at = found->next;
         atomic_fetch_sub(&green_count, 1);
     }
     return found;
+}
+
+static struct green *take(CUcontext context)
+{
+    SCOPED_LOCK(&lock);
+    return take_at(find(context));
+}
+
+static struct green *take_of_root(CUcontext root)
+{
+    SCOPED_LOCK(&lock);
+    struct green **at = &greens;
+    while (*at && (*at)->root != root)
+        at = &(*at)->next;
+    return take_at(at);
+}
+
+void green_forget_root(struct serve *serve, CUcontext root)
+{
+    struct green *gone;
+
+    while ((gone = take_of_root(root))) {
+        contexts_forget(gone->context);
+        charge_drop_context(gone->context);
+        serve_unbind(serve, HANDLE_CONTEXT, serve_handle_of(HANDLE_CONTEXT, gone->context));
+        free(gone);
+    }
 }
 
 void serve_green_destroy(struct serve *serve, const struct args_green_destroy *args)

@@ -3,9 +3,13 @@
 #ifndef RGPU_WORKER_SERVE_GREEN_H
 #define RGPU_WORKER_SERVE_GREEN_H
 
+#include "worker/serve.h"
 #include "worker_driver.h"
 
 // The context that owns what is allocated and loaded in CONTEXT: of a green one the primary, else itself.
 CUcontext green_root(CUcontext context);
+
+// ROOT is about to go, and its green contexts go with it.
+void green_forget_root(struct serve *serve, CUcontext root);
 
 #endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contexts whose streams take part in captures under way, by the driver's number of the capture (capture_contexts.c).
+#ifndef RGPU_WORKER_CAPTURE_CONTEXTS_H
+#define RGPU_WORKER_CAPTURE_CONTEXTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Whether any capture is under way.
+bool capture_contexts_any(void);
+// False: no memory.
+bool capture_context_note(uint64_t capture, uint64_t context) __attribute__((warn_unused_result));
+// The capture has ended, and GRAPH (0: nothing) has come of it, which needs what took part. False: no memory.
+bool capture_context_end(uint64_t capture, uint64_t graph);
+
+#endif

@@ -43,6 +43,8 @@ struct client {
     uint64_t called_session; // of the worker that expects it, where another box calls; 0: none does
     uint32_t called_number;
     unsigned looks; // questions that it has asked instead of opening a session
+    bool look_waits; // the last one, until the GPUs' library has been asked
+    struct control_look look;
 };
 
 const char *client_state_name(const struct client *client);

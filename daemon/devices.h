@@ -62,7 +62,7 @@ struct box_device {
     uint64_t library_memory; // bytes in all, as it says; 0: not known
     struct gauge_answers answers;
     int64_t figures_ms; // when these were taken
-    struct figure utilization, temperature, power,
+    struct figure utilization, memory_utilization, temperature, power,
         processes;                             // percent, degrees Celsius, milliwatts
     uint64_t taken_before;                     // that, before our first worker
     uint64_t idle_bytes;                       // the most that it says of a worker without a client

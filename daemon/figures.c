@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "daemon/accounts.h"
 #include "daemon/gpu_time.h"
 #include "daemon/shares.h"
@@ -21,6 +22,7 @@ static void forget(struct box *box)
         device->answers.size = 0;
         device->utilization = device->temperature = (struct figure){0};
         device->power = device->processes = (struct figure){0};
+        device->memory_utilization = (struct figure){0};
     }
     TAILQ_FOREACH(worker, &box->workers, link) {
         memset(worker->driver_bytes, 0, sizeof(worker->driver_bytes));
@@ -66,6 +68,7 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
     device->library_memory = gpu->total;
     device->answers = gpu->answers;
     device->utilization = gpu->utilization;
+    device->memory_utilization = gpu->memory_utilization;
     device->temperature = gpu->temperature;
     device->power = gpu->power;
     if (gpu->hidden)
@@ -76,8 +79,54 @@ static void take_gpu(struct box_device *device, const struct gauge_round *round,
             take_process(device, &round->processes[i]);
 }
 
+// Who is not named has done nothing, unless it is not told who has.
+static void glance_at_processes(struct box_device *device, const struct gauge_round *round,
+                                unsigned index)
+{
+    struct worker_process *worker;
+    size_t place = (size_t)(device - device->box->devices);
+
+    TAILQ_FOREACH(worker, &device->box->workers, link)
+        if (worker->utilization[place].known)
+            worker->utilization[place].value = 0;
+    for (unsigned i = 0; i < round->process_count; i++) {
+        const struct gauge_process *process = &round->processes[i];
+        TAILQ_FOREACH(worker, &device->box->workers, link)
+            if (process->gpu == index && worker->pid == process->pid)
+                worker->utilization[place] = process->utilization;
+    }
+}
+
+static void glance_at_gpu(struct box_device *device, const struct gauge_round *round,
+                          unsigned index)
+{
+    const struct gauge_gpu *gpu = &round->gpus[index];
+
+    gpu_time_take(device, round, index);
+    device->figures_ms = clock_ms();
+    device->utilization = gpu->utilization;
+    device->memory_utilization = gpu->memory_utilization;
+    if (!gpu->hidden)
+        glance_at_processes(device, round, index);
+}
+
+static void glance(struct box *box, const struct gauge_round *round)
+{
+    log_debug("how busy the GPUs are gpus=%u processes=%u", round->gpu_count, round->process_count);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        for (unsigned j = 0; j < round->gpu_count; j++)
+            if (!strcmp(round->gpus[j].uuid, box->devices[i].uuid))
+                glance_at_gpu(&box->devices[i], round, j);
+    gpu_time_taken(box);
+}
+
 void figures_take(struct box *box, const struct gauge_round *round)
 {
+    box->figures_ms = clock_ms();
+    if (round && round->is_glance) {
+        glance(box, round);
+        return;
+    }
     forget(box);
     box->library_answers.size = 0;
     if (round)

@@ -75,6 +75,7 @@ static void clear(struct gauge *gauge)
 {
     gauge->round.gpu_count = gauge->round.process_count = 0;
     gauge->round.system.size = 0;
+    gauge->round.is_glance = false;
 }
 
 static void take_gpu(struct gauge_round *round, const char *line)
@@ -89,7 +90,8 @@ static void take_gpu(struct gauge_round *round, const char *line)
     gpu->total = total;
     gpu->hidden = false;
     gpu->answers.size = 0;
-    gpu->utilization = gpu->temperature = gpu->power = (struct figure){0};
+    gpu->utilization = gpu->memory_utilization = (struct figure){0};
+    gpu->temperature = gpu->power = (struct figure){0};
     gpu->partitioned = false;
     gpu->instance = (struct gauge_instance){0};
     round->gpu_count++;
@@ -114,15 +116,30 @@ static struct figure read_figure(const char *word)
     return (struct figure){end != word && !*end, value};
 }
 
+static void take_busy(struct gauge_round *round, const char *line)
+{
+    struct gauge_gpu *gpu = &round->gpus[round->gpu_count];
+    char utilization[16], memory[16];
+
+    if (round->gpu_count == GAUGE_GPUS_MAX ||
+        sscanf(line, "busy %47s %15s %15s", gpu->uuid, utilization, memory) != 3)
+        return;
+    gpu->hidden = false;
+    gpu->utilization = read_figure(utilization);
+    gpu->memory_utilization = read_figure(memory);
+    round->gpu_count++;
+}
+
 static void take_figures(struct gauge_round *round, const char *line)
 {
-    char utilization[16], temperature[16], power[16];
+    char utilization[16], memory[16], temperature[16], power[16];
 
-    if (!round->gpu_count ||
-        sscanf(line, "figures %15s %15s %15s", utilization, temperature, power) != 3)
+    if (!round->gpu_count || sscanf(line, "figures %15s %15s %15s %15s", utilization, memory,
+                                    temperature, power) != 4)
         return;
     struct gauge_gpu *gpu = &round->gpus[round->gpu_count - 1];
     gpu->utilization = read_figure(utilization);
+    gpu->memory_utilization = read_figure(memory);
     gpu->temperature = read_figure(temperature);
     gpu->power = read_figure(power);
 }
@@ -191,6 +208,12 @@ static void take_line(struct gauge *gauge, const char *line)
             round->gpus[round->gpu_count - 1].hidden = true;
     } else if (!strcmp(line, "round")) {
         tell(gauge, round);
+        clear(gauge);
+    } else if (!strncmp(line, "busy ", 5)) {
+        take_busy(round, line);
+    } else if (!strcmp(line, "glance")) {
+        round->is_glance = true;
+        gauge->took(gauge->argument, round);
         clear(gauge);
     } else if (!strncmp(line, "none ", 5)) {
         log_info(
@@ -314,11 +337,25 @@ struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *s
     return gauge;
 }
 
+static bool say(struct gauge *gauge, char what)
+{
+    if (!gauge || gauge->wants < 0)
+        return false;
+    // A full pipe says so, too.
+    if (write(gauge->wants, &what, 1) == 1 || errno == EAGAIN)
+        return true;
+    log_debug("rgpu-gauge does not hear error=\"%s\"", strerror(errno));
+    return false;
+}
+
 void gauge_want_answers(struct gauge *gauge)
 {
-    // A full pipe says so, too.
-    if (gauge && gauge->wants >= 0 && write(gauge->wants, "", 1) < 0 && errno != EAGAIN)
-        log_debug("rgpu-gauge does not hear error=\"%s\"", strerror(errno));
+    (void)say(gauge, '\0');
+}
+
+bool gauge_glance(struct gauge *gauge)
+{
+    return say(gauge, GAUGE_GLANCE);
 }
 
 void gauge_reap(struct gauge *gauge)

@@ -23,7 +23,7 @@ struct gauge_gpu {
     } instance;
     unsigned number; // in the library
     uint64_t used, total;
-    struct figure utilization, temperature, power; // percent, degrees Celsius, milliwatts
+    struct figure utilization, memory_utilization, temperature, power; // percent, degrees Celsius, milliwatts
     bool hidden;                                   // it is not told by which processes
     struct gauge_answers answers;
 };
@@ -36,6 +36,9 @@ struct gauge_process {
 };
 
 struct gauge_round {
+    // Only how busy GPUs and processes are was asked: the rest is not there, nor are processes that did nothing, and
+    // `hidden` says that it is not told which did.
+    bool is_glance;
     unsigned gpu_count, process_count;
     struct gauge_answers system; // about no GPU
     struct gauge_gpu gpus[GAUGE_GPUS_MAX];
@@ -60,6 +63,8 @@ struct gauge *gauge_open(struct event_base *base, const struct gauge_settings *s
 // A client wants what the library answers: for a while it is asked again with each round, the first of which is at
 // once. Otherwise once a minute, as that takes processor time. NULL: does nothing.
 void gauge_want_answers(struct gauge *gauge);
+// Asks how busy the GPUs are at this moment, which a glance tells soon. False, also with NULL: nothing will.
+bool gauge_glance(struct gauge *gauge) __attribute__((warn_unused_result));
 void gauge_reap(struct gauge *gauge); // a child has ended, perhaps it
 void gauge_close(struct gauge **gauge);
 

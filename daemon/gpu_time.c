@@ -109,7 +109,7 @@ static void divide(struct box_device *device, int64_t percent, int64_t now)
 void gpu_time_take(struct box_device *device, const struct gauge_round *round, unsigned gpu)
 {
     int64_t now = clock_ms();
-    bool told = false;
+    bool told = round->is_glance && !round->gpus[gpu].hidden;
 
     for (unsigned i = 0; device->figures_ms && i < round->process_count; i++) {
         const struct gauge_process *process = &round->processes[i];

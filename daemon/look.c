@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 #include "daemon/accounts.h"
 #include "daemon/admission.h"
@@ -14,8 +15,14 @@
 #include "daemon/figures.h"
 #include "daemon/gauge.h"
 #include "daemon/worker_process.h"
+#include "proto/nvml_abi.h"
 
-enum { LOOKS_MAX = 4 * BOX_DEVICES_MAX };
+enum {
+    LOOKS_MAX = 4 * BOX_DEVICES_MAX,
+    FRESH_MS = 150,       // what was told since is told again
+    PATIENCE_MS = 500,    // for the library
+    NVML_UTILIZATION = 72 // nvmlDeviceGetUtilizationRates, proto/nvml_questions.h
+};
 
 static bool is_of_lease(const struct worker_process *worker, const struct session_grant *grant)
 {
@@ -155,6 +162,24 @@ static void fill(const struct client *client, const struct session_grant *grant,
     put_answers(box, device, out);
 }
 
+// The library's own answer, where there is one, says the same.
+static void refresh_answer(struct box_device *device)
+{
+    const struct nvml_utilization rates = {(unsigned)device->utilization.value,
+                                           (unsigned)device->memory_utilization.value};
+    struct gauge_answers *answers = &device->answers;
+    struct nvml_answer answer;
+
+    for (size_t at = 0; device->memory_utilization.known && answers->size - at >= sizeof(answer);
+         at += sizeof(answer) + answer.size) {
+        memcpy(&answer, answers->bytes + at, sizeof(answer));
+        if (answer.size > answers->size - at - sizeof(answer))
+            return;
+        if (answer.number == NVML_UTILIZATION && answer.size == sizeof(rates))
+            memcpy(answers->bytes + at + sizeof(answer), &rates, sizeof(rates));
+    }
+}
+
 static void answer(struct client *client, const struct session_grant *grant,
                    const struct control_look *look)
 {
@@ -166,23 +191,20 @@ static void answer(struct client *client, const struct session_grant *grant,
         return;
     }
     gauge_want_answers(client->box->gauge);
+    refresh_answer(grant->devices[look->gpu]);
     fill(client, grant, look, figures);
     if (client_reply(client, CONTROL_FIGURES, figures))
         client_free(client);
 }
 
-void look_answer(struct client *client)
+static void answer_now(struct client *client)
 {
     struct box *box = client->box;
-    struct control_look look;
     struct session_grant grant;
     const char *objection;
     char text[400];
 
-    if (control_decode(&client->frame, CONTROL_LOOK, &look) || look.magic != CONTROL_MAGIC ||
-        ++client->looks > LOOKS_MAX)
-        client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed LOOK, or too many of them");
-    else if (!box->devices_known)
+    if (!box->devices_known)
         client_refuse(client, CONTROL_REFUSAL_WORKER, "its GPUs are not known yet%s%.300s",
                       *box->probe.last_error ? ": " : "", box->probe.last_error);
     else if (admission_resolve(box, client->ticket, &grant, text, sizeof(text)))
@@ -190,5 +212,69 @@ void look_answer(struct client *client)
     else if ((objection = broker_agent_objection(box, &grant)))
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
     else
-        answer(client, &grant, &look);
+        answer(client, &grant, &client->look);
+}
+
+// ---- fresh figures ----
+
+static void answer_all(struct box *box)
+{
+    struct client *client, *next;
+
+    for (client = TAILQ_FIRST(&box->clients); client; client = next) {
+        next = TAILQ_NEXT(client, link);
+        bool waits = client->look_waits && client->state != CLIENT_REFUSED;
+        client->look_waits = false;
+        if (waits)
+            answer_now(client);
+    }
+}
+
+void looks_go_on(struct box *box)
+{
+    box->gauge_slow = false;
+    if (!box->look_patience || !evtimer_pending(box->look_patience, NULL))
+        return;
+    evtimer_del(box->look_patience);
+    answer_all(box);
+}
+
+// The library may hang together with a GPU; what was told last is better than nothing then.
+static void patience_ends(evutil_socket_t fd, short events, void *argument)
+{
+    struct box *box = argument;
+
+    box->gauge_slow = true;
+    answer_all(box);
+}
+
+// Whether figures are on their way for which the client should wait: they are asked for once for all who look in a
+// moment, and by nobody else.
+static bool awaits_figures(struct box *box)
+{
+    const struct timeval patience = {.tv_usec = PATIENCE_MS * 1000};
+
+    if (box->gauge_slow || clock_ms() - box->figures_ms < FRESH_MS)
+        return false;
+    if (!box->look_patience)
+        box->look_patience = evtimer_new(box->base, patience_ends, box);
+    if (!box->look_patience)
+        return false;
+    return evtimer_pending(box->look_patience, NULL) ||
+           (gauge_glance(box->gauge) && !evtimer_add(box->look_patience, &patience));
+}
+
+void look_answer(struct client *client)
+{
+    struct control_look look;
+
+    if (control_decode(&client->frame, CONTROL_LOOK, &look) || look.magic != CONTROL_MAGIC ||
+        client->look_waits || ++client->looks > LOOKS_MAX) {
+        client_refuse(client, CONTROL_REFUSAL_PROTOCOL, "malformed LOOK, or too many of them");
+        return;
+    }
+    client->look = look;
+    client->look_waits = awaits_figures(client->box);
+    if (!client->look_waits)
+        answer_now(client);
 }

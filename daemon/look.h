@@ -9,5 +9,7 @@
 // The client has asked, and what it is has been proved: answers, and lets it ask again until its time is over. It may
 // be freed.
 void look_answer(struct client *client);
+// There are fresh figures, which clients that look may have waited for.
+void looks_go_on(struct box *box);
 
 #endif

@@ -31,6 +31,7 @@
 #include "daemon/instances.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
+#include "daemon/look.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
 #include "daemon/suspender.h"
@@ -136,6 +137,9 @@ static void took_figures(void *argument, const struct gauge_round *round)
     struct box *box = argument;
 
     figures_take(box, round);
+    looks_go_on(box);
+    if (round && round->is_glance)
+        return;
     if (round)
         comparison_take(box, round);
     if (!box->awaits_gauge)
@@ -327,6 +331,8 @@ static void tear_down(struct program *program)
     worker_kill_all(box);
     mps_close(box);
     gauge_close(&box->gauge);
+    if (box->look_patience)
+        event_free(box->look_patience);
     for (uint32_t i = 0; i < box->device_count; i++)
         warm_pool_free(&box->devices[i].pool);
     warm_pool_free(&box->probe);

@@ -6,7 +6,8 @@
 //     gpu UUID NUMBER USED TOTAL    a GPU, its number in the library, bytes
 //     partitioned              the GPU above is divided into instances, which come after it, each as a GPU
 //     instance PARENT GPU-INSTANCE COMPUTE-INSTANCE CAPABILITY PCI NAME    the GPU above is one of these
-//     figures UTILIZATION TEMPERATURE POWER    of the GPU above: percent, degrees Celsius, milliwatts; -: not told
+//     figures UTILIZATION MEMORY TEMPERATURE POWER    of the GPU above: percent of the time in which kernels ran, and in
+//                              which its memory was used, degrees Celsius, milliwatts; -: not told
 //     process PID BYTES UTILIZATION            one that uses it
 //     answer HEX               what the library answers to a question about it, or before the first GPU about the
 //                              machine (proto/nvml_questions.h)
@@ -15,7 +16,11 @@
 //     none REASON              there will be nothing
 //
 // Answers take the library a while, so questions are asked while somebody wants them: rgpud writes a byte to standard
-// input for each client that does. Otherwise they are asked now and then.
+// input for each client that does. Otherwise they are asked now and then. A byte GAUGE_GLANCE asks how busy all are at this
+// moment, which is quick:
+//
+//     busy UUID UTILIZATION MEMORY    a GPU, after which come those of its processes that did something, or "hidden"
+//     glance                   that was all
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -29,10 +34,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gauge/busy.h"
 #include "gauge/questions.h"
 #include "proto/nvml_abi.h"
+#include "proto/nvml_questions.h"
 
-enum { OK = 0, NOT_FOUND = 6, PROCESSES_MAX = 4096, GPUS_MAX = 64, TEMPERATURE_OF_GPU = 0 };
+enum {
+    OK = 0,
+    PROCESSES_MAX = BUSY_PROCESSES_MAX,
+    GPUS_MAX = BUSY_GPUS_MAX,
+    TEMPERATURE_OF_GPU = 0
+};
 
 static struct {
     int (*init)(void);
@@ -43,7 +55,6 @@ static struct {
     int (*memory)(void *device, struct nvml_memory *memory);
     // NULL: the library has not got it
     int (*processes)(void *device, unsigned *count, struct nvml_process *list);
-    int (*utilization)(void *device, struct nvml_utilization *utilization);
     int (*mig_mode)(void *device, unsigned *now, unsigned *later);
     int (*mig_count)(void *device, unsigned *count);
     int (*mig_device)(void *device, unsigned index, void **instance);
@@ -54,8 +65,6 @@ static struct {
     int (*pci)(void *device, struct nvml_pci *pci);
     int (*temperature)(void *device, int sensor, unsigned *celsius);
     int (*power)(void *device, unsigned *milliwatts);
-    int (*samples)(void *device, struct nvml_process_sample *list, unsigned *count,
-                   unsigned long long since);
 } library;
 
 static int none(const char *reason)
@@ -89,10 +98,9 @@ static const char *load(const char *path)
         return "the management library lacks a function that is needed";
     if (!find(handle, "nvmlDeviceGetComputeRunningProcesses_v3", &library.processes))
         find(handle, "nvmlDeviceGetComputeRunningProcesses_v2", &library.processes);
-    find(handle, "nvmlDeviceGetUtilizationRates", &library.utilization);
     find(handle, "nvmlDeviceGetTemperature", &library.temperature);
     find(handle, "nvmlDeviceGetPowerUsage", &library.power);
-    find(handle, "nvmlDeviceGetProcessUtilization", &library.samples);
+    busy_find(handle);
     find(handle, "nvmlDeviceGetMigMode", &library.mig_mode);
     find(handle, "nvmlDeviceGetMaxMigDeviceCount", &library.mig_count);
     find(handle, "nvmlDeviceGetMigDeviceHandleByIndex", &library.mig_device);
@@ -106,45 +114,7 @@ static const char *load(const char *path)
     return result ? library.error(result) : NULL;
 }
 
-// ---- how busy processes are ----
-
-static struct {
-    struct nvml_process_sample list[PROCESSES_MAX];
-    unsigned count;
-    bool told;
-    unsigned long long last[GPUS_MAX]; // the newest that has been seen
-} samples;
-
-static void take_samples(void *device, unsigned gpu)
-{
-    samples.count = PROCESSES_MAX;
-    int result = library.samples
-                     ? library.samples(device, samples.list, &samples.count, samples.last[gpu])
-                     : -1;
-    samples.told = result == OK || result == NOT_FOUND; // not found: nobody has done anything
-    if (result != OK)
-        samples.count = 0;
-    for (unsigned i = 0; i < samples.count; i++)
-        if (samples.list[i].time > samples.last[gpu])
-            samples.last[gpu] = samples.list[i].time;
-}
-
-// The mean of the time since the last round. A process of which there are no samples has done nothing.
-static void print_utilization(unsigned pid)
-{
-    unsigned long long sum = 0;
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < samples.count; i++)
-        if (samples.list[i].pid == pid) {
-            sum += samples.list[i].sm;
-            count++;
-        }
-    if (samples.told)
-        printf(" %llu\n", count ? (sum + count / 2) / count : 0);
-    else
-        printf(" -\n");
-}
+// ---- a GPU and its processes ----
 
 static void print_figure(bool told, unsigned value)
 {
@@ -154,24 +124,21 @@ static void print_figure(bool told, unsigned value)
         printf(" -");
 }
 
-static void tell_figures(void *device)
+static void tell_figures(unsigned gpu, void *device)
 {
-    struct nvml_utilization utilization = {0};
     unsigned celsius = 0, milliwatts = 0;
-
-    bool busy = library.utilization && library.utilization(device, &utilization) == OK;
     bool warm = library.temperature &&
                 library.temperature(device, TEMPERATURE_OF_GPU, &celsius) == OK;
     bool hungry = library.power && library.power(device, &milliwatts) == OK;
 
     printf("figures");
-    print_figure(busy, utilization.gpu);
+    busy_print_gpu(gpu);
     print_figure(warm, celsius);
     print_figure(hungry, milliwatts);
     printf("\n");
 }
 
-static void tell_processes(void *device)
+static void tell_processes(unsigned gpu, void *device)
 {
     static struct nvml_process list[PROCESSES_MAX];
     unsigned count = PROCESSES_MAX;
@@ -183,7 +150,8 @@ static void tell_processes(void *device)
         printf("hidden\n");
     for (unsigned i = 0; !hidden && i < count; i++) {
         printf("process %u %llu", list[i].pid, list[i].used);
-        print_utilization(list[i].pid);
+        busy_print_process(gpu, list[i].pid);
+        printf("\n");
     }
 }
 
@@ -328,12 +296,48 @@ static void tell_round(bool with_questions)
             printf("partitioned\n");
         if (units[i].parent)
             tell_instance(&units[i]);
-        tell_figures(device);
-        take_samples(device, i);
-        tell_processes(device);
+        busy_read(i, device);
+        tell_figures(i, device);
+        tell_processes(i, device);
         tell_known(&known.gpus[i]);
     }
     printf("round\n");
+}
+
+static void glance(void)
+{
+    struct gauged units[GPUS_MAX];
+    unsigned count = find_units(units);
+
+    for (unsigned i = 0; i < count; i++) {
+        char uuid[96];
+        if (library.uuid(units[i].device, uuid, sizeof(uuid)) != OK)
+            continue;
+        busy_read(i, units[i].device);
+        printf("busy %s", uuid);
+        busy_print_gpu(i);
+        printf("\n");
+        busy_print_processes(i);
+    }
+    printf("glance\n");
+}
+
+// What clients of the box want. False: answers that are not there are wanted.
+static bool hear(const char *bytes, ssize_t count)
+{
+    bool fresh = now_ms() < known.wanted_until_ms, wanted = false, glances = false;
+
+    for (ssize_t i = 0; i < count; i++) {
+        glances = glances || bytes[i] == GAUGE_GLANCE;
+        wanted = wanted || bytes[i] != GAUGE_GLANCE;
+    }
+    if (glances) {
+        glance();
+        fflush(stdout);
+    }
+    if (wanted)
+        known.wanted_until_ms = now_ms() + WANTED_MS;
+    return fresh || !wanted;
 }
 
 // Waits for the time of the next round, or for somebody who wants answers that are not there.
@@ -342,16 +346,16 @@ static void pause_for(long long interval)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     long long until = now_ms() + interval;
     char bytes[64];
+    ssize_t count;
 
     for (long long left = interval; left > 0; left = until - now_ms()) {
-        bool fresh = now_ms() < known.wanted_until_ms;
-        if (poll(&input, 1, (int)left) <= 0 || read(STDIN_FILENO, bytes, sizeof(bytes)) <= 0) {
+        if (poll(&input, 1, (int)left) <= 0 ||
+            (count = read(STDIN_FILENO, bytes, sizeof(bytes))) <= 0) {
             if (input.revents) // nobody can want anything any more
                 input.fd = -1;
             continue;
         }
-        known.wanted_until_ms = now_ms() + WANTED_MS;
-        if (!fresh)
+        if (!hear(bytes, count))
             return;
     }
 }

@@ -27,6 +27,9 @@
 #ifndef RGPU_NVML_QUESTIONS_H
 #define RGPU_NVML_QUESTIONS_H
 
+// What rgpud writes to rgpu-gauge to learn how busy GPUs are now; any other byte asks for answers to the questions.
+#define GAUGE_GLANCE 'g'
+
 #define NVML_STRUCTURE(version, bytes) ((unsigned)(bytes) | (unsigned)(version) << 24)
 
 // clang-format off

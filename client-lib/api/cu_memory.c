@@ -5,6 +5,7 @@
 #include "client-lib/managed/mapped_host.h"
 #include "client-lib/objects/addresses.h"
 #include "client-lib/objects/device_memory.h"
+#include "client-lib/objects/out_of_reach.h"
 #include "client-lib/objects/page_locked.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/session/process.h"
@@ -147,8 +148,10 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
         return CUDA_ERROR_NOT_SUPPORTED;
     if (!found.mapped) {
         result = mapped_host_open(p);
-        if (result != CUDA_SUCCESS)
+        if (result != CUDA_SUCCESS) {
+            out_of_reach_refused(found.session);
             return result;
+        }
         (void)memory_find((uintptr_t)p, &found);
     }
     *pdptr = found.device_address + ((uintptr_t)p - found.base);

@@ -12,6 +12,7 @@
 #include "client-lib/managed/compared_memory.h"
 #include "client-lib/managed/mirror.h"
 #include "client-lib/objects/addresses.h"
+#include "client-lib/objects/out_of_reach.h"
 #include "client-lib/objects/page_locked.h"
 #include "client_calls.h"
 #include "common/scope.h"
@@ -109,6 +110,7 @@ CUresult mapped_host_allocate(const struct object *context, size_t bytes, unsign
     made.base = (uintptr_t)place;
     result = enter(&made);
     if (result == CUDA_SUCCESS) {
+        out_of_reach_mirrored();
         *memory = place;
         return CUDA_SUCCESS;
     }

@@ -90,6 +90,11 @@ int memory_add(const struct allocation *allocation)
     return err;
 }
 
+bool memory_any_on_host(void)
+{
+    return atomic_load_explicit(&any_on_host, memory_order_relaxed);
+}
+
 bool memory_remove(uint64_t base, struct allocation *out)
 {
     void *row = NULL;

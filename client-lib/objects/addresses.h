@@ -48,6 +48,8 @@ int memory_add(const struct allocation *allocation);
 bool memory_remove(uint64_t base, struct allocation *out);
 // What holds ADDRESS.
 bool memory_find(uint64_t address, struct allocation *out);
+// Whether there has been page-locked memory that no GPU has in its address space.
+bool memory_any_on_host(void);
 // Whether host memory at ADDRESS is page-locked.
 bool memory_is_page_locked(uint64_t address);
 // Whether host memory at ADDRESS is page-locked and not mapped by the box: what holds it.

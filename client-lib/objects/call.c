@@ -6,6 +6,7 @@
 
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/libraries.h"
+#include "client-lib/objects/out_of_reach.h"
 #include "client-lib/objects/thread.h"
 #include "client-lib/objects/thread_stream.h"
 #include "client-lib/report/watch.h"
@@ -232,8 +233,10 @@ static bool ends_context(uint16_t op)
 // A context may have failed here, and the box know nothing of it.
 static CUresult note_sticky(const struct call *call, CUresult result)
 {
-    if (__builtin_expect(result_loses_context(result), 0) && call->context)
+    if (__builtin_expect(result_loses_context(result), 0) && call->context) {
         atomic_store_explicit(&call->context->ctx.sticky, (int)result, memory_order_relaxed);
+        out_of_reach_failed(call->session, result);
+    }
     return result == CUDA_SUCCESS && !ends_context(call->op) ? failure_of(call->context) : result;
 }
 

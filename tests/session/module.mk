@@ -86,3 +86,8 @@ TEST_EXTRAS += $(B)/tests/left-behind
 $(eval $(call link_rule,$(B)/tests/left-behind,tests/session/left_behind.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/left_behind.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/out-of-reach
+$(eval $(call link_rule,$(B)/tests/out-of-reach,tests/session/out_of_reach.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/out_of_reach.o: tests/programs/kernels.ptx

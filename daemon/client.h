@@ -42,7 +42,7 @@ struct client {
     size_t discarded;
     uint64_t called_session; // of the worker that expects it, where another box calls; 0: none does
     uint32_t called_number;
-    unsigned looks; // questions that it has asked instead of opening a session
+    unsigned looks;  // questions that it has asked instead of opening a session
     bool look_waits; // the last one, until the GPUs' library has been asked
     struct control_look look;
 };

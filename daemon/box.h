@@ -83,9 +83,10 @@ struct box {
     uint32_t cuda_version;                // of the driver, as workers say; 0: not known yet
     struct gauge *gauge;                  // NULL: accounts are not compared
     int64_t figures_ms;                   // when it told something last
-    struct event *look_patience;          // for what is asked of it for clients that look; NULL: none has yet
-    bool gauge_slow;                      // it did not tell in that time; looks do not wait until it tells something
-    struct broker_agent *agent;           // NULL where no broker is set
+    struct event
+        *look_patience; // for what is asked of it for clients that look; NULL: none has yet
+    bool gauge_slow;    // it did not tell in that time; looks do not wait until it tells something
+    struct broker_agent *agent; // NULL where no broker is set
     int exit_status;
 };
 

@@ -134,8 +134,8 @@ static void take_figures(struct gauge_round *round, const char *line)
 {
     char utilization[16], memory[16], temperature[16], power[16];
 
-    if (!round->gpu_count || sscanf(line, "figures %15s %15s %15s %15s", utilization, memory,
-                                    temperature, power) != 4)
+    if (!round->gpu_count ||
+        sscanf(line, "figures %15s %15s %15s %15s", utilization, memory, temperature, power) != 4)
         return;
     struct gauge_gpu *gpu = &round->gpus[round->gpu_count - 1];
     gpu->utilization = read_figure(utilization);

@@ -23,8 +23,9 @@ struct gauge_gpu {
     } instance;
     unsigned number; // in the library
     uint64_t used, total;
-    struct figure utilization, memory_utilization, temperature, power; // percent, degrees Celsius, milliwatts
-    bool hidden;                                   // it is not told by which processes
+    struct figure utilization, memory_utilization, temperature,
+        power;   // percent, degrees Celsius, milliwatts
+    bool hidden; // it is not told by which processes
     struct gauge_answers answers;
 };
 

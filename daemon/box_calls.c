@@ -21,6 +21,7 @@
 #include "common/control_stream.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "common/worker_socket.h"
 #include "daemon/listeners.h"
 
 enum {
@@ -204,6 +205,8 @@ void box_calls_take(struct client *client)
 struct call_out {
     int worker; // a copy of the worker's socket
     uint64_t session;
+    char name[sizeof(((struct control_peer_reach *)0)->name)]; // of a worker's socket; empty: it is a call
+    char directory[sizeof(((struct control_setup *)0)->client_sockets)];
     struct control_peer_call call;
 };
 
@@ -270,20 +273,39 @@ static int call_one(const struct call_out *out, const struct endpoint *endpoint,
     return err ? err : fd;
 }
 
-static void *make_call(void *argument)
+static int call_any(const struct call_out *out, struct control_peer_called *answer)
 {
-    struct call_out *out = argument;
-    struct control_peer_called answer = {.request = out->call.request};
     struct endpoint list[ADDRESSES_MAX];
     int count = endpoint_parse_list(out->call.addresses, 0, list, ADDRESSES_MAX), fd = -1;
 
     for (int i = 0; i < count && fd < 0; i++)
         if (is_address(&list[i]))
-            fd = call_one(out, &list[i], &answer);
+            fd = call_one(out, &list[i], answer);
     // The worker hears that, and no more, of what listens where.
     if (fd < 0)
-        snprintf(answer.refusal, sizeof(answer.refusal),
+        snprintf(answer->refusal, sizeof(answer->refusal),
                  "the other box is not reached at any of its addresses");
+    return fd;
+}
+
+// What listens there is a worker, which talks to nobody without a token of its own.
+static int reach(const struct call_out *out, struct control_peer_called *answer)
+{
+    int fd = worker_socket_reach(out->name, out->directory, CONNECT_MS);
+
+    log_debug("session=%llu reaches for another worker name=%s error=\"%s\"",
+              (unsigned long long)out->session, out->name, fd < 0 ? strerror(-fd) : "");
+    if (fd < 0)
+        snprintf(answer->refusal, sizeof(answer->refusal), "%s", strerror(-fd));
+    return fd;
+}
+
+static void *make_call(void *argument)
+{
+    struct call_out *out = argument;
+    struct control_peer_called answer = {.request = out->call.request};
+    int fd = *out->name ? reach(out, &answer) : call_any(out, &answer);
+
     if (control_send_packet(out->worker, CONTROL_PEER_CALLED, &answer, fd))
         log_debug("session=%llu is gone while it was connected", (unsigned long long)out->session);
     explicit_bzero(&answer, sizeof(answer));
@@ -310,8 +332,11 @@ static int start_call(struct call_out *out)
     return err;
 }
 
-static bool begin_call(struct worker_process *worker, const struct control_peer_call *call)
+// NAME: as in struct call_out.
+static bool begin_call(struct worker_process *worker, const struct control_peer_call *call,
+                       const char *name)
 {
+    const char *directory = worker->box->settings.client_sockets;
     struct call_out *out = malloc(sizeof(*out));
 
     if (!out)
@@ -319,6 +344,8 @@ static bool begin_call(struct worker_process *worker, const struct control_peer_
     *out = (struct call_out){.worker = fcntl(worker->control_fd, F_DUPFD_CLOEXEC, 0),
                              .session = worker->session.id,
                              .call = *call};
+    snprintf(out->name, sizeof(out->name), "%s", name);
+    snprintf(out->directory, sizeof(out->directory), "%s", directory ? directory : "");
     if (atomic_fetch_add(&calls_under_way, 1) < CALLS_AT_ONCE && out->worker >= 0 &&
         !start_call(out))
         return true;
@@ -329,7 +356,8 @@ static bool begin_call(struct worker_process *worker, const struct control_peer_
     return false;
 }
 
-int box_calls_make(struct worker_process *worker, const struct control_peer_call *call)
+static int make(struct worker_process *worker, const struct control_peer_call *call,
+                const char *name)
 {
     struct control_peer_called answer = {.request = call->request};
     struct box *box = worker->box;
@@ -338,10 +366,22 @@ int box_calls_make(struct worker_process *worker, const struct control_peer_call
         return -EPROTO;
     if (!box->settings.peer_links)
         snprintf(answer.refusal, sizeof(answer.refusal), "peer_links=no on box %.80s", box->name);
-    else if (begin_call(worker, call))
+    else if (begin_call(worker, call, name))
         return 0;
     else
         snprintf(answer.refusal, sizeof(answer.refusal), "box %.80s calls too many others at once",
                  box->name);
     return control_send_packet(worker->control_fd, CONTROL_PEER_CALLED, &answer, -1);
+}
+
+int box_calls_make(struct worker_process *worker, const struct control_peer_call *call)
+{
+    return make(worker, call, "");
+}
+
+int box_calls_reach(struct worker_process *worker, const struct control_peer_reach *wanted)
+{
+    const struct control_peer_call call = {.request = wanted->request};
+
+    return *wanted->name ? make(worker, &call, wanted->name) : -EPROTO;
 }

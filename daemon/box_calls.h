@@ -13,6 +13,9 @@ int box_calls_expect(struct worker_process *worker, const struct control_peer_ex
     __attribute__((warn_unused_result));
 int box_calls_make(struct worker_process *worker, const struct control_peer_call *call)
     __attribute__((warn_unused_result));
+// The same for a connection to the socket of a worker of this host.
+int box_calls_reach(struct worker_process *worker, const struct control_peer_reach *wanted)
+    __attribute__((warn_unused_result));
 
 // Whether anybody who connects may be such a caller.
 bool box_calls_expected(const struct box *box);

@@ -198,6 +198,11 @@ static int take_message(struct worker_process *worker, const struct control_fram
         if (!err)
             err = box_calls_make(worker, &message->peer_call);
         break;
+    case CONTROL_PEER_REACH:
+        err = control_decode(frame, CONTROL_PEER_REACH, message);
+        if (!err)
+            err = box_calls_reach(worker, &message->peer_reach);
+        break;
     default: err = -EPROTO;
     }
     return err;
@@ -215,7 +220,8 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     case CONTROL_REDEEM:
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
     case CONTROL_PEER_EXPECT:
-    case CONTROL_PEER_CALL: return !allowance_take(&worker->calling, 1);
+    case CONTROL_PEER_CALL:
+    case CONTROL_PEER_REACH: return !allowance_take(&worker->calling, 1);
     default: return !allowance_take(&worker->messages, 1);
     }
 }

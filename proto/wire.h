@@ -89,10 +89,11 @@ struct wire_reached {
 enum wire_peer_kind {
     PEER_READY = 1, // the sender takes part in the copy
     PEER_GO,        // the stream has come to the copy: data may come
-    PEER_DATA,      // `bytes` of the copy, packed, at `offset`; they follow the record (bulk)
-    PEER_CREDIT,    // room for `offset` more blocks
+    PEER_DATA,      // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block `slot`
+    PEER_CREDIT,    // room for `offset` more blocks, or the blocks whose bits are set in `job`
     PEER_DONE,      // all of it is in its place
     PEER_FAILED,    // the copy has failed with `result`
+    PEER_BLOCKS,    // the sender's blocks are at `offset`, and `job` is the key to them
 };
 struct wire_peer_frame {
     uint32_t size; // of this record
@@ -102,7 +103,17 @@ struct wire_peer_frame {
     uint64_t job;
     uint64_t offset;
     uint32_t bytes; // at most WIRE_BLOCK_SIZE
-    uint32_t reserved;
+    uint32_t slot;
+};
+
+// peer_expect and peer_meet: which ways the two ends may try, besides the connection that they have.
+enum wire_peer_way { PEER_WAY_SHM = 1, PEER_WAY_RDMA = 2, PEER_WAYS_ALL = 3 };
+
+// peer_meet: how the two ends reach each other.
+struct wire_peer_met {
+    char refusal[128]; // why they do not; empty: they do
+    char way[16];      // the name of a transport
+    char reason[240];
 };
 
 // peer_offer: how another box reaches the worker that gives it. Handed on as it is.

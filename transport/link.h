@@ -174,5 +174,8 @@ int link_shm_accept(const struct shm_listener *listener, const uint8_t token[32]
 // long as the link lives: the link goes down when it closes.
 int link_shm_connect(const char *name, const char *directory, const uint8_t token[32], int watch,
                      int timeout_ms, const struct link_options *options, struct link **out);
+// The same over FD, a connected, non-blocking socket to the worker, which is taken. What worker_socket_reach() gives.
+int link_shm_join(int fd, const uint8_t token[32], int watch, int timeout_ms,
+                  const struct link_options *options, struct link **out);
 
 #endif

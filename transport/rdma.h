@@ -23,10 +23,11 @@ struct rdma_options {
     uint16_t first_port, last_port; // where workers listen; 0: anywhere
     uint32_t dead_ms;               // a peer that does not answer for so long is gone; 0: 10 s
     bool one_block;                 // of the worker: the client is to stage one block at a time
+    bool mutual; // between two workers: either reads and writes what the other exposes, and none stages
 };
 #define RDMA_OPTIONS_DEFAULT ((struct rdma_options){.gid_index = -1, .service_level = -1})
 
-// The worker's side: device, protection domain, queues and rings are made and STAGING is registered
+// The worker's side: device, protection domain, queues and rings are made and STAGING (NULL: none) is registered
 // before a client comes. On failure the reason in words is in TEXT.
 struct rdma_listener;
 int rdma_listener_new(const struct rdma_options *options, const struct link_staging *staging,

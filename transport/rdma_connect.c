@@ -312,7 +312,7 @@ int link_rdma_connect(const char *address, uint16_t port, const uint8_t token[32
     // The libraries are loaded and know their devices by now, which is not the network's time.
     c.deadline = deadline_in(timeout_ms);
     r = connect_from_any(&c, c.deadline);
-    if (!r)
+    if (!r && !rdma->mutual)
         r = make_staging(&c, options);
     if (!r)
         r = rdma_link_new(&c.end, watch, c.answer.ring, c.answer.key, options, out);

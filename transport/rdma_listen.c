@@ -82,7 +82,7 @@ int rdma_listener_new(const struct rdma_options *options, const struct link_stag
         r = bind_listener(listener, text, room);
     if (!r)
         r = rdma_end_prepare(&listener->end, listener->id->verbs, text, room);
-    if (!r)
+    if (!r && staging)
         r = rdma_end_register_staging(&listener->end, staging, text, room);
     if (!r && verbs.rdma_listen(listener->id, BACKLOG)) {
         r = -errno;
@@ -92,7 +92,8 @@ int rdma_listener_new(const struct rdma_options *options, const struct link_stag
         rdma_listener_free(&listener);
         return r;
     }
-    listener->end.staging = *staging;
+    if (staging)
+        listener->end.staging = *staging;
     listener->port = ntohs(verbs.rdma_get_src_port(listener->id));
     *out = listener;
     return 0;

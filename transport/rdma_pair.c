@@ -61,12 +61,13 @@ static struct ibv_qp *create(struct rdma_end *end, enum rdma_channel channel, ui
     return pair;
 }
 
-// The peer writes records; only the worker, who listens, reads and writes over the other channel.
+// The peer writes records; only the worker, who listens, reads and writes over the other channel, unless both are
+// workers.
 static unsigned peer_access(const struct rdma_end *end, enum rdma_channel channel)
 {
     if (channel == RDMA_COMMANDS)
         return IBV_ACCESS_REMOTE_WRITE;
-    return end->is_worker ? 0 : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    return end->is_worker && !end->options.mutual ? 0 : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 }
 
 int rdma_pair_new(struct rdma_end *end, enum rdma_channel channel)

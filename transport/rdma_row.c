@@ -16,6 +16,7 @@
 enum { CLIENT_TIMEOUT_MS = 1000, FORCED_TIMEOUT_MS = 15000, WORKER_TIMEOUT_MS = 20000 };
 
 static struct rdma_listener *listener; // NULL: none
+static struct rdma_listener *peer_listener; // for the worker that is being met
 static struct rdma_options wanted;
 static bool try_again;
 
@@ -118,6 +119,58 @@ static int connect_rdma(struct transport_client *client, struct link **out, char
     return 0;
 }
 
+static struct rdma_options between_workers(void)
+{
+    struct rdma_options options = wanted;
+
+    options.mutual = true;
+    return options;
+}
+
+static bool offer_peer_rdma(const struct transport_peer *peer, struct control_offer *offer,
+                            char *text, size_t room)
+{
+    const struct rdma_options options = between_workers();
+
+    if (peer->privacy) {
+        snprintf(text, room, "protection=privacy, and RDMA sends data as they are");
+        return false;
+    }
+    if (rdma_listener_new(&options, NULL, &peer_listener, text, room))
+        return false;
+    snprintf(offer->address, sizeof(offer->address), "%s", rdma_listener_address(peer_listener));
+    offer->port = rdma_listener_port(peer_listener);
+    return true;
+}
+
+static int accept_peer_rdma(const struct transport_peer *peer, const struct control_offer *offer,
+                            int timeout_ms, struct link **out, char *text, size_t room)
+{
+    int err = link_rdma_accept(&peer_listener, offer->token, peer->stream->fd, timeout_ms,
+                               &peer->options, out);
+
+    if (!err)
+        link_rdma_describe(*out, text, room);
+    return err;
+}
+
+static void withdraw_peer_rdma(void)
+{
+    rdma_listener_free(&peer_listener);
+}
+
+static int connect_peer_rdma(const struct transport_peer *peer, const struct control_offer *offer,
+                             int timeout_ms, struct link **out, char *text, size_t room)
+{
+    const struct rdma_options options = between_workers();
+    int err = link_rdma_connect(offer->address, offer->port, offer->token, peer->stream->fd,
+                                timeout_ms, &peer->options, &options, out, text, room);
+
+    if (!err)
+        link_rdma_describe(*out, text, room);
+    return err;
+}
+
 const struct transport transport_rdma = {
     .name = "rdma",
     .words = "rdma",
@@ -129,4 +182,9 @@ const struct transport transport_rdma = {
     .withdraw = withdraw_rdma,
     .obstacle = obstacle_of_rdma,
     .connect = connect_rdma,
+    .peer_way = PEER_WAY_RDMA,
+    .offer_peer = offer_peer_rdma,
+    .accept_peer = accept_peer_rdma,
+    .withdraw_peer = withdraw_peer_rdma,
+    .connect_peer = connect_peer_rdma,
 };

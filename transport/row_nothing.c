@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a row says where its transport has nothing to do.
+#include <errno.h>
+
 #include "transport/transport.h"
 
 int transport_listen_nowhere(const struct transport_worker *worker)
@@ -13,4 +15,22 @@ void transport_prepare_nothing(const struct transport_worker *worker)
 
 void transport_withdraw_nothing(void)
 {
+}
+
+bool transport_offer_no_peer(const struct transport_peer *peer, struct control_offer *offer,
+                             char *text, size_t room)
+{
+    return false;
+}
+
+int transport_accept_no_peer(const struct transport_peer *peer, const struct control_offer *offer,
+                             int timeout_ms, struct link **out, char *text, size_t room)
+{
+    return -EOPNOTSUPP;
+}
+
+int transport_connect_no_peer(const struct transport_peer *peer, const struct control_offer *offer,
+                              int timeout_ms, struct link **out, char *text, size_t room)
+{
+    return -EOPNOTSUPP;
 }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/worker_socket.h"
 #include "common/scope.h"
 #include "common/fdpass.h"
 #include "common/log.h"
@@ -233,15 +234,20 @@ static int send_message(int fd, const void *message, size_t size)
 int link_shm_connect(const char *name, const char *directory, const uint8_t token[32], int watch,
                      int timeout_ms, const struct link_options *options, struct link **out)
 {
+    int fd = worker_socket_reach(name, directory, timeout_ms);
+
+    return fd < 0 ? fd : link_shm_join(fd, token, watch, timeout_ms, options, out);
+}
+
+int link_shm_join(int fd, const uint8_t token[32], int watch, int timeout_ms,
+                  const struct link_options *options, struct link **out)
+{
     struct hello hello = {.magic = SHM_MAGIC, .version = SHM_VERSION};
     struct ready ready = {.magic = SHM_MAGIC, .mapped = 1};
     struct shm_memory *memory = NULL;
-    int r = 0, fd = shm_reach(name, directory, timeout_ms);
 
-    if (fd < 0)
-        return fd;
     memcpy(hello.token, token, sizeof(hello.token));
-    r = send_message(fd, &hello, sizeof(hello));
+    int r = send_message(fd, &hello, sizeof(hello));
     if (!r)
         r = wait_readable(fd, watch, 0, deadline_in(timeout_ms));
     if (!r)

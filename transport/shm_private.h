@@ -15,9 +15,4 @@ int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memor
 
 enum { SHM_CANDIDATES = 8 }; // connections that a listener lets wait
 
-// A connected, non-blocking socket to the worker that listens as NAME: by its abstract address, which is found in the
-// same network namespace, else by the socket of that name in DIRECTORY (NULL or empty: none), which is found wherever
-// that directory is seen. -errno: of the first where there is no such socket, else of the second.
-int shm_reach(const char *name, const char *directory, int timeout_ms);
-
 #endif

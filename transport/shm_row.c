@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/worker_socket.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "transport/shm_private.h"
@@ -12,7 +13,8 @@
 
 enum { CONNECT_TIMEOUT_MS = 5000 };
 
-// Made before the worker is confined, which takes the making of sockets away.
+// Made before the worker is confined, which takes the making of sockets away. Other boxes' workers come to it when the
+// client has.
 static struct shm_listener listener = {.fds = {-1, -1}};
 
 static int listen_shm(const struct transport_worker *worker)
@@ -26,11 +28,6 @@ static int listen_shm(const struct transport_worker *worker)
     log_warn("containers do not find the worker client_sockets=%s error=\"%s\"", directory,
              strerror(-err));
     return shm_listen(NULL, &listener);
-}
-
-static void withdraw_shm(void)
-{
-    shm_listener_close(&listener);
 }
 
 static bool same_kernel(const uint8_t boot_id[CONTROL_BOOT_ID_BYTES])
@@ -53,11 +50,8 @@ static bool offer_shm(const struct transport_worker *worker, struct control_offe
 static int accept_shm(struct transport_worker *worker, const struct control_offer *offer,
                       int64_t deadline, struct link **out, char *text, size_t room)
 {
-    int err = link_shm_accept(&listener, offer->token, worker->memory, worker->stream->fd,
-                              CONNECT_TIMEOUT_MS, &worker->options, out);
-
-    withdraw_shm();
-    return err;
+    return link_shm_accept(&listener, offer->token, worker->memory, worker->stream->fd,
+                           CONNECT_TIMEOUT_MS, &worker->options, out);
 }
 
 static const char *obstacle_of_shm(const struct transport_client *client, char *reason, size_t room)
@@ -66,7 +60,7 @@ static const char *obstacle_of_shm(const struct transport_client *client, char *
         return NULL;
     if (!same_kernel(client->boot_id))
         return "the box is another host";
-    SCOPED_FD int fd = shm_reach(client->offer->address, client->sockets, CONNECT_TIMEOUT_MS);
+    SCOPED_FD int fd = worker_socket_reach(client->offer->address, client->sockets, CONNECT_TIMEOUT_MS);
     if (fd < 0) {
         snprintf(reason, room, "the box is in another network namespace, and not reached by %s: %s",
                  *client->sockets ? client->sockets : "a socket", strerror(-fd));
@@ -87,6 +81,48 @@ static int connect_shm(struct transport_client *client, struct link **out, char 
     return err;
 }
 
+static bool offer_peer_shm(const struct transport_peer *peer, struct control_offer *offer,
+                           char *text, size_t room)
+{
+    snprintf(text, room, "the box has no socket for it");
+    snprintf(offer->address, sizeof(offer->address), "%s", listener.name);
+    return listener.fds[0] >= 0;
+}
+
+static int accept_peer_shm(const struct transport_peer *peer, const struct control_offer *offer,
+                           int timeout_ms, struct link **out, char *text, size_t room)
+{
+    struct shm_memory *memory = NULL;
+    int err = shm_memory_new(&peer->options, &memory);
+
+    snprintf(text, room, "same host, shared memory maps");
+    if (!err)
+        err = link_shm_accept(&listener, offer->token, &memory, peer->stream->fd, timeout_ms,
+                              &peer->options, out);
+    shm_memory_free(&memory);
+    return err;
+}
+
+static int connect_peer_shm(const struct transport_peer *peer, const struct control_offer *offer,
+                            int timeout_ms, struct link **out, char *text, size_t room)
+{
+    if (!same_kernel(peer->boot_id)) {
+        snprintf(text, room, "the boxes are two hosts");
+        return -EXDEV;
+    }
+    int fd = peer->reach(offer->address);
+    int err = fd < 0 ? fd
+                     : link_shm_join(fd, offer->token, peer->stream->fd, timeout_ms, &peer->options,
+                                     out);
+    if (err)
+        snprintf(text, room, "%s: %s",
+                 fd < 0 ? "the other worker's socket is not reached" : "it does not map",
+                 strerror(-err));
+    else
+        snprintf(text, room, "same host, shared memory maps");
+    return err;
+}
+
 const struct transport transport_shm = {
     .name = "shm",
     .words = "shared memory",
@@ -95,7 +131,12 @@ const struct transport transport_shm = {
     .prepare = transport_prepare_nothing,
     .offer = offer_shm,
     .accept = accept_shm,
-    .withdraw = withdraw_shm,
+    .withdraw = transport_withdraw_nothing,
     .obstacle = obstacle_of_shm,
     .connect = connect_shm,
+    .peer_way = PEER_WAY_SHM,
+    .offer_peer = offer_peer_shm,
+    .accept_peer = accept_peer_shm,
+    .withdraw_peer = transport_withdraw_nothing,
+    .connect_peer = connect_peer_shm,
 };

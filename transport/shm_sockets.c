@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the two ends of a shm link find each other. A worker listens on two unix sockets of one random name: an abstract
-// one, which all processes of its network namespace find whatever they see of the file system, and one in a directory,
-// which a container with another network namespace finds if that directory is mounted into it.
+// The sockets on which a worker listens for the other end of a shm link (common/worker_socket.h).
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,37 +15,10 @@
 #include <unistd.h>
 
 #include "common/scope.h"
+#include "common/worker_socket.h"
 #include "transport/shm_private.h"
 
-#define PREFIX "rgpu-"
-
-struct address {
-    struct sockaddr_un un;
-    socklen_t size;
-};
-
-static int abstract_address(const char *name, struct address *address)
-{
-    size_t length = strlen(name);
-
-    *address = (struct address){.un.sun_family = AF_UNIX};
-    if (!length || length > sizeof(address->un.sun_path) - 1)
-        return -EINVAL;
-    memcpy(address->un.sun_path + 1, name, length);
-    address->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    return 0;
-}
-
-static int path_address(const char *directory, const char *name, struct address *address)
-{
-    *address = (struct address){.un.sun_family = AF_UNIX, .size = sizeof(address->un)};
-    int n = snprintf(address->un.sun_path, sizeof(address->un.sun_path), "%s/%s", directory, name);
-    return n < 0 || (size_t)n >= sizeof(address->un.sun_path) ? -ENAMETOOLONG : 0;
-}
-
-// ---- the worker's side ----
-
-static int listen_at(const struct address *address, int *out)
+static int listen_at(const struct worker_socket_address *address, int *out)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -67,14 +38,14 @@ static int listen_at(const struct address *address, int *out)
 // from a worker that is gone.
 static int listen_in(const char *directory, const char *name, int *out)
 {
-    struct address hidden, shown;
+    struct worker_socket_address hidden, shown;
     char before[72];
     int err, fd = -1;
 
     snprintf(before, sizeof(before), ".%s", name);
-    err = path_address(directory, before, &hidden);
+    err = worker_socket_path(directory, before, &hidden);
     if (!err)
-        err = path_address(directory, name, &shown);
+        err = worker_socket_path(directory, name, &shown);
     if (!err)
         err = listen_at(&hidden, &fd);
     if (err)
@@ -92,16 +63,16 @@ static int listen_in(const char *directory, const char *name, int *out)
 
 int shm_listen(const char *directory, struct shm_listener *out)
 {
-    struct address address;
+    struct worker_socket_address address;
     uint64_t random[2];
     int err;
 
     *out = (struct shm_listener){.fds = {-1, -1}};
     if (getrandom(random, sizeof(random), 0) != sizeof(random))
         return -EIO;
-    snprintf(out->name, sizeof(out->name), PREFIX "%d-%016llx%016llx", (int)getpid(),
+    snprintf(out->name, sizeof(out->name), WORKER_SOCKET_PREFIX "%d-%016llx%016llx", (int)getpid(),
              (unsigned long long)random[0], (unsigned long long)random[1]);
-    err = abstract_address(out->name, &address);
+    err = worker_socket_abstract(out->name, &address);
     if (!err)
         err = listen_at(&address, &out->fds[0]);
     if (!err && directory && *directory)
@@ -118,45 +89,4 @@ void shm_listener_close(struct shm_listener *listener)
             close(listener->fds[i]);
         listener->fds[i] = -1;
     }
-}
-
-// ---- the client's side ----
-
-static int connect_to(const struct address *address, int timeout_ms)
-{
-    struct timeval limit = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return -errno;
-    // Blocks only where others fill the queue of the listener; poll() does not tell when it has room.
-    if (timeout_ms >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (connect(fd, (const struct sockaddr *)&address->un, address->size) ||
-        fcntl(fd, F_SETFL, O_NONBLOCK)) {
-        int err = -errno;
-        close(fd);
-        return err;
-    }
-    return fd;
-}
-
-// A name of the box's is never a way out of the directory.
-static bool is_plain(const char *name)
-{
-    return !strncmp(name, PREFIX, strlen(PREFIX)) && !strchr(name, '/');
-}
-
-int shm_reach(const char *name, const char *directory, int timeout_ms)
-{
-    struct address address;
-    int err = abstract_address(name, &address);
-
-    if (err)
-        return err;
-    int fd = connect_to(&address, timeout_ms);
-    if (fd >= 0 || !directory || !*directory || !is_plain(name))
-        return fd;
-    err = path_address(directory, name, &address);
-    return err ? err : connect_to(&address, timeout_ms);
 }

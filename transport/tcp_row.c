@@ -66,4 +66,9 @@ const struct transport transport_tcp = {
     .withdraw = transport_withdraw_nothing,
     .obstacle = obstacle_of_tcp,
     .connect = connect_tcp,
+    .peer_way = 0, // it is what they have
+    .offer_peer = transport_offer_no_peer,
+    .accept_peer = transport_accept_no_peer,
+    .withdraw_peer = transport_withdraw_nothing,
+    .connect_peer = transport_connect_no_peer,
 };

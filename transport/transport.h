@@ -9,6 +9,7 @@
 
 #include "common/control.h"
 #include "common/control_stream.h"
+#include "proto/wire.h"
 #include "transport/link.h"
 
 // What a connection that did not come about leaves.
@@ -43,6 +44,17 @@ struct transport_client {
     struct link_options options;
 };
 
+// What either of two workers works with that have a connection and look for a nearer way.
+struct transport_peer {
+    const struct control_setup *setup;
+    bool privacy;                  // what crosses a network is to be encrypted
+    struct control_stream *stream; // their connection, which stays for as long as the link
+    const uint8_t *boot_id;        // of the called one's kernel; only the caller has it
+    // The caller's: a connection to the socket of that name, which it may not make itself; -errno.
+    int (*reach)(const char *name);
+    struct link_options options;
+};
+
 struct transport {
     const char *name;
     const char *words; // the name in a sentence
@@ -67,6 +79,19 @@ struct transport {
     const char *(*obstacle)(const struct transport_client *client, char *reason, size_t room);
     // TEXT: on success what there is to say of the link; else what is wrong.
     int (*connect)(struct transport_client *client, struct link **out, char *text, size_t room);
+
+    // ---- between two workers; one meeting at a time ----
+    uint32_t peer_way; // of enum wire_peer_way
+    // The one that was called fills in *OFFER, whose token is there. False: there is none, TEXT says why.
+    bool (*offer_peer)(const struct transport_peer *peer, struct control_offer *offer, char *text,
+                       size_t room);
+    // The caller has proposed it. -ECANCELED: it proposes something else. TEXT: what there is to say of the link.
+    int (*accept_peer)(const struct transport_peer *peer, const struct control_offer *offer,
+                       int timeout_ms, struct link **out, char *text, size_t room);
+    void (*withdraw_peer)(void);
+    // The caller. TEXT: on success what there is to say of the link; else what is wrong.
+    int (*connect_peer)(const struct transport_peer *peer, const struct control_offer *offer,
+                        int timeout_ms, struct link **out, char *text, size_t room);
 };
 
 // Best first; the end is NULL. The last one needs nothing but the connection.
@@ -78,5 +103,11 @@ const struct transport *transport_named(const char *name);
 int transport_listen_nowhere(const struct transport_worker *worker);
 void transport_prepare_nothing(const struct transport_worker *worker);
 void transport_withdraw_nothing(void);
+bool transport_offer_no_peer(const struct transport_peer *peer, struct control_offer *offer,
+                             char *text, size_t room);
+int transport_accept_no_peer(const struct transport_peer *peer, const struct control_offer *offer,
+                             int timeout_ms, struct link **out, char *text, size_t room);
+int transport_connect_no_peer(const struct transport_peer *peer, const struct control_offer *offer,
+                              int timeout_ms, struct link **out, char *text, size_t room);
 
 #endif

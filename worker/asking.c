@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,19 +137,43 @@ CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
     return CUDA_SUCCESS;
 }
 
+// The answer to REQUEST, which carries MINE's number.
+static CUresult ask_connection(struct asking *mine, enum control_message_type type,
+                               const void *request, struct control_peer_called *answer, int *fd)
+{
+    int err = control_send_packet(session.control, type, request, -1);
+
+    if (err)
+        return give_up(mine, err);
+    await(mine);
+    *answer = mine->called;
+    *fd = mine->fd;
+    return CUDA_SUCCESS;
+}
+
 CUresult ask_call(struct control_peer_call *call, struct control_peer_called *answer, int *fd)
 {
     struct asking mine = {.fd = -1};
 
     begin(&mine);
     call->request = mine.request;
-    int err = control_send_packet(session.control, CONTROL_PEER_CALL, call, -1);
-    if (err)
-        return give_up(&mine, err);
-    await(&mine);
-    *answer = mine.called;
-    *fd = mine.fd;
-    return CUDA_SUCCESS;
+    return ask_connection(&mine, CONTROL_PEER_CALL, call, answer, fd);
+}
+
+int ask_reach(const char *name)
+{
+    struct asking mine = {.fd = -1};
+    struct control_peer_called answer;
+    struct control_peer_reach reach;
+    int fd = -1;
+
+    begin(&mine);
+    reach.request = mine.request;
+    snprintf(reach.name, sizeof(reach.name), "%s", name);
+    CUresult result = ask_connection(&mine, CONTROL_PEER_REACH, &reach, &answer, &fd);
+    if (result == CUDA_SUCCESS && fd < 0)
+        log_debug("another worker's socket is not reached reason=\"%s\"", answer.refusal);
+    return fd < 0 ? -ECONNREFUSED : fd;
 }
 
 // Under lock.

@@ -22,6 +22,8 @@ CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
                     struct control_peer_expected *answer);
 // Gets a connection to another box's worker; *FD is the caller's, -1: none, and the answer says why.
 CUresult ask_call(struct control_peer_call *call, struct control_peer_called *answer, int *fd);
+// A connection to the socket of a worker of this host, which is the caller's; -errno.
+int ask_reach(const char *name);
 
 // Whether a message is an answer to what is asked here.
 bool asking_is_answer(enum control_message_type type);

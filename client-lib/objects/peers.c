@@ -161,45 +161,56 @@ static struct peer *find_between(struct box_session *a, struct box_session *b)
 
 // One end tells how it is reached, and expects the other.
 static CUresult ask_offer(const struct peer *peer, struct box_session *session, bool privacy,
-                          struct wire_peer_offer *offer)
+                          uint32_t ways, struct wire_peer_offer *offer)
 {
     const char *name = other_end(peer, session)->box;
-    struct call call = {.session = session, .op = OP_peer_offer};
-    struct args_peer_offer *args = call_reserve(&call, sizeof(*args) + strlen(name));
+    struct call call = {.session = session, .op = ways ? OP_peer_expect : OP_peer_offer};
+    size_t head = ways ? sizeof(struct args_peer_expect) : sizeof(struct args_peer_offer);
+    uint32_t size = (uint32_t)strlen(name);
     size_t used = 0;
+    void *args = call_reserve(&call, head + size);
     if (!args)
         return call.result;
-    *args = (struct args_peer_offer){.peer = peer->number,
-                                     .privacy = privacy,
-                                     .bytes = (uint32_t)strlen(name),
-                                     .reply_room = sizeof(*offer)};
-    memcpy(args + 1, name, strlen(name));
+    if (ways)
+        *(struct args_peer_expect *)args = (struct args_peer_expect){
+            .peer = peer->number, .privacy = privacy, .ways = ways, .bytes = size, .reply_room = sizeof(*offer)};
+    else
+        *(struct args_peer_offer *)args = (struct args_peer_offer){
+            .peer = peer->number, .privacy = privacy, .bytes = size, .reply_room = sizeof(*offer)};
+    memcpy((uint8_t *)args + head, name, size);
     CUresult result = call_wait_bytes(&call, NULL, 0, offer, sizeof(*offer), &used);
     offer->refusal[sizeof(offer->refusal) - 1] = '\0';
     return result == CUDA_SUCCESS && used != sizeof(*offer) ? CUDA_ERROR_UNKNOWN : result;
 }
 
-// The other end calls that one. WHY: it cannot; empty: it has.
+// The other end calls that one.
 static CUresult ask_call(const struct peer *peer, struct box_session *session, bool privacy,
-                         const struct wire_peer_offer *offer, char *why, size_t room)
+                         uint32_t ways, const struct wire_peer_offer *offer,
+                         struct wire_peer_met *met)
 {
     const char *name = other_end(peer, session)->box;
-    size_t size = sizeof(*offer) + strlen(name), used = 0;
-    struct call call = {.session = session, .op = OP_peer_call};
-    struct args_peer_call *args = call_reserve(&call, sizeof(*args) + size);
+    struct call call = {.session = session, .op = ways ? OP_peer_meet : OP_peer_call};
+    size_t head = ways ? sizeof(struct args_peer_meet) : sizeof(struct args_peer_call), used = 0;
+    uint32_t size = (uint32_t)(sizeof(*offer) + strlen(name));
+    // A box of an earlier release says no more than the refusal.
+    uint32_t room = ways ? sizeof(*met) : sizeof(met->refusal);
+    void *args = call_reserve(&call, head + size);
     if (!args)
         return call.result;
-    *args = (struct args_peer_call){.peer = peer->number,
-                                    .privacy = privacy,
-                                    .bytes = (uint32_t)size,
-                                    .reply_room = (uint32_t)room};
-    memcpy(args + 1, offer, sizeof(*offer));
-    memcpy((uint8_t *)(args + 1) + sizeof(*offer), name, strlen(name));
-    memset(why, 0, room);
-    CUresult result = call_wait_bytes(&call, NULL, 0, why, room, &used);
-    why[room - 1] = '\0';
-    if (!*why && *offer->refusal)
-        snprintf(why, room, "%s", offer->refusal);
+    if (ways)
+        *(struct args_peer_meet *)args = (struct args_peer_meet){
+            .peer = peer->number, .privacy = privacy, .ways = ways, .bytes = size, .reply_room = room};
+    else
+        *(struct args_peer_call *)args = (struct args_peer_call){
+            .peer = peer->number, .privacy = privacy, .bytes = size, .reply_room = room};
+    memcpy((uint8_t *)args + head, offer, sizeof(*offer));
+    memcpy((uint8_t *)args + head + sizeof(*offer), name, strlen(name));
+    *met = (struct wire_peer_met){.way = "tcp"};
+    CUresult result = call_wait_bytes(&call, NULL, 0, met, room, &used);
+    met->refusal[sizeof(met->refusal) - 1] = '\0';
+    met->way[sizeof(met->way) - 1] = met->reason[sizeof(met->reason) - 1] = '\0';
+    if (!*met->refusal && *offer->refusal)
+        memcpy(met->refusal, offer->refusal, sizeof(met->refusal));
     return result;
 }
 
@@ -238,13 +249,31 @@ static bool is_private(const struct box_session *session)
     return session->protection == CONTROL_PROTECTION_PRIVACY;
 }
 
-static bool wants_client(void)
+// What RGPU_PEER_LINK asks for.
+static const struct wish {
+    const char *name;
+    bool client; // by way of this process
+    uint32_t ways;
+} wishes[] = {{"auto", false, PEER_WAYS_ALL},
+              {"shm", false, PEER_WAY_SHM},
+              {"rdma", false, PEER_WAY_RDMA},
+              {"tcp", false, 0},
+              {"client", true, 0}};
+
+static const struct wish *wish(void)
 {
     const char *text = getenv("RGPU_PEER_LINK");
-    if (text && strcmp(text, "client") != 0 && strcmp(text, "tcp") != 0 &&
-        strcmp(text, "auto") != 0)
-        log_warn("RGPU_PEER_LINK=%s is not one of auto, tcp, client", text);
-    return text && !strcmp(text, "client");
+    for (size_t i = 0; text && i < sizeof(wishes) / sizeof(wishes[0]); i++)
+        if (!strcmp(text, wishes[i].name))
+            return &wishes[i];
+    if (text)
+        log_warn("RGPU_PEER_LINK=%s is not one of auto, shm, rdma, tcp, client", text);
+    return &wishes[0];
+}
+
+static uint32_t ways_between(const struct box_session *a, const struct box_session *b)
+{
+    return session_knows(a, OP_peer_meet) && session_knows(b, OP_peer_meet) ? wish()->ways : 0;
 }
 
 // Connects the two ends with each other or, where that cannot be, by way of this process.
@@ -252,21 +281,23 @@ static CUresult connect_ends(struct peer *peer)
 {
     struct box_session *caller = peer->ends[0], *called = peer->ends[1];
     bool privacy = is_private(caller) || is_private(called);
+    uint32_t ways = ways_between(caller, called);
     struct wire_peer_offer offer = {0};
-    char why[128] = "";
-    CUresult result = ask_offer(peer, called, privacy, &offer);
-    if (wants_client())
+    struct wire_peer_met met = {0};
+    char *why = met.refusal;
+    CUresult result = ask_offer(peer, called, privacy, ways, &offer);
+    if (wish()->client)
         snprintf(offer.refusal, sizeof(offer.refusal), "RGPU_PEER_LINK=client");
     if (result == CUDA_SUCCESS)
-        result = ask_call(peer, caller, privacy, &offer, why, sizeof(why));
+        result = ask_call(peer, caller, privacy, ways, &offer, &met);
     explicit_bzero(&offer, sizeof(offer));
     if (result != CUDA_SUCCESS)
         return result;
     if (!*why && ask_whether_it_stands(peer, called) != CUDA_SUCCESS)
-        snprintf(why, sizeof(why), "the called box does not see the connection");
+        snprintf(why, sizeof(met.refusal), "the called box does not see the connection");
     peer->direct = !*why;
     log_info("copies between boxes from=%s to=%s by=%s reason=\"%s\"", caller->box, called->box,
-             peer->direct ? "tcp" : "client", why);
+             peer->direct ? met.way : "client", peer->direct ? met.reason : why);
     if (peer->direct)
         return CUDA_SUCCESS;
     result = ask_relay(peer, caller, why);

@@ -13,11 +13,14 @@ pids=($BOX_PID) first=$BOX
 start_box --devices sim:1
 pids+=($BOX_PID) BOXES=$first,$BOX
 for transport in shm tcp; do
-    run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport")
-    run_program "$transport: GPUs of two boxes" "$PEERS"
-    like "$(cat "$TMP/program.err")" 'copies between boxes .*by=tcp' "$transport: which have a link of their own"
-    like "$(cat "$TMP/program.err")" 'a copy between two boxes cannot be captured' \
-        "$transport: the log says that no graph holds such copies"
+    # Which way the two boxes find has nothing to do with the client's.
+    for way in shm tcp; do
+        run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport" "RGPU_PEER_LINK=${way/shm/auto}")
+        run_program "$transport: GPUs of two boxes, by $way" "$PEERS"
+        like "$(cat "$TMP/program.err")" "copies between boxes .*by=$way" "$transport: which have that link of their own"
+        like "$(cat "$TMP/program.err")" 'a copy between two boxes cannot be captured' \
+            "$transport: the log says that no graph holds such copies"
+    done
     run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport" RGPU_PEER_LINK=client)
     run_program "$transport: the same by way of the client" "$PEERS"
     like "$(cat "$TMP/program.err")" 'copies between boxes .*by=client' "$transport: for which a variable asks"

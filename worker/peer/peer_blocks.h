@@ -5,35 +5,48 @@
 #define RGPU_WORKER_PEER_BLOCKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/wire.h"
 #include "worker_driver.h"
 #include "worker/move/mark.h"
 
-enum { PEER_OUT_BLOCKS = 8, PEER_IN_BLOCKS = 16, PEER_BLOCKS = PEER_OUT_BLOCKS + PEER_IN_BLOCKS };
+enum { PEER_OUT_BLOCKS = 8, PEER_IN_BLOCKS = 16 };
+
+struct peer_job;
 
 // A block belongs to whoever took it, until it is given back.
 struct peer_block {
     uint8_t *data; // WIRE_BLOCK_SIZE
-    bool incoming;
+    bool incoming, idle;
+    uint32_t slot;   // of an incoming block: its number; of another: which of the other end's it goes to, or is
     uint64_t offset; // in the copy, packed
     uint32_t size;
     struct mark mark; // behind the copy between the block and the GPU
+    struct peer_job *job; // whose it is while it is written
     struct peer_block *next;
 };
 
 struct peer_blocks {
     uint8_t *memory;
-    CUcontext registered; // in which the GPU knows the memory; NULL: it does not
-    struct peer_block *idle_out, *idle_in;
-    struct peer_block all[PEER_BLOCKS];
+    size_t size;
+    bool shared;           // what goes out is put into the other end's incoming blocks at once
+    CUcontext registered;  // in which the GPU knows the memory; NULL: it does not
+    struct peer_block *idle_out;
+    struct peer_block out[PEER_IN_BLOCKS], in[PEER_IN_BLOCKS];
 };
 
 // -ENOMEM.
 int peer_blocks_make(struct peer_blocks *blocks) __attribute__((warn_unused_result));
+// MEMORY, which both ends map, instead; one of them is the FIRST. For 2 * PEER_IN_BLOCKS blocks.
+void peer_blocks_share(struct peer_blocks *blocks, void *memory, bool first);
+void peer_blocks_free(struct peer_blocks *blocks);
 // NULL: all are taken.
-struct peer_block *peer_block_take(struct peer_blocks *blocks, bool incoming);
+struct peer_block *peer_block_take(struct peer_blocks *blocks);
+// An incoming one: any, or, where the sender chooses, that SLOT. NULL: it is taken.
+struct peer_block *peer_block_take_any(struct peer_blocks *blocks);
+struct peer_block *peer_block_take_slot(struct peer_blocks *blocks, uint32_t slot);
 void peer_block_give(struct peer_blocks *blocks, struct peer_block *block);
 // CONTEXT is current: the GPU is to reach the memory without a copy by the driver.
 void peer_blocks_register(struct peer_blocks *blocks, CUcontext context);

@@ -19,12 +19,13 @@
 #include "transport/link.h"
 #include "worker/asking.h"
 #include "worker/peer/peer_jobs.h"
+#include "worker/peer/peer_ways.h"
 #include "worker/session.h"
 #include "worker/setup.h"
 #include "worker_driver.h"
 #include "worker_serve.h"
 
-enum { MEETING_MS = 5000 };
+enum { MEETING_MS = 10000 };
 
 // ---- frames ----
 
@@ -39,6 +40,12 @@ static void lose(struct peer_link *link, const char *why)
     if (link->lost == CUDA_SUCCESS)
         log_warn("the link with box=\"%s\" is down error=\"%s\"", link->name, why);
     peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
+}
+
+static void leave(struct peer_link *link)
+{
+    SCOPED_LOCK(&peer_mover.lock);
+    peer_link_leave(link);
 }
 
 static int take_record(struct peer_link *link, struct link *from, void *record, int size)
@@ -63,6 +70,7 @@ static void *read_frames(void *argument)
         err = size > 0 ? take_record(reader.link, reader.from, record, size) : size;
     }
     lose(reader.link, *link_error(reader.from) ? link_error(reader.from) : strerror(-err));
+    leave(reader.link);
     return NULL;
 }
 
@@ -104,44 +112,78 @@ static int protect(int fd, bool called, uint8_t secret[TLS_SECRET_BYTES], struct
     return err;
 }
 
-static int stand(struct peer_link *link, int fd, struct tls *tls)
+// What is left where MADE is a nearer link; a tcp link has taken it.
+static int stand(struct peer_link *link, struct link *made, const struct control_stream *base,
+                 bool called, const char *reason)
 {
-    const struct link_options options = {.spin_us = setup_spin_us()};
     struct reader *reader = malloc(sizeof(*reader));
-    struct link *made = NULL;
-    int err = reader ? link_tcp_open(fd, tls, &options, &made) : -ENOMEM;
+    int err = reader ? peer_link_carry(link, made, called) : -ENOMEM;
 
-    if (err) {
-        tls_discard(&tls);
-        close(fd);
-        free(reader);
-        return err;
-    }
-    *reader = (struct reader){link, made};
     SCOPED_LOCK(&peer_mover.lock);
-    err = link->state == PEER_MEETING ? start_thread(read_frames, reader) : -ECANCELED;
+    if (!err)
+        err = link->state == PEER_MEETING && link->lost == CUDA_SUCCESS ? 0 : -ECANCELED;
+    if (!err) {
+        *reader = (struct reader){link, made};
+        err = start_thread(read_frames, reader);
+    }
     if (err) {
         free(reader);
-        link_free(&made);
         return err;
     }
     link->direct = made;
+    link->base = *base;
+    link->users++;
+    snprintf(link->reason, sizeof(link->reason), "%s", reason);
     peer_link_stands(link, PEER_DIRECT);
     return 0;
+}
+
+// Without a nearer way the connection itself becomes the link.
+static int make_link(struct peer_link *link, struct control_stream *stream, bool called,
+                     struct link **out, char *reason, size_t room)
+{
+    const struct peer_ways ways = {
+        .stream = stream,
+        .privacy = link->privacy,
+        .allowed = link->ways,
+        .options = {.spin_us = setup_spin_us(),
+                    .block_size = WIRE_BLOCK_SIZE,
+                    .block_count = 2 * PEER_IN_BLOCKS},
+        .deadline = clock_ms() + MEETING_MS,
+    };
+    int err = 0;
+
+    if (link->ways)
+        err = called ? peer_ways_called(&ways, out, reason, room)
+                     : peer_ways_caller(&ways, out, reason, room);
+    if (err || *out)
+        return err;
+    err = link_tcp_open(stream->fd, stream->tls, &ways.options, out);
+    if (!err)
+        *stream = (struct control_stream){.fd = -1};
+    return err;
 }
 
 // FD is taken.
 static int meet(struct peer_link *link, int fd, bool called, uint8_t secret[TLS_SECRET_BYTES])
 {
-    struct tls *tls = NULL;
-    int err = link->privacy ? protect(fd, called, secret, &tls) : 0;
+    struct control_stream stream = {.fd = fd};
+    struct link *made = NULL;
+    char reason[sizeof(link->reason)] = "";
+    int err = link->privacy ? protect(fd, called, secret, &stream.tls) : 0;
 
     explicit_bzero(secret, TLS_SECRET_BYTES);
-    if (err) {
-        close(fd);
-        return err;
-    }
-    return stand(link, fd, tls);
+    if (!err)
+        err = make_link(link, &stream, called, &made, reason, sizeof(reason));
+    if (!err)
+        err = stand(link, made, &stream, called, reason);
+    if (!err)
+        return 0;
+    link_free(&made);
+    tls_discard(&stream.tls);
+    if (stream.fd >= 0)
+        close(stream.fd);
+    return err;
 }
 
 struct meeting {
@@ -158,6 +200,7 @@ static void *meet_caller(void *argument)
     if (err)
         log_warn("the link with box=\"%s\" does not come about error=\"%s\"", meeting->link->name,
                  strerror(-err));
+    leave(meeting->link);
     free(meeting);
     return NULL;
 }
@@ -168,6 +211,8 @@ static struct peer_link *find_expecting(uint32_t number)
     struct peer_link *link = peer_links;
     while (link && !(link->state == PEER_MEETING && link->expected == number))
         link = link->next;
+    if (link)
+        link->users++;
     return link;
 }
 
@@ -182,15 +227,17 @@ void peer_direct_came(const struct control_peer_came *came, int fd)
         if (!start_thread(meet_caller, meeting))
             return;
     }
+    if (link)
+        leave(link);
     free(meeting);
     close(fd);
 }
 
 // ---- requests ----
 
-// A link whose copies go by way of nobody yet.
-static struct peer_link *begin(struct serve *serve, uint32_t number, bool privacy, const void *name,
-                               size_t size)
+// A link whose copies go by way of nobody yet; the caller is a user of it.
+static struct peer_link *begin(struct serve *serve, uint32_t number, bool privacy, uint32_t ways,
+                               const void *name, size_t size)
 {
     SCOPED_LOCK(&peer_mover.lock);
     if (peer_jobs_start())
@@ -198,19 +245,19 @@ static struct peer_link *begin(struct serve *serve, uint32_t number, bool privac
     else
         serve_fail(serve, peer_link_add(number, name, size));
     struct peer_link *link = serve_failed(serve) ? NULL : peer_link_find(number);
-    if (link)
-        link->privacy = privacy || session.privacy;
+    if (!link)
+        return NULL;
+    link->privacy = privacy || session.privacy;
+    link->ways = ways;
+    link->users++;
     return link;
 }
 
-void serve_peer_offer(struct serve *serve, const struct args_peer_offer *args)
+static void expect(struct serve *serve, struct peer_link *link)
 {
     struct wire_peer_offer offer = {.session = session.id};
     struct control_peer_expected answer;
-    struct peer_link *link = begin(serve, args->peer, args->privacy, args + 1, args->bytes);
 
-    if (!link)
-        return;
     control_boot_id(offer.boot_id);
     if (getrandom(offer.token, sizeof(offer.token), 0) != (ssize_t)sizeof(offer.token)) {
         serve_fail(serve, CUDA_ERROR_SYSTEM_NOT_READY);
@@ -226,7 +273,29 @@ void serve_peer_offer(struct serve *serve, const struct args_peer_offer *args)
     serve_reply_bytes(serve, &offer, sizeof(offer));
 }
 
-static void call(struct serve *serve, struct peer_link *link, const struct wire_peer_offer *offer)
+static void expect_new(struct serve *serve, uint32_t number, bool privacy, uint32_t ways,
+                       const void *name, size_t size)
+{
+    struct peer_link *link = begin(serve, number, privacy, ways, name, size);
+
+    if (!link)
+        return;
+    expect(serve, link);
+    leave(link);
+}
+
+void serve_peer_offer(struct serve *serve, const struct args_peer_offer *args)
+{
+    expect_new(serve, args->peer, args->privacy, 0, args + 1, args->bytes);
+}
+
+void serve_peer_expect(struct serve *serve, const struct args_peer_expect *args)
+{
+    expect_new(serve, args->peer, args->privacy, args->ways, args + 1, args->bytes);
+}
+
+static void call(struct serve *serve, struct peer_link *link, const struct wire_peer_offer *offer,
+                 char *why, size_t room)
 {
     struct control_peer_call order = {.session = offer->session, .number = offer->number};
     struct control_peer_called answer;
@@ -236,28 +305,54 @@ static void call(struct serve *serve, struct peer_link *link, const struct wire_
     snprintf(order.addresses, sizeof(order.addresses), "%.*s", (int)sizeof(offer->addresses),
              offer->addresses);
     serve_fail(serve, ask_call(&order, &answer, &fd));
-    int err = fd < 0 ? -ECONNREFUSED : meet(link, fd, false, answer.secret);
     explicit_bzero(&order, sizeof(order));
+    {
+        SCOPED_LOCK(&peer_mover.lock);
+        snprintf(link->address, sizeof(link->address), "%s", fd < 0 ? "" : answer.address);
+    }
+    int err = fd < 0 ? -ECONNREFUSED : meet(link, fd, false, answer.secret);
     explicit_bzero(&answer.secret, sizeof(answer.secret));
-    const char *why = *answer.refusal ? answer.refusal : err ? strerror(-err) : "";
-    if (!serve_failed(serve))
-        serve_reply_bytes(serve, why, strlen(why) + 1);
+    snprintf(why, room, "%s", *answer.refusal ? answer.refusal : err ? strerror(-err) : "");
+}
+
+// What is behind the arguments of either request that has the other end called. Without an offer the client has only
+// the name to tell.
+static void meet_offered(struct serve *serve, uint32_t number, bool privacy, uint32_t ways,
+                         const void *bytes, size_t size, struct wire_peer_met *met)
+{
+    const struct wire_peer_offer *offer = bytes;
+    struct peer_link *link = NULL;
+
+    if (size < sizeof(*offer))
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+    else
+        link = begin(serve, number, privacy, ways, offer + 1, size - sizeof(*offer));
+    if (!link)
+        return;
+    if (!*offer->refusal)
+        call(serve, link, offer, met->refusal, sizeof(met->refusal));
     SCOPED_LOCK(&peer_mover.lock);
-    snprintf(link->address, sizeof(link->address), "%s", err ? "" : answer.address);
+    snprintf(met->way, sizeof(met->way), "%s", link->direct ? link_name(link->direct) : "");
+    snprintf(met->reason, sizeof(met->reason), "%s", link->reason);
+    peer_link_leave(link);
 }
 
 void serve_peer_call(struct serve *serve, const struct args_peer_call *args)
 {
-    const struct wire_peer_offer *offer = (const void *)(args + 1);
-    bool fits = args->bytes >= sizeof(*offer);
-    struct peer_link *link =
-        fits ? begin(serve, args->peer, args->privacy, offer + 1, args->bytes - sizeof(*offer))
-             : NULL;
+    struct wire_peer_met met = {0};
 
-    if (!fits)
-        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
-    else if (link && !*offer->refusal) // else the client has only the name to tell
-        call(serve, link, offer);
+    meet_offered(serve, args->peer, args->privacy, 0, args + 1, args->bytes, &met);
+    if (!serve_failed(serve))
+        serve_reply_bytes(serve, met.refusal, strlen(met.refusal) + 1);
+}
+
+void serve_peer_meet(struct serve *serve, const struct args_peer_meet *args)
+{
+    struct wire_peer_met met = {0};
+
+    meet_offered(serve, args->peer, args->privacy, args->ways, args + 1, args->bytes, &met);
+    if (!serve_failed(serve))
+        serve_reply_bytes(serve, &met, sizeof(met));
 }
 
 void serve_peer_stands(struct serve *serve, const struct args_peer_stands *args)

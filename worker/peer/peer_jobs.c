@@ -12,7 +12,7 @@
 #include "worker/move/gates.h"
 #include "worker/peer/peer_windows.h"
 
-enum { HALF_KNOWN_MAX = 4096 };
+enum { HALF_KNOWN_MAX = 4096, ALL_SLOTS = (1 << PEER_IN_BLOCKS) - 1 };
 
 static unsigned begun; // copies of all links
 
@@ -42,10 +42,16 @@ static struct peer_block *pop(struct peer_queue *queue)
     return block;
 }
 
+static uint32_t bit_of(const struct peer_block *block)
+{
+    return UINT32_C(1) << block->slot;
+}
+
 static void give_back(struct peer_link *link, struct peer_block *block)
 {
     peer_block_give(&link->blocks, block);
-    link->owed += block->incoming;
+    link->owed++;
+    link->freed |= bit_of(block);
 }
 
 // ---- what the thread does; the lock is given up while it sends ----
@@ -113,7 +119,7 @@ static bool copy_out(struct peer_job *job)
     if (!job->other_goes || job->queued == job->total || !is_due(job))
         return false;
     while (job->result == CUDA_SUCCESS && job->queued < job->total &&
-           (block = peer_block_take(&job->link->blocks, false))) {
+           (block = peer_block_take(&job->link->blocks))) {
         block->offset = job->queued;
         block->size = peer_shape_piece(&job->shape, job->queued);
         CUresult result = enter(job, &stream);
@@ -147,24 +153,117 @@ static struct peer_block *take_landed(struct peer_job *job)
     return pop(&job->flying);
 }
 
-static bool send_out(struct peer_job *job)
+// Whether the other end has a block for one more.
+static bool has_room(const struct peer_link *link)
+{
+    switch (link->carriage) {
+    case PEER_BEHIND: return link->credits;
+    case PEER_SHARED: return true; // the block is that one
+    case PEER_WRITTEN: break;
+    }
+    return link->far_blocks && link->lent != ALL_SLOTS;
+}
+
+static void send_block(struct peer_job *job, struct peer_block *block)
 {
     struct peer_link *link = job->link;
+    const struct wire_peer_frame frame = {.kind = PEER_DATA,
+                                          .job = job->id,
+                                          .offset = block->offset,
+                                          .bytes = block->size,
+                                          .slot = block->slot};
+
+    send_frame(link, frame, link->carriage == PEER_BEHIND ? block->data : NULL);
+}
+
+// The frame follows when the block is there.
+static void begin_write(struct peer_job *job, struct peer_block *block)
+{
+    struct peer_link *link = job->link;
+
+    block->slot = (uint32_t)__builtin_ctz(~link->lent);
+    link->lent |= bit_of(block);
+    block->job = job;
+    push(&job->writing, block);
+    if (link->lost == CUDA_SUCCESS && peer_link_write(link, block))
+        peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
+}
+
+// What is to be sent of BLOCK, whose copy is over, is sent or on its way.
+static void pass_block(struct peer_job *job, struct peer_block *block)
+{
+    struct peer_link *link = job->link;
+    bool goes = job->result == CUDA_SUCCESS;
+
+    if (goes && link->carriage == PEER_WRITTEN) {
+        begin_write(job, block);
+        return;
+    }
+    job->over += block->size;
+    if (goes && link->carriage == PEER_SHARED)
+        link->lent |= bit_of(block); // until it comes back
+    else if (goes)
+        link->credits--;
+    if (goes)
+        send_block(job, block);
+    if (!goes || link->carriage == PEER_BEHIND)
+        peer_block_give(&link->blocks, block);
+}
+
+static bool send_out(struct peer_job *job)
+{
     struct peer_block *block;
     bool any = false;
 
-    while ((link->credits || job->result != CUDA_SUCCESS) && (block = take_landed(job))) {
-        struct wire_peer_frame frame = {
-            .kind = PEER_DATA, .job = job->id, .offset = block->offset, .bytes = block->size};
-        if (job->result == CUDA_SUCCESS) {
-            link->credits--;
-            send_frame(link, frame, block->data);
-        }
-        job->over += block->size;
-        peer_block_give(&link->blocks, block);
+    while ((job->result != CUDA_SUCCESS || has_room(job->link)) && (block = take_landed(job))) {
+        pass_block(job, block);
         any = true;
     }
     return any;
+}
+
+// Writes end in the order in which they began, so that the block is the first of its copy.
+static void end_write(struct peer_block *block)
+{
+    struct peer_job *job = block->job;
+    struct peer_link *link = job->link;
+
+    pop(&job->writing);
+    job->over += block->size;
+    if (job->result == CUDA_SUCCESS)
+        send_block(job, block);
+    else
+        link->lent &= ~bit_of(block); // the other end does not know of it
+    peer_block_give(&link->blocks, block);
+}
+
+// Of a link that is down, which writes nothing any more.
+static bool drop_writes(struct peer_link *link)
+{
+    bool any = false;
+
+    for (struct peer_job *job = link->jobs; job; job = job->next)
+        while (job->writing.first) {
+            end_write(job->writing.first);
+            any = true;
+        }
+    return any;
+}
+
+static bool end_writes(struct peer_link *link)
+{
+    void *blocks[PEER_OUT_BLOCKS];
+
+    if (link->carriage != PEER_WRITTEN)
+        return false;
+    if (link->lost != CUDA_SUCCESS)
+        return drop_writes(link);
+    int count = link_transfer_poll(link->direct, blocks, PEER_OUT_BLOCKS);
+    for (int i = 0; i < count; i++)
+        end_write(blocks[i]);
+    if (count < 0)
+        peer_link_lose(link, CUDA_ERROR_DEVICE_UNAVAILABLE);
+    return count != 0;
 }
 
 static bool store(struct peer_job *job)
@@ -209,7 +308,7 @@ static bool tell(struct peer_job *job)
 
 static bool is_over(const struct peer_job *job)
 {
-    if (job->flying.first)
+    if (job->flying.first || job->writing.first)
         return false;
     if (job->result != CUDA_SUCCESS)
         return true;
@@ -263,6 +362,7 @@ static bool end_jobs(struct peer_link *link)
             continue;
         }
         *at = job->next;
+        link->job_count--;
         end_job(job);
         any = true;
     }
@@ -271,11 +371,31 @@ static bool end_jobs(struct peer_link *link)
 
 static bool tell_credit(struct peer_link *link)
 {
-    const struct wire_peer_frame frame = {.kind = PEER_CREDIT, .offset = link->owed};
+    const struct wire_peer_frame frame = {
+        .kind = PEER_CREDIT, .offset = link->owed, .job = link->freed};
 
     if (!link->owed)
         return false;
-    link->owed = 0;
+    link->owed = link->freed = 0;
+    send_frame(link, frame, NULL);
+    return true;
+}
+
+static bool has_blocks_to_tell(const struct peer_link *link)
+{
+    return link->carriage == PEER_WRITTEN && !link->told && link->lost == CUDA_SUCCESS &&
+           link->state == PEER_DIRECT;
+}
+
+// Where the other end may write.
+static bool tell_blocks(struct peer_link *link)
+{
+    const struct wire_peer_frame frame = {
+        .kind = PEER_BLOCKS, .offset = (uintptr_t)link->blocks.in[0].data, .job = link->key};
+
+    if (!has_blocks_to_tell(link))
+        return false;
+    link->told = true;
     send_frame(link, frame, NULL);
     return true;
 }
@@ -300,13 +420,15 @@ static bool advance(void)
     for (struct peer_link *link = peer_links; link; link = link->next) {
         if (link->state == PEER_MEETING)
             continue;
+        any |= tell_blocks(link);
         for (struct peer_job *job = link->jobs; job; job = job->next)
             if (job->begun)
                 any |= advance_job(job);
+        any |= end_writes(link);
         any |= end_jobs(link);
         any |= tell_credit(link);
     }
-    return any;
+    return peer_links_reap() || any;
 }
 
 static bool any_begun(void)
@@ -314,7 +436,7 @@ static bool any_begun(void)
     if (begun)
         return true;
     for (const struct peer_link *link = peer_links; link; link = link->next)
-        if (link->owed)
+        if (link->owed || has_blocks_to_tell(link) || peer_link_is_over(link))
             return true;
     return false;
 }
@@ -347,6 +469,7 @@ struct peer_job *peer_job_get(struct peer_link *link, uint64_t id)
         at = &(*at)->next;
     *at = job;
     link->half_known++;
+    link->job_count++;
     return job;
 }
 
@@ -409,21 +532,28 @@ static int drop_payload(const struct wire_peer_frame *frame, struct link *from)
     return nowhere ? link_receive_bulk(from, nowhere, frame->bytes) : -ENOMEM;
 }
 
-static struct peer_block *take_block(uint32_t number, struct peer_link **link)
+// *BEHIND: it is to be filled with what is behind the frame.
+static struct peer_block *take_block(const struct wire_peer_frame *frame, struct peer_link **out,
+                                     bool *behind)
 {
     SCOPED_LOCK(&peer_mover.lock);
-    *link = peer_link_find(number);
-    return *link ? peer_block_take(&(*link)->blocks, true) : NULL;
+    struct peer_link *link = *out = peer_link_find(frame->peer);
+    *behind = !link || link->carriage == PEER_BEHIND;
+    if (!link)
+        return NULL;
+    return *behind ? peer_block_take_any(&link->blocks)
+                   : peer_block_take_slot(&link->blocks, frame->slot);
 }
 
 static int take_data(const struct wire_peer_frame *frame, struct link *from)
 {
     struct peer_link *link;
-    struct peer_block *block = take_block(frame->peer, &link);
+    bool behind;
+    struct peer_block *block = take_block(frame, &link, &behind);
 
     if (!block)
-        return drop_payload(frame, from);
-    int err = link_receive_bulk(from, block->data, frame->bytes);
+        return behind ? drop_payload(frame, from) : -EPROTO;
+    int err = behind ? link_receive_bulk(from, block->data, frame->bytes) : 0;
     SCOPED_LOCK(&peer_mover.lock);
     struct peer_job *job = find(link, frame->job);
     block->offset = frame->offset;
@@ -451,8 +581,19 @@ static void take_word(const struct wire_peer_frame *frame, struct peer_job *job)
         peer_job_fail(job, frame->result ? (CUresult)frame->result : CUDA_ERROR_UNKNOWN);
         return;
     case PEER_DATA:
+    case PEER_BLOCKS:
     case PEER_CREDIT: return;
     }
+}
+
+static void take_credit(const struct wire_peer_frame *frame, struct peer_link *link)
+{
+    uint32_t back = (uint32_t)frame->job & link->lent;
+
+    link->credits += frame->offset < PEER_IN_BLOCKS ? (unsigned)frame->offset : PEER_IN_BLOCKS;
+    link->lent &= ~back;
+    for (; link->carriage == PEER_SHARED && back; back &= back - 1)
+        peer_block_give(&link->blocks, &link->blocks.out[__builtin_ctz(back)]);
 }
 
 int peer_take_frame(const struct wire_peer_frame *frame, struct link *from)
@@ -466,7 +607,10 @@ int peer_take_frame(const struct wire_peer_frame *frame, struct link *from)
     if (!link)
         return 0;
     if (frame->kind == PEER_CREDIT) {
-        link->credits += frame->offset < PEER_IN_BLOCKS ? (unsigned)frame->offset : PEER_IN_BLOCKS;
+        take_credit(frame, link);
+    } else if (frame->kind == PEER_BLOCKS) {
+        link->far_blocks = frame->offset;
+        link->far_key = (uint32_t)frame->job;
     } else {
         struct peer_job *job = peer_job_get(link, frame->job);
         if (job)

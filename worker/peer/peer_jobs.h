@@ -37,6 +37,7 @@ struct peer_job {
     uint32_t ticket;
     uint64_t queued, over;     // bytes that have been given to the GPU, and that are done with
     struct peer_queue flying;  // copies under way, in order
+    struct peer_queue writing; // blocks that are written into the other end's memory
     struct peer_queue arrived; // blocks to be stored
     CUresult result;
     struct copied_range copied;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker/peer/peer_link.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "transport/link.h"
+#include "worker/peer/peer_jobs.h"
 #include "worker/session.h"
 
 struct peer_link *peer_links;
@@ -40,6 +43,7 @@ CUresult peer_link_add(uint32_t number, const void *name, size_t size)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     link->number = number;
+    link->base.fd = -1;
     link->credits = PEER_IN_BLOCKS; // as many as the other end has
     keep_text(link->name, sizeof(link->name), name, size);
     link->next = peer_links;
@@ -48,10 +52,28 @@ CUresult peer_link_add(uint32_t number, const void *name, size_t size)
     return CUDA_SUCCESS;
 }
 
+void peer_link_leave(struct peer_link *link)
+{
+    link->users--;
+    pthread_cond_signal(&peer_mover.added);
+}
+
 void peer_link_relay(struct peer_link *link, const void *reason, size_t size)
 {
     keep_text(link->reason, sizeof(link->reason), reason, size);
     peer_link_stands(link, PEER_RELAYED);
+}
+
+static const char *way_of(const struct peer_link *link)
+{
+    switch (link->state) {
+    case PEER_DIRECT:
+        return link->privacy && link->carriage == PEER_BEHIND ? "tcp, encrypted"
+                                                              : link_name(link->direct);
+    case PEER_RELAYED: return "client";
+    case PEER_MEETING: break;
+    }
+    return "none yet";
 }
 
 void peer_links_tell(void)
@@ -60,11 +82,11 @@ void peer_links_tell(void)
 
     for (const struct peer_link *link = peer_links; link; link = link->next) {
         size_t used = strlen(text);
-        const char *by = link->state == PEER_DIRECT    ? link->privacy ? "tcp, encrypted" : "tcp"
-                         : link->state == PEER_RELAYED ? "client"
-                                                       : "none yet";
-        snprintf(text + used, sizeof(text) - used, "%s%s by %s%s%s%s%s", used ? "; " : "",
-                 link->name, link->reaches ? "gpu memory, " : "", by, *link->reason ? " (" : "",
+        if (link->lost != CUDA_SUCCESS && link->closed)
+            continue;
+        snprintf(text + used, sizeof(text) - used, "%s%s by %s%s%s%s%s%s", used ? "; " : "",
+                 link->name, link->reaches ? "gpu memory, " : "", way_of(link),
+                 link->lost != CUDA_SUCCESS ? ", down" : "", *link->reason ? " (" : "",
                  link->reason, *link->reason ? ")" : "");
     }
     session_set_links(text);
@@ -73,12 +95,121 @@ void peer_links_tell(void)
 void peer_link_stands(struct peer_link *link, enum peer_state state)
 {
     link->state = state;
-    log_info("link with box=\"%s\" by=%s %s%s", link->name, state == PEER_DIRECT ? "tcp" : "client",
-             *link->reason ? "reason=" : "at=", *link->reason ? link->reason : link->address);
+    log_info("link with box=\"%s\" by=\"%s\" at=%s reason=\"%s\"", link->name, way_of(link),
+             link->address, link->reason);
     peer_links_tell();
     pthread_cond_broadcast(&peer_mover.ended);
     pthread_cond_signal(&peer_mover.added);
 }
+
+// ---- how blocks go ----
+
+static int share_blocks(struct peer_link *link, struct link *made, bool called)
+{
+    const struct link_staging *staging = link_staging(made);
+
+    if (!staging || staging->block_size != WIRE_BLOCK_SIZE ||
+        staging->block_count < 2 * PEER_IN_BLOCKS)
+        return -EPROTO;
+    peer_blocks_share(&link->blocks, (uint8_t *)staging->base + staging->blocks_offset, called);
+    link->carriage = PEER_SHARED;
+    return 0;
+}
+
+static int register_blocks(struct peer_link *link, struct link *made)
+{
+    const struct peer_blocks *blocks = &link->blocks;
+    const struct link_local outgoing = {
+        .base = blocks->out[0].data, .size = PEER_OUT_BLOCKS * WIRE_BLOCK_SIZE, .dmabuf = -1};
+    int err = link_expose(made, blocks->in[0].data, PEER_IN_BLOCKS * WIRE_BLOCK_SIZE, &link->key);
+
+    if (!err)
+        err = link_register(made, &outgoing, &link->outgoing);
+    link->carriage = PEER_WRITTEN;
+    return err;
+}
+
+int peer_link_carry(struct peer_link *link, struct link *made, bool called)
+{
+    switch (link_memory(made)) {
+    case LINK_MEMORY_APART: break;
+    case LINK_MEMORY_SHARED: return share_blocks(link, made, called);
+    case LINK_MEMORY_REACHED: return register_blocks(link, made);
+    }
+    return 0;
+}
+
+int peer_link_write(struct peer_link *link, struct peer_block *block)
+{
+    const struct link_transfer transfer = {
+        .write = true,
+        .local = block->data,
+        .registered = link->outgoing,
+        .size = block->size,
+        .remote = link->far_blocks + (uint64_t)block->slot * WIRE_BLOCK_SIZE,
+        .key = link->far_key,
+        .cookie = block,
+    };
+
+    return link_transfer_start(link->direct, &transfer);
+}
+
+// ---- the end ----
+
+bool peer_link_is_over(const struct peer_link *link)
+{
+    return link->lost != CUDA_SUCCESS && link->closed && !link->users &&
+           link->job_count == link->half_known;
+}
+
+static void end_context(struct peer_link *link, CUcontext context)
+{
+    if (context && mover_enter(&peer_mover, context) == CUDA_SUCCESS)
+        peer_blocks_forget(&link->blocks, context);
+}
+
+static void free_link(struct peer_link *link)
+{
+    for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {
+        end_context(link, link->blocks.in[i].mark.context);
+        end_context(link, link->blocks.out[i].mark.context);
+    }
+    end_context(link, link->blocks.registered);
+    while (link->jobs) {
+        struct peer_job *job = link->jobs;
+        link->jobs = job->next;
+        free(job);
+    }
+    if (link->outgoing)
+        link_unregister(link->direct, link->outgoing);
+    peer_blocks_free(&link->blocks);
+    if (link->direct)
+        link_free(&link->direct);
+    tls_discard(&link->base.tls);
+    if (link->base.fd >= 0)
+        close(link->base.fd);
+    link_count--;
+    free(link);
+}
+
+bool peer_links_reap(void)
+{
+    bool any = false;
+
+    for (struct peer_link **at = &peer_links; *at;) {
+        struct peer_link *link = *at;
+        if (!peer_link_is_over(link)) {
+            at = &link->next;
+            continue;
+        }
+        *at = link->next;
+        free_link(link);
+        any = true;
+    }
+    return any;
+}
+
+// ---- frames ----
 
 static int relay(const struct peer_link *link, const struct wire_peer_frame *frame,
                  const void *payload)
@@ -98,6 +229,7 @@ bool peer_link_send(struct peer_link *link, struct wire_peer_frame frame, const 
     // A link to the client that is down is the reading thread's matter.
     if (!link->direct)
         return relay(link, &frame, payload) == 0;
-    return link_send_bulk(link->direct, &frame, sizeof(frame), payload, frame.bytes) == 0 &&
+    return link_send_bulk(link->direct, &frame, sizeof(frame), payload,
+                          payload ? frame.bytes : 0) == 0 &&
            link_flush(link->direct) == 0;
 }

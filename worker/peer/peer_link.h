@@ -2,22 +2,31 @@
 // Peer links: each leads to the worker of another session of our client, over which copies between the two
 // GPUs go. Their frames are records of a link of their own, or go by way of the client.
 //
-// All that is here is under the lock of peer_mover, whose thread is also the only one that sends frames and the only
-// one that takes copies out of their lists. Links stay until the process ends.
+// All that is here is under the lock of peer_mover, whose thread is also the only one that sends frames, writes to the
+// other end's memory, takes copies out of their lists, and frees links.
 #ifndef RGPU_WORKER_PEER_LINK_H
 #define RGPU_WORKER_PEER_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/control_stream.h"
 #include "proto/wire.h"
 #include "worker/move/mover.h"
 #include "worker/peer/peer_blocks.h"
 
 enum { PEER_LINKS_MAX = 64 };
 
+// How blocks get to the other end.
+enum peer_carriage {
+    PEER_BEHIND, // behind their frames
+    PEER_SHARED, // both ends see them
+    PEER_WRITTEN // into the other end's memory, one-sidedly
+};
+
 struct peer_job;
 struct link;
+struct link_registered;
 
 enum peer_state {
     PEER_MEETING, // the two ends are still to be connected
@@ -28,18 +37,32 @@ enum peer_state {
 struct peer_link {
     uint32_t number; // the client's
     enum peer_state state;
-    struct link *direct; // of PEER_DIRECT
+    struct link *direct;       // of PEER_DIRECT
+    struct control_stream base; // the connection by which the two ends met, where DIRECT is another
+    enum peer_carriage carriage;
     bool privacy;        // it is to be encrypted
     bool reaches;        // our GPU reaches memory of the other end's
+    uint32_t ways;       // that the two may try, enum wire_peer_way
     uint32_t expected;   // number of the call that is to come
     char name[128];      // of the other box
     char address[128];   // where it was called; empty: it called
-    char reason[200];    // why there is no direct one
+    char reason[240];    // why it is what it is
     CUresult lost;       // what copies fail with from now on; CUDA_SUCCESS: the link is up
-    unsigned credits;    // blocks that may be sent
+    unsigned users;      // threads that know it without the lock, such as its reader
+    bool closed;         // the client will not name it any more
+    unsigned credits;    // blocks that may be sent behind their frames
     unsigned owed;       // blocks that became free here, and the other end does not know
+    uint32_t freed;      // their bits
+    uint32_t lent;       // bits of the other end's blocks that it has not given back
     struct peer_blocks blocks;
+    // Of PEER_WRITTEN: our blocks as the other end names them, and have been told; its own, 0: not known yet; and those
+    // that we send from.
+    uint32_t key, far_key;
+    bool told;
+    uint64_t far_blocks;
+    struct link_registered *outgoing;
     struct peer_job *jobs; // oldest first
+    unsigned job_count;
     unsigned half_known;   // of them, those that only the other end has told of
     uint64_t newest;       // number of the last copy that the client has asked for
     struct peer_link *next;
@@ -51,14 +74,24 @@ extern struct peer_link *peer_links;
 struct peer_link *peer_link_find(uint32_t number); // NULL: there is none
 // A link that is still to stand.
 CUresult peer_link_add(uint32_t number, const void *name, size_t size);
+// A user of it goes. Under lock.
+void peer_link_leave(struct peer_link *link);
 // Its frames go by way of the client, for a REASON of SIZE bytes.
 void peer_link_relay(struct peer_link *link, const void *reason, size_t size);
+// MADE carries its blocks as it can. CALLED: the other end has called. -errno.
+int peer_link_carry(struct peer_link *link, struct link *made, bool called);
 // It stands now, as STATE says.
 void peer_link_stands(struct peer_link *link, enum peer_state state);
 // Tells the supervisor of all links.
 void peer_links_tell(void);
-// Sends a frame and what FRAME->bytes says of PAYLOAD. Without the lock: it may wait for the other end. False: the
+// Sends a frame and what FRAME->bytes says of PAYLOAD (NULL: the other end has it). Without the lock: it may wait for the other end. False: the
 // link is down.
 bool peer_link_send(struct peer_link *link, struct wire_peer_frame frame, const void *payload);
+// Starts to write BLOCK into the other end's block of that slot; -errno: the link is down.
+int peer_link_write(struct peer_link *link, struct peer_block *block);
+// Nobody speaks of it any more.
+bool peer_link_is_over(const struct peer_link *link);
+// The mover's thread. Frees links that are over. Whether there was any.
+bool peer_links_reap(void);
 
 #endif

@@ -22,8 +22,10 @@ void serve_peer_close(struct serve *serve, const struct args_peer_close *args)
 {
     SCOPED_LOCK(&peer_mover.lock);
     struct peer_link *link = peer_link_find(args->peer);
-    if (link)
-        peer_link_lose(link, args->result ? (CUresult)args->result : CUDA_ERROR_UNKNOWN);
+    if (!link)
+        return;
+    link->closed = true;
+    peer_link_lose(link, args->result ? (CUresult)args->result : CUDA_ERROR_UNKNOWN);
 }
 
 void serve_peer_settle(struct serve *serve, const struct args_peer_settle *args)

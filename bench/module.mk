@@ -52,7 +52,7 @@ $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/copies.o: tests/programs/kernels.ptx
 .PHONY: bench-rdma
-bench-rdma: all tests $(B)/bench/copies
+bench-rdma: all tests $(B)/bench/copies $(B)/bench/between
 	@scripts/install-deps rdma bench
 	@bench/rdma $(B) $(BENCH_ARGS)
 

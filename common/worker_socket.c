@@ -25,7 +25,8 @@ int worker_socket_abstract(const char *name, struct worker_socket_address *addre
 int worker_socket_path(const char *directory, const char *name,
                        struct worker_socket_address *address)
 {
-    *address = (struct worker_socket_address){.un.sun_family = AF_UNIX, .size = sizeof(address->un)};
+    *address =
+        (struct worker_socket_address){.un.sun_family = AF_UNIX, .size = sizeof(address->un)};
     int n = snprintf(address->un.sun_path, sizeof(address->un.sun_path), "%s/%s", directory, name);
     return n < 0 || (size_t)n >= sizeof(address->un.sun_path) ? -ENAMETOOLONG : 0;
 }

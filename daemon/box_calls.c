@@ -205,7 +205,8 @@ void box_calls_take(struct client *client)
 struct call_out {
     int worker; // a copy of the worker's socket
     uint64_t session;
-    char name[sizeof(((struct control_peer_reach *)0)->name)]; // of a worker's socket; empty: it is a call
+    char name[sizeof(
+        ((struct control_peer_reach *)0)->name)]; // of a worker's socket; empty: it is a call
     char directory[sizeof(((struct control_setup *)0)->client_sockets)];
     struct control_peer_call call;
 };

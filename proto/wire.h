@@ -89,11 +89,11 @@ struct wire_reached {
 enum wire_peer_kind {
     PEER_READY = 1, // the sender takes part in the copy
     PEER_GO,        // the stream has come to the copy: data may come
-    PEER_DATA,      // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block `slot`
-    PEER_CREDIT,    // room for `offset` more blocks, or the blocks whose bits are set in `job`
-    PEER_DONE,      // all of it is in its place
-    PEER_FAILED,    // the copy has failed with `result`
-    PEER_BLOCKS,    // the sender's blocks are at `offset`, and `job` is the key to them
+    PEER_DATA, // `bytes` of the copy, packed, at `offset`; they follow the record (bulk), or are in block `slot`
+    PEER_CREDIT, // room for `offset` more blocks, or the blocks whose bits are set in `job`
+    PEER_DONE,   // all of it is in its place
+    PEER_FAILED, // the copy has failed with `result`
+    PEER_BLOCKS, // the sender's blocks are at `offset`, and `job` is the key to them
 };
 struct wire_peer_frame {
     uint32_t size; // of this record

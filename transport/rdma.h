@@ -23,7 +23,8 @@ struct rdma_options {
     uint16_t first_port, last_port; // where workers listen; 0: anywhere
     uint32_t dead_ms;               // a peer that does not answer for so long is gone; 0: 10 s
     bool one_block;                 // of the worker: the client is to stage one block at a time
-    bool mutual; // between two workers: either reads and writes what the other exposes, and none stages
+    bool
+        mutual; // between two workers: either reads and writes what the other exposes, and none stages
 };
 #define RDMA_OPTIONS_DEFAULT ((struct rdma_options){.gid_index = -1, .service_level = -1})
 

@@ -67,7 +67,9 @@ static unsigned peer_access(const struct rdma_end *end, enum rdma_channel channe
 {
     if (channel == RDMA_COMMANDS)
         return IBV_ACCESS_REMOTE_WRITE;
-    return end->is_worker && !end->options.mutual ? 0 : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    return end->is_worker && !end->options.mutual
+               ? 0
+               : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 }
 
 int rdma_pair_new(struct rdma_end *end, enum rdma_channel channel)

@@ -15,7 +15,7 @@
 // where a client that gives up proposes something else.
 enum { CLIENT_TIMEOUT_MS = 1000, FORCED_TIMEOUT_MS = 15000, WORKER_TIMEOUT_MS = 20000 };
 
-static struct rdma_listener *listener; // NULL: none
+static struct rdma_listener *listener;      // NULL: none
 static struct rdma_listener *peer_listener; // for the worker that is being met
 static struct rdma_options wanted;
 static bool try_again;

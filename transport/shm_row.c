@@ -60,7 +60,8 @@ static const char *obstacle_of_shm(const struct transport_client *client, char *
         return NULL;
     if (!same_kernel(client->boot_id))
         return "the box is another host";
-    SCOPED_FD int fd = worker_socket_reach(client->offer->address, client->sockets, CONNECT_TIMEOUT_MS);
+    SCOPED_FD int fd =
+        worker_socket_reach(client->offer->address, client->sockets, CONNECT_TIMEOUT_MS);
     if (fd < 0) {
         snprintf(reason, room, "the box is in another network namespace, and not reached by %s: %s",
                  *client->sockets ? client->sockets : "a socket", strerror(-fd));
@@ -111,9 +112,9 @@ static int connect_peer_shm(const struct transport_peer *peer, const struct cont
         return -EXDEV;
     }
     int fd = peer->reach(offer->address);
-    int err = fd < 0 ? fd
-                     : link_shm_join(fd, offer->token, peer->stream->fd, timeout_ms, &peer->options,
-                                     out);
+    int err =
+        fd < 0 ? fd
+               : link_shm_join(fd, offer->token, peer->stream->fd, timeout_ms, &peer->options, out);
     if (err)
         snprintf(text, room, "%s: %s",
                  fd < 0 ? "the other worker's socket is not reached" : "it does not map",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peer links: which there are, what is asked of their two ends, and the frames that go this way where the boxes have
-// none of their own. A thread for each such link passes them on, so that no thread of the program does.
+// none of their own. One thread passes these on, so that no thread of the program does.
+//
+// A link that went down while both of its sessions are there is given up when the next copy comes, and another one is
+// made. What was under way has failed by then, or will.
 #include "client-lib/objects/peers.h"
 
 #include <pthread.h>
@@ -21,7 +24,7 @@ enum {
     SETTLE_EVERY = 256, // copies; each takes a gate of the box, which are not without end
 };
 
-// What the thread of a link is to send.
+// What the thread is to send.
 struct passing {
     struct box_session *to;
     struct wire_peer_frame frame; // of kind 0: the other end is lost, with `result`
@@ -34,30 +37,32 @@ struct peer {
     struct box_session *ends[2];
     bool direct; // the ends have a link of their own
     CUresult lost;
+    bool retired;              // another one took its place, or will
     pthread_mutex_t asking;    // copies are asked for in the order of their numbers
     uint64_t last_job;         // under `asking`
     unsigned int under_way[2]; // copies, by the end whose stream they belong to
-    struct passing *first, **last;
-    pthread_cond_t more;
     struct peer *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    // of the list, and of what is passed on
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER; // one link at a time
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static struct passing *first_passing, **last_passing = &first_passing;
+static bool passes; // the thread runs
 static struct peer *peers;
 static uint32_t last_number;
 
 // ---- the thread that passes frames on ----
 
-static struct passing *next_passing(struct peer *peer)
+static struct passing *next_passing(void)
 {
     SCOPED_LOCK(&lock);
-    while (!peer->first)
-        pthread_cond_wait(&peer->more, &lock);
-    struct passing *passing = peer->first;
-    peer->first = passing->next;
-    if (!peer->first)
-        peer->last = &peer->first;
+    while (!first_passing)
+        pthread_cond_wait(&more, &lock);
+    struct passing *passing = first_passing;
+    first_passing = passing->next;
+    if (!first_passing)
+        last_passing = &first_passing;
     return passing;
 }
 
@@ -94,10 +99,10 @@ static void close_end(const struct passing *passing)
     link_flush(passing->to->link);
 }
 
-static void *pass_on_frames(void *argument)
+static void *pass_on_frames(void *unused)
 {
     for (;;) {
-        struct passing *passing = next_passing(argument);
+        struct passing *passing = next_passing();
         if (passing->frame.kind)
             send_frame(passing);
         else
@@ -109,18 +114,19 @@ static void *pass_on_frames(void *argument)
 }
 
 // Under lock. Takes the payload.
-static bool pass(struct peer *peer, struct box_session *to, const struct wire_peer_frame *frame,
-                 void *payload)
+static bool pass(struct box_session *to, const struct wire_peer_frame *frame, void *payload)
 {
     struct passing *passing = malloc(sizeof(*passing));
-    if (!passing) {
+    passes = passes || thread_start(pass_on_frames, NULL);
+    if (!passing || !passes) {
+        free(passing);
         free(payload);
         return false;
     }
     *passing = (struct passing){.to = to, .frame = *frame, .payload = payload};
-    *peer->last = passing;
-    peer->last = &passing->next;
-    pthread_cond_signal(&peer->more);
+    *last_passing = passing;
+    last_passing = &passing->next;
+    pthread_cond_signal(&more);
     return true;
 }
 
@@ -154,7 +160,7 @@ static struct peer *find_between(struct box_session *a, struct box_session *b)
 {
     SCOPED_LOCK(&lock);
     struct peer *peer = peers;
-    while (peer && !(has_end(peer, a) && has_end(peer, b)))
+    while (peer && (peer->retired || !(has_end(peer, a) && has_end(peer, b))))
         peer = peer->next;
     return peer;
 }
@@ -172,8 +178,11 @@ static CUresult ask_offer(const struct peer *peer, struct box_session *session, 
     if (!args)
         return call.result;
     if (ways)
-        *(struct args_peer_expect *)args = (struct args_peer_expect){
-            .peer = peer->number, .privacy = privacy, .ways = ways, .bytes = size, .reply_room = sizeof(*offer)};
+        *(struct args_peer_expect *)args = (struct args_peer_expect){.peer = peer->number,
+                                                                     .privacy = privacy,
+                                                                     .ways = ways,
+                                                                     .bytes = size,
+                                                                     .reply_room = sizeof(*offer)};
     else
         *(struct args_peer_offer *)args = (struct args_peer_offer){
             .peer = peer->number, .privacy = privacy, .bytes = size, .reply_room = sizeof(*offer)};
@@ -198,8 +207,11 @@ static CUresult ask_call(const struct peer *peer, struct box_session *session, b
     if (!args)
         return call.result;
     if (ways)
-        *(struct args_peer_meet *)args = (struct args_peer_meet){
-            .peer = peer->number, .privacy = privacy, .ways = ways, .bytes = size, .reply_room = room};
+        *(struct args_peer_meet *)args = (struct args_peer_meet){.peer = peer->number,
+                                                                 .privacy = privacy,
+                                                                 .ways = ways,
+                                                                 .bytes = size,
+                                                                 .reply_room = room};
     else
         *(struct args_peer_call *)args = (struct args_peer_call){
             .peer = peer->number, .privacy = privacy, .bytes = size, .reply_room = room};
@@ -250,7 +262,7 @@ static bool is_private(const struct box_session *session)
 }
 
 // What RGPU_PEER_LINK asks for.
-static const struct wish {
+static const struct link_wish {
     const char *name;
     bool client; // by way of this process
     uint32_t ways;
@@ -260,7 +272,7 @@ static const struct wish {
               {"tcp", false, 0},
               {"client", true, 0}};
 
-static const struct wish *wish(void)
+static const struct link_wish *wish(void)
 {
     const char *text = getenv("RGPU_PEER_LINK");
     for (size_t i = 0; text && i < sizeof(wishes) / sizeof(wishes[0]); i++)
@@ -304,27 +316,51 @@ static CUresult connect_ends(struct peer *peer)
     return result == CUDA_SUCCESS ? ask_relay(peer, called, why) : result;
 }
 
+static void close_both(const struct peer *peer, CUresult result)
+{
+    const struct wire_peer_frame closed = {.peer = peer->number, .result = (int32_t)result};
+    SCOPED_LOCK(&lock);
+    for (int i = 0; i < 2; i++)
+        pass(peer->ends[i], &closed, NULL);
+}
+
 static CUresult open_peer(struct peer *peer, struct box_session *a, struct box_session *b)
 {
-    *peer = (struct peer){.number = ++last_number, .ends = {a, b}, .last = &peer->first};
+    *peer = (struct peer){.number = ++last_number, .ends = {a, b}};
     pthread_mutex_init(&peer->asking, NULL);
-    pthread_cond_init(&peer->more, NULL);
     CUresult result = check_release(a);
     if (result == CUDA_SUCCESS)
         result = check_release(b);
-    if (result == CUDA_SUCCESS)
-        result = connect_ends(peer);
-    if (result == CUDA_SUCCESS && !thread_start(pass_on_frames, peer))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = connect_ends(peer);
+    if (result != CUDA_SUCCESS)
+        close_both(peer, result);
     return result;
+}
+
+// Gives up a link that is down while its sessions are there. Nobody asks for a copy over it from now on.
+static bool retire(struct peer *peer)
+{
+    if (session_lost(peer->ends[0]) != CUDA_SUCCESS || session_lost(peer->ends[1]) != CUDA_SUCCESS)
+        return false;
+    {
+        SCOPED_LOCK(&peer->asking);
+        peer->retired = true;
+        close_both(peer, peer->lost);
+    }
+    windows_forget_link(peer->number);
+    return true;
 }
 
 static CUresult get_peer(struct box_session *a, struct box_session *b, struct peer **out)
 {
+    session_take_pending(a);
+    session_take_pending(b);
     SCOPED_LOCK(&opening);
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     struct peer *peer = *out = find_between(a, b);
-    if (peer)
+    if (peer && (peer->lost == CUDA_SUCCESS || !retire(peer)))
         return CUDA_SUCCESS;
     peer = malloc(sizeof(*peer));
     if (peer && (result = open_peer(peer, a, b)) == CUDA_SUCCESS) {
@@ -368,7 +404,7 @@ static CUresult ask_both(struct peer *peer, const struct peer_copy *copy, CUstre
         const struct wire_peer_frame failed = {
             .peer = peer->number, .kind = PEER_FAILED, .job = job, .result = (int32_t)result};
         SCOPED_LOCK(&lock);
-        pass(peer, other->context->session, &failed, NULL);
+        pass(other->context->session, &failed, NULL);
     }
     return result;
 }
@@ -390,9 +426,10 @@ CUresult peers_copy(const struct peer_copy *copy, CUstream stream, const struct 
     CUresult result = get_peer(from, to, &peer);
     if (result != CUDA_SUCCESS)
         return result;
-    if (peer->lost != CUDA_SUCCESS)
-        return peer->lost;
     SCOPED_LOCK(&peer->asking);
+    // Nobody at either end knows the number of a link that another thread has given up.
+    if (peer->lost != CUDA_SUCCESS || peer->retired)
+        return peer->lost;
     count(peer, waiting->session, 1);
     result = ask_both(peer, copy, stream, waiting);
     link_flush(from->link);
@@ -424,7 +461,7 @@ void peers_frame(struct box_session *session, const struct wire_peer_frame *fram
         SCOPED_LOCK(&lock);
         struct peer *peer = find(frame->peer);
         if (peer && has_end(peer, session))
-            taken = pass(peer, other_end(peer, session), frame, payload);
+            taken = pass(other_end(peer, session), frame, payload);
         else
             free(payload);
     }
@@ -492,7 +529,7 @@ void peers_lost(struct box_session *session)
             continue;
         struct box_session *other = other_end(peer, session);
         peer->lost = result;
-        pass(peer, other, &lost, NULL);
+        pass(other, &lost, NULL);
         // Nobody will tell the end of these.
         session_expect(other, -(int)peer->under_way[peer->ends[1] == session]);
     }

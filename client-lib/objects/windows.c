@@ -194,11 +194,12 @@ void windows_forget(uint64_t base)
     }
 }
 
-static void drop_windows_in(struct shown *shown, uint64_t context)
+// Those of a context, or else of a link.
+static void drop_windows_in(struct shown *shown, uint64_t context, uint32_t peer)
 {
     for (struct opened_window **at = &shown->windows; *at;) {
         struct opened_window *window = *at;
-        if (window->context == context) {
+        if (context ? window->context == context : window->peer == peer) {
             *at = window->next;
             free(window);
         } else {
@@ -212,7 +213,7 @@ void windows_forget_context(uint64_t context)
     SCOPED_LOCK(&lock);
     for (struct shown **at = &all; *at;) {
         struct shown *shown = *at;
-        drop_windows_in(shown, context);
+        drop_windows_in(shown, context, 0);
         if (shown->context == context) {
             *at = shown->next;
             end_shown(shown);
@@ -220,4 +221,11 @@ void windows_forget_context(uint64_t context)
             at = &shown->next;
         }
     }
+}
+
+void windows_forget_link(uint32_t peer)
+{
+    SCOPED_LOCK(&lock);
+    for (struct shown *shown = all; shown; shown = shown->next)
+        drop_windows_in(shown, 0, peer);
 }

@@ -15,6 +15,8 @@ bool windows_reach(uint32_t peer, const struct object *context, CUdeviceptr addr
                    CUdeviceptr *there);
 // The memory at BASE is about to be freed.
 void windows_forget(uint64_t base);
+// The link PEER is given up: what its ends reached of each other they reach no more.
+void windows_forget_link(uint32_t peer);
 // A context is gone, and what was its.
 void windows_forget_context(uint64_t context);
 

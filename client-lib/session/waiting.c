@@ -122,6 +122,18 @@ bool session_take_credit(struct box_session *session)
     return taken;
 }
 
+void session_take_pending(struct box_session *session)
+{
+    SCOPED_LOCK(&session->lock);
+    if (session->receiving || session_lost(session))
+        return;
+    session->receiving = true;
+    while (!session_lost(session) && link_pending(session->link))
+        receive_one(session);
+    session->receiving = false;
+    pass_on(session);
+}
+
 void session_add_pull(struct box_session *session, struct pending_pull *pull)
 {
     SCOPED_LOCK(&session->lock);

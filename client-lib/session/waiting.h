@@ -15,6 +15,8 @@ bool session_take_credit(struct box_session *session);
 void session_add_pull(struct box_session *session, struct pending_pull *pull);
 uint32_t session_new_job(struct box_session *session);
 void session_drop_pull(struct box_session *session, struct pending_pull *pull);
+// Handles what has come and nobody has taken yet. Never blocks.
+void session_take_pending(struct box_session *session);
 // Says that events will come which no caller waits for (+1), or have come (-1).
 void session_expect(struct box_session *session, int change);
 // The same of events that a call of the program will most likely read before long: only when none does so for a moment they

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: peers [lost DEVICE STREAM | text TEXT]. Copies between two devices, whatever lies between them: right, in the order of the
+// usage: peers [lost DEVICE STREAM | text TEXT | calls | cut | cut-held]. Copies between two devices, whatever lies between them: right, in the order of the
 // stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
-// this takes the device away in the middle of copies that are in a stream of device STREAM.
+// this takes the device away in the middle of copies that are in a stream of device STREAM. With `cut` and `cut-held` it
+// cuts what the two devices are linked by, between copies or while one is still to come.
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 
@@ -378,6 +379,55 @@ static int lose(int lost, int with)
     return done();
 }
 
+static void await_word(const char *said)
+{
+    char line[8];
+    printf("# %s\n", said);
+    fflush(stdout);
+    if (!fgets(line, sizeof line, stdin))
+        bail("nobody said that it is done");
+}
+
+static int cut(void)
+{
+    enum { SIZE = 3 * MIB + 4 };
+    CUdeviceptr src = filled(0, SIZE, 90), dst = filled(1, SIZE, 91);
+    for (int round = 0; round < 2; round++) {
+        CHECK(cuCtxSynchronize());
+        on(round);
+        CHECK(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[round]));
+        CHECK(cuStreamSynchronize(stream[round]));
+        ok(holds(1, dst, SIZE, 90), round ? "so it is after the cut" : "a copy before the cut");
+        free_on(1, dst);
+        dst = filled(1, SIZE, 92);
+        if (!round)
+            await_word("linked");
+    }
+    return done();
+}
+
+static int cut_held(void)
+{
+    enum { SIZE = 3 * MIB + 4 };
+    CUdeviceptr src = filled(0, SIZE, 90), dst = filled(1, SIZE, 91);
+    on(0);
+    CHECK(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[0]));
+    CHECK(cuStreamSynchronize(stream[0]));
+    struct hold hold = hold_stream(&gpu[0], stream[0]);
+    CHECK(cuMemcpyPeerAsync(dst, gpu[1].context, src, gpu[0].context, SIZE, stream[0]));
+    await_word("held");
+    // The context may have failed by then, which is no reason to leave the stream held.
+    CUresult result = cuMemsetD32Async(hold.flag, 1, 1, hold.release);
+    if (result == CUDA_SUCCESS)
+        result = cuStreamSynchronize(stream[0]);
+    ok(result != CUDA_SUCCESS, "a copy that was still to come when its link was cut fails (%s)",
+       result_name(result));
+    on(1);
+    gives(cuCtxSynchronize(), CUDA_SUCCESS, "the other device is as it was");
+    ok(holds(1, dst, SIZE, 90), "and its memory as well");
+    return done();
+}
+
 // A copy of a text, over and over, for who looks at what passes.
 static int copy_text(const char *text)
 {
@@ -424,7 +474,13 @@ int main(int argc, char **argv)
         return copy_text(argv[2]);
     if (argc > 3)
         return lose(atoi(argv[2]), atoi(argv[3]));
+    if (argc == 2 && !strcmp(argv[1], "cut"))
+        return cut();
+    if (argc == 2 && !strcmp(argv[1], "cut-held"))
+        return cut_held();
     every_call();
+    if (argc == 2) // the first part, where programs are slow
+        return done();
     for (int from = 0; from < 2; from++)
         for (int with = 0; with < 2; with++)
             in_order(from, with);

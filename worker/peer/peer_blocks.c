@@ -9,10 +9,8 @@ enum { HALF = PEER_IN_BLOCKS * WIRE_BLOCK_SIZE, OWN = HALF + PEER_OUT_BLOCKS * W
 static void lay_out(struct peer_blocks *blocks, uint8_t *in, uint8_t *out, unsigned out_count)
 {
     for (unsigned i = 0; i < PEER_IN_BLOCKS; i++)
-        blocks->in[i] = (struct peer_block){.data = in + (size_t)i * WIRE_BLOCK_SIZE,
-                                            .incoming = true,
-                                            .idle = true,
-                                            .slot = i};
+        blocks->in[i] = (struct peer_block){
+            .data = in + (size_t)i * WIRE_BLOCK_SIZE, .incoming = true, .idle = true, .slot = i};
     blocks->idle_out = NULL;
     for (unsigned i = out_count; i-- > 0;) {
         blocks->out[i] = (struct peer_block){.data = out + (size_t)i * WIRE_BLOCK_SIZE, .slot = i};

@@ -20,10 +20,11 @@ struct peer_job;
 struct peer_block {
     uint8_t *data; // WIRE_BLOCK_SIZE
     bool incoming, idle;
-    uint32_t slot;   // of an incoming block: its number; of another: which of the other end's it goes to, or is
+    uint32_t
+        slot; // of an incoming block: its number; of another: which of the other end's it goes to, or is
     uint64_t offset; // in the copy, packed
     uint32_t size;
-    struct mark mark; // behind the copy between the block and the GPU
+    struct mark mark;     // behind the copy between the block and the GPU
     struct peer_job *job; // whose it is while it is written
     struct peer_block *next;
 };
@@ -31,8 +32,8 @@ struct peer_block {
 struct peer_blocks {
     uint8_t *memory;
     size_t size;
-    bool shared;           // what goes out is put into the other end's incoming blocks at once
-    CUcontext registered;  // in which the GPU knows the memory; NULL: it does not
+    bool shared;          // what goes out is put into the other end's incoming blocks at once
+    CUcontext registered; // in which the GPU knows the memory; NULL: it does not
     struct peer_block *idle_out;
     struct peer_block out[PEER_IN_BLOCKS], in[PEER_IN_BLOCKS];
 };

@@ -371,8 +371,9 @@ static bool end_jobs(struct peer_link *link)
 
 static bool tell_credit(struct peer_link *link)
 {
-    const struct wire_peer_frame frame = {
-        .kind = PEER_CREDIT, .offset = link->owed, .job = link->freed};
+    const struct wire_peer_frame frame = {.kind = PEER_CREDIT,
+                                          .offset = link->owed,
+                                          .job = link->freed};
 
     if (!link->owed)
         return false;
@@ -390,8 +391,9 @@ static bool has_blocks_to_tell(const struct peer_link *link)
 // Where the other end may write.
 static bool tell_blocks(struct peer_link *link)
 {
-    const struct wire_peer_frame frame = {
-        .kind = PEER_BLOCKS, .offset = (uintptr_t)link->blocks.in[0].data, .job = link->key};
+    const struct wire_peer_frame frame = {.kind = PEER_BLOCKS,
+                                          .offset = (uintptr_t)link->blocks.in[0].data,
+                                          .job = link->key};
 
     if (!has_blocks_to_tell(link))
         return false;

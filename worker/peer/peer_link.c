@@ -119,8 +119,9 @@ static int share_blocks(struct peer_link *link, struct link *made, bool called)
 static int register_blocks(struct peer_link *link, struct link *made)
 {
     const struct peer_blocks *blocks = &link->blocks;
-    const struct link_local outgoing = {
-        .base = blocks->out[0].data, .size = PEER_OUT_BLOCKS * WIRE_BLOCK_SIZE, .dmabuf = -1};
+    const struct link_local outgoing = {.base = blocks->out[0].data,
+                                        .size = PEER_OUT_BLOCKS * WIRE_BLOCK_SIZE,
+                                        .dmabuf = -1};
     int err = link_expose(made, blocks->in[0].data, PEER_IN_BLOCKS * WIRE_BLOCK_SIZE, &link->key);
 
     if (!err)

@@ -37,23 +37,23 @@ enum peer_state {
 struct peer_link {
     uint32_t number; // the client's
     enum peer_state state;
-    struct link *direct;       // of PEER_DIRECT
+    struct link *direct;        // of PEER_DIRECT
     struct control_stream base; // the connection by which the two ends met, where DIRECT is another
     enum peer_carriage carriage;
-    bool privacy;        // it is to be encrypted
-    bool reaches;        // our GPU reaches memory of the other end's
-    uint32_t ways;       // that the two may try, enum wire_peer_way
-    uint32_t expected;   // number of the call that is to come
-    char name[128];      // of the other box
-    char address[128];   // where it was called; empty: it called
-    char reason[240];    // why it is what it is
-    CUresult lost;       // what copies fail with from now on; CUDA_SUCCESS: the link is up
-    unsigned users;      // threads that know it without the lock, such as its reader
-    bool closed;         // the client will not name it any more
-    unsigned credits;    // blocks that may be sent behind their frames
-    unsigned owed;       // blocks that became free here, and the other end does not know
-    uint32_t freed;      // their bits
-    uint32_t lent;       // bits of the other end's blocks that it has not given back
+    bool privacy;      // it is to be encrypted
+    bool reaches;      // our GPU reaches memory of the other end's
+    uint32_t ways;     // that the two may try, enum wire_peer_way
+    uint32_t expected; // number of the call that is to come
+    char name[128];    // of the other box
+    char address[128]; // where it was called; empty: it called
+    char reason[240];  // why it is what it is
+    CUresult lost;     // what copies fail with from now on; CUDA_SUCCESS: the link is up
+    unsigned users;    // threads that know it without the lock, such as its reader
+    bool closed;       // the client will not name it any more
+    unsigned credits;  // blocks that may be sent behind their frames
+    unsigned owed;     // blocks that became free here, and the other end does not know
+    uint32_t freed;    // their bits
+    uint32_t lent;     // bits of the other end's blocks that it has not given back
     struct peer_blocks blocks;
     // Of PEER_WRITTEN: our blocks as the other end names them, and have been told; its own, 0: not known yet; and those
     // that we send from.
@@ -63,8 +63,8 @@ struct peer_link {
     struct link_registered *outgoing;
     struct peer_job *jobs; // oldest first
     unsigned job_count;
-    unsigned half_known;   // of them, those that only the other end has told of
-    uint64_t newest;       // number of the last copy that the client has asked for
+    unsigned half_known; // of them, those that only the other end has told of
+    uint64_t newest;     // number of the last copy that the client has asked for
     struct peer_link *next;
 };
 

@@ -115,7 +115,8 @@ static int take_proposal(const struct peer_ways *ways, const struct control_peer
         return -EPROTO;
     err = row->accept_peer(&side, offer, time_left(ways), out, reason, room);
     if (err) {
-        log_debug("%s was tried with another box's worker error=\"%s\"", row->words, strerror(-err));
+        log_debug("%s was tried with another box's worker error=\"%s\"", row->words,
+                  strerror(-err));
         return err == -ECONNRESET ? err : 0;
     }
     return control_send(ways->stream, CONTROL_TRANSPORT_REPLY, &reply, ways->deadline) ?: 1;

@@ -142,22 +142,20 @@ NVML_EXPORT(nvmlDeviceGetHandleByUUID, const char *uuid, void **device)
     return find_handle(has_uuid, uuid, device);
 }
 
-struct pci_place {
-    unsigned domain, bus, device;
-};
-
-static bool read_pci(const char *text, struct pci_place *out)
+// As CUDA says it. False: the box has not told.
+static bool place_of(const struct lease_gpu *gpu, struct pci_place *out)
 {
-    *out = (struct pci_place){0};
-    return sscanf(text, "%x:%x:%x", &out->domain, &out->bus, &out->device) == 3 ||
-           (out->domain = 0, sscanf(text, "%x:%x", &out->bus, &out->device) == 2);
+    if (!pci_place_read(gpu->said.pci, out))
+        return false;
+    out->domain = pci_domain_seen(out->domain, gpu->box);
+    return true;
 }
 
 static bool has_pci(const struct lease_gpu *gpu, const void *name)
 {
     struct pci_place ours, theirs;
 
-    return read_pci(gpu->said.pci, &ours) && read_pci(name, &theirs) &&
+    return place_of(gpu, &ours) && pci_place_read(name, &theirs) &&
            !memcmp(&ours, &theirs, sizeof(ours));
 }
 
@@ -223,21 +221,25 @@ NVML_EXPORT(nvmlDeviceGetCudaComputeCapability, void *device, int *major, int *m
 }
 
 // The box's library says what the device is, and CUDA's word counts for where it is.
-static void put_pci(const struct lease_gpu *gpu, struct nvml_pci *out)
+void nvml_put_pci(const struct lease_gpu *gpu, struct nvml_pci *out)
 {
     struct pci_place place;
 
     *out = (struct nvml_pci){0};
     recorded_answer(gpu, 73, 0, out, sizeof(*out));
-    if (!read_pci(gpu->said.pci, &place))
-        return;
-    out->domain = place.domain;
-    out->bus = place.bus;
-    out->device = place.device;
+    if (place_of(gpu, &place))
+        nvml_put_place(&place, out);
+}
+
+void nvml_put_place(const struct pci_place *place, struct nvml_pci *out)
+{
+    out->domain = place->domain;
+    out->bus = place->bus;
+    out->device = place->device;
     snprintf(out->bus_id_legacy, sizeof(out->bus_id_legacy), "%04X:%02X:%02X.0",
-             place.domain & 0xffff, place.bus & 0xff, place.device & 0xff);
-    snprintf(out->bus_id, sizeof(out->bus_id), "%08X:%02X:%02X.0", place.domain, place.bus & 0xff,
-             place.device & 0xff);
+             place->domain & 0xffff, place->bus & 0xff, place->device & 0xff);
+    snprintf(out->bus_id, sizeof(out->bus_id), "%08X:%02X:%02X.0", place->domain, place->bus & 0xff,
+             place->device & 0xff);
 }
 
 NVML_EXPORT(nvmlDeviceGetPciInfo_v3, void *device, struct nvml_pci *out)
@@ -247,7 +249,7 @@ NVML_EXPORT(nvmlDeviceGetPciInfo_v3, void *device, struct nvml_pci *out)
 
     if (result)
         return result;
-    put_pci(gpu, out);
+    nvml_put_pci(gpu, out);
     nvml_leave();
     return NVML_OK;
 }
@@ -269,7 +271,7 @@ NVML_EXPORT(nvmlDeviceGetPciInfoExt, void *device, struct nvml_pci_ext *out)
         nvml_leave();
         return NVML_VERSION_MISMATCH;
     }
-    put_pci(gpu, &pci);
+    nvml_put_pci(gpu, &pci);
     recorded_answer(gpu, 191, 0, out, sizeof(*out));
     out->domain = pci.domain;
     out->bus = pci.bus;

@@ -141,7 +141,7 @@ static int answer_other(void *device, void *other, unsigned number, unsigned sec
         return result;
     result = gpu->box == box
                  ? recorded_answer(gpu, number, argument(number_of_peer) | second << 8, out, size)
-                 : NVML_NOT_SUPPORTED;
+                 : topology_between_boxes(number, out);
     nvml_leave();
     return result;
 }
@@ -226,24 +226,14 @@ static int answer_other(void *device, void *other, unsigned number, unsigned sec
         return result ? result : answer_system(&(struct lookup){number, 0, out, bytes, false}); \
     }
 #define OURS(...)
+#define OURS_OF(...)
 #define VARIANT(...)
 
-NVML_QUESTIONS(VALUE, OURS, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT, TEXT_OF,
-               VERSIONED, VARIANT, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT, SYSTEM_VERSIONED)
+NVML_QUESTIONS(VALUE, OURS, VALUE_OF, OURS_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT,
+               TEXT_OF, VERSIONED, VARIANT, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT,
+               SYSTEM_VERSIONED)
 
 // ---- of which there are several versions ----
-
-// What NCCL knows of links by. The place alone, as the structure of this version ends otherwise.
-NVML_EXPORT(nvmlDeviceGetNvLinkRemotePciInfo, void *device, unsigned link, void *out)
-{
-    struct nvml_pci pci;
-    int result = out ? nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, &pci)
-                     : NVML_INVALID_ARGUMENT;
-
-    if (!result)
-        memcpy(out, &pci, offsetof(struct nvml_pci, bus_id));
-    return result;
-}
 
 NVML_EXPORT(nvmlDeviceGetGpuFabricInfoV, void *device, void *out)
 {

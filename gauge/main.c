@@ -177,8 +177,28 @@ static long long now_ms(void)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void ask_questions(void *const *devices, unsigned count)
+// A GPU, or an instance of one that is divided, which the library calls a device of its own.
+struct gauged {
+    void *device, *parent; // parent NULL: it is a GPU
+    unsigned number;       // of the GPU, in the library
+    bool partitioned;
+};
+
+static unsigned others_of(const struct gauged *units, unsigned count,
+                          struct questions_other *others)
 {
+    unsigned gpus = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        if (!units[i].parent)
+            others[gpus++] = (struct questions_other){units[i].device, units[i].number};
+    return gpus;
+}
+
+static void ask_questions(const struct gauged *units, unsigned count)
+{
+    struct questions_other others[GPUS_MAX];
+    unsigned other_count = others_of(units, count, others);
     long long begin = now_ms();
     bool wanted = !known.asked || begin < known.wanted_until_ms ||
                   begin >= known.asked_ms + UNWANTED_MS;
@@ -189,8 +209,7 @@ static void ask_questions(void *const *devices, unsigned count)
     known.asked_ms = begin;
     questions_ask_system(&known.system);
     for (unsigned i = 0; i < count; i++)
-        if (devices[i])
-            questions_ask_device(&known.gpus[i], devices[i], devices, count);
+        questions_ask_device(&known.gpus[i], units[i].device, others, other_count);
     known.due_ms = now_ms() + (now_ms() - begin) * (QUESTIONS_SHARE - 1);
 }
 
@@ -201,13 +220,6 @@ static void tell_known(const struct questions_text *text)
 }
 
 // ---- which GPUs and instances there are ----
-
-// A GPU, or an instance of one that is divided, which the library calls a device of its own.
-struct gauged {
-    void *device, *parent; // parent NULL: it is a GPU
-    unsigned number;       // of the GPU, in the library
-    bool partitioned;
-};
 
 static bool is_partitioned(void *device)
 {
@@ -277,13 +289,10 @@ static void tell_instance(const struct gauged *unit)
 static void tell_round(bool with_questions)
 {
     struct gauged units[GPUS_MAX];
-    void *devices[GPUS_MAX];
     unsigned count = find_units(units);
 
-    for (unsigned i = 0; i < count; i++)
-        devices[i] = units[i].device;
     if (with_questions)
-        ask_questions(devices, count);
+        ask_questions(units, count);
     tell_known(&known.system);
     for (unsigned i = 0; i < count; i++) {
         struct nvml_memory memory;

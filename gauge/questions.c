@@ -49,8 +49,8 @@ struct nvml_question {
     ROW(number, name, VERSIONED, SYSTEM, 0, 0, 0, bytes, NVML_STRUCTURE(version, bytes))
 
 static const struct nvml_question questions[] = {
-    NVML_QUESTIONS(VALUE, VALUE, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT, TEXT_OF,
-                   VERSIONED, VERSIONED, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT,
+    NVML_QUESTIONS(VALUE, VALUE, VALUE_OF, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT,
+                   TEXT_OF, VERSIONED, VERSIONED, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT,
                    SYSTEM_VERSIONED)};
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
 
@@ -201,8 +201,8 @@ void questions_ask_system(struct questions_text *text)
     fclose(out);
 }
 
-void questions_ask_device(struct questions_text *text, void *device, void *const *others,
-                          unsigned other_count)
+void questions_ask_device(struct questions_text *text, void *device,
+                          const struct questions_other *others, unsigned other_count)
 {
     free(text->words);
     text->words = NULL;
@@ -211,8 +211,7 @@ void questions_ask_device(struct questions_text *text, void *device, void *const
         return;
     tell(SUBJECT_DEVICE, device, NULL, 0);
     for (unsigned i = 0; i < other_count; i++)
-        if (others[i])
-            tell(SUBJECT_OTHER, device, others[i], i);
+        tell(SUBJECT_OTHER, device, others[i].device, others[i].number);
     tell_fields(device);
     fclose(out);
 }

@@ -14,9 +14,15 @@ struct questions_text {
     size_t size;
 };
 
-// Ask anew.
+// A GPU, with its number in the library.
+struct questions_other {
+    void *device;
+    unsigned number;
+};
+
+// Ask anew; OTHERS are those about which together with the device there are questions.
 void questions_ask_system(struct questions_text *text);
-void questions_ask_device(struct questions_text *text, void *device, void *const *others,
-                          unsigned other_count);
+void questions_ask_device(struct questions_text *text, void *device,
+                          const struct questions_other *others, unsigned other_count);
 
 #endif

@@ -9,6 +9,7 @@
 //   VALUE(number, name, bytes)                     void *out of so many bytes
 //   OURS(number, name, bytes)                      the same, but our library has more to say than the answer
 //   VALUE_OF(number, name, count, bytes)           unsigned below count, void *out
+//   OURS_OF(number, name, count, bytes)            the same, but our library has more to say than the answer
 //   VALUE_OF2(number, name, count, count2, bytes)  two of them, void *out
 //   VALUE_OF3(number, name, count, count2, count3, bytes)
 //   PAIR, TRIPLE, QUAD(number, name)               two, three, four unsigned *
@@ -33,7 +34,7 @@
 #define NVML_STRUCTURE(version, bytes) ((unsigned)(bytes) | (unsigned)(version) << 24)
 
 // clang-format off
-#define NVML_QUESTIONS(VALUE, OURS, VALUE_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT, TEXT_OF, \
+#define NVML_QUESTIONS(VALUE, OURS, VALUE_OF, OURS_OF, VALUE_OF2, VALUE_OF3, PAIR, TRIPLE, QUAD, TEXT, TEXT_OF, \
                        VERSIONED, VARIANT, OTHER, OTHER_OF, SYSTEM_VALUE, SYSTEM_TEXT, SYSTEM_VERSIONED) \
     SYSTEM_TEXT(1, nvmlSystemGetDriverVersion, 80) \
     SYSTEM_TEXT(2, nvmlSystemGetNVMLVersion, 80) \
@@ -126,7 +127,7 @@
     VALUE_OF(129, nvmlDeviceGetNvLinkState, 18, 4) \
     VALUE_OF(130, nvmlDeviceGetNvLinkVersion, 18, 4) \
     VALUE_OF(131, nvmlDeviceGetNvLinkRemoteDeviceType, 18, 4) \
-    VALUE_OF(132, nvmlDeviceGetNvLinkRemotePciInfo_v2, 18, 68) \
+    OURS_OF(132, nvmlDeviceGetNvLinkRemotePciInfo_v2, 18, 68) \
     VALUE_OF(133, nvmlDeviceGetViolationStatus, 6, 16) \
     VALUE_OF(134, nvmlDeviceGetFanSpeed_v2, 4, 4) \
     VALUE_OF2(140, nvmlDeviceGetClock, 4, 4, 4) \

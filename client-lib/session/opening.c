@@ -16,6 +16,7 @@
 #include "client-lib/session/visible_devices.h"
 #include "common/endpoint.h"
 #include "common/log.h"
+#include "common/pci_place.h"
 #include "common/ticket.h"
 #include "cuda_ops.h"
 #include "version.h"
@@ -85,6 +86,21 @@ static const struct transport *plainest(void)
     return *row;
 }
 
+// The first box's GPUs are where they are.
+static void place_apart(struct box_session *session, unsigned number)
+{
+    for (uint32_t i = 0; number && i < session->device_count; i++) {
+        struct wire_device *device = &session->devices[i];
+        struct pci_place place;
+        if (!pci_place_read(device->pci_bus_id, &place))
+            continue;
+        place.domain = pci_domain_seen(place.domain, number);
+        snprintf(device->pci_bus_id, sizeof(device->pci_bus_id), "%04X:%02X:%02X.0",
+                 place.domain & 0xffff, place.bus & 0xff, place.device & 0xff);
+        device->attributes[CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID] = (int32_t)place.domain;
+    }
+}
+
 static CUresult open_box(const struct wish *wish)
 {
     struct session_error error = {0};
@@ -99,6 +115,7 @@ static CUresult open_box(const struct wish *wish)
         tell("%s", error.text);
         return error.result ? (CUresult)error.result : CUDA_ERROR_SYSTEM_NOT_READY;
     }
+    place_apart(session, session_count);
     sessions[session_count++] = session;
     return CUDA_SUCCESS;
 }

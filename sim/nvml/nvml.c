@@ -306,9 +306,27 @@ NVML_API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, struc
 
     if (other < 0)
         return NOT_SUPPORTED;
-    *out = (struct nvml_pci){.bus = (unsigned)other};
-    snprintf(out->bus_id_legacy, sizeof(out->bus_id_legacy), "0000:%02X:00.0", out->bus & 0xff);
-    snprintf(out->bus_id, sizeof(out->bus_id), "00000000:%02X:00.0", out->bus & 0xff);
+    return nvmlDeviceGetPciInfo_v3(&indices[other], out);
+}
+
+// Two neighbours by number are behind one bridge, and the pairs on processors of their own.
+enum { LEVEL_SELF = 0, LEVEL_BRIDGE = 10, LEVEL_SYSTEM = 50, PEERS_OK = 0, PEER_QUESTIONS = 6 };
+
+NVML_API(nvmlDeviceGetTopologyCommonAncestor, void *device, void *other, unsigned *level)
+{
+    int a = *(const int *)device, b = *(const int *)other;
+
+    if (is_instance(device) || is_instance(other))
+        return NOT_SUPPORTED;
+    *level = a == b ? LEVEL_SELF : a / 2 == b / 2 ? LEVEL_BRIDGE : LEVEL_SYSTEM;
+    return OK;
+}
+
+NVML_API(nvmlDeviceGetP2PStatus, void *device, void *other, unsigned what, unsigned *status)
+{
+    if (is_instance(device) || is_instance(other) || what >= PEER_QUESTIONS || device == other)
+        return INVALID_ARGUMENT;
+    *status = PEERS_OK;
     return OK;
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How near the lease's GPUs are to each other. Of two in one box its library knows. Two in different boxes are as far apart
+// as the library has a word for, and nothing of one reaches the other's memory.
+#include <stddef.h>
+#include <string.h>
+
+#include "client-nvml/nvml_library.h"
+
+enum {
+    QUESTION_ANCESTOR = 200,
+    QUESTION_PEERS = 201,
+    QUESTION_BEHIND_LINK = 132,
+    LEVEL_SYSTEM = 50, // by way of processors
+    PEERS_NOT_SUPPORTED = 5,
+};
+
+int topology_between_boxes(unsigned number, void *out)
+{
+    const unsigned value = number == QUESTION_ANCESTOR ? LEVEL_SYSTEM : PEERS_NOT_SUPPORTED;
+
+    if (number != QUESTION_ANCESTOR && number != QUESTION_PEERS)
+        return NVML_NOT_SUPPORTED;
+    memcpy(out, &value, sizeof(value));
+    return NVML_OK;
+}
+
+// ---- what is behind a link ----
+
+NVML_EXPORT(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, struct nvml_pci *out)
+{
+    struct lease_gpu *gpu;
+    struct nvml_pci place = {0};
+    int result = out ? nvml_enter_device(device, &gpu) : NVML_INVALID_ARGUMENT;
+
+    if (result)
+        return result;
+    result = link < 0x100 ? recorded_answer(gpu, QUESTION_BEHIND_LINK, link, &place, sizeof(place))
+                          : NVML_INVALID_ARGUMENT;
+    if (!result) {
+        const struct pci_place seen = {pci_domain_seen(place.domain, gpu->box), place.bus,
+                                       place.device};
+        nvml_put_place(&seen, &place);
+        *out = place;
+    }
+    nvml_leave();
+    return result;
+}
+
+// What NCCL knows of links by. The place alone, as the structure of this version ends otherwise.
+NVML_EXPORT(nvmlDeviceGetNvLinkRemotePciInfo, void *device, unsigned link, void *out)
+{
+    struct nvml_pci pci;
+    int result = out ? nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, &pci)
+                     : NVML_INVALID_ARGUMENT;
+
+    if (!result)
+        memcpy(out, &pci, offsetof(struct nvml_pci, bus_id));
+    return result;
+}
+
+// ---- which GPUs are near ----
+
+static int level_of(const struct lease_gpu *gpu, const struct lease_gpu *other, unsigned *level)
+{
+    return gpu->box == other->box
+               ? recorded_answer(gpu, QUESTION_ANCESTOR, other->said.number & 0xff, level,
+                                 sizeof(*level))
+               : topology_between_boxes(QUESTION_ANCESTOR, level);
+}
+
+// One more that was found; they are only counted where there is no list.
+static void add(unsigned index, unsigned room, void **list, unsigned *found)
+{
+    if (list && *found < room)
+        list[*found] = nvml_handle(index);
+    ++*found;
+}
+
+static int counted(unsigned *count, unsigned room, void **list, unsigned found)
+{
+    *count = found;
+    return list && found > room ? NVML_INSUFFICIENT_SIZE : NVML_OK;
+}
+
+NVML_EXPORT(nvmlDeviceGetTopologyNearestGpus, void *device, unsigned level, unsigned *count,
+            void **list)
+{
+    struct lease_gpu *gpu;
+    unsigned found = 0, at, room;
+    int result = count ? nvml_enter_device(device, &gpu) : NVML_INVALID_ARGUMENT;
+
+    if (result)
+        return result;
+    room = *count;
+    for (unsigned i = 0; i < nvml_state.count; i++)
+        if (&nvml_state.gpus[i] != gpu && !level_of(gpu, &nvml_state.gpus[i], &at) && at == level)
+            add(i, room, room ? list : NULL, &found);
+    result = counted(count, room, room ? list : NULL, found);
+    nvml_leave();
+    return result;
+}
+
+// All are equally near to every processor of this host.
+NVML_EXPORT(nvmlSystemGetTopologyGpuSet, unsigned processor, unsigned *count, void **list)
+{
+    unsigned found = 0, room;
+    int result = count ? nvml_enter() : NVML_INVALID_ARGUMENT;
+
+    if (result)
+        return result;
+    room = *count;
+    for (unsigned i = 0; i < nvml_state.count; i++)
+        add(i, room, room ? list : NULL, &found);
+    result = counted(count, room, room ? list : NULL, found);
+    nvml_leave();
+    return result;
+}

@@ -33,8 +33,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct copied_range *copies;
 static struct free_on_hold *frees;
 
+// Copies that begin before the program first frees memory in the order of a stream are only counted, and taken for copies
+// of all memory. Most programs never do, and their copies take no lock.
+static _Atomic bool frees_come;
+static _Atomic unsigned counted; // copies that are under way and not in the list
+static _Atomic unsigned listed;  // those that are
+static _Atomic unsigned waiting; // frees
+
 static bool is_copied(uint64_t start, uint64_t end)
 {
+    if (atomic_load(&counted))
+        return true;
     for (const struct copied_range *copy = copies; copy; copy = copy->next)
         if (copy->start < end && start < copy->end)
             return true;
@@ -90,6 +99,7 @@ static void queue(struct free_on_hold *held)
     CUresult result = driver.cuCtxPushCurrent_v2(held->context);
 
     atomic_store(&held->state, HELD_QUEUED);
+    atomic_fetch_sub(&waiting, 1);
     if (result == CUDA_SUCCESS) {
         result = ask_driver(held);
         driver.cuCtxPopCurrent_v2(&before);
@@ -102,8 +112,11 @@ static void queue(struct free_on_hold *held)
     is_over(held);
 }
 
+// Under the lock.
 static void queue_what_is_due(void)
 {
+    if (!atomic_load(&waiting))
+        return;
     for (struct free_on_hold *held = frees; held; held = held->next)
         if (atomic_load(&held->state) == HELD_WAITING && !is_copied(held->address, held->end))
             queue(held);
@@ -113,15 +126,31 @@ static void queue_what_is_due(void)
 
 void copied_range_begin(struct copied_range *range, uint64_t start, uint64_t size)
 {
+    if (!atomic_load(&frees_come)) {
+        *range = (struct copied_range){0};
+        atomic_store(&range->counts, true);
+        atomic_fetch_add(&counted, 1);
+        return;
+    }
     SCOPED_LOCK(&lock);
     *range =
         (struct copied_range){.start = start, .end = start + size, .at = &copies, .next = copies};
     if (copies)
         copies->at = &range->next;
     copies = range;
+    atomic_fetch_add(&listed, 1);
 }
 
-void copied_range_over(struct copied_range *range)
+// A free that begins to wait meanwhile looks at the counter after it has said so.
+static void counted_is_over(void)
+{
+    if (atomic_fetch_sub(&counted, 1) != 1 || !atomic_load(&waiting))
+        return;
+    SCOPED_LOCK(&lock);
+    queue_what_is_due();
+}
+
+static void listed_is_over(struct copied_range *range)
 {
     SCOPED_LOCK(&lock);
     if (!range->at)
@@ -130,11 +159,25 @@ void copied_range_over(struct copied_range *range)
     if (range->next)
         range->next->at = range->at;
     range->at = NULL;
+    atomic_fetch_sub(&listed, 1);
     queue_what_is_due();
 }
 
+void copied_range_over(struct copied_range *range)
+{
+    if (atomic_exchange(&range->counts, false))
+        counted_is_over();
+    else if (atomic_load(&frees_come))
+        listed_is_over(range);
+}
+
+// Copies that are asked for later come behind the free.
 bool memory_is_copied(uint64_t start, uint64_t end)
 {
+    if (!atomic_load_explicit(&frees_come, memory_order_relaxed))
+        atomic_store(&frees_come, true);
+    if (!atomic_load(&listed) && !atomic_load(&counted))
+        return false;
     SCOPED_LOCK(&lock);
     return is_copied(start, end);
 }
@@ -201,6 +244,8 @@ CUresult free_behind_copies(CUdeviceptr address, uint64_t end, CUstream stream, 
         result = place(&pass, held, stream);
     SCOPED_LOCK(&lock);
     atomic_store(&held->state, result == CUDA_SUCCESS ? HELD_WAITING : HELD_IDLE);
+    if (result == CUDA_SUCCESS)
+        atomic_fetch_add(&waiting, 1);
     queue_what_is_due();
     return result;
 }

@@ -18,6 +18,7 @@ struct copied_range {
     uint64_t start, end;
     struct copied_range *next;
     struct copied_range **at; // what points to it in the list; NULL: it is not there
+    _Atomic bool counts;      // it is not in the list, but counted
 };
 
 // Before requests are served, behind those who watch contexts for their copies.

@@ -3,7 +3,7 @@
 # the headers of the installed Slurm's source (scripts/slurm-headers), for they must be of its exact
 # version. `make slurm-plugins` says what is missing; `make` builds them where nothing is.
 $(call static_library,rgpuslurm,$(addprefix slurm-plugin/,job_request.c plugin_settings.c job_lease.c sync_plan.c \
-    count.c places.c lent.c))
+    count.c places.c lent.c busy_note.c))
 
 SLURM_HEADERS := $(if $(SAN),,$(shell scripts/slurm-headers))
 SLURM_LIBS     = $$(COMMON_LIBS) -ljansson -lmunge
@@ -44,7 +44,8 @@ endif
 
 # libslurm's own interface is stable enough to need no sources.
 ifneq ($(wildcard /usr/include/slurm/slurm.h),)
-$(call program,rgpu-slurm-sync,slurm-plugin/sync.c slurm-plugin/sync_slurm.c slurm-plugin/sync_lost.c,rgpuslurm rgpucommon,\
+$(call program,rgpu-slurm-sync,$(addprefix slurm-plugin/,sync.c sync_slurm.c sync_lost.c sync_busy.c \
+    sync_accounting.c),rgpuslurm rgpucommon,\
     $(SLURM_LIBS) -lslurm -lsystemd)
 INSTALL_FILES += $(B)/bin/rgpu-slurm-sync:$(SBINDIR)/rgpu-slurm-sync:0755:slurm \
     common/daemon.bash-completion:$(COMPLETIONDIR)/rgpu-slurm-sync:0644:slurm \

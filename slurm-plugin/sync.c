@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // rgpu-slurm-sync keeps broker and Slurm in agreement, from the host of slurmctld: leases whose job
 // is gone are released. It is the last word on the end of leases, for slurmctld may die without
-// telling anybody.
+// telling anybody. For how long GPUs were busy it adds to Slurm's records of jobs.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "slurm-plugin/plugin_settings.h"
+#include "slurm-plugin/sync_busy.h"
 #include "slurm-plugin/sync_lost.h"
 #include "slurm-plugin/sync_plan.h"
 #include "slurm-plugin/sync_slurm.h"
@@ -24,6 +25,7 @@ struct sync {
     struct broker_client *client;
     json_t *suspects; // orphans of the last round
     struct lost_jobs lost;
+    struct busy_jobs busy;
     char trouble[400]; // what was last said to be wrong
 };
 
@@ -150,6 +152,8 @@ static int run_round(struct sync *sync)
         tell(sync, "broker", sync->client ? broker_client_error(sync->client) : strerror(-error));
     else
         error = compare(sync, leases);
+    if (!error && (error = busy_jobs_round(&sync->busy, &sync->settings, sync->client)))
+        tell(sync, "broker", broker_client_error(sync->client));
     // While one side cannot be seen, nothing is concluded from the other.
     if (error) {
         json_decref(sync->suspects);
@@ -248,6 +252,7 @@ int main(int argc, char **argv)
     error = check ? check_settings(&sync.settings) : run(&sync);
     json_decref(sync.suspects);
     lost_jobs_clear(&sync.lost);
+    busy_jobs_clear(&sync.busy);
     broker_client_close(&sync.client);
     slurm_settings_clear(&sync.settings);
     return error ? 1 : 0;

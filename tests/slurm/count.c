@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slurm-plugin/busy_note.h"
 #include "slurm-plugin/count.h"
 #include "slurm-plugin/job_lease.h"
 #include "slurm-plugin/lent.h"
@@ -169,6 +170,22 @@ static void comments(void)
     ok(!lent_may_ask(text) && !lent_to(text), "or says that this was in vain");
 }
 
+static void notes(void)
+{
+    char noted[BUSY_NOTE_MAX];
+
+    ok(busy_note("rgpu: exclusive a:0", 12.34, noted) &&
+           !strcmp(noted, "rgpu: exclusive a:0 busy=12.3s"),
+       "how long GPUs were busy stands behind which they are");
+    ok(!busy_note("rgpu: exclusive a:0 busy=12.3s", 12.34, noted), "once");
+    ok(busy_note("rgpu: exclusive a:0 busy=12.3s", 13, noted) &&
+           !strcmp(noted, "rgpu: exclusive a:0 busy=13.0s"),
+       "the last that is heard of it");
+    ok(!busy_note(NULL, 1, noted) && !busy_note("mine", 1, noted), "in no other comment");
+    ok(!busy_note("rgpu: exclusive a:0 constraint=model=*'*", 1, noted),
+       "nor in one that would not be the same afterwards");
+}
+
 static void no_answers(void)
 {
     struct count before = count;
@@ -207,6 +224,7 @@ int main(void)
     starts();
     lenders();
     comments();
+    notes();
     no_answers();
     configured();
     return done();

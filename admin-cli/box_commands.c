@@ -140,6 +140,7 @@ static int ask(const char *path, const char *question, char **answer)
 static int parse_answer(char *answer, json_t *rows)
 {
     char *rest = answer, *line;
+    bool refused = false;
     int err = -EBADMSG;
 
     while ((line = strsep(&rest, "\n"))) {
@@ -147,13 +148,14 @@ static int parse_answer(char *answer, json_t *rows)
         if (json_object_get(object, "status")) {
             err = 0;
         } else if (json_object_get(object, "error")) {
+            refused = true;
             fprintf(stderr, "rgpuctl: %s\n", json_string_value(json_object_get(object, "error")));
         } else if (object) {
             json_array_append(rows, object);
         }
         json_decref(object);
     }
-    return err;
+    return refused ? -EBADMSG : err;
 }
 
 int box_rows(const char *path, const char *question, json_t **rows)

@@ -67,5 +67,6 @@ extern const struct command suspend_commands[];
 extern const struct command slurm_commands[];
 extern const struct command doctor_commands[];
 extern const struct command ping_commands[];
+extern const struct command vm_commands[];
 
 #endif

@@ -16,5 +16,6 @@ CLIENT_LIBS := -l:libssl.a -l:libcrypto.a -l:libnettle.a -ldl \
 $(call shared_library,libcuda.so.1,$(CLIENT_SOURCES),rgputransport rgpucommon rgpudriver,$(CLIENT_LIBS),$(CLIENT_LDFLAGS),$(B)/gen/libcuda.map)
 INSTALL_FILES += $(B)/lib/libcuda.so.1:$(LIBDIR)/libcuda.so.1:0755:client \
     $(foreach f,$(wildcard config/containers/*),$(f):$(PREFIX)/share/doc/rgpu/containers/$(notdir $(f)):0644:client) \
+    $(foreach f,$(wildcard config/vm/*),$(f):$(PREFIX)/share/doc/rgpu/vm/$(notdir $(f)):0644:client) \
     config/modulefiles/rgpu.in:$(PREFIX)/share/modulefiles/rgpu:0644:client \
     docs/slow.md:$(PREFIX)/share/doc/rgpu/slow.md:0644:client

@@ -201,6 +201,8 @@ static int say_hello(struct opening *o)
     if (gethostname(hello.host, sizeof(hello.host) - 1))
         hello.host[0] = '\0';
     snprintf(hello.program, sizeof(hello.program), "%s", program_invocation_short_name);
+    snprintf(hello.windows, sizeof(hello.windows), "%s",
+             o->request->windows ? o->request->windows : "");
     for (char *p = hello.program; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';

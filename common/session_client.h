@@ -20,6 +20,7 @@ struct session_request {
     const char *token;                  // this box's whole ticket token, NULL without one
     const char *box;                    // the box's name in the ticket
     enum control_protection protection; // the least that will do; none: what box and ticket say
+    const char *windows;                // that this machine has, with commas; NULL: none
     int connect_timeout_ms;             // per step; 0: RGPU_CONNECT_TIMEOUT or 5 s
     int start_timeout_ms;               // 0: RGPU_START_TIMEOUT or 120 s
 };

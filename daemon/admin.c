@@ -23,6 +23,7 @@
 #include "daemon/listeners.h"
 #include "daemon/shares.h"
 #include "daemon/suspension_orders.h"
+#include "daemon/vm_windows.h"
 #include "daemon/waiting_clients.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_process.h"
@@ -139,6 +140,36 @@ static void resume(struct box *box, const char *name, struct evbuffer *out)
         put_suspension(box, name, out);
 }
 
+// "vm-attach NAME SIZE [USER]", "vm-detach NAME", "vm-list", "vm-show NAME"
+static void put_windows(struct box *box, const char *name, struct evbuffer *out)
+{
+    json_t *row;
+
+    for (unsigned i = 0; (row = vm_windows_row(box, i, name)); i++)
+        put_line(out, row);
+}
+
+static void list_windows(struct box *box, struct evbuffer *out)
+{
+    put_windows(box, NULL, out);
+}
+
+static void attach_window(struct box *box, const char *order, struct evbuffer *out)
+{
+    char text[320] = "";
+    int err = vm_windows_attach(box, order, text, sizeof(text));
+
+    if (err)
+        put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+}
+
+static void detach_window(struct box *box, const char *name, struct evbuffer *out)
+{
+    if (vm_windows_detach(box, name))
+        put_line(out, json_pack("{s:o}", "error",
+                                json_sprintf("no virtual machine %s is attached", name)));
+}
+
 static bool is_healthy(const struct box *box)
 {
     if (!box->devices_known || warm_pool_is_broken(&box->probe))
@@ -184,13 +215,15 @@ static const struct admin_command {
     void (*answer)(struct box *box, struct evbuffer *out);
 } commands[] = {
     {"sessions", put_sessions}, {"devices", put_devices}, {"health", put_health},
-    {"drain", drain},           {"undrain", undrain},
+    {"drain", drain},           {"undrain", undrain},     {"vm-list", list_windows},
 };
 
 static const struct named_command {
     const char *name;
     void (*answer)(struct box *box, const char *name, struct evbuffer *out);
-} named_commands[] = {{"suspend ", suspend}, {"resume ", resume}, {"suspension ", put_suspension}};
+} named_commands[] = {{"suspend ", suspend},           {"resume ", resume},
+                      {"suspension ", put_suspension}, {"vm-attach ", attach_window},
+                      {"vm-detach ", detach_window},   {"vm-show ", put_windows}};
 
 static bool answer_named(struct box *box, const char *line, struct evbuffer *out)
 {
@@ -216,9 +249,11 @@ static void answer(void *box, const char *line, struct evbuffer *out)
             return;
         }
     }
-    put_line(out, json_pack("{s:s}", "error",
-                            "unknown command; known: sessions, devices, health, drain, undrain, "
-                            "suspend NAME, resume NAME, suspension NAME"));
+    put_line(out,
+             json_pack("{s:s}", "error",
+                       "unknown command; known: sessions, devices, health, drain, undrain, "
+                       "suspend NAME, resume NAME, suspension NAME, vm-attach NAME SIZE [USER], "
+                       "vm-detach NAME, vm-list, vm-show NAME"));
 }
 
 static const struct asker_rules rules = {

@@ -34,6 +34,7 @@ TAILQ_HEAD(account_list, account);
 TAILQ_HEAD(export_list, exported_memory);
 TAILQ_HEAD(gpu_time_list, gpu_time);
 TAILQ_HEAD(suspension_list, suspension);
+TAILQ_HEAD(vm_window_list, vm_attached);
 
 struct box {
     struct event_base *base;
@@ -61,6 +62,7 @@ struct box {
     struct worker_list workers;
     struct client_list clients;
     struct account_list accounts;   // of leases that have sessions
+    struct vm_window_list windows;  // into virtual machines of this host
     struct export_list exports;     // memory that processes of a lease share
     struct gpu_time_list gpu_times; // of leases
     uint64_t gpu_time_counts;       // that have been begun

@@ -37,6 +37,7 @@
 #include "daemon/suspender.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/start_check.h"
+#include "daemon/vm_windows.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 #include "daemon/worker_setup.h"
@@ -286,6 +287,7 @@ static int set_up(struct program *program)
     TAILQ_INIT(&box->exports);
     TAILQ_INIT(&box->gpu_times);
     TAILQ_INIT(&box->suspensions);
+    TAILQ_INIT(&box->windows);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     err = make_loop(box);
@@ -329,6 +331,7 @@ static void tear_down(struct program *program)
     client_close_all(box);
     suspension_close_all(box);
     worker_kill_all(box);
+    vm_windows_close_all(box);
     mps_close(box);
     gauge_close(&box->gauge);
     if (box->look_patience)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
+#include "common/fdpass.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "daemon/accounts.h"
@@ -18,6 +19,7 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
 #include "daemon/suspension.h"
+#include "daemon/vm_windows.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_life.h"
 
@@ -161,9 +163,20 @@ static void note_session(struct worker_process *worker, const struct client *cli
              (long long)(session->since_ms - client->queued_ms));
 }
 
+// With what a worker needs for this client beside the words of the grant.
+static int grant_to(struct worker_process *worker, const struct client *client,
+                    struct control_grant *grant, int account)
+{
+    int fds[FDPASS_MAX] = {client->fd, account};
+    size_t count = account >= 0 ? 2 : 1;
+
+    vm_windows_join(worker, &client->hello, grant, fds, &count);
+    return worker_grant(worker, grant, fds, count);
+}
+
 // Gives the client the worker, or, where that one has just died, the next warm one.
 static bool give_to_worker(struct client *client, struct worker_process *worker,
-                           const struct control_grant *grant, int account)
+                           struct control_grant *grant, int account)
 {
     struct control_granted granted = {.session = grant->session,
                                       .devices = grant->devices_count,
@@ -171,7 +184,7 @@ static bool give_to_worker(struct client *client, struct worker_process *worker,
 
     if (client_reply(client, CONTROL_GRANTED, &granted))
         return false;
-    while (worker && worker_grant(worker, grant, client->fd, account))
+    while (worker && grant_to(worker, client, grant, account))
         worker = worker_find_warm(client->box, client->grant.devices[0],
                                   device_set_of(&client->grant), client->grant.part);
     if (!worker)

@@ -20,6 +20,7 @@
 #include "daemon/mps_settings.h"
 #include "daemon/refusals.h"
 #include "daemon/exported.h"
+#include "daemon/vm_windows.h"
 #include "daemon/warm_pool.h"
 #include "daemon/worker_messages.h"
 #include "daemon/worker_output.h"
@@ -149,12 +150,10 @@ int worker_start(struct box *box, struct box_device *device, device_set sees,
     return 0;
 }
 
-int worker_grant(struct worker_process *worker, const struct control_grant *grant, int client_fd,
-                 int account_fd)
+int worker_grant(struct worker_process *worker, const struct control_grant *grant, const int *fds,
+                 size_t count)
 {
-    int fds[] = {client_fd, account_fd};
-    int err = control_send_packet_with(worker->control_fd, CONTROL_GRANT, grant, fds,
-                                       account_fd >= 0 ? 2 : 1);
+    int err = control_send_packet_with(worker->control_fd, CONTROL_GRANT, grant, fds, count);
 
     if (err) {
         log_warn("worker pid=%d does not take a session error=\"%s\"", (int)worker->pid,
@@ -231,6 +230,7 @@ static void bury(struct worker_process *worker, int status)
         exports_leave(worker);
         accounts_leave(box, worker->session.grant.lease, worker->session.id);
     }
+    vm_windows_leave(worker);
     client_sockets_forget(box, worker->pid);
     worker_process_move(worker, WORKER_DEAD);
     TAILQ_REMOVE(&box->workers, worker, link);

@@ -9,11 +9,10 @@
 int worker_start(struct box *box, struct box_device *device, device_set sees,
                  struct mps_part limits) __attribute__((warn_unused_result));
 
-// Hands a client's socket to a warm worker, and its lease's account (-1: none); the caller closes
-// its own copies. On failure the worker
-// is being ended and another may be tried.
-int worker_grant(struct worker_process *worker, const struct control_grant *grant, int client_fd,
-                 int account_fd) __attribute__((warn_unused_result));
+// Hands FDS to a warm worker: a client's socket, its lease's account if there is one, and what belongs to a window; the
+// caller closes its own copies. On failure the worker is being ended and another may be tried.
+int worker_grant(struct worker_process *worker, const struct control_grant *grant, const int *fds,
+                 size_t count) __attribute__((warn_unused_result));
 
 // Kills and forgets whatever is left, at the very end.
 void worker_kill_all(struct box *box);

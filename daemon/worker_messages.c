@@ -15,6 +15,7 @@
 #include "daemon/exported.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/suspension_steps.h"
+#include "daemon/vm_windows.h"
 #include "proto/cuda_abi.h"
 
 enum {
@@ -188,6 +189,16 @@ static int take_message(struct worker_process *worker, const struct control_fram
         if (!err)
             err = exports_end(worker, &message->export_end);
         break;
+    case CONTROL_WINDOW_TAKE:
+        err = control_decode(frame, CONTROL_WINDOW_TAKE, message);
+        if (!err)
+            err = vm_windows_take(worker, &message->window_take);
+        break;
+    case CONTROL_WINDOW_GIVE:
+        err = control_decode(frame, CONTROL_WINDOW_GIVE, message);
+        if (!err)
+            err = vm_windows_give(worker, &message->window_give);
+        break;
     case CONTROL_PEER_EXPECT:
         err = control_decode(frame, CONTROL_PEER_EXPECT, message);
         if (!err)
@@ -218,6 +229,8 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     switch (frame->header.type) {
     case CONTROL_EXPORT:
     case CONTROL_REDEEM:
+    case CONTROL_WINDOW_TAKE:
+    case CONTROL_WINDOW_GIVE:
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
     case CONTROL_PEER_EXPECT:
     case CONTROL_PEER_CALL:

@@ -58,6 +58,7 @@ struct worker_process {
     pid_t pid;
     uid_t user; // 0: ours
     int control_fd;
+    struct vm_attached *window; // of which its session has a part; NULL: of none
     struct refusals *refusals;
     struct worker_output *output;
     struct event *readable;

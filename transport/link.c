@@ -180,6 +180,11 @@ const struct link_staging *link_staging(const struct link *link)
     return link->ops->staging(link);
 }
 
+int link_window(const struct link *link)
+{
+    return link->ops->window(link);
+}
+
 int link_send_region(struct link *link, uint32_t region, int fd)
 {
     int failure = link_failure(link);

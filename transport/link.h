@@ -69,7 +69,8 @@ void link_kick(struct link *link);
 // What the two sides can do with each other's memory, apart from sending what is in it.
 enum link_memory {
     LINK_MEMORY_APART,   // nothing
-    LINK_MEMORY_SHARED,  // both map it
+    LINK_MEMORY_SHARED,  // both map it, and files of either side as well
+    LINK_MEMORY_WINDOW,  // both map parts of one window, and nothing else
     LINK_MEMORY_REACHED, // the worker reads and writes the client's
 };
 enum link_memory link_memory(const struct link *link);
@@ -90,6 +91,9 @@ const struct link_staging *link_staging(const struct link *link); // NULL where 
 // what is no file, and, where it wants a SEALED one, for a memory file that could still shrink.
 int link_send_region(struct link *link, uint32_t region, int fd);
 int link_receive_region(struct link *link, uint32_t region, bool sealed, int *fd);
+
+// The memory of the window that the link is a part of, to be mapped; -1: it is in none.
+int link_window(const struct link *link);
 
 // The client's side: SIZE bytes from BASE may be read and written by the worker, who needs KEY, until
 // they are concealed as often as they were exposed. Pages stay in memory meanwhile.

@@ -9,6 +9,11 @@ const struct link_staging *link_no_staging(const struct link *link)
     return NULL;
 }
 
+int link_no_window(const struct link *link)
+{
+    return -1;
+}
+
 static int send_no_region(struct link *link, uint32_t region, int fd)
 {
     return -EOPNOTSUPP;

@@ -47,7 +47,8 @@ struct link_ops {
     bool (*pending)(struct link *link);
     void (*kick)(struct link *link);
     const struct link_staging *(*staging)(
-        const struct link *link); // what it gives is NULL where there is none
+        const struct link *link);           // what it gives is NULL where there is none
+    int (*window)(const struct link *link); // -1: it is in none
     const struct link_sharing *sharing;
     const struct link_reaching *reaching;
     void (*wake_all)(struct link *link); // the link was marked as down: end every wait
@@ -57,6 +58,7 @@ struct link_ops {
 
 // The staging of a link without any.
 const struct link_staging *link_no_staging(const struct link *link);
+int link_no_window(const struct link *link);
 
 struct link {
     const struct link_ops *ops;

@@ -466,6 +466,7 @@ static const struct link_ops rdma_ops = {
     .pending = rdma_pending,
     .kick = rdma_kick,
     .staging = rdma_staging,
+    .window = link_no_window,
     .sharing = &link_shares_nothing,
     .reaching = &rdma_reaching,
     .wake_all = rdma_wake_all,

@@ -180,6 +180,7 @@ const struct transport transport_rdma = {
     .offer = offer_rdma,
     .accept = accept_rdma,
     .withdraw = withdraw_rdma,
+    .introduce = transport_introduce_nothing,
     .obstacle = obstacle_of_rdma,
     .connect = connect_rdma,
     .peer_way = PEER_WAY_RDMA,

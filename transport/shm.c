@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shm link: records through rings in shared memory. A send or receive that need not wait makes
 // no system call; who has to wait spins for a while, then sleeps in poll() on an event file of its own
-// and on the sockets whose end means that the peer has gone.
+// and on the sockets whose end means that the peer has gone. How the peer is woken differs: by its event file where
+// both have it, or by other bells.
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -25,8 +26,9 @@ enum {
 struct shm_link {
     struct link base;
     struct shm_memory *memory;
-    int socket; // to the peer: regions, and its end
-    int watch;  // the control connection or -1; the caller's
+    struct shm_bells *bells; // NULL: both ends have the event files
+    int socket;              // to the peer: regions or bells, and its end
+    int watch;               // the control connection or -1; the caller's
     enum shm_direction sending, receiving;
 
     pthread_mutex_t send_lock; // held from reserve to commit
@@ -53,13 +55,21 @@ static int event_of(const struct shm_link *shm, enum shm_direction direction, en
     return shm->memory->events[direction][event];
 }
 
-static void ring_event(int event)
+void shm_ring_event(int event)
 {
     uint64_t one = 1;
 
     // Full (EAGAIN) is as good as written: the reader will wake.
     while (write(event, &one, sizeof(one)) < 0 && errno == EINTR)
         ;
+}
+
+static void wake_peer(struct shm_link *shm, enum shm_direction direction, enum shm_event event)
+{
+    if (shm->bells)
+        shm->bells->ring(shm->bells, shm->socket, direction, event);
+    else
+        shm_ring_event(event_of(shm, direction, event));
 }
 
 static int gone(struct shm_link *shm)
@@ -81,11 +91,13 @@ static bool peer_has_ended(const struct shm_link *shm)
     return poll(ends, 2, 0) > 0;
 }
 
-// Sleeps until EVENT is rung. 0 then, or when a signal came; -ETIMEDOUT; -EPIPE: the peer has gone.
+// Sleeps until EVENT is rung. 0 then, when a signal came or another event was rung; -ETIMEDOUT; -EPIPE: the peer has
+// gone.
 static int sleep_on(struct shm_link *shm, int event, uint64_t deadline)
 {
+    short heard = shm->bells ? shm->bells->heard : 0;
     struct pollfd wait[] = {{.fd = event, .events = POLLIN},
-                            {.fd = shm->socket, .events = POLLRDHUP},
+                            {.fd = shm->socket, .events = POLLRDHUP | heard},
                             {.fd = shm->watch, .events = POLLRDHUP}};
     int ready = poll(wait, 3, deadline_left(deadline));
     uint64_t count;
@@ -94,7 +106,9 @@ static int sleep_on(struct shm_link *shm, int event, uint64_t deadline)
         return errno == EINTR ? 0 : -errno;
     if (wait[0].revents && read(event, &count, sizeof(count)) < 0 && errno != EAGAIN)
         return -errno;
-    if (wait[1].revents || wait[2].revents)
+    if (wait[1].revents & heard)
+        shm->bells->hear(shm->bells, shm->memory, shm->socket);
+    if (wait[1].revents & ~heard || wait[2].revents)
         return -EPIPE;
     return ready ? 0 : -ETIMEDOUT;
 }
@@ -152,7 +166,7 @@ static int need_space(struct shm_link *shm, uint64_t need)
 static void produce(struct shm_link *shm, uint64_t size)
 {
     if (ring_produce(&shm->out, size))
-        ring_event(event_of(shm, shm->sending, SHM_EVENT_RECORDS));
+        wake_peer(shm, shm->sending, SHM_EVENT_RECORDS);
     link_count(&shm->base.sent, size);
 }
 
@@ -322,7 +336,7 @@ static int wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
 static void consume(struct shm_link *shm, uint64_t size)
 {
     if (ring_consume(&shm->in, size))
-        ring_event(event_of(shm, shm->receiving, SHM_EVENT_SPACE));
+        wake_peer(shm, shm->receiving, SHM_EVENT_SPACE);
     link_count(&shm->base.received, size);
 }
 
@@ -390,12 +404,17 @@ static void shm_kick(struct link *link)
 
     atomic_store(&shm->kicked, true);
     if (atomic_load(&shm->receiver_sleeps))
-        ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
+        shm_ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
 }
 
 static const struct link_staging *shm_staging(const struct link *link)
 {
     return &((const struct shm_link *)link)->memory->staging;
+}
+
+static int shm_window(const struct link *link)
+{
+    return ((const struct shm_link *)link)->memory->fd;
 }
 
 // Waits for the socket, the peer's end or a shutdown.
@@ -472,8 +491,8 @@ static void shm_wake_all(struct link *link)
     struct shm_link *shm = shm_of(link);
 
     shutdown(shm->socket, SHUT_RDWR);
-    ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
-    ring_event(event_of(shm, shm->sending, SHM_EVENT_SPACE));
+    shm_ring_event(event_of(shm, shm->receiving, SHM_EVENT_RECORDS));
+    shm_ring_event(event_of(shm, shm->sending, SHM_EVENT_SPACE));
 }
 
 static void shm_close(struct link *link)
@@ -483,6 +502,8 @@ static void shm_close(struct link *link)
     if (shm->socket >= 0)
         close(shm->socket);
     shm->socket = -1;
+    if (shm->bells)
+        shm->bells->close(shm->bells);
     shm_regions_close(&shm->regions);
     shm_memory_close(shm->memory);
 }
@@ -491,8 +512,13 @@ static void shm_free(struct link *link)
 {
     struct shm_link *shm = shm_of(link);
 
+    // Of a connection that others have as well only this ends what the peer sees.
+    if (shm->bells && shm->socket >= 0)
+        shutdown(shm->socket, SHUT_RDWR);
     shm_close(link);
     shm_memory_free(&shm->memory);
+    if (shm->bells)
+        shm->bells->free(shm->bells);
     free(shm);
 }
 
@@ -501,27 +527,31 @@ static const struct link_sharing shm_sharing = {
     .receive_region = shm_receive_region,
 };
 
+#define SHM_OPERATIONS \
+    .reserve = shm_reserve, .commit = shm_commit, .cancel = shm_cancel, .flush = shm_flush, \
+    .send_bulk = shm_send_bulk, .receive = shm_receive, .receive_bulk = shm_receive_bulk, \
+    .pending = shm_pending, .kick = shm_kick, .staging = shm_staging, \
+    .reaching = &link_reaches_nothing, .wake_all = shm_wake_all, .close = shm_close, \
+    .free = shm_free
+
 static const struct link_ops shm_ops = {
     .memory = LINK_MEMORY_SHARED,
-    .reserve = shm_reserve,
-    .commit = shm_commit,
-    .cancel = shm_cancel,
-    .flush = shm_flush,
-    .send_bulk = shm_send_bulk,
-    .receive = shm_receive,
-    .receive_bulk = shm_receive_bulk,
-    .pending = shm_pending,
-    .kick = shm_kick,
-    .staging = shm_staging,
+    SHM_OPERATIONS,
+    .window = link_no_window,
     .sharing = &shm_sharing,
-    .reaching = &link_reaches_nothing,
-    .wake_all = shm_wake_all,
-    .close = shm_close,
-    .free = shm_free,
 };
 
-int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
-                 int watch, const struct link_options *options, struct link **out)
+// A window is all the memory that there is, so that no files travel.
+static const struct link_ops window_ops = {
+    .memory = LINK_MEMORY_WINDOW,
+    SHM_OPERATIONS,
+    .window = shm_window,
+    .sharing = &link_shares_nothing,
+};
+
+static int make(const struct link_ops *ops, const char *name, enum shm_side side,
+                struct shm_memory **memory, int socket, int watch,
+                const struct link_options *options, struct shm_link **out)
 {
     struct shm_link *shm = aligned_alloc(64, (sizeof(*shm) + 63) & ~(size_t)63);
     pthread_mutexattr_t adaptive;
@@ -529,7 +559,7 @@ int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memor
     if (!shm)
         return -ENOMEM;
     memset(shm, 0, sizeof(*shm));
-    link_init(&shm->base, &shm_ops, name, options);
+    link_init(&shm->base, ops, name, options);
     shm->memory = *memory;
     *memory = NULL;
     shm->socket = socket;
@@ -545,6 +575,31 @@ int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memor
                        shm->memory->rings[shm->sending], SHM_RING_SIZE);
     ring_consumer_init(&shm->in, &shm->memory->header->rings[shm->receiving],
                        shm->memory->rings[shm->receiving], SHM_RING_SIZE);
+    *out = shm;
+    return 0;
+}
+
+int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
+                 int watch, const struct link_options *options, struct link **out)
+{
+    struct shm_link *shm;
+    int r = make(&shm_ops, name, side, memory, socket, watch, options, &shm);
+
+    if (!r)
+        *out = &shm->base;
+    return r;
+}
+
+int shm_link_new_in_window(const char *name, enum shm_side side, struct shm_memory **memory,
+                           int socket, struct shm_bells *bells, const struct link_options *options,
+                           struct link **out)
+{
+    struct shm_link *shm;
+    int r = make(&window_ops, name, side, memory, socket, -1, options, &shm);
+
+    if (r)
+        return r;
+    shm->bells = bells;
     *out = &shm->base;
     return 0;
 }

@@ -70,13 +70,14 @@ static uint8_t *map_ring(int fd, off_t offset)
 static int map_all(struct shm_memory *memory, const struct shm_geometry *geometry)
 {
     struct link_staging *staging = &memory->staging;
+    off_t place = (off_t)memory->place;
     int fd = memory->fd;
 
-    memory->header = map_shared(NULL, SHM_ALIGN, fd, 0);
+    memory->header = map_shared(NULL, SHM_ALIGN, fd, place);
     for (int d = 0; d < SHM_DIRECTIONS; d++)
-        memory->rings[d] = map_ring(fd, SHM_RINGS_OFFSET + (off_t)d * SHM_RING_SIZE);
+        memory->rings[d] = map_ring(fd, place + SHM_RINGS_OFFSET + (off_t)d * SHM_RING_SIZE);
     staging->size = geometry->size - SHM_STAGING_OFFSET;
-    staging->base = map_shared(NULL, staging->size, fd, SHM_STAGING_OFFSET);
+    staging->base = map_shared(NULL, staging->size, fd, place + SHM_STAGING_OFFSET);
     if (!memory->header || !memory->rings[SHM_TO_WORKER] || !memory->rings[SHM_TO_CLIENT] ||
         !staging->base)
         return -ENOMEM;
@@ -152,6 +153,13 @@ void shm_memory_geometry(const struct shm_memory *memory, struct shm_geometry *o
     };
 }
 
+static bool geometry_valid(const struct shm_geometry *geometry)
+{
+    return geometry->ring_size == SHM_RING_SIZE &&
+           blocks_valid(geometry->block_size, geometry->block_count) &&
+           geometry->size == file_size(geometry->block_size, geometry->block_count);
+}
+
 // A file that could shrink would make a later access of ours a signal.
 static int check_file(int fd, const struct shm_geometry *geometry)
 {
@@ -160,10 +168,8 @@ static int check_file(int fd, const struct shm_geometry *geometry)
 
     if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &status) || !S_ISREG(status.st_mode))
         return -EPROTO;
-    if (geometry->ring_size != SHM_RING_SIZE ||
-        !blocks_valid(geometry->block_size, geometry->block_count) ||
-        geometry->size != file_size(geometry->block_size, geometry->block_count) ||
-        status.st_size < 0 || (uint64_t)status.st_size != geometry->size)
+    if (!geometry_valid(geometry) || status.st_size < 0 ||
+        (uint64_t)status.st_size != geometry->size)
         return -EPROTO;
     return 0;
 }
@@ -185,6 +191,24 @@ int shm_memory_map(int fd, const int events[SHM_DIRECTIONS * SHM_EVENTS],
     r = check_file(fd, geometry);
     if (!r)
         r = map_all(memory, geometry);
+    if (r) {
+        shm_memory_free(&memory);
+        return r;
+    }
+    *out = memory;
+    return 0;
+}
+
+int shm_memory_map_part(int fd, uint64_t place, const struct shm_geometry *geometry,
+                        struct shm_memory **out)
+{
+    struct shm_memory *memory = geometry_valid(geometry) ? memory_alloc() : NULL;
+
+    if (!memory)
+        return geometry_valid(geometry) ? -ENOMEM : -EPROTO;
+    memory->place = place;
+    memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int r = memory->fd < 0 ? -errno : map_all(memory, geometry);
     if (r) {
         shm_memory_free(&memory);
         return r;

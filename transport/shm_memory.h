@@ -48,6 +48,7 @@ enum shm_event {
 
 struct shm_memory {
     int fd;
+    uint64_t place; // in the file; 0 but for a part of a window (vm)
     int events[SHM_DIRECTIONS][SHM_EVENTS];
     struct shm_header *header;
     uint8_t *rings[SHM_DIRECTIONS]; // each mapped twice in a row
@@ -67,6 +68,11 @@ void shm_memory_geometry(const struct shm_memory *memory, struct shm_geometry *o
 // sealed and exactly as large as GEOMETRY says; -EPROTO otherwise.
 int shm_memory_map(int fd, const int events[SHM_DIRECTIONS * SHM_EVENTS],
                    const struct shm_geometry *geometry, struct shm_memory **out);
+
+// Maps a part of a window, whose descriptor FD stays the caller's; the events are the caller's to add, and then closed
+// with the memory. -EPROTO where the part is not as large as GEOMETRY says.
+int shm_memory_map_part(int fd, uint64_t place, const struct shm_geometry *geometry,
+                        struct shm_memory **out);
 
 // Closes and unmaps, and leaves the structure. For a forked child.
 void shm_memory_close(struct shm_memory *memory);

@@ -8,10 +8,27 @@
 
 enum shm_side { SHM_WORKER, SHM_CLIENT };
 
+// How one end wakes the other, where not by the event files of both; the first member of what its maker has.
+struct shm_bells {
+    void (*ring)(struct shm_bells *bells, int socket, enum shm_direction direction,
+                 enum shm_event event);
+    // What may come over the socket beside its end: POLLIN, and `hear` takes it; or nothing, 0.
+    short heard;
+    void (*hear)(struct shm_bells *bells, const struct shm_memory *memory, int socket);
+    void (*close)(struct shm_bells *bells); // unmaps, for a forked child
+    void (*free)(struct shm_bells *bells);
+};
+
 // Makes a link of mapped memory and a connected, non-blocking SOCK_SEQPACKET socket. On success both
 // are the link's; *memory is NULL then.
 int shm_link_new(const char *name, enum shm_side side, struct shm_memory **memory, int socket,
                  int watch, const struct link_options *options, struct link **out);
+
+// The same with BELLS of its own, of memory that is a part of a window; on success they are the link's.
+int shm_link_new_in_window(const char *name, enum shm_side side, struct shm_memory **memory,
+                           int socket, struct shm_bells *bells, const struct link_options *options,
+                           struct link **out);
+void shm_ring_event(int event);
 
 enum { SHM_CANDIDATES = 8 }; // connections that a listener lets wait
 

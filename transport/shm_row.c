@@ -133,6 +133,7 @@ const struct transport transport_shm = {
     .offer = offer_shm,
     .accept = accept_shm,
     .withdraw = transport_withdraw_nothing,
+    .introduce = transport_introduce_nothing,
     .obstacle = obstacle_of_shm,
     .connect = connect_shm,
     .peer_way = PEER_WAY_SHM,

@@ -518,6 +518,7 @@ static const struct link_ops tcp_ops = {
     .pending = tcp_pending,
     .kick = tcp_kick,
     .staging = link_no_staging,
+    .window = link_no_window,
     .sharing = &link_shares_nothing,
     .reaching = &link_reaches_nothing,
     .wake_all = tcp_wake_all,

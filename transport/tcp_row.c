@@ -64,6 +64,7 @@ const struct transport transport_tcp = {
     .offer = offer_tcp,
     .accept = accept_tcp,
     .withdraw = transport_withdraw_nothing,
+    .introduce = transport_introduce_nothing,
     .obstacle = obstacle_of_tcp,
     .connect = connect_tcp,
     .peer_way = 0, // it is what they have

@@ -10,6 +10,7 @@
 #include "common/control.h"
 #include "common/control_stream.h"
 #include "proto/wire.h"
+#include "common/vm_window.h"
 #include "transport/link.h"
 
 // What a connection that did not come about leaves.
@@ -21,12 +22,20 @@ enum transport_failure {
 
 // What a worker's side of a transport works with. `setup` is there from the start, memory and staging once
 // the memory has been made, the rest once a client has come.
+struct transport_window {
+    int fd;                     // of its memory; -1: there is none
+    int bells[VM_WINDOW_BELLS]; // event files
+};
+
 struct transport_worker {
     const struct control_setup *setup;
     // Of the staging blocks; a link that shares it takes it, and leaves NULL.
     struct shm_memory **memory;
     const struct link_staging *staging;
     const struct control_grant *grant;
+    const struct transport_window *window; // into the client's machine
+    // Has the GPU take the staging memory that a link brings with it. -errno.
+    int (*show)(const struct link_staging *staging);
     struct control_stream *stream; // the connection over which the session was opened
     struct link_options options;
 };
@@ -74,8 +83,10 @@ struct transport {
     void (*withdraw)(void);
 
     // ---- the client's side ----
-    // Why it cannot be had here, in words; NULL: it may be tried. REASON gets what speaks for it, if it is
-    // more than that nothing else can be had.
+    // What the client says for its sake when it greets the box, where TEXT is still empty.
+    void (*introduce)(char *text, size_t room);
+    // Why it cannot be had here, in words, or "" where that is not worth a word; NULL: it may be tried. REASON gets what
+    // speaks for it, if it is more than that nothing else can be had.
     const char *(*obstacle)(const struct transport_client *client, char *reason, size_t room);
     // TEXT: on success what there is to say of the link; else what is wrong.
     int (*connect)(struct transport_client *client, struct link **out, char *text, size_t room);
@@ -96,6 +107,8 @@ struct transport {
 
 // Best first; the end is NULL. The last one needs nothing but the connection.
 extern const struct transport *const transports[];
+// What the client says of itself for the sake of any of them.
+void transports_introduce(char *text, size_t room);
 // NULL: there is none of that name.
 const struct transport *transport_named(const char *name);
 
@@ -109,5 +122,6 @@ int transport_accept_no_peer(const struct transport_peer *peer, const struct con
                              int timeout_ms, struct link **out, char *text, size_t room);
 int transport_connect_no_peer(const struct transport_peer *peer, const struct control_offer *offer,
                               int timeout_ms, struct link **out, char *text, size_t room);
+void transport_introduce_nothing(char *text, size_t room);
 
 #endif

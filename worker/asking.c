@@ -22,6 +22,7 @@ struct asking {
         struct control_redeemed redeemed;
         struct control_peer_expected expected;
         struct control_peer_called called;
+        struct control_window_taken taken;
     };
     int fd;
     struct asking *next;
@@ -176,6 +177,29 @@ int ask_reach(const char *name)
     return fd < 0 ? -ECONNREFUSED : fd;
 }
 
+CUresult ask_window_room(uint64_t size, uint64_t *place)
+{
+    struct asking mine = {.fd = -1};
+    struct control_window_take take = {.size = size};
+
+    begin(&mine);
+    take.request = mine.request;
+    int err = control_send_packet(session.control, CONTROL_WINDOW_TAKE, &take, -1);
+    if (err)
+        return give_up(&mine, err);
+    await(&mine);
+    *place = mine.taken.place;
+    return mine.taken.size ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void ask_window_no_more(uint64_t place)
+{
+    struct control_window_give give = {.place = place};
+
+    if (control_send_packet(session.control, CONTROL_WINDOW_GIVE, &give, -1))
+        log_debug("the end of a part of the window was not taken");
+}
+
 // Under lock.
 static struct asking *find(uint32_t request)
 {
@@ -189,7 +213,7 @@ static struct asking *find(uint32_t request)
 bool asking_is_answer(enum control_message_type type)
 {
     return type == CONTROL_EXPORTED || type == CONTROL_REDEEMED || type == CONTROL_PEER_EXPECTED ||
-           type == CONTROL_PEER_CALLED;
+           type == CONTROL_PEER_CALLED || type == CONTROL_WINDOW_TAKEN;
 }
 
 static uint32_t request_of(enum control_message_type type, const union control_message *message)
@@ -197,6 +221,7 @@ static uint32_t request_of(enum control_message_type type, const union control_m
     return type == CONTROL_EXPORTED        ? message->exported.request
            : type == CONTROL_REDEEMED      ? message->redeemed.request
            : type == CONTROL_PEER_EXPECTED ? message->peer_expected.request
+           : type == CONTROL_WINDOW_TAKEN  ? message->window_taken.request
                                            : message->peer_called.request;
 }
 
@@ -209,6 +234,8 @@ static void keep_answer(struct asking *asker, enum control_message_type type,
         asker->redeemed = message->redeemed;
     else if (type == CONTROL_PEER_EXPECTED)
         asker->expected = message->peer_expected;
+    else if (type == CONTROL_WINDOW_TAKEN)
+        asker->taken = message->window_taken;
     else
         asker->called = message->peer_called;
 }

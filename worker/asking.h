@@ -17,6 +17,10 @@ CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_E
 // Tells that what was shared is gone, or what was redeemed is not used any more.
 void ask_no_more(const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES], bool exported);
 
+// Gets room in the window into the client's machine, and gives it back.
+CUresult ask_window_room(uint64_t size, uint64_t *place);
+void ask_window_no_more(uint64_t place);
+
 // Has whoever proves TOKEN connected with this worker, under *NUMBER; the answer says why not.
 CUresult ask_expect(const uint8_t token[CONTROL_TOKEN_BYTES], uint32_t *number,
                     struct control_peer_expected *answer);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/control.h"
+#include "common/fdpass.h"
 #include "common/log.h"
 #include "common/program.h"
 #include "worker/account/charge.h"
@@ -151,9 +152,26 @@ static int report_ready(void)
 
 // ---- waiting for the grant ----
 
+// What comes with the grant: the client's connection, the lease's account if it has one, and if there is a window its
+// memory and its bells.
+static int take_descriptors(const struct control_grant *grant, const int *fds, size_t count,
+                            int *client_fd, int *account_fd)
+{
+    enum { OF_WINDOW = 1 + VM_WINDOW_BELLS };
+    size_t others = *grant->window_id ? OF_WINDOW : 0;
+
+    if (count < 1 + others || count > 2 + others)
+        return -EBADMSG;
+    *client_fd = fds[0];
+    *account_fd = count > 1 + others ? fds[1] : -1;
+    if (others)
+        transports_take_window(fds[count - OF_WINDOW], &fds[count - VM_WINDOW_BELLS]);
+    return 0;
+}
+
 static int await_grant(struct control_grant *grant, int *client_fd, int *account_fd)
 {
-    int fds[2];
+    int fds[FDPASS_MAX];
     size_t count;
     struct control_frame frame = {0};
     int err;
@@ -162,19 +180,15 @@ static int await_grant(struct control_grant *grant, int *client_fd, int *account
         struct pollfd readable = {.fd = CONTROL_WORKER_SUPERVISOR_FD, .events = POLLIN};
         while (poll(&readable, 1, -1) < 0 && errno == EINTR)
             ;
-        count = 2;
+        count = FDPASS_MAX;
         err = control_receive_packet_with(CONTROL_WORKER_SUPERVISOR_FD, &frame, fds, &count);
     } while (err == -EAGAIN);
     if (!err && frame.header.type == CONTROL_END)
         err = -ECONNRESET;
     if (!err)
         err = control_decode(&frame, CONTROL_GRANT, grant);
-    if (!err && !count)
-        err = -EBADMSG;
-    if (!err) {
-        *client_fd = fds[0];
-        *account_fd = count > 1 ? fds[1] : -1;
-    }
+    if (!err)
+        err = take_descriptors(grant, fds, count, client_fd, account_fd);
     control_frame_free(&frame);
     return err;
 }

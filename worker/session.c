@@ -22,7 +22,7 @@
 #include "worker/gpus.h"
 #include "worker/mps_client_setup.h"
 
-struct client_session session = {.control = -1};
+struct client_session session = {.control = -1, .window = -1};
 
 static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER;
 

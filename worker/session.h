@@ -20,6 +20,7 @@ struct client_session {
     uint64_t id;
     int control; // the socket of the supervisor
     struct link *link;
+    int window; // memory of the window that the link is a part of; -1: there is none
     struct handle_table *handles;
     struct handle_note *notes; // by handle_index
     int ordinals[GPUS_MAX];    // the session's devices

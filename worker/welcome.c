@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "common/control.h"
 #include "common/log.h"
 #include "common/scope.h"
 #include "transport/transport.h"
+#include "worker/asking.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"
 #include "worker/setup.h"
@@ -21,7 +23,15 @@
 
 enum { CHOICE_TIMEOUT_MS = 30000 }; // for the client to say its transport
 
-static struct transport_worker side = {.setup = &setup, .memory = &pinned.shm};
+static struct transport_window window = {.fd = -1, .bells = {-1, -1}};
+
+static int show_to_gpu(const struct link_staging *staging)
+{
+    return pinned_replace(staging) == CUDA_SUCCESS ? 0 : -ENOMEM;
+}
+
+static struct transport_worker side = {
+    .setup = &setup, .memory = &pinned.shm, .window = &window, .show = show_to_gpu};
 static struct control_welcome welcome;
 
 int transports_listen(void)
@@ -39,6 +49,26 @@ void transports_prepare(void)
     for (const struct transport *const *row = transports; *row; row++)
         if (setup_wants_transport((*row)->name))
             (*row)->prepare(&side);
+}
+
+void transports_take_window(int memory, const int bells[VM_WINDOW_BELLS])
+{
+    window.fd = memory;
+    memcpy(window.bells, bells, sizeof(window.bells));
+}
+
+// A link has descriptors of its own; more of the memory is for those sessions alone that are in the window.
+static void leave_window(void)
+{
+    for (int i = 0; i < VM_WINDOW_BELLS; i++)
+        if (window.bells[i] >= 0)
+            close(window.bells[i]);
+    if (link_memory(session.link) == LINK_MEMORY_WINDOW)
+        session.window = window.fd;
+    else if (window.fd >= 0)
+        close(window.fd);
+    if (session.window < 0 && side.grant->window_room)
+        ask_window_no_more(side.grant->window_place);
 }
 
 static void withdraw_all(void)
@@ -168,5 +198,7 @@ int welcome_client(int control, const struct control_grant *grant, struct contro
     if (done < 0)
         return done;
     withdraw_all();
+    leave_window();
+    pinned_drop_unused();
     return 0;
 }

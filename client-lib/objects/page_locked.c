@@ -132,6 +132,48 @@ static CUresult allocate_shared(struct allocation *allocation)
     return result;
 }
 
+// ---- in the window of a virtual machine ----
+
+// The place is held until the box says where in the window the memory is.
+static CUresult map_window(struct allocation *allocation, void *held)
+{
+    uint64_t place = 0;
+    CUresult result = remote_host_map_window((uintptr_t)held, allocation->size, allocation->region,
+                                             allocation->host_flags, &place,
+                                             &allocation->device_address);
+    if (result != CUDA_SUCCESS)
+        return result;
+    void *at = mmap(held, allocation->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                    link_window(allocation->session->link), (off_t)place);
+    if (at == MAP_FAILED) {
+        remote_host_unmap(allocation->region);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    madvise(at, allocation->size, MADV_DONTFORK);
+    allocation->base = (uintptr_t)at;
+    allocation->mapped = true;
+    return CUDA_SUCCESS;
+}
+
+static CUresult allocate_in_window(struct allocation *allocation)
+{
+    void *refused[PLACE_RETRIES];
+    int refusals = 0;
+    CUresult result = CUDA_ERROR_ALREADY_MAPPED;
+    allocation->region = page_locked_new_region();
+    if (!allocation->region)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    while (result == CUDA_ERROR_ALREADY_MAPPED && refusals < PLACE_RETRIES) {
+        void *held = page_locked_hold_place(allocation->size);
+        result = held ? map_window(allocation, held) : CUDA_ERROR_OUT_OF_MEMORY;
+        if (held && result != CUDA_SUCCESS)
+            refused[refusals++] = held;
+    }
+    while (refusals)
+        munmap(refused[--refusals], allocation->size);
+    return result;
+}
+
 // Has the box read and write this memory by itself. Where it cannot be registered, copies go through
 // staging blocks, as those of ordinary memory do.
 static void let_reach(struct allocation *allocation)
@@ -268,6 +310,26 @@ static CUresult allocate_private(struct allocation *allocation)
     return CUDA_SUCCESS;
 }
 
+// A window may be full, or too small; then there is memory for the program all the same, which the GPU does not have in
+// its address space.
+static CUresult allocate(struct allocation *allocation)
+{
+    const struct memory_model *memory = allocation->session->memory;
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (memory->maps_page_locked && !memory->in_window)
+        return allocate_shared(allocation);
+    if (memory->in_window)
+        result = allocate_in_window(allocation);
+    if (result != CUDA_ERROR_OUT_OF_MEMORY)
+        return result;
+    if (memory->in_window)
+        log_warn("the window of this machine has no room for page-locked memory: it is copied by "
+                 "way of staging blocks, and kernels cannot use it size=%llu",
+                 (unsigned long long)allocation->size);
+    allocation->region = 0;
+    return allocate_private(allocation);
+}
+
 CUresult page_locked_allocate(const struct object *context, size_t bytes, unsigned int flags,
                               void **memory)
 {
@@ -278,8 +340,7 @@ CUresult page_locked_allocate(const struct object *context, size_t bytes, unsign
                                     .session = session,
                                     .context = context->ctx.root,
                                     .device = context->ctx.device};
-    CUresult result = session->memory->maps_page_locked ? allocate_shared(&allocation)
-                                                        : allocate_private(&allocation);
+    CUresult result = allocate(&allocation);
     if (result != CUDA_SUCCESS)
         return result;
     void *made = (void *)(uintptr_t)allocation.base;
@@ -287,7 +348,7 @@ CUresult page_locked_allocate(const struct object *context, size_t bytes, unsign
         *memory = made;
         return CUDA_SUCCESS;
     }
-    if (allocation.reached)
+    if (allocation.reached || session->memory->in_window)
         stop_using(&allocation);
     munmap(made, allocation.size);
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -308,7 +369,8 @@ CUresult page_locked_register(const struct object *context, void *memory, size_t
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (context->session->memory->reaches_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_reach(&allocation);
-    if (context->session->memory->maps_page_locked && !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
+    if (context->session->memory->maps_page_locked && !context->session->memory->in_window &&
+        !(flags & CU_MEMHOSTREGISTER_READ_ONLY))
         let_map(&allocation);
     // Who asks for the device's pointers at once is told at once that there are none.
     if (context->session->memory->maps_page_locked && !allocation.mapped &&

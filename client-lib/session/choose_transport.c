@@ -106,6 +106,8 @@ static enum attempt note_obstacle(struct choice *choice, const struct transport 
                                   const char *text)
 {
     size_t used = strlen(choice->obstacles);
+    if (!*text)
+        return NEXT;
     snprintf(choice->obstacles + used, sizeof(choice->obstacles) - used, "%sno %s: %s",
              used ? "; " : "", row->words, text);
     return NEXT;

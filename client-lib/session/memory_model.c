@@ -18,6 +18,13 @@ static const struct memory_model models[] = {
             .chunk_min = 128 * 1024,
             .row_max = SIZE_MAX,
         },
+    [LINK_MEMORY_WINDOW] =
+        {
+            .maps_page_locked = true,
+            .in_window = true,
+            .chunk_min = 128 * 1024,
+            .row_max = SIZE_MAX,
+        },
     [LINK_MEMORY_REACHED] =
         {
             .reaches_page_locked = true,

@@ -12,6 +12,7 @@
 struct memory_model {
     bool
         maps_page_locked; // the box maps page-locked memory, so that the GPU has it in its address space
+    bool in_window;       // which is made of a window's memory, and no other file can be
     bool reaches_page_locked; // the box reads and writes it one-sidedly
     size_t replied_max; // copies from the GPU to ordinary memory that come inside the reply, bytes
     size_t chunk_min;   // of a copy through staging blocks, bytes

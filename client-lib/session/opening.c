@@ -202,7 +202,9 @@ CUresult sessions_open(void)
     watch_describe(describe_sessions);
     if (visible_hides_all())
         return CUDA_ERROR_NO_DEVICE;
-    struct wish wish = {0};
+    char windows[sizeof(((struct control_hello *)0)->windows)];
+    transports_introduce(windows, sizeof(windows));
+    struct wish wish = {.request.windows = windows};
     if (transport_choice(&wish.transport) != 0 ||
         protection_choice(&wish.request.protection) != 0 ||
         mapped_host_choice(&wish.mirror_host) != 0)

@@ -91,3 +91,9 @@ TEST_EXTRAS += $(B)/tests/out-of-reach
 $(eval $(call link_rule,$(B)/tests/out-of-reach,tests/session/out_of_reach.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/out_of_reach.o: tests/programs/kernels.ptx
+
+TEST_EXTRAS += $(B)/tests/window-filler
+$(eval $(call link_rule,$(B)/tests/window-filler,tests/session/window_filler.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/window_filler.o: tests/programs/kernels.ptx
+$(call test_helper,window-vandal,tests/session/window_vandal.c,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))

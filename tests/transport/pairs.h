@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -31,6 +32,7 @@
 #include "tests/tap.h"
 #include "transport/link.h"
 #include "transport/rdma.h"
+#include "transport/vm.h"
 
 struct pair {
     const char *name;
@@ -162,6 +164,63 @@ static void shm_open_client(struct pair *pair, const struct link_options *option
         bail("link_shm_connect: %s", strerror(-r));
 }
 
+// A window of one session, with the bells that the machine's device would ring.
+static struct vm_window pair_window = {.memory = -1};
+static struct vm_part pair_part;
+
+static void vm_prepare(struct pair *pair, const struct link_options *options)
+{
+    int kind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+    pair_part = (struct vm_part){
+        .place = VM_WINDOW_HEAD,
+        .block_size = options && options->block_size ? options->block_size : WIRE_BLOCK_SIZE,
+        .block_count = options && options->block_count ? options->block_count : 32,
+    };
+    // The memory of a window that this machine has (tests/vm), or of a file.
+    const char *file = getenv("RGPU_TEST_WINDOW");
+    pair_window = (struct vm_window){
+        .size = VM_WINDOW_HEAD + vm_window_session(pair_part.block_size, pair_part.block_count),
+        .memory = file ? open(file, O_RDWR | O_CLOEXEC) : memfd_create("window", MFD_CLOEXEC)};
+    for (int i = 0; i < VM_WINDOW_BELLS; i++)
+        pair_window.events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (pair_window.memory < 0 ||
+        (!file && ftruncate(pair_window.memory, (off_t)pair_window.size)) ||
+        socketpair(AF_UNIX, kind, 0, pair->watch))
+        bail("no window: %s", strerror(errno));
+    int r = vm_map_worker(pair_window.memory, &pair_part, pair_window.events, &pair_memory);
+    if (r)
+        bail("the window does not map: %s", strerror(-r));
+}
+
+static void vm_forget_window(void)
+{
+    for (int i = 0; i < VM_WINDOW_BELLS && pair_window.memory >= 0; i++)
+        close(pair_window.events[i]);
+    if (pair_window.memory >= 0)
+        close(pair_window.memory);
+    pair_window.memory = -1;
+}
+
+static void vm_open_worker(struct pair *pair, const struct link_options *options)
+{
+    int r = vm_link_worker(&pair_memory, pair->watch[0], options, &pair->worker);
+    if (r)
+        bail("vm_link_worker: %s", strerror(-r));
+}
+
+static void vm_open_client(struct pair *pair, const struct link_options *options)
+{
+    struct shm_memory *memory;
+    int r = vm_map_client(&pair_window, &pair_part, &memory);
+
+    if (!r)
+        r = vm_link_client(&memory, &pair_window, &pair_part, pair->watch[1], options,
+                           &pair->client);
+    if (r)
+        bail("vm_link_client: %s", strerror(-r));
+}
+
 static void loop_prepare(struct pair *pair, const struct link_options *options)
 {
     int r = link_loop_pair(options, &pair->worker, &pair->client);
@@ -231,6 +290,7 @@ static const struct pair_kind pair_all_kinds[] = {
     {"tcp", tcp_prepare, tcp_open_worker, tcp_open_client, false},
     {"tls", tcp_prepare, tls_open_worker, tls_open_client, false},
     {"shm", shm_prepare, shm_open_worker, shm_open_client, false},
+    {"vm", vm_prepare, vm_open_worker, vm_open_client, false},
     {"loop", loop_prepare, NULL, NULL, true},
     {"rdma", rdma_prepare, rdma_open_worker, rdma_open_client, false},
 };
@@ -306,6 +366,8 @@ __attribute__((unused)) static void pair_close(struct pair *pair)
     for (int i = 0; i < 2; i++)
         if (pair->watch[i] >= 0)
             close(pair->watch[i]);
+    if (!strcmp(pair->name, "vm"))
+        vm_forget_window();
 }
 
 // The worker's end in a child process, which runs BODY and exits. Only for kinds that can.

@@ -170,7 +170,13 @@ int main(void)
             check_passing(&pair);
             check_waiting(&pair);
             check_flood(&pair_kinds[i], &options);
+        } else if (link_memory(pair.client) == LINK_MEMORY_WINDOW) {
+            check_staging(&pair, &options);
+            is_int(link_send_region(pair.client, 1, 0), -EOPNOTSUPP,
+                   "%s: no file travels, as the window is all there is", pair.name);
+            ok(link_window(pair.client) >= 0, "%s: which can be mapped", pair.name);
         } else {
+            is_int(link_window(pair.client), -1, "%s: it is in no window", pair.name);
             ok(!link_staging(pair.worker), "%s: no memory is shared", pair.name);
             is_int(link_send_region(pair.client, 1, 0), -EOPNOTSUPP, "%s: nor sent", pair.name);
         }

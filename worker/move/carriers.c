@@ -8,6 +8,7 @@ const struct carrier *carrier = &carrier_mapped;
 int carrier_start(enum link_memory memory)
 {
     static const struct carrier *const rows[] = {[LINK_MEMORY_SHARED] = &carrier_mapped,
+                                                 [LINK_MEMORY_WINDOW] = &carrier_mapped,
                                                  [LINK_MEMORY_REACHED] = &carrier_one_sided,
                                                  [LINK_MEMORY_APART] = &carrier_staged};
 

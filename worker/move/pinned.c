@@ -47,6 +47,30 @@ CUresult pinned_register(void)
     return result;
 }
 
+CUresult pinned_replace(const struct link_staging *staging)
+{
+    CUdeviceptr device = 0;
+    CUresult result = driver.cuCtxPushCurrent_v2(pinned.owner);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = register_host(staging->base, staging->size, &device);
+    if (result == CUDA_SUCCESS) {
+        driver.cuMemHostUnregister(pinned.staging->base);
+        pinned.staging = staging;
+        pinned.staging_device = device;
+        pinned.flags_device = device + staging->flags_offset;
+    }
+    driver.cuCtxPopCurrent_v2(&(CUcontext){0});
+    return result;
+}
+
+void pinned_drop_unused(void)
+{
+    if (pinned.shm && shm_memory_staging(pinned.shm) != pinned.staging)
+        shm_memory_free(&pinned.shm);
+}
+
 void pinned_unregister(void)
 {
     driver.cuMemHostUnregister((void *)pinned.gates);

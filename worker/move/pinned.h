@@ -24,5 +24,9 @@ extern struct pinned pinned;
 
 CUresult pinned_register(void); // the current context is the worker's first
 void pinned_unregister(void);
+// Has STAGING in place of the memory that was made before a client came.
+CUresult pinned_replace(const struct link_staging *staging);
+// Frees memory that has been replaced.
+void pinned_drop_unused(void);
 
 #endif

@@ -133,6 +133,7 @@ static int register_blocks(struct peer_link *link, struct link *made)
 int peer_link_carry(struct peer_link *link, struct link *made, bool called)
 {
     switch (link_memory(made)) {
+    case LINK_MEMORY_WINDOW: // which is a guest's, and no worker's
     case LINK_MEMORY_APART: break;
     case LINK_MEMORY_SHARED: return share_blocks(link, made, called);
     case LINK_MEMORY_REACHED: return register_blocks(link, made);

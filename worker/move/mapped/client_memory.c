@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "proto/wire.h"
 #include "transport/link.h"
 #include "worker/account/allocation.h"
+#include "worker/asking.h"
 #include "worker/context_watchers.h"
 #include "worker/move/pinned.h"
 #include "worker/session.h"
@@ -28,7 +30,8 @@
 struct region {
     _Atomic(uint8_t *) base;
     uint64_t size;
-    CUcontext context; // in which it is registered; NULL: no more
+    uint64_t window_place; // in the window; 0: it is no part of it
+    CUcontext context;     // in which it is registered; NULL: no more
 };
 static struct region regions[WIRE_REGION_LIMIT];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,12 +41,19 @@ static struct region *find_region(uint64_t host)
     return &regions[WIRE_HOST_REGION(host)];
 }
 
+static bool link_maps(void)
+{
+    enum link_memory memory = session.link ? link_memory(session.link) : LINK_MEMORY_APART;
+
+    return memory == LINK_MEMORY_SHARED || memory == LINK_MEMORY_WINDOW;
+}
+
 void *host_address(uint64_t host, uint64_t size)
 {
     uint64_t offset = WIRE_HOST_OFFSET(host), limit;
     uint8_t *base;
 
-    if (!session.link || link_memory(session.link) != LINK_MEMORY_SHARED)
+    if (!link_maps())
         return NULL;
     if (WIRE_HOST_REGION(host) == WIRE_REGION_STAGING) {
         base = pinned.staging->base;
@@ -61,6 +71,7 @@ void *host_address(uint64_t host, uint64_t size)
 struct region_place {
     uint64_t address, size, offset;
     uint32_t region;
+    uint64_t window_place; // 0: not in the window
 };
 
 // Our client's own file is sealed, so that it cannot shrink under us. A file of its program cannot be: who makes
@@ -135,15 +146,36 @@ static void keep_region(struct serve *serve, const struct region_place *place, u
     struct region *region = &regions[place->region];
 
     region->size = place->size;
+    region->window_place = place->window_place;
     region->context = serve->current;
     atomic_store_explicit(&region->base, base, memory_order_release);
+}
+
+// Maps it at the client's addresses and gives it to the GPU.
+static void map_file(struct serve *serve, int fd, const struct region_place *place,
+                     uint64_t *device_address)
+{
+    uint8_t *base = NULL;
+    CUdeviceptr device = 0;
+
+    serve_fail(serve, host_memory_map(fd, place->offset, place->address, place->size, &base));
+    if (serve_failed(serve))
+        return;
+    serve_fail(serve, host_memory_register(base, place->size, &device));
+    if (serve_failed(serve)) {
+        munmap(base, place->size);
+        return;
+    }
+    // As new memory has it, and so that no process finds what another one had there.
+    if (place->window_place)
+        memset(base, 0, place->size);
+    keep_region(serve, place, base);
+    *device_address = device;
 }
 
 static void map_region(struct serve *serve, const struct region_place *place, bool sealed,
                        uint64_t *device_address)
 {
-    uint8_t *base = NULL;
-    CUdeviceptr device = 0;
     int fd = -1;
 
     if (link_memory(session.link) != LINK_MEMORY_SHARED) {
@@ -159,23 +191,14 @@ static void map_region(struct serve *serve, const struct region_place *place, bo
     }
     serve_fail(serve, check_file(fd, place, sealed));
     if (!serve_failed(serve))
-        serve_fail(serve, host_memory_map(fd, place->offset, place->address, place->size, &base));
+        map_file(serve, fd, place, device_address);
     close(fd);
-    if (serve_failed(serve))
-        return;
-    serve_fail(serve, host_memory_register(base, place->size, &device));
-    if (serve_failed(serve)) {
-        munmap(base, place->size);
-        return;
-    }
-    keep_region(serve, place, base);
-    *device_address = device;
 }
 
 void serve_host_map(struct serve *serve, const struct args_host_map *args,
                     struct reply_host_map *reply)
 {
-    struct region_place place = {args->address, args->size, 0, args->region};
+    struct region_place place = {args->address, args->size, 0, args->region, 0};
 
     map_region(serve, &place, true, &reply->device_address);
 }
@@ -183,9 +206,33 @@ void serve_host_map(struct serve *serve, const struct args_host_map *args,
 void serve_host_map_file(struct serve *serve, const struct args_host_map_file *args,
                          struct reply_host_map_file *reply)
 {
-    struct region_place place = {args->address, args->size, args->offset, args->region};
+    struct region_place place = {args->address, args->size, args->offset, args->region, 0};
 
     map_region(serve, &place, false, &reply->device_address);
+}
+
+// The supervisor says where in the window there is room, so that no two have the same.
+void serve_host_map_window(struct serve *serve, const struct args_host_map_window *args,
+                           struct reply_host_map_window *reply)
+{
+    struct region_place place = {args->address, args->size, 0, args->region, 0};
+
+    if (session.window < 0) {
+        serve_fail(serve, CUDA_ERROR_NOT_SUPPORTED);
+        return;
+    }
+    if (!sensible(&place) || regions[place.region].base) {
+        serve_fail(serve, CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    serve_fail(serve, ask_window_room(args->size, &place.window_place));
+    if (serve_failed(serve))
+        return;
+    place.offset = place.window_place;
+    map_file(serve, session.window, &place, &reply->device_address);
+    reply->place = place.window_place;
+    if (serve_failed(serve))
+        ask_window_no_more(place.window_place);
 }
 
 void host_memory_unmap(struct serve *serve, uint32_t number)
@@ -203,6 +250,9 @@ void host_memory_unmap(struct serve *serve, uint32_t number)
         driver.cuMemHostUnregister(base);
     region->context = NULL;
     munmap(base, region->size);
+    if (region->window_place)
+        ask_window_no_more(region->window_place);
+    region->window_place = 0;
 }
 
 static void forget_context(CUcontext context)

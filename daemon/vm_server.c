@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See vm_server.h. What is said: the version, 0; the peer's own number, 0, for which it gets no bells, so that it needs
+// no driver; -1 with the memory; and 1 and on, each with one bell.
+#include "daemon/vm_server.h"
+
+#include <errno.h>
+#include <event2/util.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdpass.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+enum { MACHINES_MAX = 64, WORDS_BEFORE_BELLS = 3 };
+
+struct machine {
+    TAILQ_ENTRY(machine) link;
+    struct vm_server *server;
+    int fd;
+    unsigned said; // words of the protocol
+    struct event *readable, *writable;
+};
+
+struct vm_server {
+    struct vm_server_window window;
+    struct event_base *base;
+    struct event *acceptable;
+    int listener;
+    unsigned count;
+    TAILQ_HEAD(, machine) machines;
+};
+
+static void machine_free(struct machine *machine)
+{
+    TAILQ_REMOVE(&machine->server->machines, machine, link);
+    machine->server->count--;
+    if (machine->readable)
+        event_free(machine->readable);
+    if (machine->writable)
+        event_free(machine->writable);
+    close(machine->fd);
+    free(machine);
+}
+
+static void leaves(struct machine *machine)
+{
+    struct vm_server *server = machine->server;
+
+    machine_free(machine);
+    if (!server->count)
+        server->window.machine_left(server->window.argument);
+}
+
+static int say_word(const struct machine *machine)
+{
+    const struct vm_server_window *window = &machine->server->window;
+    unsigned bell = machine->said - WORDS_BEFORE_BELLS;
+    int64_t word = 0; // the version, and then its own number
+    int fd = -1;
+
+    if (machine->said == WORDS_BEFORE_BELLS - 1) {
+        word = -1;
+        fd = window->memory;
+    } else if (machine->said >= WORDS_BEFORE_BELLS) {
+        word = 1 + (int64_t)bell;
+        fd = window->bells[bell];
+    }
+    return fdpass_send(machine->fd, &word, sizeof(word), &fd, fd >= 0 ? 1 : 0);
+}
+
+static void say(struct machine *machine)
+{
+    unsigned all = WORDS_BEFORE_BELLS + machine->server->window.bell_count;
+    int err = 0;
+
+    while (!err && machine->said < all) {
+        err = say_word(machine);
+        machine->said += !err;
+    }
+    // Descriptors that are on their way are counted for the whole user, and come free as the peer takes them.
+    if (err == -EAGAIN || err == -ETOOMANYREFS)
+        event_add(machine->writable, NULL);
+    else if (err)
+        leaves(machine);
+}
+
+static void writable(evutil_socket_t fd, short events, void *argument)
+{
+    say(argument);
+}
+
+static void readable(evutil_socket_t fd, short events, void *argument)
+{
+    uint8_t bytes[64];
+    ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    // A peer of this protocol says nothing.
+    if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+        leaves(argument);
+}
+
+static bool may_connect(const struct vm_server *server, int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+        return false;
+    if (!peer.uid || peer.uid == server->window.user || peer.uid == geteuid())
+        return true;
+    log_warn("somebody else wants the window of a virtual machine uid=%u pid=%d",
+             (unsigned)peer.uid, (int)peer.pid);
+    return false;
+}
+
+static void acceptable(evutil_socket_t listener, short events, void *argument)
+{
+    struct vm_server *server = argument;
+    SCOPED_FD int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct machine *machine;
+
+    if (fd < 0 || server->count == MACHINES_MAX || !may_connect(server, fd) ||
+        !(machine = calloc(1, sizeof(*machine))))
+        return;
+    machine->server = server;
+    machine->fd = scoped_take_fd(&fd);
+    TAILQ_INSERT_TAIL(&server->machines, machine, link);
+    server->count++;
+    machine->readable =
+        event_new(server->base, machine->fd, EV_READ | EV_PERSIST, readable, machine);
+    machine->writable = event_new(server->base, machine->fd, EV_WRITE, writable, machine);
+    if (!machine->readable || !machine->writable || event_add(machine->readable, NULL))
+        machine_free(machine);
+    else
+        say(machine);
+}
+
+int vm_server_open(struct event_base *base, int listener, const struct vm_server_window *window,
+                   struct vm_server **out)
+{
+    struct vm_server *server = calloc(1, sizeof(*server));
+
+    if (!server) {
+        close(listener);
+        return -ENOMEM;
+    }
+    *server = (struct vm_server){.window = *window, .base = base, .listener = listener};
+    TAILQ_INIT(&server->machines);
+    server->acceptable = event_new(base, listener, EV_READ | EV_PERSIST, acceptable, server);
+    if (!server->acceptable || event_add(server->acceptable, NULL)) {
+        vm_server_close(&server);
+        return -ENOMEM;
+    }
+    *out = server;
+    return 0;
+}
+
+unsigned vm_server_machines(const struct vm_server *server)
+{
+    return server->count;
+}
+
+void vm_server_close(struct vm_server **server)
+{
+    struct vm_server *old = *server;
+
+    if (!old)
+        return;
+    *server = NULL;
+    if (old->acceptable)
+        event_free(old->acceptable);
+    close(old->listener);
+    while (!TAILQ_EMPTY(&old->machines))
+        machine_free(TAILQ_FIRST(&old->machines));
+    free(old);
+}

@@ -64,8 +64,19 @@ struct rgpu_window;
 // Errors: INVALID, RANGE (COUNT not in 1..RGPU_MEMBERS_MAX), MEMORY, CUDA.
 enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUcontext *contexts, int count);
 
+// A team of several processes, which meet by NAME: all of them call this with the same name and SIZE, and each has the
+// members FIRST to FIRST + COUNT - 1, on the GPUs of CONTEXTS. Each process sees the GPUs of all members, as the processes of
+// one lease do. The name belongs to the lease, or to the job where there is none (RGPU_TEAM_DIR in librgpu(3) says where
+// they meet), and is free again when all have met. Waits for that for TIMEOUT_MS milliseconds, or as long as it takes if
+// negative.
+// Errors: INVALID (members that another process has, other sizes, a GPU that is not seen), RANGE, LOST (not all came), MEMORY,
+// CUDA.
+enum rgpu_result rgpu_team_meet(struct rgpu_team **team, const char *name, int size, int first,
+                                const CUcontext *contexts, int count, int timeout_ms);
+
 // Ends a team with all of its windows, and sets *TEAM to NULL. What is still queued is let go as by rgpu_team_abort, and
-// waited for. A team that is NULL is ended already.
+// waited for. A team of several processes is ended by all of them, and each waits until the others have come to this and
+// what they queued is over; where one is gone they do not. A team that is NULL is ended already.
 void rgpu_team_destroy(struct rgpu_team **team);
 
 int rgpu_team_size(const struct rgpu_team *team);  // members
@@ -85,12 +96,13 @@ void rgpu_team_abort(struct rgpu_team *team);
 // Memory of all members, into which the others put: BASES[i] and SIZES[i] are of the process's member i (counted from
 // its first). The sizes may differ, and be 0. The memory stays the caller's, has been allocated by cuMemAlloc or a call that
 // does the same (cudaMalloc), and must not be freed before the window. TAGS signals from each member to each
-// other (1..RGPU_TAGS_MAX) begin with 0. All processes of a team make the same windows in the same order.
+// other (1..RGPU_TAGS_MAX) begin with 0. All processes of a team make the same windows in the same order, and
+// wait for each other.
 // Errors: INVALID (no such memory), RANGE, MEMORY, LOST, CUDA.
 enum rgpu_result rgpu_window_register(struct rgpu_team *team, const CUdeviceptr *bases,
                                       const size_t *sizes, int tags, struct rgpu_window **window);
 
-// Sets *WINDOW to NULL. Errors: BUSY where a put or a wait that was queued is not over: then the window is as it was. LOST: it
+// Sets *WINDOW to NULL. All processes of a team call it, and wait for each other. Errors: BUSY where a put or a wait that was queued is not over: then the window is as it was. LOST: it
 // is freed, and the team is of no use.
 enum rgpu_result rgpu_window_free(struct rgpu_window **window);
 

@@ -2,11 +2,15 @@
 // The beginning and the end of teams, and what GPUs reach of each other.
 #include "team-lib/team_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/scope.h"
 #include "team-lib/collective.h"
+#include "team-lib/company.h"
+#include "team-lib/shared_window.h"
 #include "team-lib/team_watch.h"
 #include "team-lib/window.h"
 
@@ -29,11 +33,14 @@ static enum rgpu_result prepare_member(struct team_member *member)
 static enum rgpu_result prepare_members(struct rgpu_team *team)
 {
     enum rgpu_result result = RGPU_SUCCESS;
-    for (int i = 0; i < team->local && !result; i++) {
-        result = team_enter(team, team->first + i);
+    for (int rank = 0; rank < team->size && !result; rank++) {
+        struct team_member *member = &team->members[rank];
+        result = team_enter(team, rank);
         if (result)
             return result;
-        result = prepare_member(&team->members[team->first + i]);
+        result = team_is_local(team, rank)
+                     ? prepare_member(member)
+                     : DRIVER(cuStreamCreate(&member->own, CU_STREAM_NON_BLOCKING));
         team_leave();
     }
     return result;
@@ -73,13 +80,74 @@ static void find_reaches(struct rgpu_team *team)
             team->reaches[i * team->size + to] = reaches(team, team->first + i, to);
 }
 
+// ---- members of other processes ----
+
+// A GPU as other processes find it. Software GPUs of several boxes have one UUID; then it is one of these by their order.
+struct gpu_name {
+    CUuuid uuid;
+    int32_t before; // devices with that UUID
+};
+
+static enum rgpu_result name_of(CUdevice device, struct gpu_name *name)
+{
+    CUuuid other;
+    enum rgpu_result result = DRIVER(cuDeviceGetUuid_v2(&name->uuid, device));
+    name->before = 0;
+    for (CUdevice at = 0; at < device && !result; at++) {
+        result = DRIVER(cuDeviceGetUuid_v2(&other, at));
+        name->before += !memcmp(&other, &name->uuid, sizeof(other));
+    }
+    return result;
+}
+
+static enum rgpu_result find_gpu(const struct gpu_name *wanted, CUdevice *found)
+{
+    struct gpu_name name;
+    int count = 0;
+    enum rgpu_result result = DRIVER(cuDeviceGetCount(&count));
+    for (*found = 0; *found < count && !result; ++*found) {
+        result = name_of(*found, &name);
+        if (!result && !memcmp(&name, wanted, sizeof(name)))
+            return RGPU_SUCCESS;
+    }
+    return result
+               ? result
+               : failure(RGPU_ERROR_INVALID, "this process does not see the GPUs of all members, "
+                                             "as all processes of a team need to");
+}
+
+static enum rgpu_result retain(struct team_member *member, const struct gpu_name *name)
+{
+    enum rgpu_result result = find_gpu(name, &member->device);
+    if (!result)
+        result = DRIVER(cuDevicePrimaryCtxRetain(&member->context, member->device));
+    member->retained = !result;
+    return result;
+}
+
+static enum rgpu_result find_others(struct rgpu_team *team)
+{
+    struct gpu_name own[RGPU_MEMBERS_MAX], all[RGPU_MEMBERS_MAX];
+    enum rgpu_result result = RGPU_SUCCESS;
+    for (int i = 0; i < team->local && !result; i++)
+        result = name_of(device_of(team, team->first + i), &own[i]);
+    if (!result)
+        result = company_exchange(team->company, own, all, sizeof(own[0]));
+    for (int rank = 0; rank < team->size && !result; rank++)
+        if (!team_is_local(team, rank))
+            result = retain(&team->members[rank], &all[rank]);
+    return result;
+}
+
 // ---- teams ----
 
 static void free_team(struct rgpu_team *team)
 {
-    for (int i = 0; team->members && i < team->local; i++) {
-        struct team_member *member = &team->members[team->first + i];
-        if (team_enter(team, team->first + i))
+    if (team->company)
+        company_leave(&team->company);
+    for (int rank = 0; team->members && rank < team->size; rank++) {
+        struct team_member *member = &team->members[rank];
+        if (!member->context || team_enter(team, rank))
             continue;
         if (member->own)
             cuStreamDestroy_v2(member->own);
@@ -88,6 +156,8 @@ static void free_team(struct rgpu_team *team)
         if (member->kernels)
             cuModuleUnload(member->kernels);
         team_leave();
+        if (member->retained)
+            cuDevicePrimaryCtxRelease_v2(member->device);
     }
     free(team->members);
     free(team->reaches);
@@ -124,23 +194,43 @@ static enum rgpu_result set_up(struct rgpu_team *team)
     return result ? result : watch_start(team);
 }
 
+static enum rgpu_result check_members(const char *what, const CUcontext *contexts, int size,
+                                      int first, int count)
+{
+    if (!contexts)
+        return failure(RGPU_ERROR_INVALID, "%s: no contexts", what);
+    if (size < 1 || size > RGPU_MEMBERS_MAX)
+        return failure(RGPU_ERROR_RANGE, "a team has 1 to %d members, not %d", RGPU_MEMBERS_MAX,
+                       size);
+    if (count < 1 || first < 0 || first > size - count)
+        return failure(RGPU_ERROR_RANGE, "there are no %d members from %d on among %d", count,
+                       first, size);
+    for (int i = 0; i < count; i++)
+        if (!contexts[i])
+            return failure(RGPU_ERROR_INVALID, "member %d has no context", first + i);
+    return RGPU_SUCCESS;
+}
+
+static struct rgpu_team *team_of(const CUcontext *contexts, int size, int first, int count)
+{
+    struct rgpu_team *team = new_team(size, first, count);
+    for (int i = 0; team && i < count; i++)
+        team->members[first + i].context = contexts[i];
+    return team;
+}
+
 RGPU_PUBLIC enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUcontext *contexts,
                                               int count)
 {
-    if (!team || !contexts)
-        return failure(RGPU_ERROR_INVALID, "rgpu_team_create: no place for a team, or no contexts");
-    if (count < 1 || count > RGPU_MEMBERS_MAX)
-        return failure(RGPU_ERROR_RANGE, "a team has 1 to %d members, not %d", RGPU_MEMBERS_MAX,
-                       count);
-    for (int i = 0; i < count; i++)
-        if (!contexts[i])
-            return failure(RGPU_ERROR_INVALID, "member %d has no context", i);
-    struct rgpu_team *made = new_team(count, 0, count);
+    if (!team)
+        return failure(RGPU_ERROR_INVALID, "rgpu_team_create: no place for a team");
+    enum rgpu_result result = check_members("rgpu_team_create", contexts, count, 0, count);
+    if (result)
+        return result;
+    struct rgpu_team *made = team_of(contexts, count, 0, count);
     if (!made)
         return failure(RGPU_ERROR_MEMORY, "no memory for a team");
-    for (int i = 0; i < count; i++)
-        made->members[i].context = contexts[i];
-    enum rgpu_result result = set_up(made);
+    result = set_up(made);
     if (result)
         rgpu_team_destroy(&made);
     else
@@ -148,12 +238,69 @@ RGPU_PUBLIC enum rgpu_result rgpu_team_create(struct rgpu_team **team, const CUc
     return result;
 }
 
+static enum rgpu_result set_up_met(struct rgpu_team *team, const char *name, uint64_t deadline)
+{
+    enum rgpu_result result =
+        company_meet(name, team->size, team->first, team->local, deadline, &team->company);
+    if (!result)
+        result = find_others(team);
+    return result ? result : set_up(team);
+}
+
+// The others hear of it, who would wait for this process.
+static enum rgpu_result give_up(struct rgpu_team *team, enum rgpu_result result)
+{
+    char why[sizeof(team->why)];
+    snprintf(why, sizeof(why), "%s", rgpu_error_text());
+    pthread_mutex_lock(&team->lock);
+    watch_lose(team, "%s", why);
+    pthread_mutex_unlock(&team->lock);
+    rgpu_team_destroy(&team);
+    return failure(result, "%s", why);
+}
+
+RGPU_PUBLIC enum rgpu_result rgpu_team_meet(struct rgpu_team **team, const char *name, int size,
+                                            int first, const CUcontext *contexts, int count,
+                                            int timeout_ms)
+{
+    if (!team || !name || !*name)
+        return failure(RGPU_ERROR_INVALID, "rgpu_team_meet: no place for a team, or no name");
+    enum rgpu_result result = check_members("rgpu_team_meet", contexts, size, first, count);
+    if (result)
+        return result;
+    struct rgpu_team *made = team_of(contexts, size, first, count);
+    if (!made)
+        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
+    result = set_up_met(made, name, deadline_in(timeout_ms));
+    if (result)
+        return give_up(made, result);
+    *team = made;
+    return RGPU_SUCCESS;
+}
+
+// Windows are closed by all before the memory of any of them is freed.
+static void part(struct rgpu_team *team)
+{
+    SCOPED_LOCK(&team->lock);
+    watch_finish(team);
+    if (!team->lost)
+        shared_window_any(team, false);
+    for (struct rgpu_window *window = team->windows; window; window = window->next)
+        window_close(window);
+    if (!team->lost)
+        shared_window_any(team, false);
+    company_leave(&team->company); // that it ends is no loss to anybody
+}
+
 RGPU_PUBLIC void rgpu_team_destroy(struct rgpu_team **team)
 {
     if (!team || !*team)
         return;
     struct rgpu_team *gone = *team;
-    rgpu_team_abort(gone);
+    if (gone->company)
+        part(gone);
+    else
+        rgpu_team_abort(gone);
     watch_end(gone);
     while (gone->windows)
         window_end_of_life(gone->windows);
@@ -181,6 +328,7 @@ RGPU_PUBLIC enum rgpu_result rgpu_team_check(struct rgpu_team *team)
     if (!team)
         return failure(RGPU_ERROR_INVALID, "no team");
     SCOPED_LOCK(&team->lock);
+    watch_company(team);
     return team_is_usable(team);
 }
 

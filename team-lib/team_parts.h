@@ -16,23 +16,24 @@
 #include "team-lib/failure.h"
 
 struct team_member {
-    CUcontext context;   // on the member's GPU, in this process
-    CUmodule kernels;    // reduce.ptx; of local members, as what follows
+    CUcontext context; // on the member's GPU, in this process
+    bool retained;     // the primary one of `device`, since the member is another process's
+    CUdevice device;
+    CUmodule kernels;    // reduce.ptx; of local members
     CUstream own;        // for what the library itself writes
     CUdeviceptr scratch; // of collectives
-    unsigned int
-        flush; // what waits add where writes of others may be late: CU_STREAM_WAIT_VALUE_FLUSH or 0
-    uint64_t passed; // pieces sent around the ring
+    unsigned int flush;  // CU_STREAM_WAIT_VALUE_FLUSH where writes of others may be late, or 0
+    uint64_t passed;     // pieces sent around the ring
 };
 
 struct rgpu_team {
-    pthread_mutex_t
-        lock; // of all that follows, but for what never changes: size, first, local, contexts, `reaches`
+    pthread_mutex_t lock; // of all that follows and changes
     int size, first, local;
     struct team_member *members;
     bool *reaches;               // [local * size]: streams of the one write memory of the other
     struct rgpu_window *windows; // in the order of their making, the collectives' own first
     struct rgpu_window *own;
+    struct company *company; // the processes; NULL: this one only
     bool lost;
     char why[240]; // where it is
     // The thread that looks after what is queued; team_watch.c.
@@ -46,6 +47,7 @@ struct window_side {
     CUdeviceptr base;
     size_t size;
     CUdeviceptr signals; // [size of the team][tags], by sender; as streams of this process reach it
+    CUdeviceptr opened[2]; // memory of another process that `base` and `signals` lie in; 0: none
 };
 
 // One signal of one pair of members, at the end that is of this process.

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
+#include "team-lib/company.h"
 
 enum {
     ASK_EVERY_MS = 200,
@@ -54,6 +55,8 @@ void watch_lose(struct rgpu_team *team, const char *format, ...)
     vsnprintf(team->why, sizeof(team->why), format, args);
     va_end(args);
     team->lost = true;
+    if (team->company)
+        company_lose(team->company, team->why);
     pthread_cond_signal(&team->stir);
 }
 
@@ -84,9 +87,20 @@ static void let_go(const struct rgpu_team *team)
 
 // ---- the thread ----
 
+void watch_company(struct rgpu_team *team)
+{
+    if (!team->company || team->lost || !company_stands(team->company))
+        return;
+    char why[sizeof(team->why)];
+    snprintf(why, sizeof(why), "%s", rgpu_error_text());
+    log_error("a team is lost first_member=%d why=\"%s\"", team->first, why);
+    watch_lose(team, "%s", why);
+}
+
 static void ask_members(struct rgpu_team *team)
 {
-    for (int rank = team->first; rank < team->first + team->local; rank++) {
+    watch_company(team);
+    for (int rank = 0; rank < team->size && !team->lost; rank++) {
         char name[80] = "?";
         CUdevice device;
         if (team_enter(team, rank))
@@ -113,6 +127,24 @@ static void pause_watching(struct rgpu_team *team)
         clock_wait_until(&team->stir, &team->lock, next);
 }
 
+// The others hear of it if a process is gone, also where this one has nothing queued.
+static void wait_for_work(struct rgpu_team *team)
+{
+    team->idle = true;
+    if (!team->company || team->lost) {
+        pthread_cond_wait(&team->stir, &team->lock);
+        return;
+    }
+    clock_wait_until(&team->stir, &team->lock, deadline_in(ASK_EVERY_MS));
+    watch_company(team);
+}
+
+void watch_finish(struct rgpu_team *team)
+{
+    while (!team->lost && any_pending(team))
+        clock_wait_until(&team->stir, &team->lock, deadline_in(LET_GO_EVERY_MS));
+}
+
 static void *watch(void *argument)
 {
     struct rgpu_team *team = argument;
@@ -124,8 +156,7 @@ static void *watch(void *argument)
         while (!any_pending(team)) {
             if (team->ends)
                 return NULL;
-            team->idle = true;
-            pthread_cond_wait(&team->stir, &team->lock);
+            wait_for_work(team);
         }
         if (team->lost)
             let_go(team);

@@ -11,6 +11,10 @@ void watch_end(struct rgpu_team *team);
 
 // Under the team's lock, as what follows. Something has been queued.
 void watch_stir(struct rgpu_team *team);
+// Asks whether the other processes are there; without any there is nothing to ask.
+void watch_company(struct rgpu_team *team);
+// Waits until all that is queued is over, or the team is lost.
+void watch_finish(struct rgpu_team *team);
 // Whether the last use is still to come to its end.
 bool watch_is_pending(struct signal_use *use);
 // The team is lost, unless it was already. All waits are let go soon.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/scope.h"
+#include "team-lib/shared_window.h"
 #include "team-lib/team_watch.h"
 
 enum {
@@ -147,21 +148,29 @@ enum rgpu_result window_make(struct rgpu_team *team, const CUdeviceptr *bases, c
                              int tags, struct rgpu_window **window)
 {
     enum rgpu_result result = RGPU_SUCCESS;
-    for (int i = 0; i < team->local && !result; i++)
-        result = check_memory(team, i, bases[i], sizes[i]);
-    if (result)
-        return result;
     struct rgpu_window *made = new_window(team, tags);
     if (!made)
         return failure(RGPU_ERROR_MEMORY, "no memory for a window");
-    result = fill_in(made, bases, sizes);
+    for (int i = 0; i < team->local && !result; i++)
+        result = check_memory(team, i, bases[i], sizes[i]);
+    if (!result)
+        result = fill_in(made, bases, sizes);
+    if (team->company)
+        result = shared_window_open(made, result);
     if (result) {
+        window_close(made);
         free_window(made);
         return result;
     }
     append(team, made);
     *window = made;
     return RGPU_SUCCESS;
+}
+
+void window_close(struct rgpu_window *window)
+{
+    if (window->team->company)
+        shared_window_close(window);
 }
 
 void window_end_of_life(struct rgpu_window *window)
@@ -214,9 +223,15 @@ RGPU_PUBLIC enum rgpu_result rgpu_window_free(struct rgpu_window **window)
         return failure(RGPU_ERROR_INVALID, "rgpu_window_free: no window");
     struct rgpu_team *team = (*window)->team;
     SCOPED_LOCK(&team->lock);
-    if (is_busy(*window))
+    bool busy = is_busy(*window);
+    if (team->company && !team->lost)
+        busy = shared_window_any(team, busy);
+    if (busy)
         return failure(RGPU_ERROR_BUSY, "puts into the window, or waits for its signals, are not "
                                         "over: synchronize their streams before it is freed");
+    window_close(*window);
+    if (team->company && !team->lost)
+        shared_window_any(team, false); // all have closed it
     window_end_of_life(*window);
     *window = NULL;
     return team_is_usable(team);

@@ -8,6 +8,8 @@
 // As rgpu_window_register, under the team's lock.
 enum rgpu_result window_make(struct rgpu_team *team, const CUdeviceptr *bases, const size_t *sizes,
                              int tags, struct rgpu_window **window);
+// Memory of other processes is let go.
+void window_close(struct rgpu_window *window);
 // Takes it out of its team, and frees it. Nothing uses it any more.
 void window_end_of_life(struct rgpu_window *window);
 // A context of a member of this process is current. NULL and an error: there is none.

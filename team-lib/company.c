@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "team-lib/company.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/endpoint.h"
+#include "common/scope.h"
+#include "team-lib/meeting_place.h"
+
+enum {
+    NONCE = 32,
+    PROOF_MS = 5000, // in which a process that has connected says who it is
+    RETRY_MS = 20,
+    TEXT_MAX = 240,
+};
+
+enum frame_kind { FRAME_ALL = 1, FRAME_LOST = 2 };
+struct frame_head {
+    uint32_t kind, size; // bytes that follow
+};
+
+struct process {
+    int first, count; // members
+    int fd;
+};
+
+struct company {
+    int size, first, count;
+    bool leads;
+    struct process others[RGPU_MEMBERS_MAX]; // of the one that leads: all; of others: that one
+    int other_count;
+};
+
+// What a process says of itself. Proven with the key of the meeting place.
+struct introduction {
+    uint8_t nonce[NONCE];
+    int32_t size, first, count;
+};
+
+// ---- bytes ----
+
+static int await(int fd, short what, uint64_t deadline)
+{
+    struct pollfd poller = {.fd = fd, .events = what};
+    int ready = poll(&poller, 1, deadline_left(deadline));
+    return ready > 0 ? 0 : ready ? -errno : -ETIMEDOUT;
+}
+
+static int send_bytes(int fd, const void *data, size_t size, uint64_t deadline)
+{
+    const char *at = data;
+    while (size) {
+        ssize_t sent = send(fd, at, size, MSG_NOSIGNAL);
+        if (sent > 0) {
+            at += sent;
+            size -= (size_t)sent;
+        } else if (errno != EAGAIN && errno != EINTR) {
+            return -errno;
+        } else if (errno == EAGAIN && await(fd, POLLOUT, deadline) == -ETIMEDOUT) {
+            return -ETIMEDOUT;
+        }
+    }
+    return 0;
+}
+
+static int take_bytes(int fd, void *data, size_t size, uint64_t deadline)
+{
+    char *at = data;
+    while (size) {
+        ssize_t got = recv(fd, at, size, 0);
+        if (!got)
+            return -ECONNRESET;
+        if (got > 0) {
+            at += got;
+            size -= (size_t)got;
+        } else if (errno != EAGAIN && errno != EINTR) {
+            return -errno;
+        } else if (errno == EAGAIN && await(fd, POLLIN, deadline) == -ETIMEDOUT) {
+            return -ETIMEDOUT;
+        }
+    }
+    return 0;
+}
+
+static int send_frame(int fd, enum frame_kind kind, const void *data, size_t size)
+{
+    struct frame_head head = {kind, (uint32_t)size};
+    int err = send_bytes(fd, &head, sizeof(head), UINT64_MAX);
+    return err ? err : send_bytes(fd, data, size, UINT64_MAX);
+}
+
+static enum rgpu_result gone(const struct process *process)
+{
+    return failure(RGPU_ERROR_LOST, "the process of member %d is gone", process->first);
+}
+
+static enum rgpu_result take_lost(const struct process *process, size_t size)
+{
+    char text[TEXT_MAX] = "";
+    if (size >= sizeof(text) || take_bytes(process->fd, text, size, UINT64_MAX))
+        return gone(process);
+    return failure(RGPU_ERROR_LOST, "%s", text);
+}
+
+static enum rgpu_result take_frame(const struct process *process, void *data, size_t size)
+{
+    struct frame_head head;
+    if (take_bytes(process->fd, &head, sizeof(head), UINT64_MAX))
+        return gone(process);
+    if (head.kind == FRAME_LOST)
+        return take_lost(process, head.size);
+    if (head.kind != FRAME_ALL || head.size != size)
+        return failure(RGPU_ERROR_LOST,
+                       "the process of member %d does not make the same calls as this one",
+                       process->first);
+    return take_bytes(process->fd, data, size, UINT64_MAX) ? gone(process) : RGPU_SUCCESS;
+}
+
+// ---- meeting ----
+
+static void prove(const struct meeting_place *place, const char *role,
+                  const struct introduction *hello, const uint8_t *nonce, uint8_t *proof)
+{
+    struct hmac_sha256 mac;
+    hmac_sha256_start(&mac, place->key, PLACE_KEY);
+    hmac_sha256_add(&mac, role, strlen(role));
+    hmac_sha256_add(&mac, hello, sizeof(*hello));
+    hmac_sha256_add(&mac, nonce, NONCE);
+    hmac_sha256_finish(&mac, proof);
+}
+
+static bool is_proven(const struct meeting_place *place, const char *role,
+                      const struct introduction *hello, const uint8_t *nonce, const uint8_t *proof)
+{
+    uint8_t want[SHA256_SIZE];
+    prove(place, role, hello, nonce, want);
+    return secret_equal(want, proof, sizeof(want));
+}
+
+// The one that leads hears of another process. -EPERM: it has not read the file.
+static int hear(int fd, const struct meeting_place *place, struct introduction *hello)
+{
+    uint8_t nonce[NONCE], proof[SHA256_SIZE];
+    uint64_t deadline = deadline_in(PROOF_MS);
+    if (getrandom(nonce, NONCE, 0) != NONCE)
+        return -EIO;
+    int err = send_bytes(fd, nonce, NONCE, deadline);
+    if (!err)
+        err = take_bytes(fd, hello, sizeof(*hello), deadline);
+    if (!err)
+        err = take_bytes(fd, proof, sizeof(proof), deadline);
+    if (err)
+        return err;
+    if (!is_proven(place, "member", hello, nonce, proof))
+        return -EPERM;
+    prove(place, "leader", hello, nonce, proof);
+    return send_bytes(fd, proof, sizeof(proof), deadline);
+}
+
+static int introduce(int fd, const struct meeting_place *place, struct introduction *hello)
+{
+    uint8_t nonce[NONCE], proof[SHA256_SIZE];
+    uint64_t deadline = deadline_in(PROOF_MS);
+    if (getrandom(hello->nonce, NONCE, 0) != NONCE)
+        return -EIO;
+    int err = take_bytes(fd, nonce, NONCE, deadline);
+    if (err)
+        return err;
+    prove(place, "member", hello, nonce, proof);
+    err = send_bytes(fd, hello, sizeof(*hello), deadline);
+    if (!err)
+        err = send_bytes(fd, proof, sizeof(proof), deadline);
+    if (!err)
+        err = take_bytes(fd, proof, sizeof(proof), deadline);
+    if (!err && !is_proven(place, "leader", hello, nonce, proof))
+        err = -EPERM;
+    return err;
+}
+
+static bool overlap(int a, int a_count, int b, int b_count)
+{
+    return a < b + b_count && b < a + a_count;
+}
+
+// Why a process is not of this team; NULL: it is.
+static const char *objection(const struct company *company, const struct introduction *hello)
+{
+    if (hello->size != company->size)
+        return "the team of that name has another number of members";
+    if (hello->first < 0 || hello->count < 1 || hello->first > company->size - hello->count)
+        return "there are no such members";
+    bool taken = overlap(hello->first, hello->count, company->first, company->count);
+    for (int i = 0; i < company->other_count; i++)
+        taken |=
+            overlap(hello->first, hello->count, company->others[i].first, company->others[i].count);
+    return taken ? "another process has one of these members" : NULL;
+}
+
+static void admit(struct company *company, const struct meeting_place *place, int fd)
+{
+    struct introduction hello;
+    const char *why = NULL;
+    if (!hear(fd, place, &hello) && !(why = objection(company, &hello)) &&
+        !send_frame(fd, FRAME_ALL, "", 0)) {
+        company->others[company->other_count++] = (struct process){hello.first, hello.count, fd};
+        return;
+    }
+    if (why)
+        send_frame(fd, FRAME_LOST, why, strlen(why));
+    close(fd);
+}
+
+static int members_here(const struct company *company)
+{
+    int here = company->count;
+    for (int i = 0; i < company->other_count; i++)
+        here += company->others[i].count;
+    return here;
+}
+
+static enum rgpu_result wait_for_others(struct company *company, const struct meeting_place *place,
+                                        int listener, uint64_t deadline)
+{
+    while (members_here(company) < company->size) {
+        if (await(listener, POLLIN, deadline) == -ETIMEDOUT)
+            return failure(RGPU_ERROR_LOST, "%d of %d members have come in time",
+                           members_here(company), company->size);
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0)
+            admit(company, place, fd);
+    }
+    return RGPU_SUCCESS;
+}
+
+static enum rgpu_result lead(struct company *company, const char *name, const char *path,
+                             uint64_t deadline)
+{
+    struct meeting_place place = {0};
+    struct endpoint anywhere = {0};
+    SCOPED_FD int listener = endpoint_listen(&anywhere, RGPU_MEMBERS_MAX, &place.port);
+    if (listener < 0)
+        return failure(RGPU_ERROR_INVALID, "no port to meet at: %s", strerror(-listener));
+    if (gethostname(place.host, sizeof(place.host) - 1) || control_boot_id(place.boot_id))
+        return failure(RGPU_ERROR_INVALID, "this host does not say what its name is");
+    SCOPED_FD int file = meeting_place_take(path, &place);
+    if (file == -EBUSY)
+        return failure(RGPU_ERROR_INVALID, "another team %s is meeting in this job", name);
+    if (file < 0)
+        return failure(RGPU_ERROR_INVALID, "%s: %s", path, strerror(-file));
+    enum rgpu_result result = wait_for_others(company, &place, listener, deadline);
+    unlink(path);
+    explicit_bzero(&place, sizeof(place));
+    return result;
+}
+
+static int reach_leader(const char *path, struct introduction *hello, uint64_t deadline)
+{
+    uint8_t boot_id[CONTROL_BOOT_ID_BYTES];
+    struct meeting_place place;
+    int err = meeting_place_read(path, &place);
+    if (err)
+        return err;
+    struct endpoint there = {.port = place.port};
+    bool near = !control_boot_id(boot_id) && !memcmp(boot_id, place.boot_id, sizeof(boot_id));
+    snprintf(there.host, sizeof(there.host), "%s", near ? "127.0.0.1" : place.host);
+    int left = deadline_left(deadline);
+    int fd = endpoint_connect(&there, left < 0 || left > PROOF_MS ? PROOF_MS : left);
+    if (fd < 0)
+        return fd;
+    err = introduce(fd, &place, hello);
+    explicit_bzero(&place, sizeof(place));
+    if (!err)
+        return fd;
+    close(fd);
+    return err;
+}
+
+static void pause_meeting(void)
+{
+    struct timespec step = {.tv_nsec = RETRY_MS * 1000000L};
+    nanosleep(&step, NULL);
+}
+
+// What is there may be left of a process that is gone; the right one may still come.
+static enum rgpu_result join(struct company *company, const char *name, const char *path,
+                             uint64_t deadline)
+{
+    struct introduction hello = {.size = company->size,
+                                 .first = company->first,
+                                 .count = company->count};
+    int fd = reach_leader(path, &hello, deadline);
+    while (fd < 0 && clock_ns() < deadline) {
+        pause_meeting();
+        fd = reach_leader(path, &hello, deadline);
+    }
+    if (fd < 0)
+        return failure(RGPU_ERROR_LOST, "member 0 of team %s did not come in time (%s)", name,
+                       strerror(-fd));
+    company->others[company->other_count++] = (struct process){0, 1, fd};
+    return take_frame(&company->others[0], NULL, 0);
+}
+
+enum rgpu_result company_meet(const char *name, int size, int first, int count, uint64_t deadline,
+                              struct company **company)
+{
+    char path[512];
+    if (meeting_place_path(name, path, sizeof(path)))
+        return failure(RGPU_ERROR_INVALID, "the name of the team is too long");
+    struct company *made = calloc(1, sizeof(*made));
+    if (!made)
+        return failure(RGPU_ERROR_MEMORY, "no memory for a team");
+    made->size = size;
+    made->first = first;
+    made->count = count;
+    made->leads = !first;
+    enum rgpu_result result = made->leads ? lead(made, name, path, deadline)
+                                          : join(made, name, path, deadline);
+    // All have come when all hear from each other.
+    uint8_t nothing[RGPU_MEMBERS_MAX] = {0}, all[RGPU_MEMBERS_MAX];
+    if (!result)
+        result = company_exchange(made, nothing, all, 1);
+    if (result)
+        company_leave(&made);
+    else
+        *company = made;
+    return result;
+}
+
+// ---- telling each other ----
+
+static enum rgpu_result collect(struct company *company, char *all, size_t each)
+{
+    enum rgpu_result result = RGPU_SUCCESS;
+    bool has_come[RGPU_MEMBERS_MAX] = {false};
+    for (int missing = company->other_count; missing && !result;) {
+        struct pollfd pollers[RGPU_MEMBERS_MAX];
+        for (int i = 0; i < company->other_count; i++)
+            pollers[i] =
+                (struct pollfd){.fd = has_come[i] ? -1 : company->others[i].fd, .events = POLLIN};
+        poll(pollers, (nfds_t)company->other_count, -1);
+        for (int i = 0; i < company->other_count && !result; i++) {
+            const struct process *other = &company->others[i];
+            if (has_come[i] || !pollers[i].revents)
+                continue;
+            result =
+                take_frame(other, all + (size_t)other->first * each, (size_t)other->count * each);
+            has_come[i] = true;
+            missing--;
+        }
+    }
+    return result;
+}
+
+static enum rgpu_result give(struct company *company, const void *all, size_t size)
+{
+    for (int i = 0; i < company->other_count; i++)
+        if (send_frame(company->others[i].fd, FRAME_ALL, all, size))
+            return gone(&company->others[i]);
+    return RGPU_SUCCESS;
+}
+
+enum rgpu_result company_exchange(struct company *company, const void *own, void *all, size_t each)
+{
+    size_t mine = (size_t)company->count * each, whole = (size_t)company->size * each;
+    enum rgpu_result result;
+    memcpy((char *)all + (size_t)company->first * each, own, mine);
+    if (company->leads) {
+        result = collect(company, all, each);
+        return result ? result : give(company, all, whole);
+    }
+    if (send_frame(company->others[0].fd, FRAME_ALL, own, mine))
+        return gone(&company->others[0]);
+    return take_frame(&company->others[0], all, whole);
+}
+
+static enum rgpu_result look_at(const struct process *process)
+{
+    struct frame_head head;
+    ssize_t got = recv(process->fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
+    if (!got || (got < 0 && errno != EAGAIN && errno != EINTR))
+        return gone(process);
+    if (got < (ssize_t)sizeof(head) || head.kind != FRAME_LOST)
+        return RGPU_SUCCESS;
+    return take_bytes(process->fd, &head, sizeof(head), UINT64_MAX) ? gone(process)
+                                                                    : take_lost(process, head.size);
+}
+
+enum rgpu_result company_stands(struct company *company)
+{
+    enum rgpu_result result = RGPU_SUCCESS;
+    for (int i = 0; i < company->other_count && !result; i++)
+        result = look_at(&company->others[i]);
+    return result;
+}
+
+void company_lose(struct company *company, const char *why)
+{
+    for (int i = 0; i < company->other_count; i++)
+        send_frame(company->others[i].fd, FRAME_LOST, why, strnlen(why, TEXT_MAX - 1));
+}
+
+void company_leave(struct company **company)
+{
+    for (int i = 0; i < (*company)->other_count; i++)
+        close((*company)->others[i].fd);
+    free(*company);
+    *company = NULL;
+}

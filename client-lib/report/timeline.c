@@ -13,10 +13,11 @@
 
 #include "client-lib/report/tell.h"
 #include "client-lib/report/timeline_text.h"
+#include "common/clock.h"
 #include "common/scope.h"
 
 // Handed over and not yet written; who is faster than the disk waits then.
-enum { WAITING_MAX = 64 };
+enum { WAITING_MAX = 64, COLLECT_MS = 250 };
 
 static uint64_t (*_Atomic collect)(void);
 
@@ -100,6 +101,18 @@ void timeline_worked(void *unused, const struct wire_activity *work, const char 
     timeline_text_work(work, name);
 }
 
+// To ask the box means that it flushes what its GPU notes, while the program's calls wait: now and then, and when the
+// program ends.
+static void collect_if_due(void)
+{
+    static int64_t collected_ms; // the writer's
+    int64_t now = clock_ms();
+    if (now - collected_ms < COLLECT_MS)
+        return;
+    collect_work();
+    collected_ms = clock_ms();
+}
+
 // With the lock held, which is given away meanwhile.
 static void write_oldest(void)
 {
@@ -109,7 +122,7 @@ static void write_oldest(void)
         timeline.end = &timeline.first;
     pthread_mutex_unlock(&timeline.lock);
     timeline_text_add(buffer);
-    collect_work();
+    collect_if_due();
     pthread_mutex_lock(&timeline.lock);
     buffer->next = timeline.empty;
     timeline.empty = buffer;

@@ -176,8 +176,10 @@ static void fetch(struct box_session *session, struct box_work *box)
     struct args_activity_fetch args = {.flush = 1, .reply_room = FETCH_BYTES};
     struct reply_activity_fetch reply;
     size_t got;
-    box->before = box->now;
-    compare_clocks(session, &box->now);
+    if (box->now.offset) { // else it is one clock, and stays it
+        box->before = box->now;
+        compare_clocks(session, &box->now);
+    }
     do {
         struct waiter waiter = {.reply = &reply,
                                 .reply_size = sizeof(reply),

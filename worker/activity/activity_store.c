@@ -18,16 +18,17 @@ enum {
     CALLS = 1 << 20,  // calls whose numbers are remembered
     PLACES = 1 << 14, // copies in pieces that are
     NAMES = 1 << 14,  // different names of kernels
+    KNOWN = 1 << 10,  // addresses of names
     NAME_MAX_BYTES = 4096,
 };
 
 atomic_bool activity_noted;
 _Thread_local uint32_t activity_call;
 
-// Both kinds of numbers count up, so the lowest bits tell apart what is near.
-struct call_number {
-    uint32_t driver, program;
-};
+// Both kinds of numbers count up, so the lowest bits tell apart what is near. One for each launch, so without a lock:
+// the driver's number above the program's.
+static _Atomic(_Atomic uint64_t *) calls;
+
 struct call_place {
     uint32_t number, stream;
 };
@@ -37,29 +38,36 @@ static struct {
     uint8_t *data;
     size_t room, first, end; // bytes; records lie from first to end
     uint64_t dropped;
-    struct call_number *calls;
+    bool open;
     struct call_place places[PLACES];
     char *names[NAMES]; // by their hash; the index is the number
+    // Which number a name had that was given at an address: those of one kernel are at one, as long as it is there.
+    struct known_name {
+        const char *at;
+        uint32_t number;
+    } known[KNOWN];
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 int activity_store_open(void)
 {
     SCOPED_LOCK(&store.lock);
-    if (!store.calls)
-        store.calls = calloc(CALLS, sizeof(*store.calls));
+    // Who is told of calls may be under way when nobody asks any more, so it stays; the pages are there when used.
+    if (!atomic_load(&calls))
+        atomic_store(&calls, calloc(CALLS, sizeof(_Atomic uint64_t)));
     store.first = store.end = 0;
     store.dropped = 0;
-    return store.calls ? 0 : -ENOMEM;
+    store.open = atomic_load(&calls) != NULL;
+    return store.open ? 0 : -ENOMEM;
 }
 
 void activity_store_close(void)
 {
     SCOPED_LOCK(&store.lock);
     free(store.data);
-    free(store.calls);
     store.data = NULL;
-    store.calls = NULL;
+    store.open = false;
     store.room = store.first = store.end = 0;
+    memset(store.known, 0, sizeof(store.known));
     for (size_t i = 0; i < NAMES; i++) {
         free(store.names[i]);
         store.names[i] = NULL;
@@ -68,9 +76,11 @@ void activity_store_close(void)
 
 void store_name_call(uint32_t driver_call, uint32_t number)
 {
-    SCOPED_LOCK(&store.lock);
-    if (store.calls)
-        store.calls[driver_call % CALLS] = (struct call_number){driver_call, number};
+    _Atomic uint64_t *list = atomic_load_explicit(&calls, memory_order_relaxed);
+
+    if (list)
+        atomic_store_explicit(&list[driver_call % CALLS], (uint64_t)driver_call << 32 | number,
+                              memory_order_relaxed);
 }
 
 void store_place_call(uint32_t number, uint32_t stream)
@@ -81,11 +91,13 @@ void store_place_call(uint32_t number, uint32_t stream)
 
 // ---- adding; under the lock ----
 
+// Moved is only what is at most as much as was taken since, so that each record moves a few times at most.
 static bool make_room(size_t size)
 {
     if (store.end + size <= store.room)
         return true;
-    if (store.first) {
+    bool largest = store.room * 2 > setup.worker.activity_memory;
+    if (store.first >= store.room / 2 || (largest && store.first >= store.room / 16)) {
         memmove(store.data, store.data + store.first, store.end - store.first);
         store.end -= store.first;
         store.first = 0;
@@ -129,16 +141,16 @@ static bool send_name(uint32_t number, const char *text, size_t length)
     return append(record, record->size);
 }
 
-// The number of a name, which is sent before it is used first. Number 0 is no name: none was given, or there are
+// Looked up by its hash. The number of a name, which is sent before it is used first. Number 0 is no name: none was given, or there are
 // too many.
-static uint32_t number_of(const char *text)
+static uint32_t look_up(const char *text)
 {
     size_t length = strnlen(text, NAME_MAX_BYTES);
     uint32_t at = hash_of(text, length);
     for (unsigned tries = 0; tries < NAMES; tries++, at++) {
         uint32_t number = at % (NAMES - 1) + 1;
         char *known = store.names[number];
-        if (known && strlen(known) == length && !memcmp(known, text, length))
+        if (known && !strncmp(known, text, NAME_MAX_BYTES))
             return number;
         if (known)
             continue;
@@ -153,10 +165,34 @@ static uint32_t number_of(const char *text)
     return 0;
 }
 
+// The same number as before where the address has the same text: names are long, and comparing is much quicker than to
+// look them up.
+static uint32_t number_of(const char *text)
+{
+    struct known_name *known =
+        &store.known[((uintptr_t)text >> 4) * 0x9e3779b1u >> 8 & (KNOWN - 1)];
+
+    if (known->at == text && !strncmp(store.names[known->number], text, NAME_MAX_BYTES))
+        return known->number;
+    uint32_t number = look_up(text);
+    if (number)
+        *known = (struct known_name){text, number};
+    return number;
+}
+
+void store_begin(void)
+{
+    pthread_mutex_lock(&store.lock);
+}
+
+void store_end(void)
+{
+    pthread_mutex_unlock(&store.lock);
+}
+
 void store_add(struct wire_activity *record, const char *name)
 {
-    SCOPED_LOCK(&store.lock);
-    if (!store.calls)
+    if (!store.open)
         return;
     record->size = sizeof(*record);
     record->name = name ? number_of(name) : 0;
@@ -166,7 +202,6 @@ void store_add(struct wire_activity *record, const char *name)
 
 void store_lost(uint64_t records)
 {
-    SCOPED_LOCK(&store.lock);
     store.dropped += records;
 }
 
@@ -174,8 +209,9 @@ void store_lost(uint64_t records)
 
 static void resolve(struct wire_activity *record)
 {
-    const struct call_number *call = &store.calls[record->correlation % CALLS];
-    record->correlation = call->driver == record->correlation ? call->program : 0;
+    uint64_t call = atomic_load_explicit(&atomic_load(&calls)[record->correlation % CALLS],
+                                         memory_order_relaxed);
+    record->correlation = call >> 32 == record->correlation ? (uint32_t)call : 0;
     const struct call_place *place = &store.places[record->correlation % PLACES];
     if (record->kind == WIRE_ACTIVITY_COPY && record->correlation &&
         place->number == record->correlation && place->stream)
@@ -200,7 +236,7 @@ size_t store_take(void *to, size_t room, uint64_t *dropped, uint32_t *left)
 {
     size_t used = 0, size;
     SCOPED_LOCK(&store.lock);
-    while (store.calls && store.first < store.end &&
+    while (store.open && store.first < store.end &&
            (size = take_one((uint8_t *)to + used, room - used)))
         used += size;
     *dropped = store.dropped;

@@ -18,6 +18,9 @@ void store_name_call(uint32_t driver_call, uint32_t number);
 // The pieces of the program's call NUMBER are in STREAM to the program.
 void store_place_call(uint32_t number, uint32_t stream);
 
+// Around any number of records, which come in buffers of thousands.
+void store_begin(void);
+void store_end(void);
 // Adds *RECORD, whose correlation is the driver's; NAME (may be NULL) is the kernel's.
 void store_add(struct wire_activity *record, const char *name);
 void store_lost(uint64_t records);

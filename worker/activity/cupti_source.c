@@ -211,10 +211,14 @@ static void take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, siz
 {
     struct cupti_record *record = NULL;
     size_t lost = 0;
+    bool dropped =
+        cupti.cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS && lost;
+    store_begin();
     while (valid && cupti.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
         take_record(record);
-    if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS && lost)
+    if (dropped)
         store_lost(lost);
+    store_end();
     free(buffer);
 }
 

@@ -18,9 +18,9 @@ static void add(uint32_t driver_call, uint32_t call, const char *name)
 {
     struct wire_activity record = {.kind = WIRE_ACTIVITY_KERNEL, .correlation = driver_call};
     store_name_call(driver_call, call);
-    store_begin();
+    activity_records_begin();
     store_add(&record, name);
-    store_end();
+    activity_records_end();
 }
 
 // Takes all; how many were lost so far.

@@ -180,12 +180,12 @@ static uint32_t number_of(const char *text)
     return number;
 }
 
-void store_begin(void)
+void activity_records_begin(void)
 {
     pthread_mutex_lock(&store.lock);
 }
 
-void store_end(void)
+void activity_records_end(void)
 {
     pthread_mutex_unlock(&store.lock);
 }

@@ -19,8 +19,8 @@ void store_name_call(uint32_t driver_call, uint32_t number);
 void store_place_call(uint32_t number, uint32_t stream);
 
 // Around any number of records, which come in buffers of thousands.
-void store_begin(void);
-void store_end(void);
+void activity_records_begin(void);
+void activity_records_end(void);
 // Adds *RECORD, whose correlation is the driver's; NAME (may be NULL) is the kernel's.
 void store_add(struct wire_activity *record, const char *name);
 void store_lost(uint64_t records);

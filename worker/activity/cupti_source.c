@@ -213,12 +213,12 @@ static void take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, siz
     size_t lost = 0;
     bool dropped =
         cupti.cuptiActivityGetNumDroppedRecords(context, stream, &lost) == CUPTI_SUCCESS && lost;
-    store_begin();
+    activity_records_begin();
     while (valid && cupti.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
         take_record(record);
     if (dropped)
         store_lost(lost);
-    store_end();
+    activity_records_end();
     free(buffer);
 }
 

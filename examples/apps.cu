@@ -59,3 +59,16 @@ extern "C" __global__ void normalize(float *vector, const float *square, uint32_
     if (i < count)
         vector[i] /= sqrtf(*square);
 }
+
+// ROWS rows, from FIRST on, of the product of a sparse matrix, EACH entries to a row, and a vector: a thread for each row.
+extern "C" __global__ void sparse(float *out, const float *in, const uint32_t *columns, const float *values,
+                                  uint32_t first, uint32_t rows, uint32_t each)
+{
+    uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    if (row >= rows)
+        return;
+    for (uint32_t i = row * each; i < (row + 1) * each; i++)
+        sum += values[i] * in[columns[i]];
+    out[first + row] = sum;
+}

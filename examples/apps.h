@@ -113,6 +113,13 @@ static inline double timed(void (*run)(unsigned int), unsigned int steps)
     return seconds() - start;
 }
 
+// The largest difference so far; what is not a number is the largest of all.
+static inline double larger(double most, float a, float b)
+{
+    double difference = fabs((double)a - (double)b);
+    return isnan(most) || difference <= most ? most : difference;
+}
+
 // What both ways have left has to be the same, but for the order in which numbers were added.
 static inline int report(const char *name, unsigned int steps, double copies, double puts,
                          double difference)

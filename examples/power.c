@@ -114,7 +114,7 @@ static double difference(const float *want, unsigned int steps)
     for (int g = 0; g < gpus; g++) {
         float *got = result(g, steps);
         for (unsigned int i = 0; i < size; i++)
-            most = fmax(most, fabs((double)got[i] - (double)want[i]));
+            most = larger(most, got[i], want[i]);
         free(got);
     }
     return most;

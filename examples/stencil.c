@@ -109,7 +109,7 @@ static double difference(const float *a, const float *b)
 {
     double most = 0;
     for (size_t i = 0; i < (size_t)gpus * planes * width; i++)
-        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+        most = larger(most, a[i], b[i]);
     return most;
 }
 

@@ -51,6 +51,11 @@ BENCH_PROGRAMS += $(B)/bench/copies
 $(eval $(call link_rule,$(B)/bench/copies,bench/copies.c,,\
   -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/bench/copies.o: tests/programs/kernels.ptx
+.PHONY: bench-tcp
+# Sessions over tcp beside iperf3 and sockperf, as root.
+bench-tcp: all $(B)/bench/copies $(B)/bench/measure
+	@scripts/install-deps bench
+	@bench/tcp --build $(B) $(BENCH_ARGS)
 .PHONY: bench-rdma
 bench-rdma: all tests $(B)/bench/copies $(B)/bench/between
 	@scripts/install-deps rdma bench

@@ -38,6 +38,33 @@ static inline bool spin_more(struct spin *spin, uint32_t turns)
     return clock_ns() < spin->end;
 }
 
+// Whether to spin at all before sleeping. Where the two sides of a wait share processors with others, or each other,
+// spinning keeps away who is waited for, and it is over before anything comes: then it is left out, ever more often.
+struct spin_habit {
+    uint32_t skip;  // waits that do not spin from now on
+    uint32_t pause; // and after the next one that spins in vain
+};
+enum { SPIN_PAUSE_MAX = 63 };
+
+static inline bool spin_is_due(struct spin_habit *habit)
+{
+    if (!habit->skip)
+        return true;
+    habit->skip--;
+    return false;
+}
+
+static inline void spin_paid(struct spin_habit *habit)
+{
+    habit->skip = habit->pause = 0;
+}
+
+static inline void spin_was_in_vain(struct spin_habit *habit)
+{
+    habit->pause = 2 * habit->pause + 1 < SPIN_PAUSE_MAX ? 2 * habit->pause + 1 : SPIN_PAUSE_MAX;
+    habit->skip = habit->pause;
+}
+
 // How long waits of one kind have taken of late, as a guess at the next. One that is over soon is best
 // spent awake: going to sleep and waking up take longer than a device or a short kernel does.
 struct patience {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of the rdma link that wait for the next ones, to leave as one message.
-//
-// A post costs more than most records do; and many a record is followed at once by another or by a
-// flush, such as a launch by its synchronization. Where that has been so several times in a row,
-// records that nobody flushes gather, and leave with the flush, when there are many, or after a tick
-// or two, sent by a thread that is awake only while records gather. Having to wait for the tick was
-// a wrong guess: then records leave one by one again, and it takes longer to guess again.
+// When they do is a guess (gather_guess.h). They leave with the flush, when there are many, or after a tick or two, sent by
+// a thread that is awake only while records gather.
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -16,18 +12,9 @@
 #include "transport/rdma_private.h"
 #include "common/wait.h"
 
-enum {
-    BYTES = 2048, // gather at most, and a record more
-    SOON_NS = 500 * 1000,
-    WANTED = 8,
-    WANTED_MAX = 1024,
-    TICK_NS = 1000 * 1000,
-    IDLE_TICKS = 20, // without a record, until the thread sleeps
-};
-
-static void tick(void)
+static void tick(uint32_t us)
 {
-    const struct timespec time = {.tv_nsec = TICK_NS};
+    const struct timespec time = {.tv_nsec = us * 1000};
 
     nanosleep(&time, NULL);
 }
@@ -50,22 +37,21 @@ static void *ticker_main(void *argument)
     struct rdma_link *rdma = argument;
     struct rdma_gather *gather = &rdma->gather;
     uint64_t before = 0;
-    unsigned idle = 0;
+    uint32_t us = gather->guess.tick_us;
+    bool idle = false;
 
     pthread_mutex_lock(&gather->lock);
     while (!gather->ending && !link_failure(&rdma->base)) {
-        if (idle >= IDLE_TICKS) {
+        if (idle)
             await_work(rdma);
-            idle = 0;
-        }
         pthread_mutex_unlock(&gather->lock);
-        tick();
-        if (atomic_load(&rdma->left) < before) {
-            atomic_store(&gather->missed, true);
+        tick(us);
+        bool missed = atomic_load(&rdma->left) < before;
+        us = gather_guess_tick(&gather->guess, missed);
+        if (missed)
             rdma_post_gathered(rdma); // with the next tick, where there is no room now
-        }
         uint64_t now = atomic_load(&rdma->produced);
-        idle = now == before ? idle + 1 : 0;
+        idle = now == before;
         before = now;
         pthread_mutex_lock(&gather->lock);
     }
@@ -106,41 +92,23 @@ static bool ensure_ticks(struct rdma_link *rdma)
     return true;
 }
 
-// Learns from the time that passed since a record left by itself: another one soon after it could have left
-// together with it.
-static void learn(struct rdma_gather *gather)
-{
-    if (atomic_load_explicit(&gather->missed, memory_order_relaxed)) {
-        atomic_store(&gather->missed, false);
-        gather->hits = 0;
-        gather->wanted = gather->wanted < WANTED_MAX ? 2 * gather->wanted : WANTED_MAX;
-    }
-    if (!gather->last)
-        return;
-    gather->hits = clock_ns() - gather->last < SOON_NS ? gather->hits + 1 : 0;
-    gather->last = 0;
-}
-
 bool rdma_gather_waits(struct rdma_link *rdma)
 {
     struct rdma_gather *gather = &rdma->gather;
 
-    learn(gather);
-    if (gather->hits < gather->wanted) {
-        gather->last = clock_ns();
-        return false;
-    }
-    return atomic_load(&rdma->produced) - atomic_load(&rdma->left) < BYTES && ensure_ticks(rdma);
+    return gather_guess_waits(&gather->guess) &&
+           atomic_load(&rdma->produced) - atomic_load(&rdma->left) < GATHER_BYTES &&
+           ensure_ticks(rdma);
 }
 
 void rdma_gather_flushed(struct rdma_link *rdma)
 {
-    learn(&rdma->gather);
+    gather_guess_flushed(&rdma->gather.guess);
 }
 
 void rdma_gather_start(struct rdma_link *rdma)
 {
-    rdma->gather.wanted = WANTED;
+    gather_guess_start(&rdma->gather.guess);
     pthread_mutex_init(&rdma->gather.lock, NULL);
     pthread_cond_init(&rdma->gather.work, NULL);
 }

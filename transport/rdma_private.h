@@ -3,6 +3,7 @@
 #ifndef RGPU_TRANSPORT_RDMA_PRIVATE_H
 #define RGPU_TRANSPORT_RDMA_PRIVATE_H
 
+#include "transport/gather_guess.h"
 #include "transport/link_private.h"
 #include "transport/rdma.h"
 #include "transport/rdma_regions.h"
@@ -77,10 +78,8 @@ enum rdma_waiter { RDMA_RECEIVER, RDMA_SENDER, RDMA_NOBODY };
 
 // Records that wait for the next ones to leave together (rdma_gather.c).
 struct rdma_gather {
-    uint32_t hits, wanted; // the next record or flush came soon: how often in a row; that suffices
-    uint64_t last;         // when a record left by itself, ns; 0: none since the last flush
-    _Atomic bool missed;   // records waited in vain
-    _Atomic bool ticks;    // the thread that sends them then is awake
+    struct gather_guess guess; // under send_lock
+    _Atomic bool ticks;        // the thread that sends them then is awake
     bool runs, ending;
     pthread_mutex_t lock;
     pthread_cond_t work;

@@ -3,7 +3,8 @@
 //
 // Records gather in a buffer. Whoever sends holds `wire`, takes what has gathered and writes it while
 // others go on filling a second buffer; so records leave in order and in as few segments as the
-// traffic allows. A record that nobody flushes is sent by a thread that exists once it is needed.
+// traffic allows. A record that nobody flushes is sent by a thread that exists once it is needed, at once or, where
+// the next record has followed soon of late, with that (gather_guess.h).
 // Payloads are written from, and read into, the caller's memory. Inside TLS everything is the same but
 // for the two functions that hand bytes to the socket and take them from it.
 #include <errno.h>
@@ -19,8 +20,9 @@
 #include "common/log.h"
 #include "common/scope.h"
 #include "common/tls.h"
-#include "transport/link_private.h"
 #include "common/wait.h"
+#include "transport/gather_guess.h"
+#include "transport/link_private.h"
 #include "transport/tcp_socket.h"
 
 enum {
@@ -49,7 +51,11 @@ struct tcp_link {
     size_t gathered;
     uint32_t reserved;
     bool flusher_runs;
-    bool flusher_idle;
+    bool flusher_sleeps; // it is to be woken for what is not to be kept
+    bool flusher_rests;  // and for what is kept as well, so that it looks now and then
+    bool urgent;         // what has gathered is not kept
+    struct gather_guess guess;
+    uint64_t commits, takes; // how often a record was added, and all were taken
     bool ending;
     pthread_cond_t work;
     pthread_t flusher;
@@ -57,6 +63,7 @@ struct tcp_link {
     uint8_t *buffer; // the receiver's
     size_t start, end;
     size_t read_size;
+    struct spin_habit habit;
     _Atomic bool whole; // a whole record is in buffer
     _Atomic bool receiver_sleeps;
     _Atomic bool kicked;
@@ -135,6 +142,8 @@ static struct iovec take_gathered(struct tcp_link *tcp)
     tcp->gathering = tcp->leaving;
     tcp->leaving = part.iov_base;
     tcp->gathered = 0;
+    tcp->urgent = false;
+    tcp->takes++;
     return part;
 }
 
@@ -146,34 +155,68 @@ static int drain(struct tcp_link *tcp, struct iovec record, struct iovec payload
     return send_parts(tcp, parts, 3);
 }
 
-static int tcp_flush(struct link *link)
+static int send_gathered(struct tcp_link *tcp)
 {
-    struct tcp_link *tcp = tcp_of(link);
     struct iovec none = {0};
 
     SCOPED_LOCK(&tcp->wire);
     return drain(tcp, none, none);
 }
 
+static int tcp_flush(struct link *link)
+{
+    struct tcp_link *tcp = tcp_of(link);
+
+    {
+        SCOPED_LOCK(&tcp->lock);
+        gather_guess_flushed(&tcp->guess);
+    }
+    return send_gathered(tcp);
+}
+
+// Under lock, which is given up meanwhile.
+static int send_urgent(struct tcp_link *tcp)
+{
+    pthread_mutex_unlock(&tcp->lock);
+    int r = link_failure(&tcp->base);
+    if (!r)
+        r = send_gathered(tcp);
+    pthread_mutex_lock(&tcp->lock);
+    return r;
+}
+
+// Waits for a tick, or until something is urgent: which what was kept all that time then is. Whether records came.
+static bool look_after_kept(struct tcp_link *tcp)
+{
+    uint64_t commits = tcp->commits, takes = tcp->takes;
+    bool kept = tcp->gathered > 0;
+
+    tcp->flusher_sleeps = true;
+    clock_wait(&tcp->work, &tcp->lock, tcp->guess.tick_us);
+    tcp->flusher_sleeps = false;
+    bool missed = kept && !tcp->urgent && tcp->takes == takes;
+    gather_guess_tick(&tcp->guess, missed);
+    tcp->urgent = tcp->urgent || missed;
+    return tcp->commits != commits;
+}
+
 static void *flusher_main(void *argument)
 {
     struct tcp_link *tcp = argument;
+    bool idle = true;
+    int r = 0;
 
     pthread_mutex_lock(&tcp->lock);
-    while (!tcp->ending) {
-        if (!tcp->gathered) {
-            tcp->flusher_idle = true;
+    while (!tcp->ending && !r) {
+        if (tcp->gathered && tcp->urgent) {
+            r = send_urgent(tcp);
+        } else if (tcp->gathered || !idle) {
+            idle = !look_after_kept(tcp);
+        } else {
+            tcp->flusher_sleeps = tcp->flusher_rests = true;
             pthread_cond_wait(&tcp->work, &tcp->lock);
-            tcp->flusher_idle = false;
-            continue;
+            tcp->flusher_sleeps = tcp->flusher_rests = false;
         }
-        pthread_mutex_unlock(&tcp->lock);
-        int r = link_failure(&tcp->base);
-        if (!r)
-            r = tcp_flush(&tcp->base);
-        pthread_mutex_lock(&tcp->lock);
-        if (r)
-            break;
     }
     pthread_mutex_unlock(&tcp->lock);
     return NULL;
@@ -205,7 +248,7 @@ static void *tcp_reserve(struct link *link, uint32_t size)
     while (tcp->gathered + size > SEND_ROOM) {
         uint64_t start = clock_ns();
         pthread_mutex_unlock(&tcp->lock);
-        if (link_failure(link) || tcp_flush(link))
+        if (link_failure(link) || send_gathered(tcp))
             return NULL;
         pthread_mutex_lock(&tcp->lock);
         link_count(&link->waited, clock_ns() - start);
@@ -214,23 +257,36 @@ static void *tcp_reserve(struct link *link, uint32_t size)
     return tcp->gathering + tcp->gathered;
 }
 
+// Of a record that was added, which leaves by itself: whether the flusher must be woken for it. Under lock.
+static bool leave_to_flusher(struct tcp_link *tcp)
+{
+    bool keep = gather_guess_waits(&tcp->guess) && tcp->gathered < GATHER_BYTES;
+
+    tcp->urgent = tcp->urgent || !keep;
+    bool wake = tcp->urgent ? tcp->flusher_sleeps : tcp->flusher_rests;
+    if (wake)
+        tcp->flusher_sleeps = tcp->flusher_rests = false; // the next record need not wake it again
+    return wake;
+}
+
 static int tcp_commit(struct link *link, enum link_leaving leaving)
 {
     struct tcp_link *tcp = tcp_of(link);
-    bool flush = leaving == LINK_LEAVES_NOW, soon = leaving == LINK_LEAVES_SOON, wake = false;
+    bool flush = leaving == LINK_LEAVES_NOW, wake = false;
 
     memcpy(tcp->gathering + tcp->gathered, &tcp->reserved, sizeof(tcp->reserved));
     tcp->gathered += tcp->reserved;
-    if (soon && !tcp->flusher_runs)
+    tcp->commits++;
+    if (leaving == LINK_LEAVES_SOON && !tcp->flusher_runs)
         flush = !start_flusher(tcp);
-    if (soon && !flush && tcp->flusher_idle) {
-        tcp->flusher_idle = false; // the next record need not wake it again
-        wake = true;
-    }
+    if (flush)
+        gather_guess_flushed(&tcp->guess);
+    else if (leaving == LINK_LEAVES_SOON)
+        wake = leave_to_flusher(tcp);
     pthread_mutex_unlock(&tcp->lock);
     if (wake)
         pthread_cond_signal(&tcp->work);
-    return flush ? tcp_flush(link) : 0;
+    return flush ? send_gathered(tcp) : 0;
 }
 
 static void tcp_cancel(struct link *link)
@@ -315,20 +371,32 @@ static int sleep_for_bytes(struct tcp_link *tcp, bool kickable, uint64_t deadlin
     return r < 0 ? failed(tcp, r, "receiving") : r > 0;
 }
 
+// False: spinning was in vain.
+static bool spin_for_bytes(struct tcp_link *tcp, void *to, size_t room, bool kickable, ssize_t *n)
+{
+    struct spin spin = {.us = tcp->base.spin_us};
+
+    while (spin_more(&spin, SPIN_TURNS)) {
+        *n = read_some(tcp, to, room);
+        if (*n || (kickable && take_kick(tcp))) {
+            spin_paid(&tcp->habit);
+            return true;
+        }
+    }
+    spin_was_in_vain(&tcp->habit);
+    return false;
+}
+
 // Reads at least a byte: how many, 0: the time has passed or a kick came, or -errno.
 static ssize_t read_more(struct tcp_link *tcp, void *to, size_t room, bool kickable, int timeout_ms)
 {
-    struct spin spin = {.us = timeout_ms ? tcp->base.spin_us : 0};
     uint64_t deadline;
-    ssize_t n;
+    ssize_t n = read_some(tcp, to, room);
 
-    do {
-        n = read_some(tcp, to, room);
-        if (n || (kickable && take_kick(tcp)))
-            return n;
-    } while (spin_more(&spin, SPIN_TURNS));
-    if (timeout_ms == 0)
-        return 0;
+    if (n || timeout_ms == 0 || (kickable && take_kick(tcp)))
+        return n;
+    if (spin_is_due(&tcp->habit) && spin_for_bytes(tcp, to, room, kickable, &n))
+        return n;
     for (deadline = deadline_in(timeout_ms);;) {
         int r = sleep_for_bytes(tcp, kickable, deadline);
         if (r <= 0)
@@ -548,6 +616,7 @@ int link_tcp_open(int fd, struct tls *tls, const struct link_options *options, s
     pthread_mutexattr_destroy(&adaptive);
     pthread_mutex_init(&tcp->wire, NULL);
     pthread_cond_init(&tcp->work, NULL);
+    gather_guess_start(&tcp->guess);
     if (tcp->kick < 0)
         r = -errno;
     if (tcp->kick < 0 || !tcp->leaving || !tcp->gathering || !tcp->buffer) {

@@ -11,16 +11,16 @@ struct staging_block *block_take(struct box_session *session, bool try, CUresult
 {
     *result = CUDA_SUCCESS;
     for (;;) {
-        struct staging_block oldest = {0};
+        struct staging_block awaited = {0};
         int index;
-        struct staging_block *block = block_find_free(session, &oldest, &index);
+        struct staging_block *block = block_find_free(session, &awaited, &index);
         if (block || try)
             return block;
         if (index < 0) {
             sched_yield(); // until another thread has filled its block
             continue;
         }
-        *result = wait_flag(session, (uint32_t)index, oldest.use, oldest.size, oldest.stream);
+        *result = wait_flag(session, (uint32_t)index, awaited.use, awaited.size, awaited.stream);
         if (*result != CUDA_SUCCESS)
             return NULL;
         staging_deliver(session);

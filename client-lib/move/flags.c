@@ -19,14 +19,15 @@ enum {
 };
 
 // Where the box writes the flags over a network nothing wakes a waiter, and to ask the box would be to
-// wait for all that the stream has been given, with nothing on its way meanwhile. So this sleeps for
-// most of the time that SIZE bytes usually take, and then looks often. False: it takes far longer.
+// wait for all that the stream has been given, with nothing on its way meanwhile. So this sleeps for the time
+// that SIZE bytes usually take, behind which there is as much again on its way, and then looks now and then. False: it
+// takes far longer.
 static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t value,
                           uint32_t size)
 {
     _Atomic uint32_t *us_per_mib = &session->blocks->us_per_mib;
     uint64_t usual = atomic_load(us_per_mib), expected = usual * size >> 20, waited = 0;
-    uint64_t began = clock_us(), sleep = expected * 7 / 8;
+    uint64_t began = clock_us(), sleep = expected;
     unsigned int sleeps = 0;
     link_flush(session->link);
     while (!flag_reached(session, index, value)) {
@@ -40,10 +41,10 @@ static bool doze_for_flag(struct box_session *session, uint32_t index, uint32_t 
         nanosleep(&pause, NULL);
         sleeps++;
         waited = clock_us() - began;
-        sleep = waited / 8;
+        sleep = waited / 4;
     }
     // A single sleep that was too long tells nothing of how much shorter the wait was.
-    uint64_t took = sleeps > 1 ? waited : waited / 2;
+    uint64_t took = sleeps > 1 ? waited : waited - waited / 8;
     usual = (3 * usual + (took << 20) / size) / 4;
     atomic_store(us_per_mib, usual < DOZE_MAX_US ? (uint32_t)usual : DOZE_MAX_US);
     return true;

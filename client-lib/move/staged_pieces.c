@@ -7,6 +7,8 @@
 
 enum {
     SIZE_UNIT = 128 * 1024,
+    FEW =
+        4, // pieces, for which it does not pay to begin with the first ones before the last ones are there
     CREW_MIN = 2 * 1024 * 1024, // below, waking helpers takes longer than they save
 };
 
@@ -73,38 +75,67 @@ bool staged_request(struct staged_job *job, bool try, struct staged_arrival *arr
     return false;
 }
 
-// With the last pieces on their way one wait for all of them will do.
-static void take_arrival(struct staged_job *job, const struct staged_arrival *arrival)
+// Some that are on their way, oldest first.
+struct arrivals {
+    struct staged_arrival list[BLOCKS_IN_FLIGHT];
+    unsigned int first, count;
+};
+
+static struct staged_arrival *arrival_at(struct arrivals *arrivals, unsigned int place)
+{
+    return &arrivals->list[(arrivals->first + place) % BLOCKS_IN_FLIGHT];
+}
+
+// Waits for the first of them or, where a sleep takes longer than a block does, for half of them. With the last pieces on
+// their way one wait for all of them will do.
+static CUresult await_arrivals(struct staged_job *job, struct arrivals *arrivals)
 {
     struct box_session *session = job->session;
-    struct staging_block *block = arrival->block;
-    bool last = atomic_load(&job->next) >= job->pieces;
-    CUresult result = wait_flag(session, block_index(session->blocks, block), block->use,
-                                last ? 0 : block->size, job->stream);
+    unsigned int place = session->memory->flags_come_late ? arrivals->count / 2 : 0;
+    bool last = arrivals->count <= FEW && atomic_load(&job->next) >= job->pieces;
+    uint32_t size = 0;
+    for (unsigned int i = 0; i <= place && !last; i++)
+        size += arrival_at(arrivals, i)->block->size;
+    const struct staging_block *block = arrival_at(arrivals, place)->block;
+    return wait_flag(session, block_index(session->blocks, block), block->use, size, job->stream);
+}
+
+static bool has_come(const struct staged_job *job, const struct staged_arrival *arrival)
+{
+    return flag_reached(job->session, block_index(job->session->blocks, arrival->block),
+                        arrival->block->use);
+}
+
+static void take_first(struct staged_job *job, struct arrivals *arrivals)
+{
+    struct staged_arrival *arrival = arrival_at(arrivals, 0);
+    CUresult result = has_come(job, arrival) ? CUDA_SUCCESS : await_arrivals(job, arrivals);
+    if (result == CUDA_SUCCESS) // its own flag, as a later one tells nothing of a failure
+        result = wait_flag(job->session, block_index(job->session->blocks, arrival->block),
+                           arrival->block->use, 0, job->stream);
+    arrivals->first = (arrivals->first + 1) % BLOCKS_IN_FLIGHT;
+    arrivals->count--;
     note(job, result);
     if (result != CUDA_SUCCESS) {
-        block_abandon(session, block);
+        block_abandon(job->session, arrival->block);
         return;
     }
-    job->kind->move(job, arrival->piece, block_memory(session, block));
-    block_set(session, block, BLOCK_FREE);
+    job->kind->move(job, arrival->piece, block_memory(job->session, arrival->block));
+    block_set(job->session, arrival->block, BLOCK_FREE);
 }
 
 static void pieces_from_device(void *argument)
 {
     struct staged_job *job = argument;
-    struct staged_arrival arrivals[BLOCKS_IN_FLIGHT];
-    unsigned int first = 0, count = 0;
+    struct arrivals arrivals = {0};
     for (;;) {
-        while (count < BLOCKS_IN_FLIGHT &&
-               staged_request(job, count > 0, &arrivals[(first + count) % BLOCKS_IN_FLIGHT]))
-            count++;
-        if (!count)
+        while (arrivals.count < job->session->memory->in_flight &&
+               staged_request(job, arrivals.count > 0, arrival_at(&arrivals, arrivals.count)))
+            arrivals.count++;
+        if (!arrivals.count)
             return;
         link_flush(job->session->link);
-        take_arrival(job, &arrivals[first]);
-        first = (first + 1) % BLOCKS_IN_FLIGHT;
-        count--;
+        take_first(job, &arrivals);
     }
 }
 

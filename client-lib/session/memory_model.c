@@ -16,6 +16,7 @@ static const struct memory_model models[] = {
         {
             .maps_page_locked = true,
             .chunk_min = 128 * 1024,
+            .in_flight = 4,
             .row_max = SIZE_MAX,
         },
     [LINK_MEMORY_WINDOW] =
@@ -30,6 +31,7 @@ static const struct memory_model models[] = {
             .reaches_page_locked = true,
             .replied_max = 16 * 1024, // the box would have to write to us in two steps
             .chunk_min = 256 * 1024,  // each takes two requests
+            .in_flight = 16,          // of which several come while the program sleeps
             .row_min = 256,           // the device takes an operation for each row
             .row_max = WIRE_INLINE_MAX,
             .flags_come_late = true,

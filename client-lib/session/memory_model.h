@@ -18,6 +18,7 @@ struct memory_model {
     size_t chunk_min;   // of a copy through staging blocks, bytes
     // Rows of page-locked memory that one request copies, bytes; others are packed here.
     size_t row_min, row_max;
+    unsigned int in_flight; // blocks that one thread's copy from the GPU has under way
     bool
         flags_come_late; // the box writes flags over a network, and nothing wakes who waits for one
 };

@@ -97,10 +97,23 @@ static bool block_done(const struct box_session *session, const struct staging_b
     return flag_reached(session, block_index(session->blocks, block), block->use);
 }
 
-struct staging_block *block_find_free(struct box_session *session, struct staging_block *oldest,
+// Whoever sleeps until a block is free is to find more than one, where each sleep takes longer than a block does: half of
+// those that follow in the same stream, while the other half is on its way.
+static bool waits_for_that_too(const struct box_session *session,
+                               const struct staging_block *awaited,
+                               const struct staging_block *block)
+{
+    uint64_t half = (uint64_t)session->blocks->count * session->blocks->size / 2;
+    return session->memory->flags_come_late && awaited->state == BLOCK_SENT &&
+           block->state == BLOCK_SENT && awaited->stream == block->stream &&
+           awaited->size + block->size <= half;
+}
+
+struct staging_block *block_find_free(struct box_session *session, struct staging_block *awaited,
                                       int *index)
 {
     struct staging *staging = session->blocks;
+    bool more = false;
     *index = -1;
     SCOPED_LOCK(&staging->lock);
     for (uint32_t i = 0; i < staging->count; i++) {
@@ -112,8 +125,12 @@ struct staging_block *block_find_free(struct box_session *session, struct stagin
             staging->next = block_index(staging, block) + 1;
             return block;
         }
-        if (*index < 0 && block->state != BLOCK_FILLING) {
-            *oldest = *block;
+        bool first = *index < 0 && block->state != BLOCK_FILLING;
+        more = first || (more && *index >= 0 && waits_for_that_too(session, awaited, block));
+        if (first || more) {
+            uint32_t before = first ? 0 : awaited->size;
+            *awaited = *block;
+            awaited->size += before;
             *index = (int)block_index(staging, block);
         }
     }

@@ -44,9 +44,10 @@ uint64_t block_name(const struct box_session *session, const struct staging_bloc
 // Whether the flag has come to VALUE, or beyond.
 bool flag_reached(const struct box_session *session, uint32_t index, uint32_t value);
 
-// A free block, which is the caller's until it sets another state; NULL where there is none. Then *OLDEST is
-// a copy of one to wait for and *INDEX its number, or -1: other threads are filling all of them.
-struct staging_block *block_find_free(struct box_session *session, struct staging_block *oldest,
+// A free block, which is the caller's until it sets another state; NULL where there is none. Then *AWAITED is
+// a copy of one to wait for, with the bytes of all that this waits for, and *INDEX its number, or -1: other
+// threads are filling all of them.
+struct staging_block *block_find_free(struct box_session *session, struct staging_block *awaited,
                                       int *index);
 void block_set(struct box_session *session, struct staging_block *block, int state);
 // A request that failed leaves the block unused: its flag is set by hand.

@@ -37,7 +37,7 @@ static uint64_t messages(struct link *link)
 // Launch and synchronization, until the link has seen often enough that one follows the other.
 static bool learn(struct pair *pair)
 {
-    const struct rdma_gather *gather = &rdma_of(pair->client)->gather;
+    const struct gather_guess *gather = &rdma_of(pair->client)->gather.guess;
 
     for (int turn = 0; turn < 20000 && gather->hits < gather->wanted; turn++)
         if (!commit(pair->client, false) || !commit(pair->client, true) ||
@@ -84,7 +84,7 @@ static void check_flush(struct pair *pair)
 
 static void check_nobody_flushes(struct pair *pair)
 {
-    struct rdma_gather *gather = &rdma_of(pair->client)->gather;
+    struct gather_guess *gather = &rdma_of(pair->client)->gather.guess;
     uint32_t wanted = gather->wanted;
 
     ok(commit(pair->client, false) && receive(pair->worker, 1),

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "common/clock.h"
 
@@ -38,13 +39,15 @@ static inline bool spin_more(struct spin *spin, uint32_t turns)
     return clock_ns() < spin->end;
 }
 
-// Whether to spin at all before sleeping. Where the two sides of a wait share processors with others, or each other,
-// spinning keeps away who is waited for, and it is over before anything comes: then it is left out, ever more often.
+// Whether to spin at all before sleeping. Where processors are few, or this thread had to leave its own to others, spinning
+// keeps away who is waited for and who is to wake us: if it was in vain it is left out then, ever more often. Elsewhere it
+// only takes time that nobody needs.
 struct spin_habit {
-    uint32_t skip;  // waits that do not spin from now on
-    uint32_t pause; // and after the next one that spins in vain
+    uint32_t skip;    // waits that do not spin from now on
+    uint32_t pause;   // and after the next one that spins in vain
+    long preemptions; // of the thread that waited last
 };
-enum { SPIN_PAUSE_MAX = 63 };
+enum { SPIN_PAUSE_MAX = 63, SPIN_FEW_US = 20 }; // who may spin no longer has few processors
 
 static inline bool spin_is_due(struct spin_habit *habit)
 {
@@ -59,9 +62,20 @@ static inline void spin_paid(struct spin_habit *habit)
     habit->skip = habit->pause = 0;
 }
 
-static inline void spin_was_in_vain(struct spin_habit *habit)
+static inline void spin_was_in_vain(struct spin_habit *habit, uint32_t spin_us)
 {
-    habit->pause = 2 * habit->pause + 1 < SPIN_PAUSE_MAX ? 2 * habit->pause + 1 : SPIN_PAUSE_MAX;
+    struct rusage usage;
+    bool disturbs = spin_us <= SPIN_FEW_US;
+
+    if (!disturbs && getrusage(RUSAGE_THREAD, &usage) == 0) {
+        disturbs = usage.ru_nivcsw != habit->preemptions;
+        habit->preemptions = usage.ru_nivcsw;
+    }
+    if (disturbs)
+        habit->pause = 2 * habit->pause + 1 < SPIN_PAUSE_MAX ? 2 * habit->pause + 1
+                                                             : SPIN_PAUSE_MAX;
+    else
+        habit->pause = 0;
     habit->skip = habit->pause;
 }
 

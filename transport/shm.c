@@ -40,6 +40,7 @@ struct shm_link {
     _Atomic bool kicked;
     _Atomic int64_t looked;   // when link_pending() last asked the kernel for the peer's end
     struct patience patience; // with waits for the peer
+    struct spin_habit habit;
 
     pthread_mutex_t region_lock;
     struct shm_regions regions;
@@ -325,7 +326,12 @@ static int wait_for_bytes(struct shm_link *shm, bool kickable, int timeout_ms)
         return r;
     start = clock_ns();
     deadline = deadline_in(timeout_ms);
-    r = spin_for_bytes(shm, kickable, start);
+    bool spins = spin_is_due(&shm->habit);
+    r = spins ? spin_for_bytes(shm, kickable, start) : SPUN_IN_VAIN;
+    if (spins && r == SPUN_IN_VAIN)
+        spin_was_in_vain(&shm->habit, shm->base.spin_us);
+    else if (spins)
+        spin_paid(&shm->habit);
     if (r == SPUN_IN_VAIN)
         r = sleep_for_bytes(shm, kickable, deadline);
     if (r > 0)

@@ -383,7 +383,7 @@ static bool spin_for_bytes(struct tcp_link *tcp, void *to, size_t room, bool kic
             return true;
         }
     }
-    spin_was_in_vain(&tcp->habit);
+    spin_was_in_vain(&tcp->habit, tcp->base.spin_us);
     return false;
 }
 

@@ -54,6 +54,7 @@ static void pieces_to_device(void *argument)
             block_set(session, block, BLOCK_SENT);
         else
             block_abandon(session, block);
+        link_flush(session->link); // it is to be on its way while the next one is filled
     }
 }
 

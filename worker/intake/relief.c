@@ -160,6 +160,8 @@ uint32_t relief_take(struct serve *serve)
     }
     if (first) {
         size = take_next(serve);
+        stop_wanted =
+            false; // who reads goes on: this request, too, may wait for what is still to come
     } else {
         stop_wanted = false;
         atomic_store(&state, TAKING);

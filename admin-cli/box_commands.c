@@ -56,6 +56,7 @@ static const struct table_column device_columns[] = {
     {"WATTS", "power", TABLE_DECIMAL},
     {"SESSIONS", "sessions", TABLE_TEXT},
     {"SUSPENDED", "suspended", TABLE_TEXT},
+    {"WAITING", "waiting", TABLE_TEXT},
     {"WARM", "warm", TABLE_TEXT},
     {"SHARING", "sharing", TABLE_TEXT},
     {"LAST ERROR", "last_error", TABLE_TEXT},

@@ -16,11 +16,11 @@ static void tell_boxes(struct broker *broker, const struct pool_lease *lease)
 }
 
 // After the commit.
-static void set(struct broker *broker, struct pool_lease *lease, enum lease_suspension suspension)
+static void set(struct broker *broker, struct pool_lease *lease, enum lease_suspension suspension,
+                bool idle)
 {
-    broker->pool->returning -= lease->suspension == LEASE_RETURNING;
-    lease->suspension = suspension;
-    broker->pool->returning += lease->suspension == LEASE_RETURNING;
+    pool_set_suspension(broker->pool, lease, suspension);
+    lease->idle = idle;
     broker->queue_dirty |= suspension == LEASE_RETURNING;
     tell_boxes(broker, lease);
     log_info("lease=%s suspension=%s", lease->id,
@@ -28,28 +28,33 @@ static void set(struct broker *broker, struct pool_lease *lease, enum lease_susp
 }
 
 static enum outcome write_suspension(struct broker *broker, struct pool_lease *lease,
-                                     enum lease_suspension suspension)
+                                     enum lease_suspension suspension, bool idle)
 {
     struct pool_lease changed = *lease;
 
     changed.suspension = suspension;
+    changed.idle = idle;
     return store_update_lease(broker->store, &changed, lease->state,
                               lease->reason ? lease->reason : "", lease->ended);
 }
+
+static const char idleness[] = "it is idle";
 
 static enum outcome change_to(struct broker *broker, struct pool_lease *lease,
                               enum lease_suspension suspension, const char *kind,
                               const char *reason, const char *actor)
 {
+    bool idle = suspension == LEASE_AWAY ? reason == idleness
+                                         : suspension == LEASE_RETURNING && lease->idle;
     struct change change = {.kind = kind, .actor = actor, .lease = lease};
     enum outcome error = broker_begin(broker, &change);
 
     if (error)
         return error;
     change.detail = reason ? json_pack("{s:s}", "reason", reason) : json_object();
-    error = broker_commit(broker, write_suspension(broker, lease, suspension), &change);
+    error = broker_commit(broker, write_suspension(broker, lease, suspension, idle), &change);
     if (!error)
-        set(broker, lease, suspension);
+        set(broker, lease, suspension, idle);
     return error;
 }
 
@@ -80,7 +85,7 @@ enum outcome broker_suspend_lease(struct broker *broker, struct pool_lease *leas
 {
     enum outcome error = check(lease);
 
-    if (error || lease->suspension == LEASE_AWAY)
+    if (error || (lease->suspension == LEASE_AWAY && !lease->idle))
         return error;
     free(lease->refusal);
     lease->refusal = NULL;
@@ -102,14 +107,14 @@ enum outcome broker_resume_lease(struct broker *broker, struct pool_lease *lease
     return error;
 }
 
-json_t *broker_suspensions(const struct broker *broker, const struct pool_box *box)
+json_t *broker_suspensions(const struct broker *broker, const struct pool_box *box, bool idle)
 {
     json_t *list = json_array();
     const struct pool_lease *lease;
 
     TAILQ_FOREACH(lease, &broker->pool->leases, all)
-        if (lease->suspension != LEASE_HERE && lease->state != LEASE_ENDING &&
-            lease_holds_on(lease, box))
+        if (lease->suspension != LEASE_HERE && lease->idle == idle &&
+            lease->state != LEASE_ENDING && lease_holds_on(lease, box))
             json_array_append_new(list, json_string(lease->id));
     return list;
 }
@@ -166,6 +171,32 @@ static enum outcome stay(struct broker *broker, struct pool_lease *lease, const 
     return OUTCOME_DONE;
 }
 
+static bool is_all_on(const struct pool_lease *lease, const struct pool_box *box)
+{
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if ((lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].box != box)
+            return false;
+    return true;
+}
+
+// Its sessions ask for nothing, and their box has taken them off its GPUs; CALLS: they ask for something again. Of a
+// lease that has GPUs of several boxes each has its own idle hours, so what it holds stays its.
+static enum outcome hear_idle(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
+                              bool calls, const char *actor)
+{
+    enum outcome error = OUTCOME_DONE;
+
+    if (lease->suspension == LEASE_HERE && calls)
+        tell_boxes(broker, lease);
+    if (lease->suspension == LEASE_HERE && !calls && is_all_on(lease, box))
+        error = change_to(broker, lease, LEASE_AWAY, "lease.suspending", idleness, actor);
+    if (!error && lease->suspension == LEASE_AWAY && holds_there(lease, box))
+        error = give_way(broker, box, lease, actor);
+    if (error || lease->suspension != LEASE_AWAY || !lease->idle || !calls)
+        return error;
+    return broker_resume_lease(broker, lease, actor);
+}
+
 static enum outcome hear(struct broker *broker, struct pool_box *box, const json_t *said,
                          const char *actor)
 {
@@ -174,6 +205,9 @@ static enum outcome hear(struct broker *broker, struct pool_box *box, const json
     const char *reason = json_string_value(json_object_get(said, "reason"));
     struct pool_lease *lease = id ? pool_find_lease(broker->pool, id) : NULL;
 
+    if (lease && lease->state == LEASE_GRANTED && state && !strcmp(state, "suspended") &&
+        json_is_true(json_object_get(said, "idle")) && lease_holds_on(lease, box))
+        return hear_idle(broker, box, lease, json_is_true(json_object_get(said, "calls")), actor);
     if (!lease || !state || lease->suspension == LEASE_HERE || !holds_there(lease, box))
         return OUTCOME_DONE;
     if (!strcmp(state, "suspended"))
@@ -211,10 +245,26 @@ static bool is_free_for(const struct pool_lease *lease, const struct pool_hold *
            gpu_free_bytes(gpu) >= hold->memory + hold->context;
 }
 
-static bool has_room(const struct pool_lease *lease)
+// Nobody returns to a GPU before those who wanted to return to it earlier.
+static bool is_behind(const struct broker *broker, const struct pool_lease *lease,
+                      const struct pool_gpu *gpu)
+{
+    const struct pool_lease *earlier;
+
+    TAILQ_FOREACH(earlier, &broker->pool->returning, returning) {
+        if (earlier == lease)
+            return false;
+        if (lease_holds_gpu(earlier, gpu))
+            return true;
+    }
+    return false;
+}
+
+static bool has_room(const struct broker *broker, const struct pool_lease *lease)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].aside && !is_free_for(lease, &lease->holds[i]))
+        if (lease->holds[i].aside && (!is_free_for(lease, &lease->holds[i]) ||
+                                      is_behind(broker, lease, lease->holds[i].gpu)))
             return false;
     return true;
 }
@@ -245,7 +295,7 @@ static enum outcome come_back(struct broker *broker, struct pool_lease *lease)
     change.detail = json_object();
     error = retake(broker, lease);
     if (!error)
-        error = write_suspension(broker, lease, LEASE_HERE);
+        error = write_suspension(broker, lease, LEASE_HERE, false);
     error = broker_commit(broker, error, &change);
     if (error)
         return error;
@@ -254,18 +304,18 @@ static enum outcome come_back(struct broker *broker, struct pool_lease *lease)
             lease->holds[i].aside = false;
             pool_take(&lease->holds[i]);
         }
-    set(broker, lease, LEASE_HERE);
+    set(broker, lease, LEASE_HERE, false);
     return OUTCOME_DONE;
 }
 
 void broker_serve_returning(struct broker *broker)
 {
-    struct pool_lease *lease;
+    struct pool_lease *lease, *next;
 
-    if (!broker->pool->returning || broker->storage.broken)
-        return;
-    TAILQ_FOREACH(lease, &broker->pool->leases, all)
-        if (lease->suspension == LEASE_RETURNING && lease->state == LEASE_GRANTED &&
-            has_room(lease) && come_back(broker, lease))
+    for (lease = TAILQ_FIRST(&broker->pool->returning); lease && !broker->storage.broken;
+         lease = next) {
+        next = TAILQ_NEXT(lease, returning);
+        if (lease->state == LEASE_GRANTED && has_room(broker, lease) && come_back(broker, lease))
             return;
+    }
 }

@@ -17,8 +17,8 @@ enum outcome broker_resume_lease(struct broker *broker, struct pool_lease *lease
 enum outcome broker_hear_suspensions(struct broker *broker, struct pool_box *box,
                                      const json_t *list, const char *actor)
     __attribute__((warn_unused_result));
-// Those that are to be suspended on a box.
-json_t *broker_suspensions(const struct broker *broker, const struct pool_box *box);
+// Those that are to be suspended on a box; IDLE: that are so until they ask for something.
+json_t *broker_suspensions(const struct broker *broker, const struct pool_box *box, bool idle);
 
 // Has those return for which there is room.
 void broker_serve_returning(struct broker *broker);

@@ -92,6 +92,7 @@ const struct column lease_columns[] = {
     LEASE(epoch, NUMBER, 0),
     LEASE(account, CHARS, SHOWN | ENDED | ASKED),
     NAMED(struct pool_lease, suspension, lease_suspension_names, SHOWN | CHANGES | OPTIONAL),
+    LEASE(idle, FLAG, SHOWN | CHANGES),
     {0},
 };
 

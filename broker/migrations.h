@@ -165,6 +165,9 @@ static const char *const migrations[] = {
     "    + NEW.memory + NEW.context >"
     "    (SELECT memory * overcommit / 100 - reserved FROM gpus WHERE uuid = NEW.gpu));"
     "END;",
+
+    // 12: leases that their boxes have suspended, as they asked for nothing.
+    "ALTER TABLE leases ADD COLUMN idle INTEGER NOT NULL DEFAULT 0 CHECK (idle IN (0, 1));",
 };
 
 #endif

@@ -84,6 +84,7 @@ struct pool *pool_new(void)
         return NULL;
     TAILQ_INIT(&pool->leases);
     TAILQ_INIT(&pool->ending);
+    TAILQ_INIT(&pool->returning);
     TAILQ_INIT(&pool->orders);
     pool->queue = queue_new();
     if (!pool->queue) {
@@ -326,6 +327,8 @@ int pool_add_lease(struct pool *pool, struct pool_lease *lease)
     TAILQ_INSERT_TAIL(&pool->leases, lease, all);
     if (lease->state == LEASE_ENDING)
         TAILQ_INSERT_TAIL(&pool->ending, lease, ending);
+    if (lease->suspension == LEASE_RETURNING)
+        TAILQ_INSERT_TAIL(&pool->returning, lease, returning);
     pool->lease_count++;
     return 0;
 }
@@ -337,6 +340,26 @@ void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_sta
     if (lease->state != LEASE_ENDING && state == LEASE_ENDING)
         TAILQ_INSERT_TAIL(&pool->ending, lease, ending);
     lease->state = state;
+}
+
+void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
+                         enum lease_suspension suspension)
+{
+    if (lease->suspension == LEASE_RETURNING && suspension != LEASE_RETURNING)
+        TAILQ_REMOVE(&pool->returning, lease, returning);
+    if (lease->suspension != LEASE_RETURNING && suspension == LEASE_RETURNING)
+        TAILQ_INSERT_TAIL(&pool->returning, lease, returning);
+    lease->suspension = suspension;
+}
+
+bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu)
+{
+    const struct pool_lease *lease;
+
+    TAILQ_FOREACH(lease, &pool->returning, returning)
+        if (lease_holds_gpu(lease, gpu))
+            return true;
+    return false;
 }
 
 void pool_order(struct pool *pool, struct pool_box *box)
@@ -351,7 +374,7 @@ void pool_remove_lease(struct pool *pool, struct pool_lease *lease)
 {
     queue_leave(pool->queue, lease);
     pool_move_lease(pool, lease, LEASE_ENDED);
-    pool->returning -= lease->suspension == LEASE_RETURNING;
+    pool_set_suspension(pool, lease, LEASE_HERE);
     for (size_t i = 0; i < lease->hold_count; i++) {
         if (lease->holds[i].held)
             pool_note_freed(pool, lease->holds[i].gpu);

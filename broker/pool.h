@@ -179,7 +179,7 @@ struct pool_hold {
 };
 
 struct pool_lease {
-    TAILQ_ENTRY(pool_lease) all, waiting, ending;
+    TAILQ_ENTRY(pool_lease) all, waiting, ending, returning;
     struct queue_class *queue_class; // while queued
     char id[POOL_NAME_MAX];
     char *key;         // the caller's name for it, or NULL
@@ -188,6 +188,7 @@ struct pool_lease {
     char account[65]; // that the job is charged to, or none
     char *reason;     // why it ended or ends, or NULL
     enum lease_suspension suspension;
+    bool idle;     // suspended by its box, as it asked for nothing, until it does
     char *refusal; // why it was not suspended when that was asked for last, or NULL
     uid_t owner;
     enum lease_state state;
@@ -215,10 +216,11 @@ struct pool {
     size_t gpu_count;
     uint64_t generation; // changes with what could be granted in an empty pool
     void *boxes_by_name, *gpus_by_uuid, *leases_by_id, *leases_by_key, *models;
-    struct lease_list leases; // all that have not ended
-    struct lease_list ending; // those of state LEASE_ENDING
+    struct lease_list leases;    // all that have not ended
+    struct lease_list ending;    // those of state LEASE_ENDING
+    struct lease_list returning; // those that wait to return, in the order in which they are to
     struct box_list orders;
-    size_t lease_count, returning; // of these, those that wait to return
+    size_t lease_count;
     struct queue *queue;
     // Given back since the queue was served; where there are more than the list takes, it is any GPU.
     struct pool_gpu *freed[POOL_FREED_MAX];
@@ -250,6 +252,11 @@ void lease_free(struct pool_lease **lease);
 
 // The one place where a lease that is in the pool changes its state.
 void pool_move_lease(struct pool *pool, struct pool_lease *lease, enum lease_state state);
+// The same for its suspension.
+void pool_set_suspension(struct pool *pool, struct pool_lease *lease,
+                         enum lease_suspension suspension);
+// Whether a lease waits to return to the GPU, which nobody else is granted before that.
+bool pool_is_awaited(const struct pool *pool, const struct pool_gpu *gpu);
 // Notes that a box is to be told something.
 void pool_order(struct pool *pool, struct pool_box *box);
 

@@ -321,9 +321,10 @@ static void sync_box(struct api_call *call)
     }
     line->look_told = server->look;
     line->suspensions = box->suspensions;
-    answer = json_pack("{s:o, s:o, s:b, s:b, s:o}", "revoke", revoke, "restored",
+    answer = json_pack("{s:o, s:o, s:b, s:b, s:o, s:o}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
-                       line->busy_kept, "suspended", broker_suspensions(server->broker, box));
+                       line->busy_kept, "suspended", broker_suspensions(server->broker, box, false),
+                       "idle", broker_suspensions(server->broker, box, true));
     history_put_point(server->broker, answer);
     api_answer(call, 200, answer);
 }

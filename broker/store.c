@@ -157,7 +157,6 @@ static enum outcome load_lease(struct store *store, sqlite3_stmt *row, struct po
     }
     request_set_tenant(&lease->request, lease->owner);
     error = outcome_of(pool_add_lease(pool, lease));
-    pool->returning += !error && lease->suspension == LEASE_RETURNING;
     return error ? error : load_holds(store, pool, lease);
 }
 

@@ -118,7 +118,8 @@ static bool counts_by_box(struct placement *attempt, struct pool_box *box, uint3
     const struct request_part *part = &attempt->request->parts[0];
     const struct idle_gpus *idle = &box->idle[part->mode];
 
-    if (attempt->ideal || attempt->request->part_count != 1 || (idle->count && !idle->sample))
+    if (attempt->ideal || attempt->request->part_count != 1 || (idle->count && !idle->sample) ||
+        !TAILQ_EMPTY(&attempt->pool->returning))
         return false;
     *count = count_alike(attempt, idle, part);
     if (*count && attempt->waited_for && !placement_fits(attempt, idle->sample, part))

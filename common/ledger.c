@@ -20,6 +20,7 @@ struct line {
 struct ledger {
     pthread_mutex_t lock; // of workers
     uint64_t images_limit;
+    _Atomic uint64_t room[LEDGER_DEVICES];
     struct line lines[LEDGER_LINES];
 };
 
@@ -30,6 +31,8 @@ static int start(struct ledger *ledger)
 
     if (err)
         return -err;
+    for (int i = 0; i < LEDGER_DEVICES; i++)
+        atomic_init(&ledger->room[i], UINT64_MAX);
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     err = pthread_mutex_init(&ledger->lock, &attributes);
@@ -107,7 +110,9 @@ int ledger_open_line(struct ledger *ledger, uint64_t session)
 // Under the lock.
 static bool take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit)
 {
-    uint64_t used = ledger_used(ledger, device);
+    uint64_t used = ledger_used(ledger, device), room = atomic_load(&ledger->room[device]);
+
+    limit = limit < room ? limit : room;
     bool fits = used <= limit && size <= limit - used;
 
     if (fits)
@@ -115,20 +120,28 @@ static bool take(struct ledger *ledger, int line, unsigned device, uint64_t size
     return fits;
 }
 
-int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, uint64_t size,
-                      uint64_t limit)
+static int lock_briefly(struct ledger *ledger)
 {
     enum { TRIES = 10000 }; // a worker holds the lock for less than that, unless it means harm
-    int line = ledger_find_line(ledger, session), err = EBUSY;
+    int err = EBUSY;
 
-    if (line < 0 || device >= LEDGER_DEVICES)
-        return -EINVAL;
     for (int i = 0; i < TRIES && err == EBUSY; i++)
         err = pthread_mutex_trylock(&ledger->lock);
     if (err == EOWNERDEAD)
         err = pthread_mutex_consistent(&ledger->lock);
+    return -err;
+}
+
+int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, uint64_t size,
+                      uint64_t limit)
+{
+    int line = ledger_find_line(ledger, session);
+
+    if (line < 0 || device >= LEDGER_DEVICES)
+        return -EINVAL;
+    int err = lock_briefly(ledger);
     if (err)
-        return -err;
+        return err;
     bool fits = take(ledger, line, device, size, limit);
     pthread_mutex_unlock(&ledger->lock);
     return fits ? 0 : -ENOSPC;
@@ -142,6 +155,23 @@ void ledger_close_line(struct ledger *ledger, uint64_t session)
         return;
     clear(&ledger->lines[line]);
     atomic_store(&ledger->lines[line].session, 0);
+}
+
+void ledger_set_room(struct ledger *ledger, unsigned device, uint64_t room)
+{
+    atomic_store(&ledger->room[device], room);
+}
+
+int ledger_shrink_room(struct ledger *ledger, unsigned device, uint64_t *room)
+{
+    int err = lock_briefly(ledger);
+
+    if (err)
+        return err;
+    *room = ledger_used(ledger, device);
+    atomic_store(&ledger->room[device], *room);
+    pthread_mutex_unlock(&ledger->lock);
+    return 0;
 }
 
 void ledger_limit_images(struct ledger *ledger, uint64_t limit)
@@ -189,6 +219,18 @@ bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size
     bool fits = take(ledger, line, device, size, limit);
     pthread_mutex_unlock(&ledger->lock);
     return fits;
+}
+
+bool ledger_lacks_room(const struct ledger *ledger, unsigned device, uint64_t size, uint64_t limit)
+{
+    uint64_t used = device < LEDGER_DEVICES ? ledger_used(ledger, device) : UINT64_MAX;
+
+    return used <= limit && size <= limit - used;
+}
+
+bool ledger_has_room_set(const struct ledger *ledger, unsigned device)
+{
+    return device < LEDGER_DEVICES && atomic_load(&ledger->room[device]) != UINT64_MAX;
 }
 
 void ledger_add(struct ledger *ledger, int line, unsigned device, uint64_t size)

@@ -31,6 +31,12 @@ int ledger_take_first(struct ledger *ledger, uint64_t session, unsigned device, 
 // Clears the line of a session whose worker has ended.
 void ledger_close_line(struct ledger *ledger, uint64_t session);
 
+// What all lines together may hold of a device, whatever their limit; at first there is no such bound.
+void ledger_set_room(struct ledger *ledger, unsigned device, uint64_t room);
+// Lowers it to what they hold. -EBUSY where a worker does not let go of the account.
+int ledger_shrink_room(struct ledger *ledger, unsigned device, uint64_t *room)
+    __attribute__((warn_unused_result));
+
 // What images of all lines together may take. Before a worker has the account.
 void ledger_limit_images(struct ledger *ledger, uint64_t limit);
 // What a line holds of one device.
@@ -43,6 +49,10 @@ int ledger_find_line(const struct ledger *ledger, uint64_t session)
     __attribute__((warn_unused_result));
 // Counts SIZE on the line, unless all lines together would exceed LIMIT; false then.
 bool ledger_take(struct ledger *ledger, int line, unsigned device, uint64_t size, uint64_t limit);
+// Whether it is the room that SIZE has exceeded, and not the limit.
+bool ledger_lacks_room(const struct ledger *ledger, unsigned device, uint64_t size, uint64_t limit);
+// Whether there is such a bound.
+bool ledger_has_room_set(const struct ledger *ledger, unsigned device);
 // Counts SIZE on the line, whatever the limit: it is held already.
 void ledger_add(struct ledger *ledger, int line, unsigned device, uint64_t size);
 void ledger_give(struct ledger *ledger, int line, unsigned device, uint64_t size);

@@ -165,6 +165,25 @@ bool accounts_lease(const struct box *box, const char *lease, unsigned device, u
     return true;
 }
 
+void accounts_set_room(const struct box *box, const char *lease, unsigned device, uint64_t bytes)
+{
+    const struct account *account = find(box, lease, 0);
+
+    if (account && device < LEDGER_DEVICES)
+        ledger_set_room(account->ledger, device, bytes);
+}
+
+void accounts_shrink_room(const struct box *box, const char *lease, unsigned device,
+                          uint64_t *bytes)
+{
+    const struct account *account = find(box, lease, 0);
+
+    if (!account)
+        *bytes = 0;
+    else if (device < LEDGER_DEVICES && ledger_shrink_room(account->ledger, device, bytes))
+        log_debug("lease=%s does not let go of its account", lease);
+}
+
 uint64_t accounts_sum(const struct box *box, unsigned device)
 {
     const struct account *account;

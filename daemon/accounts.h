@@ -22,6 +22,10 @@ bool accounts_look(const struct box *box, const char *lease, uint64_t session, u
                    uint64_t *bytes, bool *with_context);
 // What all sessions of a lease hold of a device; false: it has no account.
 bool accounts_lease(const struct box *box, const char *lease, unsigned device, uint64_t *bytes);
+// What all sessions of a lease may hold there at the moment, whatever their budget; shrunk to what they do hold.
+void accounts_set_room(const struct box *box, const char *lease, unsigned device, uint64_t bytes);
+void accounts_shrink_room(const struct box *box, const char *lease, unsigned device,
+                          uint64_t *bytes);
 // What all accounts hold of a device.
 uint64_t accounts_sum(const struct box *box, unsigned device);
 

@@ -21,7 +21,10 @@
 #include "daemon/mps_daemon.h"
 #include "daemon/lifecycle.h"
 #include "daemon/listeners.h"
+#include "daemon/overcommit.h"
+#include "daemon/overcommit_factor.h"
 #include "daemon/shares.h"
+#include "daemon/standing.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/vm_windows.h"
 #include "daemon/waiting_clients.h"
@@ -81,11 +84,7 @@ static void put_sessions(struct box *box, struct evbuffer *out)
             s->grant.part.compute ? (int)s->grant.part.compute
             : s->grant.time_share ? (int)s->grant.time_share
                                   : 100);
-        if (worker->held_back)
-            json_object_set_new(line, "held_back", json_true());
-        const char *suspension = suspension_word(worker);
-        if (suspension)
-            json_object_set_new(line, "suspension", json_string(suspension));
+        standing_show(worker, line);
         figures_show_session(worker, line);
         put_line(out, line);
     }
@@ -96,7 +95,7 @@ static void put_devices(struct box *box, struct evbuffer *out)
     for (uint32_t i = 0; i < box->device_count; i++) {
         const struct box_device *d = &box->devices[i];
         json_t *line = json_pack(
-            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s}",
+            "{s:i, s:s, s:o, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:f, s:i, s:I}",
             "ordinal", (int)d->ordinal, "uuid", d->uuid, "name", text_value(d->info.name), "pci",
             d->info.pci, "memory", (json_int_t)d->info.memory, "context_cost",
             (json_int_t)d->info.context_cost, "account_bytes",
@@ -106,7 +105,9 @@ static void put_devices(struct box *box, struct evbuffer *out)
             (int)d->pool.starting, "last_error",
             d->pool.failures || mps_is_broken(d, UINT64_C(1) << d->ordinal) ? d->pool.last_error
                                                                             : "",
-            "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d));
+            "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d), "overcommit",
+            overcommit_percent(&box->settings, d->ordinal) / 100.0, "waiting",
+            (int)overcommit_waiting(box, d), "room", (json_int_t)overcommit_room(box, d));
         figures_show_device(d, line);
         put_line(out, line);
     }

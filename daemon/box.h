@@ -35,6 +35,8 @@ TAILQ_HEAD(export_list, exported_memory);
 TAILQ_HEAD(gpu_time_list, gpu_time);
 TAILQ_HEAD(suspension_list, suspension);
 TAILQ_HEAD(vm_window_list, vm_attached);
+TAILQ_HEAD(tenant_list, tenant);
+TAILQ_HEAD(room_ask_list, room_ask);
 
 struct box {
     struct event_base *base;
@@ -70,6 +72,8 @@ struct box {
     struct suspension_list suspensions;
     uint32_t pauses; // numbers them
     unsigned suspension_changes;
+    struct tenant_list tenants; // leases that take turns on GPUs (overcommit.c)
+    struct room_ask_list room_asks;
     struct event *idle_tick;
     unsigned handshakes; // clients that are not yet authenticated, or refused and not yet closed
     uint64_t next_session;

@@ -105,6 +105,13 @@ const struct config_option settings_table[] = {
         "workers", "idle_suspend", struct box_settings, idle_suspend, "0",
         "a session that asked for nothing so long leaves the GPU until it does; 0: never",
         .reloadable = true, .zero = true),
+    CONFIG_LIST(
+        "workers", "overcommit", struct box_settings, overcommit, "1.0",
+        "how many times a GPU's memory shares may be promised: 2.0, or by its number, such as 0:2.0"),
+    CONFIG_DURATION(
+        "workers", "overcommit_quantum", struct box_settings, overcommit_quantum, "10s",
+        "time that a lease has there, at least, before it gives way to others that wait",
+        .reloadable = true),
     CONFIG_INT("workers", "warm_workers", struct box_settings, warm_workers, "1", 0, 64,
                "workers kept ready per GPU, each with a context that takes GPU memory",
                .reloadable = true),

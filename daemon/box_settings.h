@@ -53,6 +53,8 @@ struct box_settings {
     uint64_t suspend_timeout; // microseconds, as all times here
     uint64_t suspend_wait;    // 0: for ever
     uint64_t idle_suspend;    // 0: never
+    char **overcommit;
+    uint64_t overcommit_quantum;
     int64_t warm_workers;
     int64_t parallel_starts;
     uint64_t refill_patience;

@@ -149,7 +149,8 @@ static void reported(struct broker_agent *agent, const json_t *answer)
         return;
     }
     broker_orders_restore(&agent->orders, json_object_get(answer, "restored"));
-    suspension_adopt(agent->box, json_object_get(answer, "suspended"));
+    suspension_adopt(agent->box, json_object_get(answer, "suspended"),
+                     json_object_get(answer, "idle"));
     if (broker_orders_take(&agent->orders, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
@@ -211,7 +212,7 @@ static void register_box(struct broker_agent *agent)
 
 static void report(struct broker_agent *agent)
 {
-    const struct box *box = agent->box;
+    struct box *box = agent->box;
     json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "instance", agent->instance,
                              "sessions", broker_report_sessions(box), "figures",
                              broker_report_figures(box), "gpu_time", gpu_time_report(agent->box),

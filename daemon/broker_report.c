@@ -12,7 +12,8 @@
 #include "daemon/listeners.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
-#include "daemon/suspension.h"
+#include "daemon/overcommit_factor.h"
+#include "daemon/standing.h"
 #include "daemon/worker_process.h"
 #include "version.h"
 
@@ -30,15 +31,17 @@ static json_t *describe_gpu(const struct box *box, const struct box_device *devi
     uint64_t context = device->info.context_cost;
     json_t *name = json_string(device->info.name);
 
-    return json_pack("{s:s, s:i, s:o, s:i, s:I, s:b, s:I, s:I, s:s, s:s, s:b}", "uuid",
+    return json_pack("{s:s, s:i, s:o, s:i, s:I, s:b, s:I, s:I, s:s, s:s, s:b, s:i}", "uuid",
                      device->uuid, "index", (int)device->ordinal, "model",
                      name ? name : json_string("unknown"), "capability",
                      (int)device->info.capability, "memory", (json_int_t)device->info.memory,
                      "ready", device->measured, "reserved",
-                     (json_int_t)(context * (uint64_t)box->settings.warm_workers), "context",
-                     (json_int_t)context, "mode",
+                     (json_int_t)(context * (uint64_t)box->settings.warm_workers +
+                                  overcommit_reserve(box, device)),
+                     "context", (json_int_t)context, "mode",
                      device->instance ? "exclusive" : gpu_mode_words[box->settings.gpu_mode],
-                     "sharing", sharing_of(device), "parts", mps_is_wanted(device) || box->gauge);
+                     "sharing", sharing_of(device), "parts", mps_is_wanted(device) || box->gauge,
+                     "overcommit", (int)overcommit_percent(&box->settings, device->ordinal));
 }
 
 // Where clients reach this box: what the administrator says, else what is listened on.
@@ -112,11 +115,7 @@ json_t *broker_report_sessions(const struct box *box)
                           (json_int_t)session->stats.bytes_out, "calls",
                           (json_int_t)session->stats.calls);
         figures_show_session(worker, entry);
-        const char *suspension = suspension_word(worker);
-        if (worker->held_back)
-            json_object_set_new(entry, "held_back", json_true());
-        if (suspension)
-            json_object_set_new(entry, "suspension", json_string(suspension));
+        standing_show(worker, entry);
         json_array_append_new(list, entry);
     }
     return list;

@@ -14,6 +14,8 @@
 #include "daemon/accounts.h"
 #include "daemon/askers.h"
 #include "daemon/figures.h"
+#include "daemon/overcommit.h"
+#include "daemon/overcommit_factor.h"
 #include "daemon/shares.h"
 #include "daemon/suspension.h"
 #include "daemon/waiting_clients.h"
@@ -60,6 +62,16 @@ static double warm_of(struct box *box, const struct box_device *device)
 static double held_of(struct box *box, const struct box_device *device)
 {
     return shares_held(box, device);
+}
+
+static double waiting_of(struct box *box, const struct box_device *device)
+{
+    return overcommit_waiting(box, device);
+}
+
+static double overcommit_of(struct box *box, const struct box_device *device)
+{
+    return overcommit_percent(&box->settings, device->ordinal) / 100.0;
 }
 
 static double failures_of(struct box *box, const struct box_device *device)
@@ -111,6 +123,8 @@ static double power_of(struct box *box, const struct box_device *device)
 static const struct device_figure device_figures[] = {
     {"box_gpu_sessions", "Sessions that use the GPU.", sessions_of},
     {"box_gpu_held_back_sessions", "Those of leases that have had more than their share.", held_of},
+    {"box_gpu_overcommit", "How many times its memory shares may be promised.", overcommit_of},
+    {"box_gpu_waiting_leases", "Those that wait for their turn to have memory there.", waiting_of},
     {"box_gpu_warm_workers", "Workers that are ready for clients.", warm_of},
     {"box_gpu_failed_starts", "Starts of workers in a row that failed.", failures_of},
     {"box_gpu_memory_bytes", "Memory of the GPU.", memory_of},

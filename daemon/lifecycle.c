@@ -10,6 +10,7 @@
 #include "daemon/listeners.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
+#include "daemon/overcommit.h"
 #include "daemon/refill.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/waiting_clients.h"
@@ -86,6 +87,7 @@ void lifecycle_review(struct box *box)
     mps_review(box);
     end_clients_of_mps(box);
     suspension_review(box);
+    overcommit_review(box);
     waiting_serve(box);
     refill_pools(box);
     broker_agent_review(box);

@@ -34,6 +34,7 @@
 #include "daemon/look.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/notify.h"
+#include "daemon/overcommit.h"
 #include "daemon/suspender.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/start_check.h"
@@ -288,6 +289,8 @@ static int set_up(struct program *program)
     TAILQ_INIT(&box->gpu_times);
     TAILQ_INIT(&box->suspensions);
     TAILQ_INIT(&box->windows);
+    TAILQ_INIT(&box->tenants);
+    TAILQ_INIT(&box->room_asks);
     box->next_session = 1;
     box->standalone = program->options.standalone;
     err = make_loop(box);
@@ -332,6 +335,7 @@ static void tear_down(struct program *program)
     suspension_close_all(box);
     worker_kill_all(box);
     vm_windows_close_all(box);
+    overcommit_close(box);
     mps_close(box);
     gauge_close(&box->gauge);
     if (box->look_patience)

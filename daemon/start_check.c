@@ -16,6 +16,7 @@
 #include "daemon/exporter.h"
 #include "daemon/listeners.h"
 #include "daemon/mps_settings.h"
+#include "daemon/overcommit_factor.h"
 #include "daemon/offered_transports.h"
 #include "daemon/worker_setup.h"
 
@@ -78,6 +79,7 @@ int start_check(struct box *box)
                    admission_load_keys(box, settings),
                    confinement_check(settings),
                    mps_settings_check(box),
+                   overcommit_settings_check(box),
                    listeners_check(settings),
                    admin_check(settings),
                    exporter_check(settings),

@@ -66,9 +66,9 @@ const char *suspension_word(const struct worker_process *worker)
 {
     const struct suspension *s = suspension_of(worker);
 
-    return !s || s->state == SUSPENSION_NONE                ? NULL
-           : s->state == SUSPENSION_AWAY && !s->away_wanted ? "waits for memory"
-                                                            : state_words[s->state];
+    return !s || s->state == SUSPENSION_NONE                               ? NULL
+           : s->state == SUSPENSION_AWAY && (!s->away_wanted || s->called) ? "waits for memory"
+                                                                           : state_words[s->state];
 }
 
 bool suspension_delays(struct box *box, const struct session_grant *grant)
@@ -78,7 +78,8 @@ bool suspension_delays(struct box *box, const struct session_grant *grant)
     if (!s || s->state == SUSPENSION_NONE)
         return false;
     if (s->cause == SUSPENSION_IDLE)
-        s->away_wanted = false;
+        suspension_wake(s);
+    s->called = s->called || s->cause == SUSPENSION_TURN;
     return true;
 }
 
@@ -116,13 +117,25 @@ json_t *suspension_show(const struct box *box, const char *name)
 
     if (!s)
         return NULL;
-    return json_pack("{s:s, s:I, s:s, s:b, s:I, s:f, s:s}", "lease", s->lease, "session",
+    return json_pack("{s:s, s:I, s:s, s:b, s:I, s:f, s:s, s:b, s:b}", "lease", s->lease, "session",
                      (json_int_t)s->session, "state", state_words[s->state], "returns",
                      !s->away_wanted, "bytes", (json_int_t)s->bytes, "seconds",
-                     (double)(clock_ms() - s->since_ms) / 1000, "reason", s->problem);
+                     (double)(clock_ms() - s->since_ms) / 1000, "reason", s->problem, "idle",
+                     s->cause == SUSPENSION_IDLE, "calls", s->called);
 }
 
 // ---- what becomes of it ----
+
+void suspension_wake(struct suspension *s)
+{
+    if (!s->told)
+        s->away_wanted = false;
+    else if (!s->called) {
+        s->called = true;
+        s->box->suspension_changes++;
+        box_changed(s->box);
+    }
+}
 
 void suspension_move(struct suspension *s, enum suspension_state state)
 {

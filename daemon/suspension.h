@@ -9,7 +9,10 @@
 
 #include "daemon/box.h"
 
-enum { SUSPENSION_MEMBERS_MAX = 1024 };
+enum {
+    SUSPENSION_MEMBERS_MAX = 1024,
+    SUSPENSION_SPARE_BYTES = 32 << 20, // that the driver may want besides what a session had
+};
 
 enum suspension_state {
     SUSPENSION_NONE,      // the sessions run; why they are not suspended is known
@@ -23,7 +26,8 @@ enum suspension_state {
 enum suspension_cause {
     SUSPENSION_ORDERED, // stays so until it is ordered otherwise
     SUSPENSION_OF_POOL, // as long as the broker says so
-    SUSPENSION_IDLE,    // until the client asks for something
+    SUSPENSION_TURN,    // while others have their turn on its GPUs (overcommit.c)
+    SUSPENSION_IDLE, // until the client asks for something, and in a pool the broker has its GPUs free again
 };
 
 struct suspension {
@@ -34,7 +38,11 @@ struct suspension {
     enum suspension_state state;
     enum suspension_cause cause;
     bool away_wanted; // else it is to come back
-    uint32_t number;  // of the pause
+    bool others_turn; // which it is not to do yet (overcommit.c)
+    // Of one that is idle, in a pool: the broker has been told; that the client asks for something; it has said that the
+    // GPUs are for others.
+    bool told, called, told_called, given;
+    uint32_t number; // of the pause
     struct suspender *helper;
     uint64_t bytes;                   // of the images
     uint64_t needed[BOX_DEVICES_MAX]; // of each GPU, to come back
@@ -54,6 +62,9 @@ uint64_t suspension_bytes(const struct box *box); // of all images
 unsigned suspension_sessions(const struct box *box, const struct box_device *device);
 
 // For those two.
+// One that is idle is asked for something: it is to come back. What the broker may have given to others by now is the
+// broker's to give back.
+void suspension_wake(struct suspension *s);
 // The one of this name, or of this worker's session; NULL: there is none.
 struct suspension *suspension_find(const struct box *box, const char *name);
 struct suspension *suspension_of(const struct worker_process *worker);

@@ -54,16 +54,6 @@ static uint64_t session_number(const struct box *box, const char *name)
     return 0;
 }
 
-static bool is_known_lease(const struct box *box, const char *name)
-{
-    const struct worker_process *worker;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        if (worker->session.id && !strcmp(worker->session.grant.lease, name))
-            return true;
-    return false;
-}
-
 int suspension_begin(struct box *box, const char *name, enum suspension_cause cause, char *text,
                      size_t room)
 {
@@ -74,8 +64,6 @@ int suspension_begin(struct box *box, const char *name, enum suspension_cause ca
         snprintf(text, room, "no lease has so long a name");
         return -ENOENT;
     }
-    if (!s && !session && cause == SUSPENSION_IDLE && !is_known_lease(box, name))
-        return -ENOENT;
     if (!s)
         s = add(box, session ? "" : name, session);
     if (!s) {
@@ -93,7 +81,10 @@ int suspension_end(struct box *box, const char *name)
 
     if (!s || s->state == SUSPENSION_NONE)
         return -ENOENT;
-    s->away_wanted = false;
+    if (s->cause == SUSPENSION_IDLE)
+        suspension_wake(s);
+    else
+        s->away_wanted = false;
     s->retry_ms = 0;
     box_changed(box);
     return 0;
@@ -127,32 +118,74 @@ static void end_those_left_out(struct box *box, const json_t *list)
     }
 }
 
-void suspension_adopt(struct box *box, const json_t *list)
+// An idle one that the broker does not name, and of which it has heard: its GPUs are its again. Where it only knows that
+// the sessions rest, they do so until something is asked for.
+static void wake_those_left_out(struct box *box, const json_t *list)
+{
+    struct suspension *s;
+
+    TAILQ_FOREACH(s, &box->suspensions, link) {
+        bool named = names(list, s->lease);
+        if (s->cause == SUSPENSION_IDLE && s->told && !named && (s->given || s->told_called)) {
+            s->away_wanted = s->told = s->called = s->told_called = false;
+            s->retry_ms = 0;
+        }
+        s->given = named;
+    }
+}
+
+// Of another run of this daemon: the broker knows more of it than the box.
+static void note_given(struct suspension *s)
+{
+    s->told = s->given = true;
+}
+
+static void begin_all(struct box *box, const json_t *list, enum suspension_cause cause)
 {
     char text[320];
 
-    if (!json_is_array(list))
-        return;
-    end_those_left_out(box, list);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *lease = json_string_value(json_array_get(list, i));
         const struct suspension *known = lease ? suspension_find(box, lease) : NULL;
-        if (!lease || !*lease ||
-            (known && known->cause == SUSPENSION_OF_POOL && known->away_wanted))
+        if (!lease || !*lease || (known && known->cause == cause && known->away_wanted))
             continue;
-        if (suspension_begin(box, lease, SUSPENSION_OF_POOL, text, sizeof(text)))
+        if (suspension_begin(box, lease, cause, text, sizeof(text)))
             log_info("lease=%s is not suspended reason=\"%s\"", lease, text);
+        else if (cause == SUSPENSION_IDLE)
+            note_given(suspension_find(box, lease));
     }
+}
+
+void suspension_adopt(struct box *box, const json_t *ordered, const json_t *idle)
+{
+    if (!json_is_array(ordered))
+        return;
+    end_those_left_out(box, ordered);
+    wake_those_left_out(box, idle);
+    begin_all(box, ordered, SUSPENSION_OF_POOL);
+    begin_all(box, idle, SUSPENSION_IDLE);
     box_changed(box);
 }
 
-json_t *suspension_report(const struct box *box)
+// Of one that is idle once its memory is others' to have.
+static bool is_told(struct suspension *s)
+{
+    if (s->cause != SUSPENSION_IDLE)
+        return s->cause == SUSPENSION_OF_POOL;
+    if (!*s->lease || s->state != SUSPENSION_AWAY || !s->away_wanted)
+        return false;
+    s->told = true;
+    s->told_called = s->called;
+    return true;
+}
+
+json_t *suspension_report(struct box *box)
 {
     json_t *list = json_array();
-    const struct suspension *s;
+    struct suspension *s;
 
     TAILQ_FOREACH(s, &box->suspensions, link)
-        if (s->cause == SUSPENSION_OF_POOL)
+        if (is_told(s))
             json_array_append_new(list, suspension_show(box, s->lease));
     return list;
 }

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "daemon/exclusion.h"
 #include "daemon/exported.h"
+#include "daemon/figures.h"
 #include "daemon/image_room.h"
 #include "daemon/suspender.h"
 #include "daemon/worker_process.h"
@@ -18,7 +19,6 @@ enum {
     RETRY_MS = 1000,
     IDLE_LOCK_MS =
         100, // for which the calls of a session that is not idle after all may have to wait
-    ROOM_TO_SPARE = 32 << 20,      // that the driver may want besides
     HELPER_MS = 5000,              // for rgpu-suspender to start, beside what it does
     SLOW_BYTES_PER_MS = 256 << 10, // an H100's driver moves five times as much
 };
@@ -183,6 +183,7 @@ int suspension_pause(struct suspension *s, char *text, size_t room)
         return err;
     }
     *s->problem = '\0';
+    s->told = s->called = s->told_called = s->given = false;
     s->number = ++s->box->pauses;
     suspension_move(s, SUSPENSION_PAUSING);
     tell_workers(s, true);
@@ -258,13 +259,25 @@ static const char *gpu_is_taken(const struct suspension *s)
     return NULL;
 }
 
+// What those have of whom the figures do not know yet that they have left.
+static uint64_t left_since(const struct box *box, uint32_t index)
+{
+    const struct worker_process *worker;
+    uint64_t bytes = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        bytes += worker->pause.away ? worker->driver_bytes[index] : 0;
+    return bytes;
+}
+
 // A process that is restored while there is no room is lost (driver 580), so that nobody tries.
 static const char *gpu_is_full(const struct suspension *s)
 {
     for (uint32_t i = 0; i < s->box->device_count; i++) {
         const struct box_device *device = &s->box->devices[i];
         if (s->needed[i] && device->library_memory &&
-            device->driver_bytes + s->needed[i] + ROOM_TO_SPARE > device->library_memory)
+            figures_taken(device) + s->needed[i] + SUSPENSION_SPARE_BYTES >
+                device->library_memory + left_since(s->box, i))
             return "the memory of its GPU is taken";
     }
     return NULL;
@@ -274,7 +287,8 @@ static void bring_back(struct suspension *s)
 {
     if (clock_ms() < s->retry_ms)
         return;
-    const char *why = gpu_is_taken(s);
+    const char *why = s->others_turn ? "others have their turn" : NULL;
+    why = why ? why : gpu_is_taken(s);
     why = why ? why : gpu_is_full(s);
     int err = why ? 0 : start_helper(s, "resume", "-", is_back);
     if (!why && !err) {
@@ -343,10 +357,9 @@ static void end_waiting(struct suspension *s, struct worker_process **list, size
 static void review_away(struct suspension *s, struct worker_process **list, size_t count)
 {
     if (s->cause == SUSPENSION_IDLE && any_calls(list, count))
-        s->away_wanted = false;
-    if (s->away_wanted)
-        end_waiting(s, list, count);
-    else
+        suspension_wake(s);
+    end_waiting(s, list, count);
+    if (!s->away_wanted)
         bring_back(s);
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/exclusion.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/offered_transports.h"
+#include "daemon/overcommit.h"
 #include "daemon/suspension.h"
 #include "daemon/vm_windows.h"
 #include "daemon/warm_pool.h"
@@ -201,6 +202,8 @@ static void hand_over(struct client *client, struct worker_process *worker)
     uint64_t session = box->next_session++;
     int account = grant ? accounts_join(box, &client->grant, session) : -ENOMEM;
 
+    overcommit_join(box, &client->grant);
+
     if (account == -ENOSPC)
         client_refuse(client, CONTROL_REFUSAL_BUDGET,
                       "the memory of the lease has no room for the context of one more process");
@@ -257,7 +260,7 @@ static void serve_queued(struct client *client)
         client_refuse(client, CONTROL_REFUSAL_NO_DEVICE, "%s", text);
     } else if ((objection = broker_agent_objection(box, &client->grant))) {
         client_refuse(client, CONTROL_REFUSAL_AUTHENTICATION, "%s", objection);
-    } else if (suspension_delays(box, &client->grant)) {
+    } else if (suspension_delays(box, &client->grant) || overcommit_delays(box, &client->grant)) {
         client->resolved = false; // what it is granted may be another GPU then
     } else if (has_gpus_for_itself(client)) {
         client->resolved = true;

@@ -16,6 +16,7 @@
 #include "daemon/accounts.h"
 #include "daemon/client_sockets.h"
 #include "daemon/gpu_time.h"
+#include "daemon/overcommit.h"
 #include "daemon/mps_daemon.h"
 #include "daemon/mps_settings.h"
 #include "daemon/refusals.h"
@@ -228,6 +229,7 @@ static void bury(struct worker_process *worker, int status)
         for (uint32_t i = 0; i < worker->session.grant.device_count; i++)
             worker->session.grant.devices[i]->sessions--;
         exports_leave(worker);
+        overcommit_leave(worker);
         accounts_leave(box, worker->session.grant.lease, worker->session.id);
     }
     vm_windows_leave(worker);

@@ -14,6 +14,7 @@
 #include "daemon/box_calls.h"
 #include "daemon/exported.h"
 #include "daemon/mps_daemon.h"
+#include "daemon/overcommit.h"
 #include "daemon/suspension_steps.h"
 #include "daemon/vm_windows.h"
 #include "proto/cuda_abi.h"
@@ -174,6 +175,11 @@ static int take_message(struct worker_process *worker, const struct control_fram
         if (!err)
             err = suspension_called(worker, &message->called);
         break;
+    case CONTROL_ROOM_ASK:
+        err = control_decode(frame, CONTROL_ROOM_ASK, message);
+        if (!err)
+            err = overcommit_asked(worker, &message->room_ask);
+        break;
     case CONTROL_EXPORT:
         err = control_decode(frame, CONTROL_EXPORT, message);
         if (!err)
@@ -222,7 +228,7 @@ static int take_message(struct worker_process *worker, const struct control_fram
 // A worker says what changed once a second, and a few words at its beginning and end. One that says more is
 // broken or hostile, and must not keep us from the others: there is a bound on what is taken in one turn, and
 // what comes faster than it may for long enough ends the worker.
-// What is said of shared memory comes as often as the client's program shares some; what comes of it is bounded
+// What is said of shared memory and of room comes as often as the client's program shares some; what comes of it is bounded
 // by what can be shared.
 static bool floods(struct worker_process *worker, const struct control_frame *frame)
 {
@@ -231,6 +237,7 @@ static bool floods(struct worker_process *worker, const struct control_frame *fr
     case CONTROL_REDEEM:
     case CONTROL_WINDOW_TAKE:
     case CONTROL_WINDOW_GIVE:
+    case CONTROL_ROOM_ASK:
     case CONTROL_EXPORT_END: return !allowance_take(&worker->exporting, 1);
     case CONTROL_PEER_EXPECT:
     case CONTROL_PEER_CALL:

@@ -23,6 +23,7 @@ struct asking {
         struct control_peer_expected expected;
         struct control_peer_called called;
         struct control_window_taken taken;
+        struct control_room_given room;
     };
     int fd;
     struct asking *next;
@@ -200,6 +201,20 @@ void ask_window_no_more(uint64_t place)
         log_debug("the end of a part of the window was not taken");
 }
 
+CUresult ask_room(unsigned device, uint64_t bytes)
+{
+    struct asking mine = {.fd = -1};
+    struct control_room_ask ask = {.device = device, .bytes = bytes};
+
+    begin(&mine);
+    ask.request = mine.request;
+    int err = control_send_packet(session.control, CONTROL_ROOM_ASK, &ask, -1);
+    if (err)
+        return give_up(&mine, err);
+    await(&mine);
+    return mine.room.given ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 // Under lock.
 static struct asking *find(uint32_t request)
 {
@@ -213,7 +228,8 @@ static struct asking *find(uint32_t request)
 bool asking_is_answer(enum control_message_type type)
 {
     return type == CONTROL_EXPORTED || type == CONTROL_REDEEMED || type == CONTROL_PEER_EXPECTED ||
-           type == CONTROL_PEER_CALLED || type == CONTROL_WINDOW_TAKEN;
+           type == CONTROL_PEER_CALLED || type == CONTROL_WINDOW_TAKEN ||
+           type == CONTROL_ROOM_GIVEN;
 }
 
 static uint32_t request_of(enum control_message_type type, const union control_message *message)
@@ -222,6 +238,7 @@ static uint32_t request_of(enum control_message_type type, const union control_m
            : type == CONTROL_REDEEMED      ? message->redeemed.request
            : type == CONTROL_PEER_EXPECTED ? message->peer_expected.request
            : type == CONTROL_WINDOW_TAKEN  ? message->window_taken.request
+           : type == CONTROL_ROOM_GIVEN    ? message->room_given.request
                                            : message->peer_called.request;
 }
 
@@ -236,6 +253,8 @@ static void keep_answer(struct asking *asker, enum control_message_type type,
         asker->expected = message->peer_expected;
     else if (type == CONTROL_WINDOW_TAKEN)
         asker->taken = message->window_taken;
+    else if (type == CONTROL_ROOM_GIVEN)
+        asker->room = message->room_given;
     else
         asker->called = message->peer_called;
 }

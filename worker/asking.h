@@ -29,6 +29,10 @@ CUresult ask_call(struct control_peer_call *call, struct control_peer_called *an
 // A connection to the socket of a worker of this host, which is the caller's; -errno.
 int ask_reach(const char *name);
 
+// Waits until the lease may have so much more of the device, as others give way; CUDA_ERROR_OUT_OF_MEMORY: they did not
+// for too long.
+CUresult ask_room(unsigned device, uint64_t bytes);
+
 // Whether a message is an answer to what is asked here.
 bool asking_is_answer(enum control_message_type type);
 // The main thread: an answer has come, with FD, which is taken. -errno: it is none.

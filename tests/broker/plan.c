@@ -55,6 +55,63 @@ static void test_shares(void)
     pool_free(&pool);
 }
 
+static void test_overcommitted(void)
+{
+    struct pool *pool = pool_new();
+    struct request share = sample_request(1, GPU_SHARED, 60 * GB);
+    struct request exclusive = sample_request(1, GPU_EXCLUSIVE, 0);
+    struct pool_box *box = sample_box(pool, "a", 1, "H200", 100 * GB, GPU_SHARED);
+
+    box->gpus[0]->overcommit = 200;
+    for (int i = 0; i < 3; i++)
+        is_int(sample_take(pool, &share, &holds[i]), 0, "share %d of 60 of 100 GB is promised",
+               i + 1);
+    is_int(sample_take(pool, &share, &holds[3]), OUTCOME_BUSY,
+           "a fourth is not, at a factor of two");
+    share.parts[0].memory = 16 * GB;
+    is_int(sample_take(pool, &share, &holds[3]), 0, "17 GB fill it to the last byte");
+    is_int(gpu_free_bytes(box->gpus[0]), 0, "nothing is left");
+    for (int i = 0; i < 4; i++)
+        pool_give_back(&holds[i]);
+    share.parts[0].memory = 100 * GB;
+    is_int(sample_take(pool, &share, holds), OUTCOME_IMPOSSIBLE,
+           "one share is not larger than the GPU");
+    share.parts[0].memory = 99 * GB;
+    is_int(sample_take(pool, &share, &holds[0]), 0, "but may be as large");
+    is_int(sample_take(pool, &share, &holds[1]), 0, "as often as the factor says");
+    is_int(sample_take(pool, &exclusive, &holds[2]), OUTCOME_BUSY,
+           "and nobody has it whole beside them");
+    pool_free(&pool);
+}
+
+// Who waits to return to a GPU comes before all others.
+static void test_awaited(void)
+{
+    struct pool *pool = pool_new();
+    struct request share = sample_request(1, GPU_SHARED, 10 * GB);
+    struct pool_lease *lease = lease_new();
+
+    sample_box(pool, "a", 2, "H200", 100 * GB, GPU_SHARED);
+    is_int(sample_take(pool, &share, holds), 0, "a lease has a GPU");
+    lease->holds = calloc(1, sizeof(*lease->holds));
+    lease->holds[lease->hold_count++] = holds[0];
+    pool_give_back(&lease->holds[0]);
+    lease->holds[0].aside = true;
+    lease->suspension = LEASE_AWAY;
+    strcpy(lease->id, "L1");
+    is_int(pool_add_lease(pool, lease), 0, "which it has given to others");
+    is_int(sample_take(pool, &share, &holds[1]), 0, "they may have it");
+    ok(holds[1].gpu == holds[0].gpu, "and do");
+    pool_set_suspension(pool, lease, LEASE_RETURNING);
+    is_int(sample_take(pool, &share, &holds[2]), 0, "when it is to return there is another");
+    ok(holds[2].gpu != holds[0].gpu, "which nobody waits for");
+    share.parts[0].count = 2;
+    is_int(sample_take(pool, &share, &holds[3]), OUTCOME_BUSY, "and who wants both waits");
+    pool_set_suspension(pool, lease, LEASE_HERE);
+    is_int(sample_take(pool, &share, &holds[3]), 0, "until it has returned");
+    pool_free(&pool);
+}
+
 static void test_distinct_gpus(void)
 {
     struct pool *pool = pool_new();
@@ -507,6 +564,8 @@ int main(void)
 {
     test_exclusive();
     test_shares();
+    test_overcommitted();
+    test_awaited();
     test_distinct_gpus();
     test_constraints();
     test_boxes();

@@ -11,6 +11,7 @@ $(eval $(call link_rule,$(B)/tests/hold-memory,tests/daemon/hold_memory.c,,\
 TEST_EXTRAS += $(B)/tests/large-image
 $(eval $(call link_rule,$(B)/tests/large-image,tests/daemon/large_image.c,,\
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(call test_program,daemon-overcommit-turns,tests/daemon/overcommit_turns.c daemon/overcommit_turns.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-share-debt,tests/daemon/share_debt.c daemon/share_debt.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-disturbance,tests/daemon/disturbance.c daemon/disturbance.c,rgpucommon,$(COMMON_LIBS))
 $(call test_program,daemon-revocations,tests/daemon/revocations.c daemon/revocations.c daemon/state_file.c,rgpucommon,$(COMMON_LIBS))

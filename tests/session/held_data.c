@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Holds data in every kind of memory that a session has, and on each line of standard input has the GPU look whether
 // they are still right, and changes them. usage: held-data MIB [NANOSECONDS], where a kernel runs
-// for so long first
+// for so long first; with a third word "plain" none of it is managed, which NVIDIA's driver does not suspend
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 
@@ -76,7 +76,7 @@ static void record_graph(void)
     CHECK(cuGraphInstantiateWithFlags(&held.graph, graph, 0));
 }
 
-static void set_up(size_t mib)
+static void set_up(size_t mib, bool plain)
 {
     held.gpu = open_gpu(0);
     held.add = kernel(&held.gpu, "add");
@@ -87,7 +87,10 @@ static void set_up(size_t mib)
     held.device = device_alloc(held.size);
     CHECK(cuMemAllocAsync(&held.pooled, held.size, held.stream));
     CHECK(cuStreamSynchronize(held.stream));
-    CHECK(cuMemAllocManaged(&held.managed, held.size, CU_MEM_ATTACH_GLOBAL));
+    if (plain)
+        held.managed = device_alloc(held.size);
+    else
+        CHECK(cuMemAllocManaged(&held.managed, held.size, CU_MEM_ATTACH_GLOBAL));
     CHECK(cuMemHostAlloc((void **)&held.pinned, WORDS * 4, 0));
     held.registered = aligned_alloc(4096, WORDS * 4);
     CHECK(cuMemHostRegister(held.registered, WORDS * 4, 0));
@@ -129,7 +132,7 @@ int main(int argc, char **argv)
 {
     char line[64];
     setvbuf(stdout, NULL, _IOLBF, 0);
-    set_up(argc > 1 ? strtoull(argv[1], NULL, 0) : 16);
+    set_up(argc > 1 ? strtoull(argv[1], NULL, 0) : 16, argc > 3);
     if (argc > 2) {
         unsigned long long nanoseconds = strtoull(argv[2], NULL, 0);
         launch(kernel(&held.gpu, "delay"), 1, 1, held.stream, &nanoseconds);

@@ -7,6 +7,7 @@
 
 #include "common/ledger.h"
 #include "worker/account/pools.h"
+#include "worker/asking.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 
@@ -29,13 +30,24 @@ uint64_t budget_used(int ordinal)
     return atomic_load(&gpus.list[ordinal].used);
 }
 
+// What is within the budget and finds no room is asked for, and waited for: other leases give way.
+static bool take_within(unsigned place, uint64_t size, uint64_t budget)
+{
+    while (!ledger_take(session.account, session.account_line, place, size, budget))
+        if (!ledger_has_room_set(session.account, place) ||
+            !ledger_lacks_room(session.account, place, size, budget) ||
+            ask_room(place, size) != CUDA_SUCCESS)
+            return false;
+    return true;
+}
+
 // Where there is no budget the account is for whoever looks at the GPU.
 static bool account_take(const struct gpu *device, int ordinal, uint64_t size)
 {
     const unsigned place = (unsigned)ordinal;
 
     if (session.account && device->budget)
-        return ledger_take(session.account, session.account_line, place, size, device->budget);
+        return take_within(place, size, device->budget);
     if (session.account)
         ledger_add(session.account, session.account_line, place, size);
     return true;

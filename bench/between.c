@@ -2,7 +2,8 @@
 // Measures copies and event waits between the first two devices of whatever libcuda.so.1 it is started with, and prints
 // a JSON line per figure: natively, two GPUs of one box, or of two. bench/between compares them.
 //
-//   between [--max BYTES]
+//   between [--max BYTES]     sizes of copies up to this
+//   between --only BYTES      copies of one size, and no event waits
 #include <stdlib.h>
 #include <time.h>
 
@@ -42,7 +43,7 @@ static double copies(CUdeviceptr to, CUdeviceptr from, size_t size, unsigned tim
 }
 
 // Rates of many copies behind each other, and the time of one alone.
-static void measure_copies(size_t largest)
+static void measure_copies(size_t least, size_t largest)
 {
     CUdeviceptr from, to;
     on(1);
@@ -51,7 +52,7 @@ static void measure_copies(size_t largest)
     from = device_alloc(largest);
     CHECK(cuMemsetD8(from, 1, largest));
     CHECK(cuCtxSynchronize());
-    for (size_t size = 4 * KIB; size <= largest; size *= 4) {
+    for (size_t size = least; size <= largest; size *= 4) {
         copies(to, from, size, 3);
         double alone = copies(to, from, size, 1);
         for (int i = 0; i < 4; i++) {
@@ -111,7 +112,9 @@ int main(int argc, char **argv)
         if (access)
             CHECK(cuCtxEnablePeerAccess(gpu[!d].context, 0));
     }
-    measure_copies(largest);
-    measure_waits();
+    bool only = argc == 3 && !strcmp(argv[1], "--only");
+    measure_copies(only ? largest : 4 * KIB, largest);
+    if (!only)
+        measure_waits();
     return 0;
 }

@@ -116,7 +116,22 @@ def switches():
                             for t in ("rdma", "tcp", "shm")))
 
 
+def peers():
+    if not values("copy_rate", "peers-rdma"):
+        return
+    print("\ncopies of 16 MiB from the GPU of one box to that of another, as a part of ib_write_bw of the same round")
+    for setting in ("peers-rdma", "peers-tcp"):
+        found = []
+        for round_ in sorted({f["round"] for f in figures if f["part"] == "peers"}):
+            mine = [v * 1e3 for v in values("copy_rate", setting, round_, "peers")]
+            theirs = values("ib_write_bw", None, round_, "peers")
+            if mine and theirs and sum(theirs):
+                found.append(statistics.mean(mine) / statistics.mean(theirs))
+        print("  %-12s %s" % (setting[6:], spread(found)))
+
+
 links()
+peers()
 large()
 blocks(sys.argv[2])
 small()

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between devices, of one box or of two.
-#include <string.h>
-
 #include "client-lib/move/copies.h"
 #include "client-lib/move/graph_copies.h"
+#include "client-lib/move/peer_arrays.h"
 #include "client-lib/move/peer_copies.h"
 #include "client-lib/objects/before_work.h"
 #include "client-lib/objects/contexts.h"
@@ -104,17 +103,34 @@ CUresult copy_between_contexts(struct object *to, struct object *from, const str
     return detour_end(&detour, copy_near(to, from, copy, detour.helper, from));
 }
 
-// With a side in the program's memory it is a copy like others, of the box of the current context.
-static CUresult copy_with_host(const CUDA_MEMCPY3D_PEER *c, const struct object *from,
-                               const struct object *to, const struct box_session *session,
-                               CUstream stream)
+static bool is_host(const struct corner *corner, const struct rect_copy *copy)
 {
-    CUDA_MEMCPY3D copy;
-    _Static_assert(sizeof(copy) == sizeof(*c), "they differ in what says the contexts");
-    memcpy(&copy, c, sizeof(copy));
-    if (from->session != session || to->session != session)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return copy_3d(&copy, stream, false);
+    struct side side;
+    return corner->type != CU_MEMORYTYPE_ARRAY && rect_side(corner, copy, &side) == CUDA_SUCCESS &&
+           !side.device;
+}
+
+// Which context a side has matters only where it is memory of a GPU. With a side in the program's memory it is a copy
+// like others, of the box of the other side.
+static CUresult copy_sides(const CUDA_MEMCPY3D_PEER *c, struct object *from, struct object *to,
+                           struct rect_copy *copy, const struct corner *source,
+                           const struct corner *target, struct box_session *session,
+                           CUstream stream)
+{
+    bool arrays = source->type == CU_MEMORYTYPE_ARRAY || target->type == CU_MEMORYTYPE_ARRAY;
+    CUresult result;
+    if (is_host(source, copy) || is_host(target, copy))
+        return copy_peer_on(is_host(target, copy) ? from : to, c, stream);
+    if (arrays && from->session != to->session)
+        return copy_peer_by_rows(c, from, to, stream);
+    if (arrays && from->session != session)
+        return copy_peer_on(from, c, stream);
+    if ((result = rect_side(source, copy, &copy->from)) != CUDA_SUCCESS ||
+        (result = rect_side(target, copy, &copy->to)) != CUDA_SUCCESS ||
+        (result = rect_check_side(&copy->from, copy)) != CUDA_SUCCESS ||
+        (result = rect_check_side(&copy->to, copy)) != CUDA_SUCCESS)
+        return result;
+    return copy_between_contexts(to, from, copy, session, stream);
 }
 
 static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
@@ -137,16 +153,7 @@ static CUresult copy_peer_rect(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
                             c->dstY,          c->dstZ,    c->dstPitch,  c->dstHeight};
     if (!copy.width || !copy.height || !copy.depth)
         return CUDA_SUCCESS;
-    if ((result = rect_side(&source, &copy, &copy.from)) != CUDA_SUCCESS ||
-        (result = rect_side(&target, &copy, &copy.to)) != CUDA_SUCCESS ||
-        (result = rect_check_side(&copy.from, &copy)) != CUDA_SUCCESS ||
-        (result = rect_check_side(&copy.to, &copy)) != CUDA_SUCCESS)
-        return result;
-    if (!copy.from.device || !copy.to.device)
-        return copy_with_host(c, from, to, session, stream);
-    if ((copy.from.array || copy.to.array) && from->session != to->session)
-        return CUDA_ERROR_NOT_SUPPORTED; // boxes send each other memory that has addresses
-    return copy_between_contexts(to, from, &copy, session, resolved);
+    return copy_sides(c, from, to, &copy, &source, &target, session, resolved);
 }
 
 // The calls without "Async" are serial with all work of both contexts, which a copy on a stream of

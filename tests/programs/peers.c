@@ -3,6 +3,7 @@
 // stream that they belong to, and of no other, and without holding up the program. With `lost`, the script that runs
 // this takes the device away in the middle of copies that are in a stream of device STREAM. With `cut` and `cut-held` it
 // cuts what the two devices are linked by, between copies or while one is still to come.
+#include "tests/programs/array_calls.h"
 #include "tests/programs/driver.h"
 #include "tests/programs/graph_calls.h"
 
@@ -293,6 +294,117 @@ static void rectangle(size_t width, size_t height, size_t depth, size_t src_pitc
     free(got);
 }
 
+// ---- arrays, and memory of the program ----
+
+enum { COLUMNS = 60, ROWS = 20, PLANES = 3, PART = COLUMNS * ROWS * PLANES * 4 };
+enum place { IN_ARRAY, IN_MEMORY, IN_PROGRAM, PLACES };
+
+// A part of 48 bytes, 10 rows and 2 planes, at the same corner on both sides.
+static CUDA_MEMCPY3D_PEER corner(void)
+{
+    return (CUDA_MEMCPY3D_PEER){.srcXInBytes = 16,
+                                .srcY = 3,
+                                .srcZ = 1,
+                                .dstXInBytes = 16,
+                                .dstY = 3,
+                                .dstZ = 1,
+                                .srcPitch = 4 * COLUMNS,
+                                .srcHeight = ROWS,
+                                .dstPitch = 4 * COLUMNS,
+                                .dstHeight = ROWS,
+                                .WidthInBytes = 48,
+                                .Height = 10,
+                                .Depth = 2};
+}
+
+// Everything between an array or memory of DEVICE and HOST.
+static void all_of(int device, CUarray array, CUdeviceptr memory, void *host, bool to_host)
+{
+    CUDA_MEMCPY3D_PEER all = {.srcPitch = 4 * COLUMNS,
+                              .srcHeight = ROWS,
+                              .dstPitch = 4 * COLUMNS,
+                              .dstHeight = ROWS,
+                              .WidthInBytes = 4 * COLUMNS,
+                              .Height = ROWS,
+                              .Depth = PLANES};
+    CUmemorytype type = array ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
+    on(device);
+    if (to_host) {
+        all.srcMemoryType = type;
+        all.srcArray = array;
+        all.srcDevice = memory;
+        all.srcContext = gpu[device].context;
+        all.dstMemoryType = CU_MEMORYTYPE_HOST;
+        all.dstHost = host;
+    } else {
+        all.srcMemoryType = CU_MEMORYTYPE_HOST;
+        all.srcHost = host;
+        all.dstMemoryType = type;
+        all.dstArray = array;
+        all.dstDevice = memory;
+        all.dstContext = gpu[device].context;
+    }
+    CHECK(cuMemcpy3DPeer(&all));
+}
+
+// From PLACE of device 0 to OTHER of device 1, in the stream of device WITH.
+static bool part_is_right(enum place place, enum place other, int with)
+{
+    static unsigned char from[PART], to[PART], want[PART];
+    CUDA_MEMCPY3D_PEER part = corner();
+    on(0);
+    CUarray src = make_array(COLUMNS, ROWS, PLANES, CU_AD_FORMAT_UNSIGNED_INT32, 1, 0);
+    CUdeviceptr src_memory = device_alloc(PART);
+    on(1);
+    CUarray dst = make_array(COLUMNS, ROWS, PLANES, CU_AD_FORMAT_UNSIGNED_INT32, 1, 0);
+    CUdeviceptr dst_memory = device_alloc(PART);
+    fill_random(from, PART, 30);
+    fill_random(to, PART, 31);
+    memcpy(want, to, PART);
+    for (size_t z = 1; z < 3; z++)
+        for (size_t y = 3; y < 13; y++)
+            memcpy(want + (z * ROWS + y) * 4 * COLUMNS + 16,
+                   from + (z * ROWS + y) * 4 * COLUMNS + 16, 48);
+    if (place != IN_PROGRAM)
+        all_of(0, place == IN_ARRAY ? src : NULL, src_memory, from, false);
+    if (other != IN_PROGRAM)
+        all_of(1, other == IN_ARRAY ? dst : NULL, dst_memory, to, false);
+    static const CUmemorytype types[] = {CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_DEVICE,
+                                         CU_MEMORYTYPE_HOST};
+    part.srcMemoryType = types[place];
+    part.srcArray = src;
+    part.srcDevice = src_memory;
+    part.srcHost = from;
+    part.srcContext = gpu[0].context;
+    part.dstMemoryType = types[other];
+    part.dstArray = dst;
+    part.dstDevice = dst_memory;
+    part.dstHost = to;
+    part.dstContext = gpu[1].context;
+    on(with);
+    CHECK(cuMemcpy3DPeerAsync(&part, stream[with]));
+    CHECK(cuStreamSynchronize(stream[with]));
+    if (other != IN_PROGRAM)
+        all_of(1, other == IN_ARRAY ? dst : NULL, dst_memory, to, true);
+    on(0);
+    CHECK(cuArrayDestroy(src));
+    CHECK(cuMemFree(src_memory));
+    on(1);
+    CHECK(cuArrayDestroy(dst));
+    CHECK(cuMemFree(dst_memory));
+    return !memcmp(to, want, PART);
+}
+
+static void parts(void)
+{
+    static const char *const names[] = {"an array", "memory", "the program's memory"};
+    for (enum place from = 0; from < PLACES; from++)
+        for (enum place to = 0; to < PLACES; to++)
+            if (from != IN_PROGRAM || to != IN_PROGRAM)
+                ok(part_is_right(from, to, 0) && part_is_right(from, to, 1),
+                   "a part of %s of one device goes to %s of the other", names[from], names[to]);
+}
+
 // ---- what cannot be ----
 
 static void refusals(void)
@@ -490,6 +602,7 @@ int main(int argc, char **argv)
     rectangle(1000, 700, 3, 1024, 1536);
     rectangle(600000, 3, 2, 600032, 600064);
     rectangle(12, 40000, 1, 16, 20);
+    parts();
     captured();
     refusals();
     for (int d = 0; d < 2; d++) {

@@ -512,8 +512,7 @@ static int cut(void)
         ok(holds(1, dst, SIZE, 90), round ? "so it is after the cut" : "a copy before the cut");
         free_on(1, dst);
         dst = filled(1, SIZE, 92);
-        if (!round)
-            await_word("linked");
+        await_word(round ? "linked again" : "linked");
     }
     return done();
 }

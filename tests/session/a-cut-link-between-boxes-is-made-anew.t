@@ -25,15 +25,26 @@ cut() {
         "RGPU_PEER_LINK=$way" sh -c "exec '$PEERS' $mode <'$TMP/$name.fifo'"
     await_line "$name" "^# $word" || bail "the program does not come to its cut"
     like "$(cat "$TMP/$name.log")" "copies between boxes .*by=$way" "$way: the boxes are linked"
+    before=$(threads "$first_log")
     stop "$forwarder"
     await "the first box notices" grep -q 'link with box=.* is down' "$first_log" || bail "no loss"
     await "the second box notices" grep -q 'link with box=.* is down' "$BOX_LOG" || bail "no loss"
     echo cut >&$answer
 }
+# threads LOG: of the worker that serves the session of that box.
+threads() {
+    local pid
+    pid=$(sed -n 's/.*session=.* begins pid=\([0-9]*\).*/\1/p' "$1" | tail -n 1)
+    find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l
+}
+has_threads() { [ "$(threads "$1")" = "$2" ]; }
 for way in shm tcp; do
     cut $way cut linked
     ok "$way: the next copy is right" await_line "$name" '^ok 2 '
+    await_line "$name" '^# linked again' || bail "the program does not go on"
+    ok "$way: the link that was cut has left no thread behind" await "the first box's threads" has_threads "$first_log" "$before"
     is "$(grep -c 'copies between boxes .*by=' "$TMP/$name.log")" 2 "$way: over another link"
+    echo over >&$answer
     cut $way cut-held held
     ok "$way: a copy that was still to come fails" await_line "$name" '^ok 1 '
     like "$(cat "$TMP/$name.log")" 'a copy between boxes has failed.* box=.* other=' "$way: the log names the boxes"

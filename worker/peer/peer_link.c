@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/scope.h"
 #include "transport/link.h"
+#include "worker/move/gates.h"
 #include "worker/peer/peer_jobs.h"
 #include "worker/session.h"
 
@@ -160,23 +162,49 @@ int peer_link_write(struct peer_link *link, struct peer_block *block)
 
 bool peer_link_is_over(const struct peer_link *link)
 {
-    return link->lost != CUDA_SUCCESS && link->closed && !link->users &&
+    return link->lost != CUDA_SUCCESS && link->closed && !link->users && !link->ending &&
            link->job_count == link->half_known;
+}
+
+static void take_off(const struct peer_link *link)
+{
+    struct peer_link **at = &peer_links;
+
+    while (*at != link)
+        at = &(*at)->next;
+    *at = link->next;
+    link_count--;
 }
 
 static void end_context(struct peer_link *link, CUcontext context)
 {
-    if (context && mover_enter(&peer_mover, context) == CUDA_SUCCESS)
+    if (context && driver.cuCtxSetCurrent(context) == CUDA_SUCCESS)
         peer_blocks_forget(&link->blocks, context);
 }
 
-static void free_link(struct peer_link *link)
+static void end_contexts(struct peer_link *link)
 {
     for (unsigned i = 0; i < PEER_IN_BLOCKS; i++) {
         end_context(link, link->blocks.in[i].mark.context);
         end_context(link, link->blocks.out[i].mark.context);
     }
     end_context(link, link->blocks.registered);
+}
+
+// What the driver knows of the link is given up while no stream is held, as the driver may wait for all work.
+static void *end_link(void *argument)
+{
+    struct peer_link *link = argument;
+    struct gate_drain drain;
+
+    if (!gates_ask_drain(&drain))
+        gates_await_drain(&drain);
+    {
+        SCOPED_LOCK(&peer_mover.lock);
+        end_contexts(link);
+        take_off(link);
+    }
+    gates_drained();
     while (link->jobs) {
         struct peer_job *job = link->jobs;
         link->jobs = job->next;
@@ -190,25 +218,22 @@ static void free_link(struct peer_link *link)
     tls_discard(&link->base.tls);
     if (link->base.fd >= 0)
         close(link->base.fd);
-    link_count--;
     free(link);
+    return NULL;
 }
 
-bool peer_links_reap(void)
+void peer_links_reap(void)
 {
-    bool any = false;
-
-    for (struct peer_link **at = &peer_links; *at;) {
-        struct peer_link *link = *at;
-        if (!peer_link_is_over(link)) {
-            at = &link->next;
+    for (struct peer_link *link = peer_links; link; link = link->next) {
+        pthread_t thread;
+        if (!peer_link_is_over(link))
             continue;
-        }
-        *at = link->next;
-        free_link(link);
-        any = true;
+        link->ending = true;
+        if (pthread_create(&thread, NULL, end_link, link))
+            log_warn("what a link that is down has of memory stays with=\"%s\"", link->name);
+        else
+            pthread_detach(thread);
     }
-    return any;
 }
 
 // ---- frames ----

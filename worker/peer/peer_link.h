@@ -3,7 +3,7 @@
 // GPUs go. Their frames are records of a link of their own, or go by way of the client.
 //
 // All that is here is under the lock of peer_mover, whose thread is also the only one that sends frames, writes to the
-// other end's memory, takes copies out of their lists, and frees links.
+// other end's memory, and takes copies out of their lists.
 #ifndef RGPU_WORKER_PEER_LINK_H
 #define RGPU_WORKER_PEER_LINK_H
 
@@ -40,20 +40,20 @@ struct peer_link {
     struct link *direct;        // of PEER_DIRECT
     struct control_stream base; // the connection by which the two ends met, where DIRECT is another
     enum peer_carriage carriage;
-    bool privacy;      // it is to be encrypted
-    bool reaches;      // our GPU reaches memory of the other end's
-    uint32_t ways;     // that the two may try, enum wire_peer_way
-    uint32_t expected; // number of the call that is to come
-    char name[128];    // of the other box
-    char address[128]; // where it was called; empty: it called
-    char reason[240];  // why it is what it is
-    CUresult lost;     // what copies fail with from now on; CUDA_SUCCESS: the link is up
-    unsigned users;    // threads that know it without the lock, such as its reader
-    bool closed;       // the client will not name it any more
-    unsigned credits;  // blocks that may be sent behind their frames
-    unsigned owed;     // blocks that became free here, and the other end does not know
-    uint32_t freed;    // their bits
-    uint32_t lent;     // bits of the other end's blocks that it has not given back
+    bool privacy;        // it is to be encrypted
+    bool reaches;        // our GPU reaches memory of the other end's
+    uint32_t ways;       // that the two may try, enum wire_peer_way
+    uint32_t expected;   // number of the call that is to come
+    char name[128];      // of the other box
+    char address[128];   // where it was called; empty: it called
+    char reason[240];    // why it is what it is
+    CUresult lost;       // what copies fail with from now on; CUDA_SUCCESS: the link is up
+    unsigned users;      // threads that know it without the lock, such as its reader
+    bool closed, ending; // the client will not name it any more; it is being freed
+    unsigned credits;    // blocks that may be sent behind their frames
+    unsigned owed;       // blocks that became free here, and the other end does not know
+    uint32_t freed;      // their bits
+    uint32_t lent;       // bits of the other end's blocks that it has not given back
     struct peer_blocks blocks;
     // Of PEER_WRITTEN: our blocks as the other end names them, and have been told; its own, 0: not known yet; and those
     // that we send from.
@@ -91,7 +91,7 @@ bool peer_link_send(struct peer_link *link, struct wire_peer_frame frame, const 
 int peer_link_write(struct peer_link *link, struct peer_block *block);
 // Nobody speaks of it any more.
 bool peer_link_is_over(const struct peer_link *link);
-// The mover's thread. Frees links that are over. Whether there was any.
-bool peer_links_reap(void);
+// Has links freed that are over. Under lock.
+void peer_links_reap(void);
 
 #endif

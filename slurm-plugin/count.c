@@ -111,6 +111,7 @@ static int read_leases(const struct slurm_settings *settings, const json_t *list
         const char *state = json_string_value(json_object_get(entry, "state"));
         struct count_lease lease = {.ending = state && !strcmp(state, "ending"),
                                     .away = *text_of(entry, "suspension"),
+                                    .idle = json_is_true(json_object_get(entry, "idle")),
                                     .returning = !strcmp(text_of(entry, "suspension"), "returning"),
                                     .gpus = number_of(entry, "gpus"),
                                     .memory = number_of(entry, "memory"),
@@ -189,9 +190,10 @@ void count_holder(struct count *count, uint32_t job, time_t start, bool lends,
     bool counts = false;
 
     while ((lease = next_lease(count, job, start, lease))) {
-        counts |= lends || lease->gpus || lease->memory;
-        count->held_gpus += lease->gpus + (lends ? lease->aside_gpus : 0);
-        count->held_memory += lease->memory + (lends ? lease->aside_memory : 0);
+        bool aside = lends || (lease->idle && !lease->returning);
+        counts |= aside || lease->gpus || lease->memory;
+        count->held_gpus += lease->gpus + (aside ? lease->aside_gpus : 0);
+        count->held_memory += lease->memory + (aside ? lease->aside_memory : 0);
     }
     if (counts && class)
         class->held++;

@@ -32,6 +32,7 @@ struct count_lease {
     bool ending;
     bool away;      // it is to be off its GPUs, or not yet back
     bool returning; // that is ordered
+    bool idle;      // away by itself, until its program asks for something
     uint64_t gpus, memory;
     uint64_t aside_gpus, aside_memory; // what it does not hold as it is suspended
     char not_suspended[160];           // why it could not be

@@ -242,6 +242,27 @@ int lease_release(const struct slurm_settings *settings, const struct job_lease 
     return error;
 }
 
+// ---- return ----
+
+int lease_return(const struct slurm_settings *settings, uint32_t job)
+{
+    struct broker_client *client;
+    struct step_lease lease;
+    char path[128];
+    int error = slurm_settings_open(settings, CALL_TIMEOUT_MS, &client);
+
+    if (error == -ENOMEM)
+        return error;
+    if (!error)
+        error = lease_find(client, settings, job, &lease);
+    if (!error) {
+        snprintf(path, sizeof(path), "/v1/leases/%s/resume", lease.id);
+        error = broker_client_call(client, "POST", path, NULL, NULL);
+    }
+    broker_client_close(&client);
+    return error;
+}
+
 // ---- tickets ----
 
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,

@@ -62,6 +62,10 @@ struct step_lease {
 int lease_find(struct broker_client *client, const struct slurm_settings *settings, uint32_t job,
                struct step_lease *lease) __attribute__((warn_unused_result));
 
+// Has a job's suspended lease return to its GPUs as soon as these are free.
+int lease_return(const struct slurm_settings *settings, uint32_t job)
+    __attribute__((warn_unused_result));
+
 // A ticket for some GPUs of a lease, by their place in it; the caller frees it.
 int lease_ticket(struct broker_client *client, const struct step_lease *lease, const uint32_t *gpus,
                  uint32_t count, char **bundle) __attribute__((warn_unused_result));

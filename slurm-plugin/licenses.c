@@ -172,8 +172,7 @@ static void add_holder(job_record_t *job, struct round *round)
 
     list_for_each(job->license_list, add_used, &holding);
     if (holding.ours)
-        count_holder(round->count, job->job_id, job->start_time, preempt_lends(round->count, job),
-                     holding.class);
+        count_holder(round->count, job->job_id, job->start_time, preempt_lends(job), holding.class);
 }
 
 static uint32_t nodes_of(const job_record_t *job)

@@ -64,12 +64,6 @@ static bool has_nodes(const job_record_t *job)
 
 // ---- whom it may preempt ----
 
-static bool may_still_want(const job_record_t *job)
-{
-    return job && (IS_JOB_PENDING(job) || IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) ||
-                   IS_JOB_COMPLETING(job));
-}
-
 // NULL: it has given its GPUs back.
 static job_record_t *find_victim(const struct victim *victim)
 {
@@ -184,18 +178,18 @@ static void take_from(job_record_t *job, job_record_t *preemptor)
         slurm_job_preempt(job, preemptor, mode, false);
 }
 
-// A job that ends wants GPUs for as long as its lease is there.
-static bool borrows(const struct count *count, const job_record_t *job)
+// A job that ends gives them back to whom it has them from, whatever else is free.
+static bool borrows(const job_record_t *job)
 {
-    return may_still_want(job) &&
-           !(IS_JOB_COMPLETING(job) && !count_lease_of(count, job->job_id, job->start_time));
+    return job && (IS_JOB_PENDING(job) ||
+                   ((IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) && !IS_JOB_COMPLETING(job)));
 }
 
-bool preempt_lends(const struct count *count, const struct job_record *job)
+bool preempt_lends(const struct job_record *job)
 {
     uint32_t borrower = lent_to(job->system_comment);
 
-    return IS_JOB_SUSPENDED(job) && (!borrower || borrows(count, find_job_record(borrower)));
+    return IS_JOB_SUSPENDED(job) && (!borrower || borrows(find_job_record(borrower)));
 }
 
 static void go_on(job_record_t *job, const char *refusal)
@@ -231,7 +225,7 @@ static int look_at_lender(void *x, void *argument)
                                   : NULL;
     if (!lease)
         return 0;
-    wanted = borrows(lenders->count, find_job_record(borrower));
+    wanted = borrows(find_job_record(borrower));
     if (!lease->away && (!wanted || *lease->not_suspended))
         go_on(job, lease->not_suspended);
     else if (lease->away && !lease->returning && !wanted)

@@ -16,6 +16,6 @@ void preempt_answered(const struct slurm_settings *settings, const json_t *answe
 void preempt_resume(struct broker_client *client, const struct count *count);
 // Under slurmctld's locks: whether others may have what the job's lease has given back.
 struct job_record;
-bool preempt_lends(const struct count *count, const struct job_record *job);
+bool preempt_lends(const struct job_record *job);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "slurm-plugin/job_lease.h"
+#include "slurm-plugin/lent.h"
 #include "slurm-plugin/job_switches.h"
 
 PLUGIN_IDENTITY("leases of remote GPUs", "prep/rgpu");
@@ -27,6 +28,7 @@ PLUGIN_EXPORT void prep_p_required(prep_call_type_t type, bool *required);
 
 // slurmd loads this plugin too, and has none of these.
 #pragma weak find_job_record
+#pragma weak job_list
 #pragma weak last_job_update
 #pragma weak lock_slurmctld
 #pragma weak schedule
@@ -286,6 +288,45 @@ static bool run_acquire(struct task *task)
     return true;
 }
 
+// ---- jobs that were suspended for this one ----
+
+enum { LENDERS_MAX = 256 };
+
+struct lender_ids {
+    uint32_t borrower;
+    uint32_t jobs[LENDERS_MAX];
+    size_t count;
+};
+
+static int add_lender(void *x, void *argument)
+{
+    struct lender_ids *lenders = argument;
+    const job_record_t *job = x;
+
+    if (IS_JOB_SUSPENDED(job) && lent_to(job->system_comment) == lenders->borrower &&
+        lenders->count < LENDERS_MAX)
+        lenders->jobs[lenders->count++] = job->job_id;
+    return 0;
+}
+
+// Before the GPUs come free, so that nobody else is given them. A job that goes back into the queue wants them again. What
+// fails here rgpu-slurm-sync does later.
+static void return_lent(const struct job_lease *run)
+{
+    slurmctld_lock_t job_read = {.job = READ_LOCK};
+    struct lender_ids lenders = {.borrower = run->job};
+    const job_record_t *job;
+
+    lock_slurmctld(job_read);
+    job = find_job_record(run->job);
+    if (job_list && !(job && IS_JOB_PENDING(job)))
+        list_for_each(job_list, add_lender, &lenders);
+    unlock_slurmctld(job_read);
+    for (size_t i = 0; i < lenders.count && !atomic_load(&stopping); i++)
+        if (lease_return(&settings, lenders.jobs[i]) < 0)
+            info("%s: JobId=%u: its GPUs are not back yet", plugin_type, lenders.jobs[i]);
+}
+
 static void run_release(struct task *task)
 {
     int result;
@@ -293,6 +334,8 @@ static void run_release(struct task *task)
     await_processes(&task->job);
     if (atomic_load(&stopping))
         return;
+    if (!settings_error)
+        return_lent(&task->job);
     result = settings_error
                  ? settings_error
                  : lease_release(&settings, &task->job, &stopping, task->why, sizeof(task->why));

@@ -91,25 +91,25 @@ json_t *plan_orphans(const struct slurm_settings *settings, const json_t *leases
     return orphans;
 }
 
-// A job that lends its GPUs has them back when the other one is over. Only then it runs again.
+// A job that lends its GPUs is to have them back as soon as the other one ends. Only when it has, it runs again.
 static bool is_lent(const struct job_table *jobs, const struct live_job *job)
 {
     const struct live_job *borrower = job->lent_to ? job_table_find(jobs, job->lent_to) : NULL;
 
-    return borrower && (borrower->live || borrower->pending);
+    return borrower && (borrower->pending || (borrower->live && !borrower->completing));
 }
 
-// NULL: it is as it should be. What is suspended for somebody else's sake is not tried twice.
+// NULL: it is as it should be. What is suspended for somebody else's sake is not tried twice, and what is idle stays where it is.
 static const char *order_for(const struct job_table *jobs, const struct live_job *job,
                              const json_t *lease)
 {
     const char *suspension = text_of(lease, "suspension");
-    bool away = job->suspended && (!job->lent_to || is_lent(jobs, job));
+    bool away = job->suspended && (!job->lent_to || is_lent(jobs, job)),
+         back = job->suspended ? !away : job->runs && !json_is_true(json_object_get(lease, "idle"));
 
     if (away && !*suspension && !(job->lent_to && *text_of(lease, "not_suspended")))
         return "suspend";
-    return (job->runs || (job->suspended && !away)) && !strcmp(suspension, "suspended") ? "resume"
-                                                                                        : NULL;
+    return back && !strcmp(suspension, "suspended") ? "resume" : NULL;
 }
 
 json_t *plan_suspensions(const struct slurm_settings *settings, const json_t *leases,

@@ -17,7 +17,7 @@ struct live_job {
     time_t start;
     bool live; // runs, is suspended, configures or completes
     bool runs; // and does not configure or complete
-    bool pending;
+    bool pending, completing;
     bool suspended;
     uint32_t lent_to; // the job for whose sake it is suspended, or 0
     bool can_requeue;

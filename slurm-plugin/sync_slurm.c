@@ -52,6 +52,7 @@ static void read_job(const job_info_t *job, struct live_job *out)
                 (job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
         .runs = base == JOB_RUNNING && !(job->job_state & (JOB_COMPLETING | JOB_CONFIGURING)),
         .pending = base == JOB_PENDING,
+        .completing = job->job_state & JOB_COMPLETING,
         .suspended = base == JOB_SUSPENDED,
         .lent_to = lent_to(job->system_comment),
         .can_requeue = job->batch_flag && job->requeue,

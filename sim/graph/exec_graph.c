@@ -92,12 +92,12 @@ static bool is_single(const struct graph *graph)
     return graph->memory_nodes || graph->conditions;
 }
 
-static CUresult copy_users(struct exec *exec, const struct graph *graph)
+CUresult exec_copy_users(struct exec *exec, const struct graph *graph)
 {
     SIM_TRY(users_copy(graph->users, &exec->users));
     for (size_t i = 0; i < graph->node_count; i++)
         for (unsigned part = 0; part < graph->nodes[i]->part_count; part++)
-            SIM_TRY(copy_users(exec, graph->nodes[i]->parts[part]));
+            SIM_TRY(exec_copy_users(exec, graph->nodes[i]->parts[part]));
     return CUDA_SUCCESS;
 }
 
@@ -108,7 +108,7 @@ static CUresult fill(struct exec *exec, struct graph *graph)
     SIM_RETURN_IF(!exec->values, CUDA_ERROR_OUT_OF_MEMORY);
     for (unsigned i = 0; i < slots; i++)
         atomic_init(&exec->values[i], exec->plan->slots[i].value);
-    SIM_TRY(copy_users(exec, graph));
+    SIM_TRY(exec_copy_users(exec, graph));
     if (is_single(graph)) {
         object_hold(&graph->object);
         exec->single_graph = graph;

@@ -21,6 +21,8 @@ struct exec {
 // By handle, borrowed under graph_mutex. INVALID_VALUE.
 CUresult exec_find(CUgraphExec handle, struct exec **out);
 
+// Under graph_mutex: it retains the user objects of the graph, too, until it ends.
+CUresult exec_copy_users(struct exec *exec, const struct graph *graph);
 // Under graph_mutex: the plan, to be changed; launches that are queued keep the old one.
 CUresult exec_own_plan(struct exec *exec, struct exec_plan **out);
 

@@ -123,6 +123,9 @@ static CUresult update(struct exec *exec, struct graph *graph, struct mismatch *
     CUresult result = compare(exec->plan, made, mismatch);
     if (!result)
         result = exec_own_plan(exec, &plan);
+    // What the graph keeps for its nodes is kept for these as well, and what was kept before for launches under way.
+    if (!result)
+        result = exec_copy_users(exec, graph);
     if (!result) {
         take_steps(plan, made);
         take_slots(plan, made);

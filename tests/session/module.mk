@@ -97,3 +97,8 @@ $(eval $(call link_rule,$(B)/tests/window-filler,tests/session/window_filler.c,,
     -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
 $(B)/obj/tests/session/window_filler.o: tests/programs/kernels.ptx
 $(call test_helper,window-vandal,tests/session/window_vandal.c,rgputransport rgpucommon,$(COMMON_LIBS) $(TLS_LIBS))
+
+TEST_EXTRAS += $(B)/tests/any-order
+$(eval $(call link_rule,$(B)/tests/any-order,tests/session/any_order.c,,\
+    -L$(B)/lib -l:libcuda.so.1,,$(B)/lib/libcuda.so.1))
+$(B)/obj/tests/session/any_order.o: tests/programs/kernels.ptx

@@ -5,6 +5,7 @@ $(call shared_library,librgpu.so.1,$(wildcard team-lib/*.c),rgpucommon,\
     -L$(B)/lib -l:libcuda.so.1 -l:libnettle.a,$(TEAM_LDFLAGS),$(B)/lib/libcuda.so.1)
 INSTALL_FILES += $(B)/lib/librgpu.so.1:$(LIBDIR)/librgpu.so.1:0755:client \
     team-lib/rgpu.h:$(PREFIX)/include/rgpu.h:0644:client \
+    team-lib/rgpu_device.h:$(PREFIX)/include/rgpu_device.h:0644:client \
     docs/man/librgpu.3:$(MANDIR)/man3/librgpu.3:0644:client \
     docs/put-notify.md:$(PREFIX)/share/doc/rgpu/put-notify.md:0644:client
 $(B)/obj/team-lib/collective.o: team-lib/reduce.ptx

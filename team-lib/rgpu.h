@@ -36,6 +36,7 @@ typedef unsigned int CUdeviceptr;
 enum {
     RGPU_MEMBERS_MAX = 64,    // of a team
     RGPU_TAGS_MAX = 256,      // of a window
+    RGPU_BLOCKS_MAX = 65535,  // of a kernel
     RGPU_NO_SIGNAL = -1,      // in place of a tag: a put that nobody is told of
     RGPU_COUNT_MAX = 1 << 20, // signals that one call waits for
 };
@@ -121,6 +122,16 @@ enum rgpu_result rgpu_put_signal_async(struct rgpu_window *window, int from, int
 // once: two waits for one each are as good as one for two. COUNT: 1..RGPU_COUNT_MAX. Errors as above.
 enum rgpu_result rgpu_signal_wait_async(struct rgpu_window *window, int at, int from, int tag,
                                         int count, CUstream stream);
+
+// ---- kernels ----
+
+// Opens a window for kernels of BLOCKS blocks (1..RGPU_BLOCKS_MAX) that use rgpu_device.h, once: HANDLES[i] is what the kernel
+// of member i gets, memory of its GPU that is freed with the window. Their signals are others than the streams'. The kernels
+// are over before the window is freed.
+// Errors: RANGE, INVALID (it is open), NOT_SUPPORTED where GPUs do not reach each other's memory (those of several boxes do not, nor
+// do several processes), MEMORY, CUDA.
+enum rgpu_result rgpu_window_open_device(struct rgpu_window *window, int blocks,
+                                         CUdeviceptr *handles);
 
 // ---- collectives ----
 // Every process of the team calls the same ones in the same order; STREAMS has one stream for each of its members.

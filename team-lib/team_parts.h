@@ -62,7 +62,8 @@ struct signal_use {
 
 // What this process has to know of one of its members.
 struct window_end {
-    CUdeviceptr words; // [size of the team][tags + 1]: numbers on their way to others, by target
+    CUdeviceptr words;  // [size of the team][tags + 1]: numbers on their way to others, by target
+    CUdeviceptr handle; // for kernels; 0: there is none
     struct signal_use *sent;    // likewise; the last one is for puts without a signal
     struct signal_use *awaited; // [size of the team][tags], by sender
 };

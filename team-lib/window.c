@@ -61,6 +61,8 @@ static void free_end(struct rgpu_window *window, int i)
     if (!team_enter(window->team, rank)) {
         if (window->sides[rank].signals)
             cuMemFree_v2(window->sides[rank].signals);
+        if (end->handle)
+            cuMemFree_v2(end->handle);
         if (end->words)
             cuMemFree_v2(end->words);
         team_leave();

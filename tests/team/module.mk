@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Programs that use librgpu; a script runs them natively and through boxes.
 TEST_EXTRAS += $(TEAM_EXAMPLES:%=$(B)/examples/%)
-TEAM_PROGRAMS := puts collect bereaved joined
+TEAM_PROGRAMS := puts collect bereaved joined ranks
 define team_program
 TEST_EXTRAS += $(B)/tests/team/$(1)
 $(call link_rule,$(B)/tests/team/$(1),tests/team/$(1).c,,\
@@ -9,3 +9,4 @@ $(call link_rule,$(B)/tests/team/$(1),tests/team/$(1).c,,\
 $(B)/obj/tests/team/$(1).o: tests/programs/kernels.ptx
 endef
 $(foreach p,$(TEAM_PROGRAMS),$(eval $(call team_program,$(p))))
+$(B)/obj/tests/team/ranks.o: tests/team/ranks.ptx

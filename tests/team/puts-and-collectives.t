@@ -24,7 +24,7 @@ BOXES+=,$BOX
 for transport in shm tcp; do
     run=(on_box RGPU_LOG=info "RGPU_TRANSPORT=$transport")
     run_program "$transport: two boxes: puts" "$PUTS"
-    like "$(cat "$TMP/program.err")" 'copies between boxes .*by=tcp' "$transport: which go from box to box"
+    like "$(cat "$TMP/program.err")" 'copies between boxes .*by=(shm|rdma|tcp)' "$transport: which go from box to box"
     run_program "$transport: two boxes: collectives" "$COLLECT"
 done
 is "$(on_box "$BUILD/examples/exchange")" "$(printf 'GPU %d: sum 3, from its neighbour %d\n' 0 2 1 1)" "the example of the manual runs"

@@ -81,11 +81,11 @@ static json_t *view_lease_sums(const struct pool_lease *lease)
         else if (lease->holds[i].aside)
             add_hold(&lease->holds[i], &aside_gpus, &aside_memory);
     }
-    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "id", lease->id, "key",
+    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:b}", "id", lease->id, "key",
                      lease->key, "state", lease_state_names[lease->state], "gpus", gpus, "memory",
                      memory, "aside_gpus", aside_gpus, "aside_memory", aside_memory, "suspension",
                      lease_suspension_names[lease->suspension], "not_suspended",
-                     lease->refusal ? lease->refusal : "");
+                     lease->refusal ? lease->refusal : "", "idle", lease->idle);
 }
 
 static json_t *view_leases(const struct pool *pool, const char *prefix)

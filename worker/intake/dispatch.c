@@ -30,6 +30,7 @@ static _Atomic bool vacant;      // nobody takes requests
 static _Atomic unsigned looking; // threads that will see that without being woken
 static _Atomic unsigned idle;    // threads that look or sleep until it is their turn
 static unsigned threads;         // under lock
+static _Atomic bool engaged;     // the thread that reads has a request in hand
 
 static bool take_turn(void)
 {
@@ -97,6 +98,7 @@ static void take_requests(struct serve *serve)
 {
     serve->reading = true;
     while (serve->reading) {
+        atomic_store_explicit(&engaged, false, memory_order_relaxed);
         int size = (int)relief_take(serve);
         if (!size)
             size = link_receive(session.link, serve->record, WIRE_RECORD_MAX, -1);
@@ -104,6 +106,8 @@ static void take_requests(struct serve *serve)
             dispatch_link_down(size);
         if (!size)
             continue;
+        // Before it is looked whether requests wait, so that a pause that begins now hears of this one.
+        atomic_store_explicit(&engaged, true, memory_order_seq_cst);
         standstill_pass();
         if (!reads_on(serve))
             relief_executing(serve);
@@ -180,7 +184,7 @@ static unsigned count_executing(void)
     SCOPED_LOCK(&lock);
     unsigned others = atomic_load(&idle) + !atomic_load(&vacant);
 
-    return threads > others ? threads - others : 0;
+    return (threads > others ? threads - others : 0) + atomic_load(&engaged);
 }
 
 // Somebody else is to take requests from now on; false: there is nobody.

@@ -58,6 +58,7 @@ static const struct table_column device_columns[] = {
     {"SUSPENDED", "suspended", TABLE_TEXT},
     {"WAITING", "waiting", TABLE_TEXT},
     {"WARM", "warm", TABLE_TEXT},
+    {"PLACE", "place", TABLE_TEXT},
     {"SHARING", "sharing", TABLE_TEXT},
     {"LAST ERROR", "last_error", TABLE_TEXT},
     {0},

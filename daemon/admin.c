@@ -108,6 +108,7 @@ static void put_devices(struct box *box, struct evbuffer *out)
             "held", d->pool.held ? d->pool.held : "", "sharing", mps_state_word(d), "overcommit",
             overcommit_percent(&box->settings, d->ordinal) / 100.0, "waiting",
             (int)overcommit_waiting(box, d), "room", (json_int_t)overcommit_room(box, d));
+        json_object_set_new(line, "place", text_value(d->place));
         figures_show_device(d, line);
         put_line(out, line);
     }

@@ -53,6 +53,7 @@ struct box_device {
     char uuid[48]; // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", of an instance "MIG-..."
     bool instance; // of a GPU that is divided (instances.h)
     unsigned gpu_instance, compute_instance; // its numbers there
+    char place[200]; // where in the machine its workers are, as the last of them has said
     bool keep_warm;
     bool measured;           // what a context takes is known
     unsigned sessions;       // that use it

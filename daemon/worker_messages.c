@@ -73,6 +73,7 @@ static int take_ready(struct worker_process *worker, const struct control_ready 
         box->description++;
     }
     box->cuda_version = ready->driver_version;
+    snprintf(device->place, sizeof(device->place), "%s", ready->place);
     evtimer_del(worker->deadline);
     worker_process_move(worker, WORKER_WARM);
     if (worker->mps)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a simulated device says of itself: an sm_90 part with few multiprocessors. What the
 // simulator does not do (arrays, textures) is reported as absent.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "sim/device_attributes.h"
 
 #include "sim/mps_client.h"
@@ -120,11 +124,39 @@ static const int attributes[A(MAX)] = {
     [A(GPU_PCI_SUBSYSTEM_ID)] = 0x1af4,
 };
 
+// Software GPUs claim places in a machine: RGPU_SIM_PCI has one address for each, with commas.
+static bool claimed_place(int ordinal, unsigned *domain, unsigned *bus, unsigned *slot)
+{
+    const char *at = getenv("RGPU_SIM_PCI");
+
+    for (; at && ordinal; ordinal--) {
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
+    }
+    return at && sscanf(at, "%4x:%2x:%2x.0", domain, bus, slot) == 3;
+}
+
+static bool place_attribute(int ordinal, CUdevice_attribute attribute, int *value)
+{
+    unsigned domain, bus, slot;
+
+    if ((attribute != A(PCI_DOMAIN_ID) && attribute != A(PCI_BUS_ID) &&
+         attribute != A(PCI_DEVICE_ID)) ||
+        !claimed_place(ordinal, &domain, &bus, &slot))
+        return false;
+    *value = (int)(attribute == A(PCI_DOMAIN_ID) ? domain
+                   : attribute == A(PCI_BUS_ID)  ? bus
+                                                 : slot);
+    return true;
+}
+
 CUresult device_attribute(const struct device *device, CUdevice_attribute attribute, int *value)
 {
     if ((int)attribute <= 0 || attribute >= A(MAX))
         return CUDA_ERROR_INVALID_VALUE;
     int parent = device_config()->parents[device->ordinal];
+    if (place_attribute(parent < 0 ? device->ordinal : parent, attribute, value))
+        return CUDA_SUCCESS;
     if (attribute == A(PCI_BUS_ID))
         *value = 0x40 + (parent < 0 ? device->ordinal : parent);
     else if (attribute == A(MULTIPROCESSOR_COUNT) && parent >= 0)

@@ -29,6 +29,7 @@
 #include "worker/move/pinned.h"
 #include "worker/move/print.h"
 #include "worker/peer/peer_jobs.h"
+#include "worker/placement.h"
 #include "worker/run.h"
 #include "worker/session.h"
 #include "worker/setup.h"
@@ -101,6 +102,16 @@ static int make_context(struct control_failed *failed)
     return 0;
 }
 
+// Before there is memory that the GPU will copy from and to.
+static void go_near_gpu(void)
+{
+    static struct control_device list[CONTROL_DEVICES_MAX];
+
+    gpus_describe(list);
+    if (setup.device < (unsigned)gpus.count)
+        placement_take(list[setup.device].pci);
+}
+
 static int prepare(struct control_failed *failed)
 {
     struct link_options memory = {.block_size = (uint32_t)setup.worker.block_size,
@@ -127,6 +138,7 @@ static int prepare(struct control_failed *failed)
     CUresult result = gpus_discover();
     if (result != CUDA_SUCCESS)
         return cuda_failure("the driver does not start", result, failed);
+    go_near_gpu();
     err = shm_memory_new(&memory, &pinned.shm);
     if (err) {
         snprintf(failed->text, sizeof(failed->text), "no memory to share: %s", strerror(-err));
@@ -146,6 +158,7 @@ static int report_ready(void)
     ready.pid = (uint32_t)getpid();
     ready.driver_version = (uint32_t)gpus.driver_version;
     ready.devices_count = (uint32_t)gpus.count;
+    snprintf(ready.place, sizeof(ready.place), "%s", placement_text());
     gpus_describe(ready.devices);
     return control_send_packet(CONTROL_WORKER_SUPERVISOR_FD, CONTROL_READY, &ready, -1);
 }
@@ -268,6 +281,7 @@ int main(int argc, char **argv)
     int err = *setup.visible && setenv("CUDA_VISIBLE_DEVICES", setup.visible, 1) ? -ENOMEM : 0;
     if (!err)
         err = transports_listen();
+    placement_look();
     if (!err)
         err = confine(failed.text, sizeof(failed.text));
     if (!err)

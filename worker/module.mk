@@ -5,5 +5,5 @@ WORKER_SOURCES := $(filter-out worker/main.c,$(wildcard worker/*.c worker/*/*.c 
 WORKER_LIBS = $(COMMON_LIBS) $(TLS_LIBS) $(DRIVER_LIBS) -lseccomp -ldl
 
 $(call static_library,rgpuworker,$(WORKER_SOURCES))
-$(call program,rgpu-worker,worker/main.c,rgpuworker rgpudriver rgputransport rgpucommon,$(WORKER_LIBS))
+$(call program,rgpu-worker,worker/main.c,rgpuworker rgpudriver rgputransport rgpucommon,$(WORKER_LIBS) -lhwloc)
 INSTALL_FILES += $(B)/bin/rgpu-worker:$(LIBEXECDIR)/rgpu-worker:0755:box

@@ -102,6 +102,7 @@ static void check_watch(const struct pair_kind *kind)
         struct waiter waiter;
         waiter_start(&waiter, wait_for_value, side ? pair.client : pair.worker);
         waiter_await_sleep(&waiter);
+        shutdown(pair.watch[!side], SHUT_RDWR); // links of vm have a descriptor of their own
         close(pair.watch[!side]);
         pair.watch[!side] = -1;
         is_int(waiter_join(&waiter), -EPIPE,

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# seconds: 900
 # A virtual machine under QEMU has a window into the box on its host: its programs find it and use it, and when the machine
 # is killed in the middle of work the box has everything back.
 . "$(dirname "$0")/../lib.sh"
@@ -20,7 +21,7 @@ like "$(cat "$TMP/state/job77")" "^-chardev socket,id=rgpu,path=$WINDOWS/vm-job7
 
 # The guest's files outlive it in a directory that this host sees all along.
 mkdir "$TMP/machine"
-start machine env TMPDIR="$TMP/machine" "${RDMA_VM:-$TOP/scripts/rdma-vm}" --timeout 500 --memory 1536 --window "$WINDOWS/vm-job77" \
+start machine env TMPDIR="$TMP/machine" "${RDMA_VM:-$TOP/scripts/rdma-vm}" --timeout 800 --memory 1536 --window "$WINDOWS/vm-job77" \
     bash "$TOP/tests/vm/guest/programs.sh" "${BOX##*:}"
 machine=$PID
 checks=

@@ -24,6 +24,7 @@ static const struct memory_model models[] = {
             .maps_page_locked = true,
             .in_window = true,
             .chunk_min = 128 * 1024,
+            .in_flight = 4,
             .row_max = SIZE_MAX,
         },
     [LINK_MEMORY_REACHED] =

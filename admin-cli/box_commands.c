@@ -230,8 +230,10 @@ static int run_state(const struct command *command, int argc, char **argv)
 
     if (pool_is_meant(command, argc, argv, false))
         return pool_drain(command, argc, argv);
-    if (command_look(command, argc, argv, &line) && command_value(command, &line, "reason")) {
-        fprintf(stderr, "rgpuctl %s: reasons are kept by the broker: name the box or GPU\n",
+    if (command_look(command, argc, argv, &line) &&
+        (command_value(command, &line, "reason") || command_value(command, &line, "move"))) {
+        fprintf(stderr,
+                "rgpuctl %s: the broker keeps reasons and moves leases: name the box or GPU\n",
                 command->name);
         return EXIT_USAGE;
     }
@@ -279,6 +281,7 @@ static const struct command_option drain_options[] = {
     POOL_OPTIONS,
     {"wait", NULL, "return when no lease holds it any more", 0},
     {"force", NULL, "end the leases that hold it", 0},
+    {"move", NULL, "have them go to other GPUs of that box, as far as there are some", 0},
     {"reason", "TEXT", "why, for all who see it or wait for it", 0},
     {"socket", "PATH", "administration socket of rgpud [" RGPUD_SOCKET "]", 0},
     {"json", NULL, "one JSON object per line instead of a table", 0},

@@ -60,5 +60,7 @@ int pool_health(const struct command *command, int argc, char **argv);
 int slurm_health(int status);
 int pool_usage(const struct command *command, int argc, char **argv);
 int pool_drain(const struct command *command, int argc, char **argv);
+// Waits until what of the lease goes to another GPU is there. The exit status; where it stays, that is explained.
+int pool_await_move(struct conversation *pool, const char *lease);
 
 #endif

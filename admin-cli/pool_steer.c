@@ -20,21 +20,28 @@ static int find_target(struct conversation *pool, const char *name, char *path, 
     return 0;
 }
 
-static int post(struct conversation *pool, const char *path, const char *verb, json_t *body)
+static int post_and_hear(struct conversation *pool, const char *path, const char *verb,
+                         json_t *body, json_t **answer)
 {
     char full[400];
     int status;
 
     snprintf(full, sizeof(full), "%s/%s", path, verb);
-    status = pool_call(pool, "POST", full, body, NULL);
+    status = pool_call(pool, "POST", full, body, answer);
     json_decref(body);
     return status;
+}
+
+static int post(struct conversation *pool, const char *path, const char *verb, json_t *body)
+{
+    return post_and_hear(pool, path, verb, body, NULL);
 }
 
 static json_t *drain_order(const struct conversation *pool, bool drain)
 {
     const char *reason = drain ? pool_option(pool, "reason") : NULL;
-    json_t *order = json_pack("{s:b}", "force", drain && pool_option(pool, "force") != NULL);
+    json_t *order = json_pack("{s:b, s:b}", "force", drain && pool_option(pool, "force") != NULL,
+                              "move", drain && pool_option(pool, "move") != NULL);
 
     if (reason)
         json_object_set_new(order, "reason", json_string(reason));
@@ -71,6 +78,38 @@ static int await_idle(struct conversation *pool, const char *path, bool is_gpu)
     return status;
 }
 
+// Those that go to other GPUs are waited for, and those that stay are named. What stays is no failure: it is waited for
+// as without --move.
+static int await_moves(struct conversation *pool, const json_t *answer)
+{
+    const json_t *row;
+    size_t i;
+    int status = 0;
+
+    json_array_foreach(json_object_get(answer, "moves"), i, row) {
+        const char *lease = json_string_value(json_object_get(row, "lease"));
+        const char *reason = json_string_value(json_object_get(row, "reason"));
+        if (reason)
+            fprintf(stderr, "rgpuctl drain: %s is not moved: %s\n", lease, reason);
+        else
+            status = pool_await_move(pool, lease);
+        if (status && status != EXIT_ANSWER_NO)
+            return status;
+    }
+    return 0;
+}
+
+static int order_drain(struct conversation *pool, const char *path, bool drain)
+{
+    json_t *answer = NULL;
+    int status = post_and_hear(pool, path, pool->command->name, drain_order(pool, drain), &answer);
+
+    if (!status)
+        status = await_moves(pool, answer);
+    json_decref(answer);
+    return status;
+}
+
 int pool_drain(const struct command *command, int argc, char **argv)
 {
     bool drain = !strcmp(command->name, "drain"), is_gpu = false;
@@ -82,7 +121,7 @@ int pool_drain(const struct command *command, int argc, char **argv)
         return status;
     status = find_target(&pool, pool.line.argv[0], path, sizeof(path), &is_gpu);
     if (!status)
-        status = post(&pool, path, command->name, drain_order(&pool, drain));
+        status = order_drain(&pool, path, drain);
     if (!status && drain && pool_option(&pool, "wait"))
         status = await_idle(&pool, path, is_gpu);
     pool_close(&pool);

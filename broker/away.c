@@ -129,6 +129,27 @@ static bool holds_there(const struct pool_lease *lease, const struct pool_box *b
     return false;
 }
 
+// What was on its way to another GPU returns there.
+static struct pool_hold set_aside(const struct pool_hold *hold)
+{
+    struct pool_hold changed = *hold;
+
+    changed.held = false;
+    changed.moved |= hold->target != NULL;
+    changed.gpu = hold->target ? hold->target : hold->gpu;
+    changed.target = NULL;
+    return changed;
+}
+
+static enum outcome write_aside(struct broker *broker, const struct pool_lease *lease,
+                                const struct pool_hold *hold)
+{
+    struct pool_hold changed = set_aside(hold);
+
+    return hold->target ? store_put_hold(broker->store, lease->id, &changed)
+                        : store_release_hold(broker->store, lease->id, hold->ordinal);
+}
+
 // Its sessions have left the box's GPUs, which are for others now.
 static enum outcome give_way(struct broker *broker, struct pool_box *box, struct pool_lease *lease,
                              const char *actor)
@@ -141,7 +162,7 @@ static enum outcome give_way(struct broker *broker, struct pool_box *box, struct
     change.detail = json_object();
     for (size_t i = 0; !error && i < lease->hold_count; i++)
         if (lease->holds[i].held && lease->holds[i].box == box)
-            error = store_release_hold(broker->store, lease->id, lease->holds[i].ordinal);
+            error = write_aside(broker, lease, &lease->holds[i]);
     error = broker_commit(broker, error, &change);
     if (error)
         return error;
@@ -149,8 +170,12 @@ static enum outcome give_way(struct broker *broker, struct pool_box *box, struct
         struct pool_hold *hold = &lease->holds[i];
         if (!hold->held || hold->box != box)
             continue;
+        struct pool_hold changed = set_aside(hold);
         pool_note_freed(broker->pool, hold->gpu);
+        if (hold->target)
+            pool_note_freed(broker->pool, hold->target);
         pool_give_back(hold);
+        *hold = changed;
         hold->aside = true;
     }
     broker->queue_dirty = true;
@@ -232,19 +257,6 @@ enum outcome broker_hear_suspensions(struct broker *broker, struct pool_box *box
 
 // ---- returning ----
 
-// As a grant would be, but for drains: those that run go on.
-static bool is_free_for(const struct pool_lease *lease, const struct pool_hold *hold)
-{
-    const struct pool_gpu *gpu = hold->gpu;
-
-    if (!gpu->present || !hold->box->connected || hold->box->hung_up)
-        return false;
-    if (hold->mode == GPU_EXCLUSIVE)
-        return gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE);
-    return gpu_takes_mode(gpu, GPU_SHARED) && gpu_takes_tenant(gpu, &lease->request) &&
-           gpu_free_bytes(gpu) >= hold->memory + hold->context;
-}
-
 // Nobody returns to a GPU before those who wanted to return to it earlier.
 static bool is_behind(const struct broker *broker, const struct pool_lease *lease,
                       const struct pool_gpu *gpu)
@@ -260,10 +272,11 @@ static bool is_behind(const struct broker *broker, const struct pool_lease *leas
     return false;
 }
 
+// As for a grant, but for drains: those that run go on.
 static bool has_room(const struct broker *broker, const struct pool_lease *lease)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if (lease->holds[i].aside && (!is_free_for(lease, &lease->holds[i]) ||
+        if (lease->holds[i].aside && (!lease_fits_gpu(lease, &lease->holds[i], lease->holds[i].gpu) ||
                                       is_behind(broker, lease, lease->holds[i].gpu)))
             return false;
     return true;

@@ -105,6 +105,8 @@ const struct column hold_columns[] = {
     HOLD(memory, NUMBER, SHOWN | ENDED),
     HOLD(context, NUMBER, 0),
     HOLD(held, FLAG, SHOWN),
+    HOLD(target, GPU, SHOWN | OPTIONAL),
+    HOLD(moved, FLAG, 0),
     {0},
 };
 
@@ -135,6 +137,13 @@ static const char *get_text(const void *member)
     return text ? text : "";
 }
 
+static const char *get_uuid(const void *member)
+{
+    const struct pool_gpu *gpu = *(struct pool_gpu *const *)member;
+
+    return gpu ? gpu->uuid : "";
+}
+
 struct column_value column_get(const struct column *column, const void *thing)
 {
     const void *member = (const char *)thing + column->offset;
@@ -148,7 +157,7 @@ struct column_value column_get(const struct column *column, const void *thing)
     case COLUMN_TEXT:
     case COLUMN_MODEL: value.text = get_text(member); break;
     case COLUMN_BOX: value.text = (*(struct pool_box *const *)member)->name; break;
-    case COLUMN_GPU: value.text = (*(struct pool_gpu *const *)member)->uuid; break;
+    case COLUMN_GPU: value.text = get_uuid(member); break;
     case COLUMN_REQUEST: value.text = value.owned = request_to_text(member); break;
     }
     value.is_null = value.text && !*value.text && (column->roles & COLUMN_OR_NULL);

@@ -168,6 +168,10 @@ static const char *const migrations[] = {
 
     // 12: leases that their boxes have suspended, as they asked for nothing.
     "ALTER TABLE leases ADD COLUMN idle INTEGER NOT NULL DEFAULT 0 CHECK (idle IN (0, 1));",
+
+    // 13: leases that go to another GPU of their box: where to, while they do; and which are not where their tickets say.
+    "ALTER TABLE holds ADD COLUMN target TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE holds ADD COLUMN moved INTEGER NOT NULL DEFAULT 0 CHECK (moved IN (0, 1));",
 };
 
 #endif

@@ -23,6 +23,7 @@
     ROW(OUTCOME_BUSY, 409, "busy", "no GPUs are free for this now (ask to queue, or later)") \
     ROW(OUTCOME_IMPOSSIBLE, 422, "impossible", \
         "no set of GPUs in this pool could ever satisfy the request") \
+    ROW(OUTCOME_IMMOVABLE, 409, "immovable", "the lease cannot go to that GPU now") \
     ROW(OUTCOME_KEY_REUSED, 409, "key-reused", "the key was used for another request") \
     ROW(OUTCOME_QUEUED, 409, "queued", "the lease still waits for GPUs") \
     ROW(OUTCOME_ENDED, 410, "ended", "the lease has ended") \

@@ -174,6 +174,24 @@ struct pool_gpu *pool_find_gpu(const struct pool *pool, const char *uuid)
     return found(tfind(&key, &pool->gpus_by_uuid, compare_gpus));
 }
 
+struct pool_gpu *pool_gpu_named(const struct pool *pool, const char *name)
+{
+    struct pool_gpu *gpu = pool_find_gpu(pool, name);
+    const char *colon = strrchr(name, ':');
+    char box_name[POOL_NAME_MAX];
+    struct pool_box *box = NULL;
+
+    if (!gpu && colon && (size_t)(colon - name) < sizeof(box_name)) {
+        memcpy(box_name, name, (size_t)(colon - name));
+        box_name[colon - name] = '\0';
+        box = pool_find_box(pool, box_name);
+    }
+    for (uint32_t i = 0; box && i < box->gpu_count; i++)
+        if (box->gpus[i]->index == (uint32_t)atoi(colon + 1))
+            gpu = box->gpus[i];
+    return gpu;
+}
+
 struct pool_lease *pool_find_lease(const struct pool *pool, const char *id)
 {
     struct pool_lease key;
@@ -311,6 +329,7 @@ void lease_free(struct pool_lease **lease)
     free((*lease)->key);
     free((*lease)->reason);
     free((*lease)->refusal);
+    free((*lease)->stays);
     free((*lease)->holds);
     free(*lease);
     *lease = NULL;
@@ -396,32 +415,64 @@ void pool_note_freed(struct pool *pool, struct pool_gpu *gpu)
         pool->freed_count++;
 }
 
+static void add_holder(const struct pool_hold *hold, struct pool_gpu *gpu)
+{
+    gpu->box->stale = true;
+    gpu->holders++;
+    gpu->mode = (uint8_t)hold->mode;
+    hold->box->holders++;
+    if (hold->mode == GPU_SHARED)
+        gpu->used += hold->memory + hold->context;
+    gpu->tenant = hold->tenant;
+    gpu->computing += hold->compute;
+}
+
+static void remove_holder(const struct pool_hold *hold, struct pool_gpu *gpu)
+{
+    gpu->box->stale = true;
+    gpu->holders--;
+    hold->box->holders--;
+    if (hold->mode == GPU_SHARED)
+        gpu->used -= hold->memory + hold->context;
+    gpu->computing -= hold->compute;
+}
+
 void pool_take(struct pool_hold *hold)
 {
     if (hold->held)
         return;
     hold->held = true;
-    hold->gpu->box->stale = true;
-    hold->gpu->holders++;
-    hold->gpu->mode = (uint8_t)hold->mode;
-    hold->box->holders++;
-    if (hold->mode == GPU_SHARED)
-        hold->gpu->used += hold->memory + hold->context;
-    hold->gpu->tenant = hold->tenant;
-    hold->gpu->computing += hold->compute;
+    add_holder(hold, hold->gpu);
 }
 
 void pool_give_back(struct pool_hold *hold)
 {
     if (!hold->held)
         return;
+    pool_unreserve(hold);
     hold->held = false;
-    hold->gpu->box->stale = true;
-    hold->gpu->holders--;
-    hold->box->holders--;
-    if (hold->mode == GPU_SHARED)
-        hold->gpu->used -= hold->memory + hold->context;
-    hold->gpu->computing -= hold->compute;
+    remove_holder(hold, hold->gpu);
+}
+
+void pool_reserve(struct pool_hold *hold, struct pool_gpu *target)
+{
+    hold->target = target;
+    add_holder(hold, target);
+}
+
+void pool_unreserve(struct pool_hold *hold)
+{
+    if (hold->target)
+        remove_holder(hold, hold->target);
+    hold->target = NULL;
+}
+
+void pool_settle(struct pool_hold *hold)
+{
+    remove_holder(hold, hold->gpu);
+    hold->gpu = hold->target;
+    hold->target = NULL;
+    hold->moved = true;
 }
 
 static bool gpu_in_service(const struct pool_gpu *gpu)
@@ -559,7 +610,19 @@ bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box)
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu)
 {
     for (size_t i = 0; i < lease->hold_count; i++)
-        if ((lease->holds[i].held || lease->holds[i].aside) && lease->holds[i].gpu == gpu)
+        if ((lease->holds[i].held || lease->holds[i].aside) &&
+            (lease->holds[i].gpu == gpu || lease->holds[i].target == gpu))
             return true;
     return false;
+}
+
+bool lease_fits_gpu(const struct pool_lease *lease, const struct pool_hold *hold,
+                    const struct pool_gpu *gpu)
+{
+    if (!gpu->present || !gpu->box->connected || gpu->box->hung_up)
+        return false;
+    if (hold->mode == GPU_EXCLUSIVE)
+        return gpu->holders == 0 && gpu_takes_mode(gpu, GPU_EXCLUSIVE);
+    return gpu_takes_mode(gpu, GPU_SHARED) && gpu_takes_tenant(gpu, &lease->request) &&
+           gpu_free_bytes(gpu) >= hold->memory + hold->context;
 }

@@ -175,7 +175,9 @@ struct pool_hold {
     int64_t tenant;
     uint32_t compute;
     bool held;
-    bool aside; // not held, as the lease is suspended, but to be held again
+    struct pool_gpu *target; // kept for it as well, since it is to go there; or NULL
+    bool moved;              // its tickets may name another GPU
+    bool aside;              // not held, as the lease is suspended, but to be held again
 };
 
 struct pool_lease {
@@ -190,6 +192,7 @@ struct pool_lease {
     enum lease_suspension suspension;
     bool idle;     // suspended by its box, as it asked for nothing, until it does
     char *refusal; // why it was not suspended when that was asked for last, or NULL
+    char *stays;   // why it did not go to another GPU when that was asked for last, or NULL
     uid_t owner;
     enum lease_state state;
     struct request request;
@@ -232,6 +235,8 @@ void pool_free(struct pool **pool);
 
 struct pool_box *pool_find_box(const struct pool *pool, const char *name);
 struct pool_gpu *pool_find_gpu(const struct pool *pool, const char *uuid);
+// By its UUID, or as BOX:INDEX.
+struct pool_gpu *pool_gpu_named(const struct pool *pool, const char *name);
 struct pool_lease *pool_find_lease(const struct pool *pool, const char *id);
 struct pool_lease *pool_find_key(const struct pool *pool, int64_t key_owner, const char *key);
 
@@ -265,6 +270,10 @@ void pool_note_freed(struct pool *pool, struct pool_gpu *gpu);
 // Marks a hold as held or not and keeps the counts of GPU and box, and the mode of the GPU.
 void pool_take(struct pool_hold *hold);
 void pool_give_back(struct pool_hold *hold);
+// Keeps a GPU for what is held, beside the one that it has; does so no more; or has it hold that one only.
+void pool_reserve(struct pool_hold *hold, struct pool_gpu *target);
+void pool_unreserve(struct pool_hold *hold);
+void pool_settle(struct pool_hold *hold);
 
 // Counts what is free on a box, where something has changed; placement skips full boxes by it, and GPUs that are
 // alike.
@@ -288,7 +297,10 @@ uint64_t gpu_free_bytes(const struct pool_gpu *gpu);
 // Whether a request could have a part of it beside those who have one, as far as that depends on who they are and how
 // much they compute.
 bool gpu_takes_tenant(const struct pool_gpu *gpu, const struct request *request);
-// Of what is given back while its lease is suspended, too.
+// Whether it could hold that GPU as it holds the one that it has.
+bool lease_fits_gpu(const struct pool_lease *lease, const struct pool_hold *hold,
+                    const struct pool_gpu *gpu);
+// Of what is given back while its lease is suspended, and of what is kept for a lease that moves, too.
 bool lease_holds_on(const struct pool_lease *lease, const struct pool_box *box);
 bool lease_holds_gpu(const struct pool_lease *lease, const struct pool_gpu *gpu);
 

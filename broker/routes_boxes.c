@@ -10,6 +10,7 @@
 #include "broker/drain.h"
 #include "broker/pool_figures.h"
 #include "broker/history.h"
+#include "broker/moving.h"
 #include "common/clock.h"
 #include "common/spread.h"
 #include "broker/routes.h"
@@ -26,22 +27,11 @@ static struct pool_box *named_box(struct api_call *call)
     return box;
 }
 
-// A GPU by its UUID, or as BOX:INDEX.
 static struct pool_gpu *named_gpu(struct api_call *call)
 {
-    const char *name = call->arguments[0], *colon = strrchr(name, ':');
-    struct pool_gpu *gpu = pool_find_gpu(call->server->broker->pool, name);
-    char box_name[POOL_NAME_MAX];
-    struct pool_box *box = NULL;
+    const char *name = call->arguments[0];
+    struct pool_gpu *gpu = pool_gpu_named(call->server->broker->pool, name);
 
-    if (!gpu && colon && (size_t)(colon - name) < sizeof(box_name)) {
-        memcpy(box_name, name, (size_t)(colon - name));
-        box_name[colon - name] = '\0';
-        box = pool_find_box(call->server->broker->pool, box_name);
-    }
-    for (uint32_t i = 0; box && i < box->gpu_count; i++)
-        if (box->gpus[i]->index == (uint32_t)atoi(colon + 1))
-            gpu = box->gpus[i];
     if (!gpu)
         api_refuse(call, OUTCOME_NOT_FOUND, "no GPU %s; name it by UUID or as BOX:INDEX", name);
     return gpu;
@@ -259,6 +249,9 @@ static enum outcome take_report(struct api_call *call, struct pool_box *box, con
     if (!error)
         error = broker_hear_suspensions(server->broker, box,
                                         json_object_get(call->body, "suspensions"), call->actor);
+    if (!error)
+        error = broker_hear_moves(server->broker, box, json_object_get(call->body, "moves"),
+                                  call->actor);
     if (!error) {
         pool_figures_bound(sessions);
         pool_figures_take(box, json_object_get(call->body, "figures"));
@@ -321,10 +314,11 @@ static void sync_box(struct api_call *call)
     }
     line->look_told = server->look;
     line->suspensions = box->suspensions;
-    answer = json_pack("{s:o, s:o, s:b, s:b, s:o, s:o}", "revoke", revoke, "restored",
+    answer = json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "revoke", revoke, "restored",
                        restored ? restored : json_array(), "drained", box->drained, "gpu_time_kept",
                        line->busy_kept, "suspended", broker_suspensions(server->broker, box, false),
-                       "idle", broker_suspensions(server->broker, box, true));
+                       "idle", broker_suspensions(server->broker, box, true), "moves",
+                       broker_moves(server->broker, box));
     history_put_point(server->broker, answer);
     api_answer(call, 200, answer);
 }
@@ -355,11 +349,37 @@ static bool read_drain(struct api_call *call, bool drained, struct drain_order *
                                   .force = json_is_true(json_object_get(call->body, "force")),
                                   .reason = json_string_value(reason),
                                   .actor = call->actor};
+    if (json_is_true(json_object_get(call->body, "move")) && (order->force || !drained)) {
+        api_refuse(call, OUTCOME_BAD_REQUEST,
+                   "\"move\" is for drains that end no leases, and so not with \"force\"");
+        return false;
+    }
     if (!reason || (order->reason && drain_reason_is_good(order->reason)))
         return true;
     api_refuse(call, OUTCOME_BAD_REQUEST, "\"reason\" is one line of at most %d bytes",
                DRAIN_REASON_MAX);
     return false;
+}
+
+// What has been drained is shown, with what goes to other GPUs and what stays where that was asked for.
+static void answer_drain(struct api_call *call, struct pool_box *box, struct pool_gpu *gpu,
+                         enum outcome error)
+{
+    bool moves = json_is_true(json_object_get(call->body, "move"));
+    json_t *list = NULL;
+
+    if (!error && moves)
+        error = broker_move_off(call->server->broker, box, gpu, call->actor, &list);
+    if (error) {
+        json_decref(list);
+        api_fail(call, error);
+        return;
+    }
+    json_t *answer = gpu ? json_pack("{s:o}", "gpu", view_gpu(gpu))
+                         : json_pack("{s:o}", "box", view_box(box));
+    if (list)
+        json_object_set_new(answer, "moves", list);
+    api_answer(call, 200, answer);
 }
 
 static void steer_box(struct api_call *call, bool drained)
@@ -368,7 +388,7 @@ static void steer_box(struct api_call *call, bool drained)
     struct drain_order order;
 
     if (box && read_drain(call, drained, &order))
-        answer_box(call, box, broker_drain_box(call->server->broker, box, &order));
+        answer_drain(call, box, NULL, broker_drain_box(call->server->broker, box, &order));
 }
 
 static void steer_gpu(struct api_call *call, bool drained)
@@ -377,7 +397,7 @@ static void steer_gpu(struct api_call *call, bool drained)
     struct drain_order order;
 
     if (gpu && read_drain(call, drained, &order))
-        answer_gpu(call, gpu, broker_drain_gpu(call->server->broker, gpu, &order));
+        answer_drain(call, gpu->box, gpu, broker_drain_gpu(call->server->broker, gpu, &order));
 }
 
 static void drain_box(struct api_call *call)

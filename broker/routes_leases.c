@@ -7,6 +7,7 @@
 #include "broker/away.h"
 #include "broker/explain.h"
 #include "broker/leases.h"
+#include "broker/moving.h"
 #include "broker/queue.h"
 #include "broker/request.h"
 #include "broker/tickets.h"
@@ -384,24 +385,29 @@ static void release_key(struct api_call *call)
         answer_if_ended(call, NULL, key);
 }
 
+// The lease that the caller may steer; NULL: that has been refused.
+static struct pool_lease *steered_lease(struct api_call *call)
+{
+    struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
+
+    if (lease && may_steer(call, lease))
+        return lease;
+    if (lease)
+        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
+    else
+        api_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
+    return NULL;
+}
+
 static void steer_lease(struct api_call *call,
                         enum outcome (*order)(struct broker *, struct pool_lease *, const char *))
 {
-    struct pool_lease *lease = pool_find_lease(call->server->broker->pool, call->arguments[0]);
-    enum outcome error;
+    struct pool_lease *lease = steered_lease(call);
+    enum outcome error = lease ? order(call->server->broker, lease, call->actor) : OUTCOME_DONE;
 
-    if (!lease) {
-        api_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
-        return;
-    }
-    if (!may_steer(call, lease)) {
-        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
-        return;
-    }
-    error = order(call->server->broker, lease, call->actor);
     if (error)
         api_fail(call, error);
-    else
+    else if (lease)
         api_answer(call, 200, show(call, lease));
 }
 
@@ -415,21 +421,69 @@ static void resume_lease(struct api_call *call)
     steer_lease(call, broker_resume_lease);
 }
 
+// The one of the lease's GPUs that is meant; NULL: it has been refused.
+static struct pool_hold *hold_meant(struct api_call *call, struct pool_lease *lease)
+{
+    const char *from = json_string_value(json_object_get(call->body, "from"));
+    const struct pool_gpu *gpu = from ? pool_gpu_named(call->server->broker->pool, from) : NULL;
+    struct pool_hold *found = NULL;
+
+    if (!from && lease->hold_count > 1) {
+        api_refuse(call, OUTCOME_BAD_REQUEST,
+                   "lease %s has %zu GPUs: \"from\" says which one is meant", lease->id,
+                   lease->hold_count);
+        return NULL;
+    }
+    for (size_t i = 0; i < lease->hold_count; i++)
+        if ((lease->holds[i].held || lease->holds[i].aside) &&
+            (!from || lease->holds[i].gpu == gpu))
+            found = &lease->holds[i];
+    if (!found)
+        api_refuse(call, OUTCOME_IMMOVABLE, "lease %s does not have %s", lease->id,
+                   from ? from : "any GPU now");
+    return found;
+}
+
+static void move_lease(struct api_call *call)
+{
+    struct broker *broker = call->server->broker;
+    struct pool_lease *lease = steered_lease(call);
+    const char *to = json_string_value(json_object_get(call->body, "to"));
+    struct pool_gpu *gpu = to ? pool_gpu_named(broker->pool, to) : NULL;
+    char text[256];
+
+    if (!lease)
+        return;
+    if (!gpu) {
+        api_refuse(call, to ? OUTCOME_NOT_FOUND : OUTCOME_BAD_REQUEST,
+                   to ? "no GPU %s; name it by UUID or as BOX:INDEX" : "\"to\" must name a GPU%s",
+                   to ? to : "");
+        return;
+    }
+    struct pool_hold *hold = hold_meant(call, lease);
+    if (!hold)
+        return;
+    const char *why = move_objection(lease, hold, gpu, text, sizeof(text));
+    if (why) {
+        api_refuse(call, OUTCOME_IMMOVABLE, "lease %s cannot go to %s: %s", lease->id, to, why);
+        return;
+    }
+    enum outcome error = broker_move_lease(broker, lease, hold, gpu, call->actor);
+    if (error)
+        api_fail(call, error);
+    else
+        api_answer(call, 200, show(call, lease));
+}
+
 static void renew_lease(struct api_call *call)
 {
     struct broker *broker = call->server->broker;
-    struct pool_lease *lease = pool_find_lease(broker->pool, call->arguments[0]);
+    struct pool_lease *lease = steered_lease(call);
     json_int_t lifetime = json_integer_value(json_object_get(call->body, "lifetime"));
     enum outcome error;
 
-    if (!lease) {
-        api_refuse(call, OUTCOME_ENDED, "no lease %s lives", call->arguments[0]);
+    if (!lease)
         return;
-    }
-    if (!may_steer(call, lease)) {
-        api_refuse(call, OUTCOME_FORBIDDEN, "lease %s is not yours", lease->id);
-        return;
-    }
     if (lifetime < 0 || lifetime > LIFETIME_MAX) {
         api_refuse(call, OUTCOME_BAD_REQUEST,
                    "\"lifetime\" is a number of seconds, at most a hundred years");
@@ -520,6 +574,7 @@ const struct route lease_routes[] = {
     {EVHTTP_REQ_POST, "/v1/leases/*/revoke", ALLOW_ADMINS, revoke_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/suspend", ALLOW_USERS | ALLOW_SCHEDULERS, suspend_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/resume", ALLOW_USERS | ALLOW_SCHEDULERS, resume_lease},
+    {EVHTTP_REQ_POST, "/v1/leases/*/move", ALLOW_ADMINS, move_lease},
     {EVHTTP_REQ_POST, "/v1/leases/*/renew", ALLOW_USERS | ALLOW_SCHEDULERS, renew_lease},
     {EVHTTP_REQ_POST, "/v1/tickets", ALLOW_USERS | ALLOW_SCHEDULERS, issue_ticket},
     {0, NULL, 0, NULL},

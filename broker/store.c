@@ -124,9 +124,13 @@ static enum outcome add_hold(sqlite3_stmt *row, struct pool *pool, struct pool_l
     hold->tenant = lease->request.tenant;
     hold->compute = lease->request.compute;
     lease->hold_count++;
+    struct pool_gpu *target = hold->target;
+    hold->target = NULL;
     if (held)
         pool_take(hold);
-    else
+    if (held && target)
+        pool_reserve(hold, target);
+    if (!held)
         hold->aside = lease->suspension != LEASE_HERE;
     return OUTCOME_DONE;
 }
@@ -309,12 +313,23 @@ enum outcome store_insert_hold(struct store *store, const char *lease, const str
     return statement_run_with(store, INSERT_HOLD, &row, lease);
 }
 
+enum outcome store_put_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+{
+    return statement_run_with(store, PUT_HOLD, hold, lease);
+}
+
 enum outcome store_retake_hold(struct store *store, const char *lease, const struct pool_hold *hold)
 {
     struct pool_hold row = *hold;
 
     row.held = true;
-    return statement_run_with(store, RETAKE_HOLD, &row, lease);
+    return store_put_hold(store, lease, &row);
+}
+
+enum outcome store_set_target(struct store *store, const char *lease, const struct pool_hold *hold)
+{
+    return statement_run(store, TARGET_HOLD, "tnt", lease, (int64_t)hold->ordinal,
+                         hold->target ? hold->target->uuid : "");
 }
 
 enum outcome store_release_hold(struct store *store, const char *lease, uint32_t ordinal)

@@ -93,6 +93,12 @@ enum outcome store_release_hold(struct store *store, const char *lease, uint32_t
 // One that was given back while its lease was suspended.
 enum outcome store_retake_hold(struct store *store, const char *lease, const struct pool_hold *hold)
     __attribute__((warn_unused_result));
+// Writes to which GPU it is to go, or to none.
+enum outcome store_set_target(struct store *store, const char *lease, const struct pool_hold *hold)
+    __attribute__((warn_unused_result));
+// One that is on another GPU than before, held or not.
+enum outcome store_put_hold(struct store *store, const char *lease, const struct pool_hold *hold)
+    __attribute__((warn_unused_result));
 // Moves the end of every live lease by `seconds`: the wall clock was changed under us.
 enum outcome store_shift_expiry(struct store *store, int64_t seconds)
     __attribute__((warn_unused_result));

@@ -99,6 +99,8 @@ json_t *view_lease(const struct pool_lease *lease, bool full)
         json_object_del(object, "key");
     if (lease->refusal)
         json_object_set_new(object, "not_suspended", json_string(lease->refusal));
+    if (lease->stays)
+        json_object_set_new(object, "not_moved", json_string(lease->stays));
     for (size_t i = 0; i < lease->hold_count; i++)
         json_array_append_new(holds, view_hold(&lease->holds[i]));
     json_object_set_new(object, "gpus", holds);

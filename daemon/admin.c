@@ -24,6 +24,7 @@
 #include "daemon/overcommit.h"
 #include "daemon/overcommit_factor.h"
 #include "daemon/shares.h"
+#include "daemon/moves.h"
 #include "daemon/standing.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/vm_windows.h"
@@ -172,6 +173,24 @@ static void detach_window(struct box *box, const char *name, struct evbuffer *ou
                                 json_sprintf("no virtual machine %s is attached", name)));
 }
 
+static void put_move(struct box *box, const char *name, struct evbuffer *out)
+{
+    put_line(out, moves_show(box, name));
+}
+
+// "NAME TO FROM", of which the last may be missing.
+static void move(struct box *box, const char *words, struct evbuffer *out)
+{
+    char name[128] = "", to[128] = "", from[128] = "", text[320] = "";
+
+    sscanf(words, "%127s %127s %127s", name, to, from);
+    int err = moves_order(box, name, to, from, text, sizeof(text));
+    if (err)
+        put_line(out, json_pack("{s:s}", "error", *text ? text : strerror(-err)));
+    else
+        put_move(box, name, out);
+}
+
 static bool is_healthy(const struct box *box)
 {
     if (!box->devices_known || warm_pool_is_broken(&box->probe))
@@ -224,7 +243,8 @@ static const struct named_command {
     const char *name;
     void (*answer)(struct box *box, const char *name, struct evbuffer *out);
 } named_commands[] = {{"suspend ", suspend},           {"resume ", resume},
-                      {"suspension ", put_suspension}, {"vm-attach ", attach_window},
+                      {"suspension ", put_suspension}, {"move ", move},
+                      {"moving ", put_move},           {"vm-attach ", attach_window},
                       {"vm-detach ", detach_window},   {"vm-show ", put_windows}};
 
 static bool answer_named(struct box *box, const char *line, struct evbuffer *out)
@@ -251,15 +271,17 @@ static void answer(void *box, const char *line, struct evbuffer *out)
             return;
         }
     }
-    put_line(out,
-             json_pack("{s:s}", "error",
-                       "unknown command; known: sessions, devices, health, drain, undrain, "
-                       "suspend NAME, resume NAME, suspension NAME, vm-attach NAME SIZE [USER], "
-                       "vm-detach NAME, vm-list, vm-show NAME"));
+    put_line(
+        out,
+        json_pack("{s:s}", "error",
+                  "unknown command; known: sessions, devices, health, drain, undrain, "
+                  "suspend NAME, resume NAME, suspension NAME, move NAME TO [FROM], moving NAME, "
+                  "vm-attach NAME SIZE [USER], "
+                  "vm-detach NAME, vm-list, vm-show NAME"));
 }
 
 static const struct asker_rules rules = {
-    .end = "\n", .size_max = 256, .seconds = 5, .count_max = 32, .answer = answer};
+    .end = "\n", .size_max = 512, .seconds = 5, .count_max = 32, .answer = answer};
 
 static int parse(const char *path, struct endpoint *endpoint)
 {

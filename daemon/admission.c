@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "daemon/mps_daemon.h"
+#include "daemon/places.h"
 
 int admission_load_keys(struct box *box, const struct box_settings *settings)
 {
@@ -128,7 +129,10 @@ static int resolve_ticket(struct box *box, const struct ticket *ticket, struct s
         out->budgets[out->device_count] = order[i]->memory;
         out->time_share = order[i]->compute;
         out->exclusive[out->device_count] = order[i]->mode == TICKET_EXCLUSIVE;
-        out->devices[out->device_count++] = device;
+        out->ordinals[out->device_count] = order[i]->ordinal;
+        out->named[out->device_count] = device;
+        out->devices[out->device_count++] =
+            places_device(box, ticket->lease, order[i]->ordinal, device);
     }
     int err = choose_bound(box, out, text, size);
     if (err)
@@ -149,8 +153,11 @@ int admission_resolve(struct box *box, const struct ticket *ticket, struct sessi
             return err;
     } else {
         for (uint32_t i = 0; i < box->device_count; i++)
-            if (box_device_is_open(box, i))
+            if (box_device_is_open(box, i)) {
+                out->ordinals[out->device_count] = out->device_count;
+                out->named[out->device_count] = &box->devices[i];
                 out->devices[out->device_count++] = &box->devices[i];
+            }
     }
     if (out->device_count)
         return 0;

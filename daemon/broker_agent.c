@@ -22,6 +22,7 @@
 #include "daemon/broker_orders.h"
 #include "daemon/broker_report.h"
 #include "daemon/gpu_time.h"
+#include "daemon/moves.h"
 #include "daemon/suspension_orders.h"
 
 enum {
@@ -151,6 +152,7 @@ static void reported(struct broker_agent *agent, const json_t *answer)
     broker_orders_restore(&agent->orders, json_object_get(answer, "restored"));
     suspension_adopt(agent->box, json_object_get(answer, "suspended"),
                      json_object_get(answer, "idle"));
+    moves_adopt(agent->box, json_object_get(answer, "moves"));
     if (broker_orders_take(&agent->orders, orders, true)) {
         arm(agent, RETRY_MAX_MS);
         return;
@@ -213,11 +215,12 @@ static void register_box(struct broker_agent *agent)
 static void report(struct broker_agent *agent)
 {
     struct box *box = agent->box;
-    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "instance", agent->instance,
-                             "sessions", broker_report_sessions(box), "figures",
+    json_t *body = json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "instance",
+                             agent->instance, "sessions", broker_report_sessions(box), "figures",
                              broker_report_figures(box), "gpu_time", gpu_time_report(agent->box),
                              "ended", broker_orders_endings(&agent->orders), "accepting",
-                             box->state == BOX_SERVING, "suspensions", suspension_report(box));
+                             box->state == BOX_SERVING, "suspensions", suspension_report(box),
+                             "moves", moves_report(agent->box));
 
     if (agent->orders.refused)
         json_object_set(body, "refused", agent->orders.refused);

@@ -95,7 +95,10 @@ struct session_grant {
     int64_t owner; // user that the lease is for; -1: nobody says
     uint32_t device_count;
     struct box_device *devices[BOX_DEVICES_MAX]; // in the client's order
-    uint64_t budgets[BOX_DEVICES_MAX]; // bytes over all sessions of the lease; 0: no limit
+    struct box_device
+        *named[BOX_DEVICES_MAX];        // by the ticket; others where the lease has been moved
+    uint32_t ordinals[BOX_DEVICES_MAX]; // which of the lease's they are
+    uint64_t budgets[BOX_DEVICES_MAX];  // bytes over all sessions of the lease; 0: no limit
     struct mps_part part;
     unsigned
         time_share; // percent of each GPU's time while others want it, where these take turns; 0: no bound

@@ -206,8 +206,13 @@ int exports_add(struct worker_process *worker, const struct control_export *expo
 {
     struct control_exported answer = {.request = exported->request};
 
-    if (!worker->session.id || !is_granted(worker, exported->device))
+    if (!worker->session.id || (!is_granted(worker, exported->device) && !worker->has_moved))
         return -EPROTO;
+    // It has not heard yet that it is on another GPU.
+    if (!is_granted(worker, exported->device)) {
+        answer.failure = CONTROL_EXPORT_FAILURE_DEVICE;
+        return control_send_packet(worker->control_fd, CONTROL_EXPORTED, &answer, -1);
+    }
     struct exported_memory *made = make(worker, exported, fd);
     if (made) {
         TAILQ_INSERT_HEAD(&worker->box->exports, made, link);

@@ -143,14 +143,16 @@ static void fill(const struct client *client, const struct session_grant *grant,
 {
     const struct box *box = client->box;
     const struct box_device *device = grant->devices[look->gpu];
+    // By which the lease's programs know it.
+    const struct control_device *named = &grant->named[look->gpu]->info;
 
     *out = (struct control_figures){.magic = CONTROL_MAGIC, .gpus = grant->device_count};
     snprintf(out->box, sizeof(out->box), "%s", box->name);
     out->news_ms = (uint32_t)(box->settings.memory_check / 1000);
     out->cuda_version = box->cuda_version;
-    memcpy(out->uuid, device->info.uuid, sizeof(out->uuid));
+    memcpy(out->uuid, named->uuid, sizeof(out->uuid));
     snprintf(out->name, sizeof(out->name), "%s", device->info.name);
-    snprintf(out->pci, sizeof(out->pci), "%s", device->info.pci);
+    snprintf(out->pci, sizeof(out->pci), "%s", named->pci);
     out->capability = device->info.capability;
     out->number = device->library_number;
     out->instance = device->instance;

@@ -36,6 +36,7 @@
 #include "daemon/notify.h"
 #include "daemon/overcommit.h"
 #include "daemon/suspender.h"
+#include "daemon/places.h"
 #include "daemon/suspension_orders.h"
 #include "daemon/start_check.h"
 #include "daemon/vm_windows.h"
@@ -316,6 +317,8 @@ static int set_up(struct program *program)
     if (!err)
         err = exporter_open(box, &box->exporter);
     if (!err)
+        err = places_open(box);
+    if (!err)
         err = broker_agent_open(box);
     if (!err)
         err = open_gauge(box);
@@ -333,6 +336,7 @@ static void tear_down(struct program *program)
     listeners_close(box);
     client_close_all(box);
     suspension_close_all(box);
+    places_close(box);
     worker_kill_all(box);
     vm_windows_close_all(box);
     overcommit_close(box);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See suspender.h. What the process says is read when it has ended: one line, which a pipe has room for.
+// See suspender.h. What the process says is read when it has ended: two lines, which a pipe has room for.
 #include "daemon/suspender.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "common/scope.h"
 #include "common/spawn.h"
 
-enum { PID_TEXT = 12, OTHER_ARGUMENTS = 4 };
+enum { OTHER_ARGUMENTS = 4, ANSWER_MAX = 16384 };
 
 struct suspender {
     TAILQ_ENTRY(suspender) link;
@@ -49,10 +49,9 @@ static int spawn(struct box *box, char **arguments, int output, pid_t *pid)
 }
 
 static char **make_arguments(struct box *box, const char *what, const char *detail,
-                             const pid_t *pids, size_t count)
+                             char *const *workers, size_t count)
 {
-    char **arguments = calloc(1, (OTHER_ARGUMENTS + count + 1) * sizeof(char *) + count * PID_TEXT);
-    char *text = arguments ? (char *)(arguments + OTHER_ARGUMENTS + count + 1) : NULL;
+    char **arguments = calloc(OTHER_ARGUMENTS + count + 1, sizeof(*arguments));
 
     if (!arguments)
         return NULL;
@@ -60,10 +59,7 @@ static char **make_arguments(struct box *box, const char *what, const char *deta
     arguments[1] = (char *)what;
     arguments[2] = (char *)detail;
     arguments[3] = box->driver_path;
-    for (size_t i = 0; i < count; i++, text += PID_TEXT) {
-        snprintf(text, PID_TEXT, "%d", (int)pids[i]);
-        arguments[OTHER_ARGUMENTS + i] = text;
-    }
+    memcpy(arguments + OTHER_ARGUMENTS, workers, count * sizeof(*arguments));
     return arguments;
 }
 
@@ -86,11 +82,11 @@ static int set_limit(struct box *box, struct suspender *suspender, int64_t limit
     return suspender->limit && !evtimer_add(suspender->limit, &delay) ? 0 : -ENOMEM;
 }
 
-int suspender_start(struct box *box, const char *what, const char *detail, const pid_t *pids,
+int suspender_start(struct box *box, const char *what, const char *detail, char *const *workers,
                     size_t count, int64_t limit_ms, suspender_ended *ended, void *argument,
                     struct suspender **out)
 {
-    SCOPED_FREE char **arguments = make_arguments(box, what, detail, pids, count);
+    SCOPED_FREE char **arguments = make_arguments(box, what, detail, workers, count);
     struct suspender *suspender = calloc(1, sizeof(*suspender));
     int ends[2] = {-1, -1};
     int err = !arguments || !suspender ? -ENOMEM : pipe2(ends, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
@@ -128,24 +124,26 @@ static void release(struct suspender *suspender)
 // A process that ended otherwise leaves it open how far it came.
 static void tell(struct suspender *suspender, int status)
 {
-    char line[512] = "", how[128];
-    ssize_t n = read(suspender->output, line, sizeof(line) - 1);
+    static const char moved[] = "moved ";
+    char text[ANSWER_MAX] = "", how[128];
+    ssize_t n = read(suspender->output, text, sizeof(text) - 1);
+    char *rest = text, *line = strsep(&rest, "\n"), *second = strsep(&rest, "\n");
     char *reason = strchr(line, ' ');
 
-    line[n > 0 ? strcspn(line, "\n") : 0] = '\0';
-    if (WIFEXITED(status) && WEXITSTATUS(status) <= SUSPENDER_LOST && *line) {
+    if (n > 0 && WIFEXITED(status) && WEXITSTATUS(status) <= SUSPENDER_LOST) {
+        bool some = second && !strncmp(second, moved, strlen(moved));
         suspender->ended(suspender->argument, (enum suspender_outcome)WEXITSTATUS(status),
-                         reason ? reason + 1 : "");
+                         reason ? reason + 1 : "", some ? second + strlen(moved) : "");
         return;
     }
     spawn_describe_status(status, how, sizeof(how));
     if (suspender->late)
-        snprintf(line, sizeof(line),
+        snprintf(text, sizeof(text),
                  "the driver has not answered for %lld s: it hangs, or a worker is stopped",
                  (long long)suspender->limit_ms / 1000);
     else
-        snprintf(line, sizeof(line), "rgpu-suspender %s", how);
-    suspender->ended(suspender->argument, SUSPENDER_UNKNOWN, line);
+        snprintf(text, sizeof(text), "rgpu-suspender %s", how);
+    suspender->ended(suspender->argument, SUSPENDER_UNKNOWN, text, "");
 }
 
 void suspender_reap_all(struct box *box)

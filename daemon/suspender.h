@@ -16,15 +16,16 @@ enum suspender_outcome {
     SUSPENDER_UNKNOWN, // it ended before it said anything
 };
 
-// TEXT says why, empty where all is well.
-typedef void suspender_ended(void *argument, enum suspender_outcome outcome, const char *text);
+// TEXT says why, empty where all is well. MOVED names the processes that are on other GPUs than before, with blanks.
+typedef void suspender_ended(void *argument, enum suspender_outcome outcome, const char *text,
+                             const char *moved);
 
 struct suspender;
 
-// WHAT is "suspend", "resume" or "settle", DETAIL the milliseconds or the pairs of GPUs. After LIMIT_MS it is killed, as a
+// WHAT is "suspend", "resume" or "settle", DETAIL the milliseconds or "-", WORKERS their numbers, perhaps with pairs of GPUs. After LIMIT_MS it is killed, as a
 // driver that hangs, or a worker that is stopped, may never answer it. ENDED is called once, from the event loop.
 // -errno: it does not start.
-int suspender_start(struct box *box, const char *what, const char *detail, const pid_t *pids,
+int suspender_start(struct box *box, const char *what, const char *detail, char *const *workers,
                     size_t count, int64_t limit_ms, suspender_ended *ended, void *argument,
                     struct suspender **out) __attribute__((warn_unused_result));
 // A child has ended, perhaps one of them.

@@ -28,6 +28,7 @@ enum suspension_cause {
     SUSPENSION_OF_POOL, // as long as the broker says so
     SUSPENSION_TURN,    // while others have their turn on its GPUs (overcommit.c)
     SUSPENSION_IDLE, // until the client asks for something, and in a pool the broker has its GPUs free again
+    SUSPENSION_MOVING, // only until it can be put on another GPU
 };
 
 struct suspension {
@@ -44,6 +45,7 @@ struct suspension {
     bool told, called, told_called, given;
     uint32_t number; // of the pause
     struct suspender *helper;
+    bool puts_back;                   // what it does, perhaps on other GPUs
     uint64_t bytes;                   // of the images
     uint64_t needed[BOX_DEVICES_MAX]; // of each GPU, to come back
     int64_t since_ms, retry_ms;

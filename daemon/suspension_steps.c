@@ -4,14 +4,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "daemon/exclusion.h"
 #include "daemon/exported.h"
-#include "daemon/figures.h"
 #include "daemon/image_room.h"
+#include "daemon/moves.h"
 #include "daemon/suspender.h"
 #include "daemon/worker_process.h"
 
@@ -45,6 +45,8 @@ static void tell_workers(const struct suspension *s, bool pause)
 // They run as if nothing had been; WHY is kept for those who ask.
 static void stay(struct suspension *s, const char *why)
 {
+    if (*why && s->cause == SUSPENSION_MOVING)
+        moves_give_up(s, why);
     snprintf(s->problem, sizeof(s->problem), "%s", why);
     s->bytes = 0;
     tell_workers(s, false);
@@ -107,12 +109,39 @@ static void doubt(struct suspension *s, const char *why)
     suspension_move(s, SUSPENSION_UNCLEAR);
 }
 
-static void is_settled(void *argument, enum suspender_outcome outcome, const char *text)
+static bool is_among(const char *numbers, pid_t pid)
+{
+    char *end = (char *)numbers;
+
+    while (*end) {
+        const char *at = end;
+        long number = strtol(at, &end, 10);
+        if (end == at)
+            return false;
+        if (number == pid)
+            return true;
+    }
+    return false;
+}
+
+static void note_moved(struct suspension *s, const char *moved)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+
+    for (size_t i = 0; *moved && i < count; i++)
+        if (is_among(moved, list[i]->pid))
+            moves_arrived(list[i]);
+}
+
+static void is_settled(void *argument, enum suspender_outcome outcome, const char *text,
+                       const char *moved)
 {
     struct suspension *s = argument;
     char why[sizeof(s->problem)];
 
     s->helper = NULL;
+    note_moved(s, moved);
     s->retry_ms = clock_ms() + RETRY_MS;
     snprintf(why, sizeof(why), "%.200s; it runs on", s->problem);
     if (outcome == SUSPENDER_DONE)
@@ -125,7 +154,8 @@ static void is_settled(void *argument, enum suspender_outcome outcome, const cha
         log_debug("lease=%s is still in doubt reason=\"%s\"", s->lease, text);
 }
 
-static void is_away(void *argument, enum suspender_outcome outcome, const char *text)
+static void is_away(void *argument, enum suspender_outcome outcome, const char *text,
+                    const char *moved)
 {
     struct suspension *s = argument;
 
@@ -151,11 +181,13 @@ static void go_on(struct suspension *s)
         log_info("lease=%s is not suspended again reason=\"%s\"", s->lease, text);
 }
 
-static void is_back(void *argument, enum suspender_outcome outcome, const char *text)
+static void is_back(void *argument, enum suspender_outcome outcome, const char *text,
+                    const char *moved)
 {
     struct suspension *s = argument;
 
     s->helper = NULL;
+    note_moved(s, moved);
     snprintf(s->problem, sizeof(s->problem), "%s", text);
     if (outcome == SUSPENDER_DONE) {
         go_on(s);
@@ -164,8 +196,11 @@ static void is_back(void *argument, enum suspender_outcome outcome, const char *
     } else if (outcome == SUSPENDER_UNKNOWN) {
         doubt(s, text);
     } else {
-        // What finds no room waits for it; what does not go at all is for a person to look at.
-        s->away_wanted |= outcome == SUSPENDER_FAILED;
+        // What cannot be on another GPU comes back to its own. What finds no room waits for it; what does not go at
+        // all is for a person to look at.
+        bool other = (s->cause == SUSPENSION_MOVING || outcome == SUSPENDER_FAILED) &&
+                     moves_give_up(s, text);
+        s->away_wanted |= outcome == SUSPENDER_FAILED && !other;
         s->retry_ms = clock_ms() + RETRY_MS;
         suspension_move(s, SUSPENSION_AWAY);
     }
@@ -184,9 +219,33 @@ int suspension_pause(struct suspension *s, char *text, size_t room)
     }
     *s->problem = '\0';
     s->told = s->called = s->told_called = s->given = false;
+    s->puts_back = false;
     s->number = ++s->box->pauses;
     suspension_move(s, SUSPENSION_PAUSING);
     tell_workers(s, true);
+    return 0;
+}
+
+static void free_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+}
+
+// Where the GPUs matter each worker is named with those that it goes to.
+static int name_workers(const struct suspension *s, struct worker_process **list, size_t count,
+                        char **texts)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (s->puts_back)
+            texts[i] = moves_argument(list[i]);
+        else if (asprintf(&texts[i], "%d", (int)list[i]->pid) < 0)
+            texts[i] = NULL;
+        if (!texts[i]) {
+            free_texts(texts, i);
+            return -ENOMEM;
+        }
+    }
     return 0;
 }
 
@@ -195,14 +254,17 @@ static int start_helper(struct suspension *s, const char *what, const char *deta
 {
     struct worker_process *list[SUSPENSION_MEMBERS_MAX];
     size_t count = suspension_members(s, list);
-    pid_t pids[SUSPENSION_MEMBERS_MAX];
+    char *texts[SUSPENSION_MEMBERS_MAX];
+    int err = name_workers(s, list, count, texts);
 
-    for (size_t i = 0; i < count; i++)
-        pids[i] = list[i]->pid;
+    if (err)
+        return err;
     // Each of them may take suspend_timeout to be locked.
     int64_t limit = HELPER_MS + (int64_t)(s->box->settings.suspend_timeout / 1000 * (count + 1) +
                                           s->bytes / SLOW_BYTES_PER_MS);
-    return suspender_start(s->box, what, detail, pids, count, limit, ended, s, &s->helper);
+    err = suspender_start(s->box, what, detail, texts, count, limit, ended, s, &s->helper);
+    free_texts(texts, count);
+    return err;
 }
 
 // What the driver (580) does not bring back as it was is not taken away: handles of what is shared are another
@@ -247,49 +309,18 @@ static void take_away(struct suspension *s, struct worker_process **list, size_t
         suspension_move(s, SUSPENSION_LEAVING);
 }
 
-// A GPU that another lease has for itself, or that it cannot share with this one, is not there for it.
-static const char *gpu_is_taken(const struct suspension *s)
-{
-    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
-    size_t count = suspension_members(s, list);
-
-    for (size_t i = 0; i < count; i++)
-        if (exclusion_find(s->box, &list[i]->session.grant))
-            return "its GPU is in use by another lease, beside which it cannot be used";
-    return NULL;
-}
-
-// What those have of whom the figures do not know yet that they have left.
-static uint64_t left_since(const struct box *box, uint32_t index)
-{
-    const struct worker_process *worker;
-    uint64_t bytes = 0;
-
-    TAILQ_FOREACH(worker, &box->workers, link)
-        bytes += worker->pause.away ? worker->driver_bytes[index] : 0;
-    return bytes;
-}
-
-// A process that is restored while there is no room is lost (driver 580), so that nobody tries.
-static const char *gpu_is_full(const struct suspension *s)
-{
-    for (uint32_t i = 0; i < s->box->device_count; i++) {
-        const struct box_device *device = &s->box->devices[i];
-        if (s->needed[i] && device->library_memory &&
-            figures_taken(device) + s->needed[i] + SUSPENSION_SPARE_BYTES >
-                device->library_memory + left_since(s->box, i))
-            return "the memory of its GPU is taken";
-    }
-    return NULL;
-}
-
 static void bring_back(struct suspension *s)
 {
+    char text[256];
+
     if (clock_ms() < s->retry_ms)
         return;
-    const char *why = s->others_turn ? "others have their turn" : NULL;
-    why = why ? why : gpu_is_taken(s);
-    why = why ? why : gpu_is_full(s);
+    const char *why = s->others_turn ? "others have their turn"
+                                     : moves_obstacle(s, s->needed, text, sizeof(text));
+    // Who runs but for the move does not wait for the other GPU.
+    if (why && s->cause == SUSPENSION_MOVING && moves_give_up(s, why))
+        why = moves_obstacle(s, s->needed, text, sizeof(text));
+    s->puts_back = true;
     int err = why ? 0 : start_helper(s, "resume", "-", is_back);
     if (!why && !err) {
         suspension_move(s, SUSPENSION_RETURNING);
@@ -356,6 +387,8 @@ static void end_waiting(struct suspension *s, struct worker_process **list, size
 
 static void review_away(struct suspension *s, struct worker_process **list, size_t count)
 {
+    if (s->cause == SUSPENSION_MOVING)
+        s->away_wanted = false;
     if (s->cause == SUSPENSION_IDLE && any_calls(list, count))
         suspension_wake(s);
     end_waiting(s, list, count);

@@ -134,6 +134,9 @@ static int fill_grant(const struct client *client, uint64_t session, struct cont
     for (uint32_t i = 0; i < grant->devices_count; i++) {
         grant->devices[i].ordinal = client->grant.devices[i]->ordinal;
         grant->devices[i].budget = client->grant.budgets[i];
+        const struct control_device *named = &client->grant.named[i]->info;
+        memcpy(grant->devices[i].uuid, named->uuid, sizeof(grant->devices[i].uuid));
+        snprintf(grant->devices[i].pci, sizeof(grant->devices[i].pci), "%s", named->pci);
     }
     return client->tls ? tls_export(client->tls, grant->secret) : 0;
 }

@@ -63,6 +63,30 @@ static int read_size(const char *name, size_t preset, size_t least, size_t most,
     return 0;
 }
 
+// "SIZE,...": the last one is that of all further GPUs.
+static int read_memory(size_t memory[SIM_MAX_DEVICES])
+{
+    const char *text = getenv("RGPU_SIM_MEMORY"), *at = text;
+    size_t size = (size_t)4 << 30;
+    char entry[32];
+
+    for (int i = 0; i < SIM_MAX_DEVICES; i++) {
+        size_t length = at ? strcspn(at, ",") : 0;
+        if (length && length < sizeof(entry)) {
+            snprintf(entry, sizeof(entry), "%.*s", (int)length, at);
+            if (sim_config_size(entry, &size))
+                size = 0;
+        }
+        if (length >= sizeof(entry) || size < (size_t)1 << 20 || size > (size_t)1 << 40) {
+            log_error("setting not understood, name=RGPU_SIM_MEMORY value=\"%s\"", text);
+            return -EINVAL;
+        }
+        memory[i] = size;
+        at = length && at[length] ? at + length + 1 : NULL;
+    }
+    return 0;
+}
+
 static int find_uuid(const char *text, size_t length, int first, int end)
 {
     int found = -1;
@@ -187,7 +211,8 @@ size_t sim_config_memory(const struct sim_config *config, int ordinal)
 {
     int parent = config->parents[ordinal];
 
-    return parent < 0 ? config->memory : config->memory / (size_t)config->parts[parent];
+    return parent < 0 ? config->memory[ordinal]
+                      : config->memory[parent] / (size_t)config->parts[parent];
 }
 
 void sim_config_name(const struct sim_config *config, int ordinal, char *text, size_t size)
@@ -257,8 +282,7 @@ int sim_config_load(struct sim_config *config)
     size_t count, threads, lazy;
     memset(config, 0, sizeof(*config));
     if (read_size("RGPU_SIM_DEVICES", 1, 0, SIM_MAX_DEVICES, &count) ||
-        read_size("RGPU_SIM_MEMORY", (size_t)4 << 30, (size_t)1 << 20, (size_t)1 << 40,
-                  &config->memory) ||
+        read_memory(config->memory) ||
         read_size("RGPU_SIM_CONTEXT_COST", (size_t)64 << 20, 0, (size_t)1 << 40,
                   &config->context_cost) ||
         read_size("RGPU_SIM_PAGE", 0, 0, (size_t)1 << 30, &config->page) ||

@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/scope.h"
+#include "worker/gpus.h"
 #include "worker/session.h"
 
 // A thread that waits for an answer; it lies on that thread's stack.
@@ -86,6 +87,7 @@ CUresult ask_share(struct control_export *share, int fd, uint8_t token[CONTROL_E
 
     begin(&mine);
     share->request = mine.request;
+    share->device = gpus.list[share->device].number;
     int err = control_send_packet(session.control, CONTROL_EXPORT, share, fd);
     if (err)
         return give_up(&mine, err);
@@ -109,7 +111,9 @@ CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_E
     await(&mine);
     *redeemed = mine.redeemed;
     *fd = mine.fd;
-    return result_of(mine.redeemed.failure);
+    int place = mine.redeemed.failure ? 0 : gpu_place_of(redeemed->device);
+    redeemed->device = (uint32_t)place;
+    return place < 0 ? CUDA_ERROR_INVALID_DEVICE : result_of(mine.redeemed.failure);
 }
 
 void ask_no_more(const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES], bool exported)

@@ -9,9 +9,9 @@
 #include "common/control.h"
 #include "worker_driver.h"
 
-// Shows memory that others may use, with FD (-1: none), and gets the token for it.
+// Shows memory that others may use, of the device of that place in our list, with FD (-1: none), and gets the token for it.
 CUresult ask_share(struct control_export *share, int fd, uint8_t token[CONTROL_EXPORT_TOKEN_BYTES]);
-// Gets what a token stands for; *FD is the caller's, -1: none came.
+// Gets what a token stands for, with such a place; *FD is the caller's, -1: none came.
 CUresult ask_redeem(enum control_export_kind kind, const uint8_t token[CONTROL_EXPORT_TOKEN_BYTES],
                     struct control_redeemed *redeemed, int *fd);
 // Tells that what was shared is gone, or what was redeemed is not used any more.

@@ -47,7 +47,8 @@ CUresult gpus_discover(void)
         int place = result == CUDA_SUCCESS ? place_of(device, i) : -1;
         if (place < 0 || place >= GPUS_MAX)
             continue;
-        gpus.list[place] = (struct gpu){.present = true, .handle = device};
+        gpus.list[place] =
+            (struct gpu){.present = true, .handle = device, .number = (uint32_t)place};
         if (place >= gpus.count)
             gpus.count = place + 1;
     }
@@ -118,6 +119,14 @@ CUresult gpu_primary(int ordinal, CUcontext *out)
     }
     *out = device->primary;
     return CUDA_SUCCESS;
+}
+
+int gpu_place_of(uint32_t number)
+{
+    for (int i = 0; i < gpus.count; i++)
+        if (gpus.list[i].present && gpus.list[i].number == number)
+            return i;
+    return -1;
 }
 
 uint64_t gpus_used(void)

@@ -13,6 +13,12 @@
 
 enum { GPUS_MAX = WIRE_DEVICE_MAX };
 
+// What the session's client knows it by: another one's where its lease has been moved.
+struct gpu_identity {
+    uint8_t uuid[16]; // zeros: its own
+    char pci[32];
+};
+
 struct gpu {
     bool present; // what is not is of no concern to this worker
     CUdevice handle;
@@ -22,6 +28,9 @@ struct gpu {
     uint64_t budget;       // bytes; 0: the whole device
     _Atomic uint64_t used; // bytes that the session has allocated
     uint64_t page;         // bytes in which the driver takes memory; 0: not known
+    struct gpu_identity known_as;
+    _Atomic uint32_t
+        number; // that the supervisor has for it: another one once the session has been moved
 };
 
 struct gpus {
@@ -35,6 +44,8 @@ CUresult gpus_discover(void);
 void gpus_describe(struct control_device *out);
 // Makes the primary context of a device, or gives the one that is there, without making it current.
 CUresult gpu_primary(int ordinal, CUcontext *out);
+// The place in the list of the GPU that the supervisor calls so; -1: it is not ours.
+int gpu_place_of(uint32_t number);
 uint64_t gpus_used(void); // bytes that the session has on all of them
 
 #endif

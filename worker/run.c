@@ -16,6 +16,7 @@
 #include "common/tls.h"
 #include "proto/wire.h"
 #include "transport/link.h"
+#include "worker/account/budget.h"
 #include "worker/account/shared.h"
 #include "worker/asking.h"
 #include "worker/events.h"
@@ -88,8 +89,10 @@ static int take_inheritance(const struct control_frame *frame)
     struct control_export_inherited inherited;
     int err = control_decode(frame, CONTROL_EXPORT_INHERITED, &inherited);
 
-    if (!err && inherited.device >= (uint32_t)gpus.count)
+    int place = err ? -1 : gpu_place_of(inherited.device);
+    if (!err && place < 0)
         err = -EPROTO;
+    inherited.device = (uint32_t)place;
     if (!err)
         import_inherit(&inherited);
     if (!err && !inherited.charge)
@@ -129,6 +132,21 @@ static int take_hold(const struct control_frame *frame)
     return err;
 }
 
+static int take_move(const struct control_frame *frame)
+{
+    struct control_moved moved;
+    uint32_t numbers[GPUS_MAX];
+    int err = control_decode(frame, CONTROL_MOVED, &moved);
+
+    if (!err && moved.gpus_count != session.device_count)
+        err = -EPROTO;
+    for (uint32_t i = 0; !err && i < moved.gpus_count; i++)
+        numbers[i] = moved.gpus[i].ordinal;
+    if (!err)
+        budget_moved(numbers, moved.gpus_count);
+    return err;
+}
+
 // What the supervisor says: the end, or something about shared memory or other boxes.
 static void take_order(void)
 {
@@ -147,6 +165,8 @@ static void take_order(void)
         err = take_caller(&frame, passed);
     else if (!err && frame.header.type == CONTROL_PAUSE)
         err = take_pause(&frame);
+    else if (!err && frame.header.type == CONTROL_MOVED)
+        err = take_move(&frame);
     else if (!err && frame.header.type == CONTROL_GO_ON)
         standstill_end();
     else if (!err && frame.header.type == CONTROL_HOLD)

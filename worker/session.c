@@ -147,6 +147,9 @@ int session_take_grant(const struct control_grant *grant)
         if (ordinal >= (uint32_t)gpus.count || !gpus.list[ordinal].present)
             return -ENODEV;
         gpus.list[ordinal].budget = grant->devices[i].budget;
+        struct gpu_identity *known_as = &gpus.list[ordinal].known_as;
+        memcpy(known_as->uuid, grant->devices[i].uuid, sizeof(known_as->uuid));
+        snprintf(known_as->pci, sizeof(known_as->pci), "%s", grant->devices[i].pci);
         session.budgeted |= grant->devices[i].budget != 0;
         session.ordinals[session.device_count++] = (int)ordinal;
     }

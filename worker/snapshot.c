@@ -116,6 +116,23 @@ static void describe_calls(uint8_t *at)
     memcpy(at + sizeof(head), cuda_requests, sizeof(cuda_requests));
 }
 
+// A program that begins after its lease was moved sees the GPU of its ticket, as those do that began before.
+static void name_as_known(const struct gpu_identity *known_as, struct wire_device *row)
+{
+    static const struct gpu_identity own;
+    unsigned domain = 0, bus = 0, slot = 0;
+
+    if (!memcmp(known_as->uuid, own.uuid, sizeof(own.uuid)) ||
+        !memcmp(known_as->uuid, row->uuid, sizeof(row->uuid)) ||
+        sscanf(known_as->pci, "%x:%x:%x", &domain, &bus, &slot) != 3)
+        return;
+    memcpy(row->uuid, known_as->uuid, sizeof(row->uuid));
+    snprintf(row->pci_bus_id, sizeof(row->pci_bus_id), "%04X:%02X:%02X.0", domain, bus, slot);
+    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID] = (int32_t)domain;
+    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] = (int32_t)bus;
+    row->attributes[CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID] = (int32_t)slot;
+}
+
 void *snapshot_make(const int *ordinals, unsigned count, bool with_sections, size_t *size)
 {
     size_t row_bytes = sizeof(struct wire_snapshot) + count * sizeof(struct wire_device) +
@@ -135,6 +152,7 @@ void *snapshot_make(const int *ordinals, unsigned count, bool with_sections, siz
     for (unsigned i = 0; i < count; i++) {
         uint64_t budget = gpus.list[ordinals[i]].budget;
         device[i] = rows[ordinals[i]];
+        name_as_known(&gpus.list[ordinals[i]].known_as, &device[i]);
         if (budget && budget < device[i].total_memory)
             device[i].total_memory = budget;
         if (budget)

@@ -27,6 +27,10 @@ def violations(db, idle):
     for (gpu,) in rows("SELECT gpu FROM holds WHERE held = 1 GROUP BY gpu"
                        " HAVING count(DISTINCT mode) > 1"):
         yield "GPU %s is held both exclusively and in shares" % gpu
+    for lease, gpu in rows("SELECT a.lease, a.target FROM holds a JOIN holds b ON b.gpu = a.target"
+                           " WHERE a.held = 1 AND b.held = 1 AND a.target <> ''"
+                           " AND (a.mode = 'exclusive' OR b.mode = 'exclusive')"):
+        yield "lease %s is to go to GPU %s, which is granted to another" % (lease, gpu)
     for gpu, used, room in rows("SELECT uuid, sum(holds.memory + holds.context),"
                                 " gpus.memory * overcommit / 100 - reserved FROM gpus JOIN holds ON gpu = uuid"
                                 " WHERE held = 1 AND holds.mode = 'shared' GROUP BY uuid"

@@ -71,6 +71,7 @@ class FakeBox(threading.Thread):
                       "mode": "shared" if i < shared else "exclusive"} for i in range(gpus)]
         self.running = set()
         self.revoked = set()
+        self.moves = []
         self.instance = uuid.uuid4().hex
         self.stopping = False
         self.ready = threading.Event()
@@ -92,6 +93,10 @@ class FakeBox(threading.Thread):
             self.revoked.add(order["lease"])
             self.running.discard(order["lease"])
 
+    def move(self, orders):
+        """What is to be on another GPU is there at once."""
+        self.moves = [dict(order, done=True, refused="", reason="") for order in orders]
+
     def run(self):
         registered, ended = False, []
         while not self.stopping:
@@ -100,10 +105,11 @@ class FakeBox(threading.Thread):
                     self.register()
                     registered = True
                 answer = self.api.call("POST", "/v1/boxes/%s/sync" % self.name, {
-                    "instance": self.instance, "ended": ended,
+                    "instance": self.instance, "ended": ended, "moves": self.moves,
                     "sessions": [{"lease": lease} for lease in list(self.running)]})
                 self.ready.set()
                 self.revoke(answer["revoke"])
+                self.move(answer["moves"])
                 ended = [order["lease"] for order in answer["revoke"]]
             except Refused as error:
                 if error.code != "register":

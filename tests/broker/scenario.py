@@ -90,6 +90,14 @@ class WatchfulBox(FakeBox):
         with self.guard:
             super().revoke(orders)
 
+    def move(self, orders):
+        """Those that are moved here have one GPU."""
+        with self.guard:
+            for order in orders:
+                for _, mode in self.using.get(order["lease"], set()).copy():
+                    self.using[order["lease"]] = {(order["gpu"], mode)}
+            super().move(orders)
+
 
 class Client:
     """Repeats every request until it is answered, as all users of keys may."""
@@ -174,10 +182,23 @@ def violations(broker, boxes, idle=False):
     return found
 
 
+def move(client, lease):
+    """To whichever of the other GPUs of its box takes it, and waits until it is there."""
+    if not lease:
+        return
+    gpu = client.call("GET", "/v1/leases/" + lease)["lease"]["gpus"][0]
+    for other in client.call("GET", "/v1/gpus")["gpus"]:
+        if other["box"] == gpu["box"] and other["uuid"] != gpu["gpu"]:
+            client.try_call("POST", "/v1/leases/%s/move" % lease, {"to": other["uuid"]})
+    while client.call("GET", "/v1/leases/" + lease)["lease"]["gpus"][0].get("target"):
+        time.sleep(0.01)
+
+
 def one_of_everything(client, boxes, tag):
     """Every kind of change once or more; boxes are there."""
     one, share = [{"count": 1}], [{"count": 1, "mode": "shared", "memory": 20 * GB}]
     client.acquire(tag + "/a", one)
+    move(client, client.held.get(tag + "/a"))
     client.acquire(tag + "/b", [{"count": 2}])
     client.acquire(tag + "/c", share)
     client.acquire(tag + "/d", share + one, queue=True)

@@ -8,13 +8,14 @@ ctl() { "$BUILD/bin/rgpuctl" "$@" --socket "$TMP/admin"; }
 # a kernel runs so long. It looks at its data and changes them when told to `look`.
 declare -A say_to=()
 hold() {
-    local name=$1 mib=$2 fd
+    local name=$1 mib=$2 fd where=("RGPU_BOXES=$BOX")
     shift 2
+    [[ "$*" != RGPU_TICKET=* ]] || where=() # which says where
     rm -f "$TMP/$name.in"
     mkfifo "$TMP/$name.in"
     exec {fd}<>"$TMP/$name.in"
     say_to[$name]=$fd
-    start "$name" env LD_LIBRARY_PATH="$BUILD/lib" RGPU_BOXES="$BOX" "$@" bash -c \
+    start "$name" env LD_LIBRARY_PATH="$BUILD/lib" "${where[@]}" "$@" bash -c \
         'exec "$1" $2 <"$3"' - "$BUILD/tests/held-data" "$mib" "$TMP/$name.in"
     await_line "$name" ready || bail "$name does not start"
 }

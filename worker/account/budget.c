@@ -3,19 +3,51 @@
 // processes of the lease where they share an account.
 #include "worker/account/budget.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "common/ledger.h"
+#include "common/scope.h"
 #include "worker/account/pools.h"
 #include "worker/asking.h"
 #include "worker/gpus.h"
 #include "worker/session.h"
 
+// Whoever counts holds it for reading: the account of a GPU is under the supervisor's number for it, which changes when
+// the session is moved.
+static pthread_rwlock_t numbers = PTHREAD_RWLOCK_INITIALIZER;
+
+static void account_give(int ordinal, uint64_t size)
+{
+    pthread_rwlock_rdlock(&numbers);
+    ledger_give(session.account, session.account_line, gpus.list[ordinal].number, size);
+    pthread_rwlock_unlock(&numbers);
+}
+
 void budget_give(int ordinal, uint64_t size)
 {
     atomic_fetch_sub(&gpus.list[ordinal].used, size);
     if (session.account)
-        ledger_give(session.account, session.account_line, (unsigned)ordinal, size);
+        account_give(ordinal, size);
+}
+
+// All are taken off before any is counted anew, since GPUs may change places.
+void budget_moved(const uint32_t *to, unsigned count)
+{
+    uint64_t held[GPUS_MAX] = {0};
+
+    pthread_rwlock_wrlock(&numbers);
+    for (unsigned i = 0; i < count && session.account; i++) {
+        unsigned before = gpus.list[session.ordinals[i]].number;
+        held[i] = ledger_line_used(session.account, session.account_line, before);
+        ledger_give(session.account, session.account_line, before, held[i]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        gpus.list[session.ordinals[i]].number = to[i];
+        if (session.account)
+            ledger_add(session.account, session.account_line, to[i], held[i]);
+    }
+    pthread_rwlock_unlock(&numbers);
 }
 
 void budget_inherit(int ordinal, uint64_t size)
@@ -26,30 +58,40 @@ void budget_inherit(int ordinal, uint64_t size)
 uint64_t budget_used(int ordinal)
 {
     if (session.account && gpus.list[ordinal].budget)
-        return ledger_used(session.account, (unsigned)ordinal);
+        return ledger_used(session.account, gpus.list[ordinal].number);
     return atomic_load(&gpus.list[ordinal].used);
 }
 
-// What is within the budget and finds no room is asked for, and waited for: other leases give way.
-static bool take_within(unsigned place, uint64_t size, uint64_t budget)
+static bool take_once(const struct gpu *device, uint64_t size)
 {
-    while (!ledger_take(session.account, session.account_line, place, size, budget))
-        if (!ledger_has_room_set(session.account, place) ||
-            !ledger_lacks_room(session.account, place, size, budget) ||
-            ask_room(place, size) != CUDA_SUCCESS)
+    pthread_rwlock_rdlock(&numbers);
+    bool taken = ledger_take(session.account, session.account_line, device->number, size,
+                             device->budget);
+    pthread_rwlock_unlock(&numbers);
+    return taken;
+}
+
+// What is within the budget and finds no room is asked for, and waited for: other leases give way.
+static bool take_within(const struct gpu *device, uint64_t size)
+{
+    while (!take_once(device, size))
+        if (!ledger_has_room_set(session.account, device->number) ||
+            !ledger_lacks_room(session.account, device->number, size, device->budget) ||
+            ask_room(device->number, size) != CUDA_SUCCESS)
             return false;
     return true;
 }
 
 // Where there is no budget the account is for whoever looks at the GPU.
-static bool account_take(const struct gpu *device, int ordinal, uint64_t size)
+static bool account_take(const struct gpu *device, uint64_t size)
 {
-    const unsigned place = (unsigned)ordinal;
-
-    if (session.account && device->budget)
-        return take_within(place, size, device->budget);
-    if (session.account)
-        ledger_add(session.account, session.account_line, place, size);
+    if (!session.account)
+        return true;
+    if (device->budget)
+        return take_within(device, size);
+    pthread_rwlock_rdlock(&numbers);
+    ledger_add(session.account, session.account_line, device->number, size);
+    pthread_rwlock_unlock(&numbers);
     return true;
 }
 
@@ -62,7 +104,7 @@ bool budget_take(int ordinal, uint64_t size)
         if (used + size < used || (device->budget && used + size > device->budget))
             return false;
     } while (!atomic_compare_exchange_weak(&device->used, &used, used + size));
-    if (!account_take(device, ordinal, size)) {
+    if (!account_take(device, size)) {
         atomic_fetch_sub(&device->used, size);
         return false;
     }

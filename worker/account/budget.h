@@ -16,6 +16,8 @@ bool budget_find(int device, uint64_t size);
 // What the account of the lease has on this session already.
 void budget_inherit(int device, uint64_t size);
 void budget_give(int device, uint64_t size);
+// The session's memory is on other GPUs now: the supervisor's numbers for its COUNT devices, in the client's order.
+void budget_moved(const uint32_t *to, unsigned count);
 // What counts against the budget: of all processes of the lease, with their contexts.
 uint64_t budget_used(int device);
 

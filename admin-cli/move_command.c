@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command that has a lease go to another GPU of its box. It waits until the sessions are there, or until it is
+// known why they stay.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "admin-cli/box_commands.h"
+#include "admin-cli/conversation.h"
+
+enum { NAME_MOST = 120, QUESTION_ROOM = 400, LOOK_MS = 100 };
+
+static const char *text_of(const json_t *row, const char *member)
+{
+    const char *text = json_string_value(json_object_get(row, member));
+
+    return text ? text : "";
+}
+
+static int explain(const char *name, const char *reason)
+{
+    fprintf(stderr, "rgpuctl move: %s is not moved: %s\n", name, reason);
+    return EXIT_ANSWER_NO;
+}
+
+// ---- the box of this machine ----
+
+static int ask_box(const char *path, const char *question, json_t **row)
+{
+    json_t *rows = NULL;
+    int err = box_rows(path, question, &rows);
+
+    if (err)
+        return err == -EBADMSG ? EXIT_ANSWER_NO : EXIT_UNREACHABLE;
+    *row = json_incref(json_array_get(rows, 0));
+    json_decref(rows);
+    return *row ? 0 : EXIT_ANSWER_NO;
+}
+
+static bool is_on_its_way(const json_t *row)
+{
+    return json_is_true(json_object_get(row, "moving")) &&
+           !json_is_true(json_object_get(row, "suspended"));
+}
+
+static int order_box(const struct command *command, const struct command_line *line)
+{
+    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
+    const char *path = command_value(command, line, "socket"), *name = line->argv[0];
+    const char *from = command_value(command, line, "from");
+    char question[QUESTION_ROOM];
+    json_t *row = NULL;
+
+    snprintf(question, sizeof(question), "move %s %s %s", name, command_value(command, line, "to"),
+             from ? from : "");
+    int status = ask_box(path, question, &row);
+    snprintf(question, sizeof(question), "moving %s", name);
+    while (!command_value(command, line, "no-wait") && !status && is_on_its_way(row)) {
+        json_decref(row);
+        row = NULL;
+        nanosleep(&look, NULL);
+        status = ask_box(path, question, &row);
+    }
+    if (status == EXIT_UNREACHABLE)
+        fprintf(stderr, "rgpuctl move: no answer from rgpud at %s\n", path);
+    if (!status && *text_of(row, "reason"))
+        status = explain(name, text_of(row, "reason"));
+    json_decref(row);
+    return status;
+}
+
+// ---- the pool ----
+
+static bool any_moves(const json_t *lease)
+{
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach(json_object_get(lease, "gpus"), i, gpu)
+        if (*text_of(gpu, "target"))
+            return true;
+    return false;
+}
+
+// 0 or the exit status; negative: not there yet.
+static int look_at(struct conversation *pool, const char *path)
+{
+    json_t *answer = NULL;
+    int status = pool_call(pool, "GET", path, NULL, &answer);
+
+    if (status)
+        return status;
+    const json_t *lease = json_object_get(answer, "lease");
+    const char *why = text_of(lease, "not_moved"), *state = text_of(lease, "state");
+    status = *why ? explain(text_of(lease, "id"), why)
+             : strcmp(state, "granted") && strcmp(state, "lost")
+                 ? explain(text_of(lease, "id"), "it has ended")
+             : any_moves(lease) ? -1
+                                : 0;
+    json_decref(answer);
+    return status;
+}
+
+int pool_await_move(struct conversation *pool, const char *lease)
+{
+    char path[NAME_MOST + 16];
+    json_int_t last = -1;
+    // The place in the event log comes first: what happens after the look must wake us.
+    int status = pool_await_event(pool, 0, &last);
+
+    snprintf(path, sizeof(path), "/v1/leases/%.120s", lease);
+    while (!status && (status = look_at(pool, path)) < 0)
+        status = pool_await_event(pool, 30, &last);
+    return status;
+}
+
+static int order_pool(const struct command *command, int argc, char **argv)
+{
+    struct conversation pool;
+    char order[NAME_MOST + 32];
+    int status = pool_open(&pool, command, argc, argv, 1, 1);
+
+    if (status >= 0)
+        return status;
+    const char *from = pool_option(&pool, "from");
+    json_t *body = json_pack("{s:s}", "to", pool_option(&pool, "to"));
+    if (from)
+        json_object_set_new(body, "from", json_string(from));
+    snprintf(order, sizeof(order), "/v1/leases/%.120s/move", pool.line.argv[0]);
+    status = pool_call(&pool, "POST", order, body, NULL);
+    json_decref(body);
+    if (!status && !pool_option(&pool, "no-wait"))
+        status = pool_await_move(&pool, pool.line.argv[0]);
+    pool_close(&pool);
+    return status;
+}
+
+static bool is_name(const char *text)
+{
+    return *text && strlen(text) <= NAME_MOST && !strpbrk(text, "/?#% \n");
+}
+
+static int run_move(const struct command *command, int argc, char **argv)
+{
+    struct command_line line;
+    int status = command_parse(command, argc, argv, &line);
+
+    if (status >= 0)
+        return status;
+    const char *to = command_value(command, &line, "to"),
+               *from = command_value(command, &line, "from");
+    if (line.argc != 1 || !is_name(line.argv[0]) || !to || !is_name(to) ||
+        (from && !is_name(from))) {
+        fprintf(stderr, "rgpuctl move: name one lease, and by --to a GPU (UUID or BOX:INDEX)\n");
+        return EXIT_USAGE;
+    }
+    return command_value(command, &line, "socket") ? order_box(command, &line)
+                                                   : order_pool(command, argc, argv);
+}
+
+static const struct command_option options[] = {
+    POOL_OPTIONS,
+    {"to", "GPU", "where it is to go: a UUID or BOX:INDEX", 0},
+    {"from", "GPU", "which of its GPUs is meant, where it has several", 0},
+    {"socket", "PATH",
+     "of the box of this machine alone, without a broker; a session's number names its lease, too",
+     0},
+    {"no-wait", NULL, "return as soon as it is ordered", 0},
+    {0},
+};
+
+const struct command move_commands[] = {
+    {"move", "LEASE",
+     "Has the sessions of a lease go to another GPU of their box; their programs wait meanwhile.",
+     options, run_move},
+    {0},
+};

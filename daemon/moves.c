@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See moves.h.
+#include "daemon/moves.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/log.h"
+#include "common/scope.h"
+#include "daemon/confinement.h"
+#include "daemon/exclusion.h"
+#include "daemon/figures.h"
+#include "daemon/places.h"
+#include "daemon/overcommit_factor.h"
+#include "daemon/suspension_orders.h"
+#include "daemon/worker_process.h"
+
+// ---- where they are, and where they are to be ----
+
+static bool is_of(const struct worker_process *worker, const char *lease)
+{
+    return worker->state == WORKER_SERVING && worker->session.id &&
+           !strcmp(worker->session.grant.lease, lease);
+}
+
+static struct box_device *target(const struct worker_process *worker, uint32_t i)
+{
+    const struct session_grant *grant = &worker->session.grant;
+
+    return places_device(worker->box, grant->lease, grant->ordinals[i], grant->named[i]);
+}
+
+static bool is_elsewhere(const struct worker_process *worker)
+{
+    for (uint32_t i = 0; i < worker->session.grant.device_count; i++)
+        if (worker->session.grant.devices[i] != target(worker, i))
+            return true;
+    return false;
+}
+
+static bool is_pending(const struct box *box, const char *lease)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (is_of(worker, lease) && is_elsewhere(worker))
+            return true;
+    return false;
+}
+
+// The device that the sessions of a lease have for a place; NULL: it has no session with it.
+static struct box_device *place_now(const struct box *box, const char *lease, uint32_t ordinal)
+{
+    const struct worker_process *worker;
+
+    TAILQ_FOREACH(worker, &box->workers, link) {
+        const struct session_grant *grant = &worker->session.grant;
+        for (uint32_t i = 0; is_of(worker, lease) && i < grant->device_count; i++)
+            if (grant->ordinals[i] == ordinal)
+                return grant->devices[i];
+    }
+    return NULL;
+}
+
+// ---- whether it can be ----
+
+static const char *check_kinds(const struct box_device *from, const struct box_device *to,
+                               char *text, size_t room)
+{
+    if (from->instance || to->instance)
+        return "an instance of a divided GPU is not moved from or to: the driver does that with "
+               "whole GPUs only";
+    if (from->mps || to->mps)
+        return "one of the two GPUs is shared by MPS, whose clients the driver does not move";
+    if (overcommit_percent(&from->box->settings, from->ordinal) > 100 ||
+        overcommit_percent(&to->box->settings, to->ordinal) > 100)
+        return "one of the two GPUs promises more memory than it has, by turns (overcommit)";
+    if (strcmp(from->info.name, to->info.name) || from->info.capability != to->info.capability) {
+        snprintf(text, room, "it is on a GPU of another kind (%.100s) than that one (%.100s)",
+                 from->info.name, to->info.name);
+        return text;
+    }
+    if (to->info.memory < from->info.memory) {
+        snprintf(text, room, "the GPU is too small: it has %llu MiB, and the present one %llu",
+                 (unsigned long long)to->info.memory >> 20,
+                 (unsigned long long)from->info.memory >> 20);
+        return text;
+    }
+    return NULL;
+}
+
+static bool has_node(const struct control_device_node *nodes, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(nodes[i].path, path))
+            return true;
+    return false;
+}
+
+// What a worker may open is settled for its life.
+static bool can_open(const struct worker_process *worker, const struct box_device *device)
+{
+    struct control_device_node has[CONFINEMENT_NODES_MAX], needs[CONFINEMENT_NODES_MAX];
+    size_t count = confinement_nodes(worker->box, worker->sees, has);
+    size_t wanted = confinement_nodes(worker->box, UINT64_C(1) << device->ordinal, needs);
+
+    for (size_t i = 0; i < wanted; i++)
+        if (!has_node(has, count, needs[i].path))
+            return false;
+    return true;
+}
+
+static const char *check_session(const struct worker_process *worker, const struct box_device *to)
+{
+    const struct session_grant *grant = &worker->session.grant;
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        if (grant->devices[i] == to)
+            return "it has that GPU already";
+    return can_open(worker, to) ? NULL
+                                : "its worker can open the device nodes of its own GPU alone "
+                                  "(peer_gpus = no)";
+}
+
+static const char *check(const struct box *box, const char *lease, uint32_t ordinal,
+                         const struct box_device *to, char *text, size_t room)
+{
+    const struct box_device *from = place_now(box, lease, ordinal);
+    const struct worker_process *worker;
+    const char *why = from ? check_kinds(from, to, text, room) : NULL;
+
+    if (from == to)
+        return NULL;
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (!why && is_of(worker, lease))
+            why = check_session(worker, to);
+    return why;
+}
+
+static const char *in_use(const struct worker_process *worker, char *text, size_t room)
+{
+    struct session_grant grant = worker->session.grant;
+
+    for (uint32_t i = 0; i < grant.device_count; i++)
+        grant.devices[i] = target(worker, i);
+    const struct worker_process *other = exclusion_find(worker->box, &grant);
+    if (!other)
+        return NULL;
+    snprintf(text, room,
+             "its GPU is in use by another lease (%.120s), beside which it cannot be used",
+             other->session.grant.lease);
+    return text;
+}
+
+// What those have of whom the figures do not know yet that they have left.
+static uint64_t left_since(const struct box *box, uint32_t index)
+{
+    const struct worker_process *worker;
+    uint64_t bytes = 0;
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        bytes += worker->pause.away ? worker->driver_bytes[index] : 0;
+    return bytes;
+}
+
+// A process that is restored while there is no room is lost (driver 580), so that nobody tries.
+static const char *too_full(const struct box *box, const uint64_t needed[BOX_DEVICES_MAX])
+{
+    for (uint32_t i = 0; i < box->device_count; i++) {
+        const struct box_device *device = &box->devices[i];
+        if (needed[i] && device->library_memory &&
+            figures_taken(device) + needed[i] + SUSPENSION_SPARE_BYTES >
+                device->library_memory + left_since(box, i))
+            return "the memory of its GPU is taken";
+    }
+    return NULL;
+}
+
+const char *moves_obstacle(const struct suspension *s, const uint64_t needed[BOX_DEVICES_MAX],
+                           char *text, size_t room)
+{
+    struct worker_process *list[SUSPENSION_MEMBERS_MAX];
+    size_t count = suspension_members(s, list);
+    const struct box_device *first = s->box->devices;
+    uint64_t there[BOX_DEVICES_MAX] = {0};
+    size_t to[BOX_DEVICES_MAX];
+    const char *why = NULL;
+
+    for (uint32_t i = 0; i < s->box->device_count; i++)
+        to[i] = i;
+    for (size_t i = 0; i < count && !why; i++) {
+        for (uint32_t j = 0; j < list[i]->session.grant.device_count; j++)
+            to[list[i]->session.grant.devices[j] - first] = (size_t)(target(list[i], j) - first);
+        why = in_use(list[i], text, room);
+    }
+    for (uint32_t i = 0; i < s->box->device_count; i++)
+        there[to[i]] += needed[i];
+    return why ? why : too_full(s->box, there);
+}
+
+// ---- orders ----
+
+static int order(struct box *box, const char *lease, uint32_t ordinal, struct box_device *to,
+                 bool of_broker, char *text, size_t room)
+{
+    const char *why = check(box, lease, ordinal, to, text, room);
+    struct place *place = places_put(box, lease, ordinal, to, of_broker);
+
+    if (!place)
+        return -ENOMEM;
+    if (why) {
+        if (why != text)
+            snprintf(text, room, "%s", why);
+        places_fail(box, place, text);
+        return -EINVAL;
+    }
+    log_info("lease=%s place=%u is to be on gpu=%s", lease, ordinal, to->uuid);
+    return 0;
+}
+
+static bool is_of_this_box(const struct box *box, const char *name)
+{
+    size_t length = strlen(box->name);
+
+    return !strncmp(name, box->name, length) && name[length] == ':';
+}
+
+static struct box_device *device_named(struct box *box, const char *name)
+{
+    char *end;
+
+    if (is_of_this_box(box, name))
+        name += strlen(box->name) + 1;
+    unsigned long number = strtoul(name, &end, 10);
+    for (uint32_t i = 0; i < box->device_count; i++)
+        if (!strcasecmp(box->devices[i].uuid, name) ||
+            (*name && !*end && box->devices[i].ordinal == number))
+            return &box->devices[i];
+    return NULL;
+}
+
+static struct box_device *known_device(struct box *box, const char *name, char *text, size_t room)
+{
+    struct box_device *device = device_named(box, name);
+
+    if (device)
+        return device;
+    if (strchr(name, ':') && !is_of_this_box(box, name))
+        snprintf(
+            text, room,
+            "%s is not of this box (%s), and leases are not moved from box to box: their memory "
+            "would have to be sent, and their connections with it",
+            name, box->name);
+    else
+        snprintf(text, room, "this box (%s) has no GPU %s", box->name, name);
+    return NULL;
+}
+
+static const struct worker_process *session_named(const struct box *box, const char *name)
+{
+    const struct worker_process *worker;
+    char *end;
+    unsigned long long number = strtoull(name, &end, 10);
+
+    TAILQ_FOREACH(worker, &box->workers, link)
+        if (worker->state == WORKER_SERVING && worker->session.id &&
+            ((*worker->session.grant.lease && !strcmp(worker->session.grant.lease, name)) ||
+             (*name && !*end && worker->session.id == number)))
+            return worker;
+    return NULL;
+}
+
+// The place of the session's GPUs that is meant; -1 with the reason in TEXT.
+static int place_meant(struct box *box, const struct session_grant *grant, const char *from,
+                       char *text, size_t room)
+{
+    const struct box_device *device = *from ? known_device(box, from, text, room) : NULL;
+
+    if (!*from && grant->device_count == 1)
+        return 0;
+    if (!*from)
+        snprintf(text, room, "it has %u GPUs of this box: say which one by --from",
+                 grant->device_count);
+    for (uint32_t i = 0; device && i < grant->device_count; i++)
+        if (grant->devices[i] == device)
+            return (int)i;
+    if (device)
+        snprintf(text, room, "it does not have the GPU %s", device->uuid);
+    return -1;
+}
+
+int moves_order(struct box *box, const char *name, const char *to, const char *from, char *text,
+                size_t room)
+{
+    const struct worker_process *worker = session_named(box, name);
+    struct box_device *device = known_device(box, to, text, room);
+
+    if (!device)
+        return -ENODEV;
+    if (!worker) {
+        snprintf(text, room, "no lease %s has sessions here", name);
+        return -ENOENT;
+    }
+    const struct session_grant *grant = &worker->session.grant;
+    if (!*grant->lease)
+        snprintf(text, room, "a session without a lease has all GPUs of the box already");
+    else if (box->agent)
+        snprintf(text, room, "the broker says where lease %s is: ask it, without --socket",
+                 grant->lease);
+    else {
+        int place = place_meant(box, grant, from, text, room);
+        if (place < 0)
+            return -EINVAL;
+        if (grant->devices[place] != device)
+            return order(box, grant->lease, grant->ordinals[place], device, false, text, room);
+        snprintf(text, room, "it is on that GPU already");
+    }
+    return -EINVAL;
+}
+
+json_t *moves_show(const struct box *box, const char *name)
+{
+    const struct worker_process *worker = session_named(box, name);
+    const char *lease = worker ? worker->session.grant.lease : name, *reason = "";
+    const struct suspension *s = suspension_find(box, lease);
+
+    for (const struct place *p = places_next(box, NULL); p; p = places_next(box, p))
+        if (!strcmp(p->lease, lease) && *p->problem)
+            reason = p->problem;
+    return json_pack("{s:s, s:b, s:b, s:s}", "lease", lease, "moving", is_pending(box, lease),
+                     "suspended", s && s->state == SUSPENSION_AWAY && s->away_wanted, "reason",
+                     worker ? reason : "it has ended");
+}
+
+// ---- the broker ----
+
+static const json_t *entry_of(const json_t *list, const struct place *place)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry) {
+        const char *lease = json_string_value(json_object_get(entry, "lease"));
+        if (lease && !strcmp(lease, place->lease) &&
+            json_integer_value(json_object_get(entry, "ordinal")) == place->ordinal)
+            return entry;
+    }
+    return NULL;
+}
+
+static void forget_those_left_out(struct box *box, const json_t *list)
+{
+    struct place *place, *next;
+
+    for (place = places_next(box, NULL); place; place = next) {
+        next = places_next(box, place);
+        if (place->of_broker && !entry_of(list, place))
+            places_forget(box, place);
+    }
+}
+
+static void adopt(struct box *box, const char *lease, uint32_t ordinal, const char *gpu)
+{
+    struct place *place = places_find(box, lease, ordinal);
+    struct box_device *device = device_named(box, gpu);
+    char text[256];
+
+    if (place && *place->problem && !strcmp(place->refused, gpu))
+        return; // the broker has not heard of that yet
+    if (place && device && place->device == device) {
+        *place->problem = '\0';
+        return;
+    }
+    if (device && order(box, lease, ordinal, device, true, text, sizeof(text)))
+        log_info("lease=%s is not moved reason=\"%s\"", lease, text);
+    if (device || !(place = places_put(box, lease, ordinal, NULL, true)))
+        return;
+    snprintf(place->refused, sizeof(place->refused), "%s", gpu);
+    snprintf(place->problem, sizeof(place->problem), "the box has no such GPU");
+}
+
+void moves_adopt(struct box *box, const json_t *list)
+{
+    const json_t *entry;
+    size_t i;
+
+    if (!json_is_array(list))
+        return;
+    forget_those_left_out(box, list);
+    json_array_foreach(list, i, entry) {
+        const char *lease = json_string_value(json_object_get(entry, "lease"));
+        const char *gpu = json_string_value(json_object_get(entry, "gpu"));
+        json_int_t ordinal = json_integer_value(json_object_get(entry, "ordinal"));
+        if (lease && *lease && strlen(lease) < sizeof(((struct place *)0)->lease) && gpu &&
+            !strpbrk(lease, " \n\t") && ordinal >= 0 && ordinal <= UINT16_MAX)
+            adopt(box, lease, (uint32_t)ordinal, gpu);
+    }
+    box_changed(box);
+}
+
+json_t *moves_report(struct box *box)
+{
+    json_t *list = json_array();
+
+    places_try_again(box);
+    for (const struct place *p = places_next(box, NULL); p; p = places_next(box, p))
+        if (p->of_broker)
+            json_array_append_new(
+                list, json_pack("{s:s, s:I, s:s, s:b, s:s, s:s}", "lease", p->lease, "ordinal",
+                                (json_int_t)p->ordinal, "gpu", p->device ? p->device->uuid : "",
+                                "done", places_is_kept(box, p) && !is_pending(box, p->lease),
+                                "refused", p->refused, "reason", p->problem));
+    return list;
+}
+
+// ---- the way ----
+
+void moves_review(struct box *box)
+{
+    char text[320];
+
+    for (const struct place *p = places_next(box, NULL); p; p = places_next(box, p)) {
+        struct suspension *s = suspension_find(box, p->lease);
+        if ((s && s->state != SUSPENSION_NONE) || !is_pending(box, p->lease))
+            continue;
+        if (suspension_begin(box, p->lease, SUSPENSION_MOVING, text, sizeof(text)) &&
+            (s = suspension_find(box, p->lease)))
+            moves_give_up(s, text);
+    }
+}
+
+char *moves_argument(struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const char *before = ":";
+
+    if (!out)
+        return NULL;
+    fprintf(out, "%d", (int)worker->pid);
+    for (uint32_t i = 0; i < grant->device_count; i++) {
+        worker->going[i] = target(worker, i);
+        if (worker->going[i] == grant->devices[i])
+            continue;
+        fprintf(out, "%s%s=%s", before, grant->devices[i]->uuid, worker->going[i]->uuid);
+        before = ",";
+    }
+    return fclose(out) ? NULL : text;
+}
+
+static void tell(struct worker_process *worker)
+{
+    const struct session_grant *grant = &worker->session.grant;
+    struct control_moved moved = {.gpus_count = grant->device_count};
+
+    for (uint32_t i = 0; i < grant->device_count; i++)
+        moved.gpus[i].ordinal = grant->devices[i]->ordinal;
+    if (control_send_packet(worker->control_fd, CONTROL_MOVED, &moved, -1))
+        worker_process_kill(worker, "does not hear that it has been moved");
+}
+
+void moves_arrived(struct worker_process *worker)
+{
+    struct session_grant *grant = &worker->session.grant;
+
+    worker_process_count(worker, -1);
+    for (uint32_t i = 0; i < grant->device_count; i++) {
+        struct box_device *from = grant->devices[i], *to = worker->going[i];
+        if (from == to)
+            continue;
+        log_info("session=%llu lease=%s has moved from gpu=%s to gpu=%s",
+                 (unsigned long long)worker->session.id, grant->lease, from->uuid, to->uuid);
+        from->sessions--;
+        to->sessions++;
+        grant->devices[i] = to;
+    }
+    worker->has_moved = true;
+    worker->device = grant->devices[0];
+    worker->sees |= device_set_of(grant);
+    worker_process_count(worker, 1);
+    tell(worker);
+}
+
+bool moves_give_up(struct suspension *s, const char *why)
+{
+    bool any = false;
+
+    if (!*s->lease || !is_pending(s->box, s->lease))
+        return false;
+    for (struct place *p = places_next(s->box, NULL); p; p = places_next(s->box, p))
+        if (!strcmp(p->lease, s->lease) && p->device && p->device != p->before &&
+            place_now(s->box, p->lease, p->ordinal) != p->device) {
+            places_fail(s->box, p, why);
+            any = true;
+        }
+    return any;
+}
